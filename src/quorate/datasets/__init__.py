@@ -1,0 +1,1 @@
+"""Votes of whole pools with classifiers' predictions: built-in generators (and loaders) of `VoteDataset`."""

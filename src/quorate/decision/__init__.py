@@ -1,0 +1,1 @@
+"""Ask one more expert, or stop? One policy per file, all behind the protocol in `policy.py`."""

@@ -1,0 +1,64 @@
+"""Every error a user of quorate can meet. Each message names the argument, the value, the rule and the fix.
+
+Nothing else is raised on bad input; the command line turns each of these into one line on stderr.
+"""
+
+
+class QuorateError(Exception):
+    """Root of all errors quorate raises on purpose."""
+
+
+class InvalidInput(QuorateError, ValueError):
+    """An argument breaks a rule: shape, range, type or name."""
+
+
+class InvalidPrediction(InvalidInput):
+    """A classifier's prediction is not a probability vector over the classes (or one of the accepted forms)."""
+
+
+class UnknownClass(InvalidInput):
+    """A label is not one of the session's classes."""
+
+
+class UnknownItem(InvalidInput):
+    """No item with this id was ever opened (or it is not in the state the call needs)."""
+
+
+class ItemExists(InvalidInput):
+    """An item with this id was opened before."""
+
+
+class DuplicateVote(InvalidInput):
+    """This voter has already voted, or abstained, on this item."""
+
+
+class RequestReused(InvalidInput):
+    """A request id came back with another content than the first time."""
+
+
+class UnknownMethod(InvalidInput):
+    """No method of that name, or a knob it does not have."""
+
+
+class PolicyError(QuorateError):
+    """A user's policy broke one of the shared rules; `quorate.testing.check_policy` says which."""
+
+
+class JournalError(QuorateError):
+    """The journal cannot be read or written as it should."""
+
+
+class JournalCorrupt(JournalError):
+    """A line in the middle of a journal is damaged."""
+
+
+class JournalLocked(JournalError):
+    """Another session is writing to this journal."""
+
+
+class JournalMismatch(JournalError):
+    """The journal was written by another method, other classes or other settings."""
+
+
+class MissingExtra(QuorateError):
+    """An optional part is not installed; the message has the line that installs it."""

@@ -1,0 +1,1 @@
+"""The paper's experiments, and its estimators as published (for comparison only)."""

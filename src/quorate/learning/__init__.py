@@ -1,0 +1,1 @@
+"""Votes seen -> parameters: how far the classifier can be trusted."""

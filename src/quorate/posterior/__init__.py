@@ -1,0 +1,1 @@
+"""alpha and the votes seen -> who will win the pool."""

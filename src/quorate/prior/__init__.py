@@ -1,0 +1,1 @@
+"""Parameters and a prediction -> alpha, the Dirichlet concentration of the voters' beliefs before any vote."""

@@ -1,0 +1,161 @@
+"""The values that flow through quorate. Frozen; no logic beyond holding themselves together.
+
+`votes + prediction -> prior/ -> posterior/ -> decision/ -> session/ -> learning/ -> back to prior/`
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.errors import InvalidInput
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+Reason = Literal["ask", "confident", "not_worth_it", "rule", "quota", "settled", "exhausted", "closed"]
+
+
+def frozen_array(values: Any, dtype: type = np.float64) -> Any:  # noqa: ANN401
+    """A read-only copy of `values` as an array of `dtype`."""
+    array = np.array(values, dtype=dtype)
+    array.flags.writeable = False
+    return array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PriorParams:
+    """What has been learned of the classifier: the paper's Theta, plus our optional class bias.
+
+    `theta` > 0   how many votes the classifier is worth
+    `phi` > 0     the doubt left on every class
+    `tau` > 0     (K,) trust in what the classifier says of class k; (M, K) for M classifiers
+    `bias`        (K,) added to the logits: alpha = theta * softmax(tau * log f + bias) + phi; None means 0
+
+    >>> PriorParams(theta=4, phi=0.5, tau=[1, 1, 2]).tau
+    array([1., 1., 2.])
+    """
+
+    theta: float
+    phi: float
+    tau: FloatArray
+    bias: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        """Freeze the arrays and refuse values outside the model's support."""
+        tau = frozen_array(self.tau)
+        object.__setattr__(self, "theta", float(self.theta))
+        object.__setattr__(self, "phi", float(self.phi))
+        object.__setattr__(self, "tau", tau)
+        for name, value in (("theta", self.theta), ("phi", self.phi), ("tau", tau)):
+            if not (np.all(np.isfinite(value)) and np.all(np.asarray(value) > 0)):
+                raise InvalidInput(f"{name}={value!r} must be positive and finite; pass values above 0.")
+        if tau.ndim not in (1, 2) or tau.shape[-1] < 2:
+            raise InvalidInput(
+                f"tau has shape {tau.shape}; expected (K,) for one classifier or (M, K) for several, K >= 2."
+            )
+        if self.bias is not None:
+            bias = frozen_array(self.bias)
+            object.__setattr__(self, "bias", bias)
+            if bias.shape != tau.shape[-1:] or not np.all(np.isfinite(bias)):
+                raise InvalidInput(
+                    f"bias={bias!r} must be {tau.shape[-1]} finite numbers, one per class, as tau has classes."
+                )
+
+    @property
+    def num_classes(self) -> int:
+        """K."""
+        return int(self.tau.shape[-1])
+
+    @property
+    def num_classifiers(self) -> int:
+        """M: 1 when `tau` is (K,)."""
+        return int(self.tau.shape[0]) if self.tau.ndim == 2 else 1
+
+
+@dataclass(frozen=True, slots=True)
+class FitReport:
+    """How a fit went: returned beside the parameters, never mixed with them.
+
+    `gradient_norm` is the largest |d negative_log_posterior / d parameter| over (log theta, log phi, log tau, bias),
+    divided by max(1, |negative log posterior|): the "scale" of the convergence rule.
+    """
+
+    num_iterations: int
+    num_evaluations: int
+    converged: bool
+    gradient_norm: float
+    log_posterior: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Item:
+    """What a policy sees of one item: the classifier's word and the votes so far, never the votes not asked for.
+
+    `prediction` (K,) the classifiers' mean; `predictions` (M, K) each of them; `votes` (K,) counts;
+    `pool_size` N less the abstentions; `quota` what the policy drew when the item opened (None: no quota).
+    """
+
+    prediction: FloatArray
+    predictions: FloatArray
+    votes: IntArray
+    pool_size: int
+    quota: int | None = None
+
+    @property
+    def num_votes(self) -> int:
+        """n: votes seen."""
+        return int(self.votes.sum())
+
+    @property
+    def num_remaining(self) -> int:
+        """R: members of the pool who have not voted."""
+        return self.pool_size - self.num_votes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """What to do with an item now, and what we would answer if we stopped here.
+
+    `ask` ask one more expert?   `label` class name   `confidence` probability that `label` is the pool's verdict
+    `probs` (K,) the same for every class, or None where only the summary of an old item is kept
+    `num_votes` votes behind this decision   `reason` why: see `quorate.types.Reason`
+    """
+
+    ask: bool
+    label: str
+    confidence: float
+    probs: FloatArray | None
+    num_votes: int
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VoteDataset:
+    """Recorded votes of whole pools with classifiers' predictions: what simulations replay.
+
+    `votes` (T, N) class of each vote, -1 where there is none; a column is not a person
+    `predictions` (M, T, K) probabilities   `models` M names   `classes` K names
+    `blocks` (T,) non-decreasing stretches of the stream: items are shuffled within a block, never across
+    """
+
+    name: str
+    votes: NDArray[np.int16]
+    predictions: FloatArray
+    models: tuple[str, ...]
+    classes: tuple[str, ...]
+    blocks: IntArray
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def num_items(self) -> int:
+        """T."""
+        return int(self.votes.shape[0])
+
+    @property
+    def num_classes(self) -> int:
+        """K."""
+        return len(self.classes)
