@@ -1,0 +1,134 @@
+"""Where a session's events are kept: the `Journal` protocol, and `MemoryJournal`, its smallest implementation.
+
+The session hands over an event before the event takes effect, and folds over `events()` to come back after a crash.
+`JsonlJournal` (jsonl.py) keeps them in a file; a database can keep the same events behind the same five methods.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
+
+from quorate.errors import JournalError
+
+Event = dict[str, Any]
+"""A JSON-able mapping with at least `type` (str), `seq` (1, 2, 3 ...) and `time` (seconds, float)."""
+
+Header = dict[str, Any]
+"""A JSON-able mapping: the settings the session started with."""
+
+Progress = Callable[[int, int], None]
+"""Called now and then with how much is done and how much there is, in the journal's own unit (bytes, rows)."""
+
+FIRST_SEQ = 1
+PROGRESS_EVERY = 1000  # events between two calls of a Progress: often enough to see, too seldom to cost
+
+
+class Journal(Protocol):
+    """What a session needs of a store. A journal is a header and the events after it, numbered without a gap.
+
+    What comes back equals what went in, as JSON has it: floats exactly, tuples as lists. Whoever implements this
+    keeps one promise above all: an event is either kept for good when `append` returns, or `append` raises and the
+    event is nowhere.
+    """
+
+    def header(self) -> Header | None:
+        """What `start` was given; None while the journal is empty."""
+        ...
+
+    def events(self, *, progress: Progress | None = None) -> Iterator[Event]:
+        """All events from the first, in order of `seq`. Raises JournalCorrupt rather than give a damaged one."""
+        ...
+
+    def start(self, header: Mapping[str, Any]) -> None:
+        """Write the header of an empty journal; JournalError if it is not empty."""
+        ...
+
+    def append(self, event: Mapping[str, Any]) -> None:
+        """Keep one event, whose `seq` must be the next. Durable on return; JournalError means it had no effect."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the store. Twice is fine."""
+        ...
+
+
+class MemoryJournal:
+    """A journal in memory, for tests, trials and as the example to copy for another store.
+
+    It keeps JSON text, not the caller's objects, so it refuses and returns exactly what a file would. `close` keeps
+    the events: a session can be resumed from the same object.
+
+    >>> journal = MemoryJournal()
+    >>> journal.start({"classes": ["cat", "dog"]})
+    >>> journal.append({"seq": 1, "type": "vote", "time": 12.5, "label": "cat"})
+    >>> journal.header(), [event["label"] for event in journal.events()]
+    ({'classes': ['cat', 'dog']}, ['cat'])
+    """
+
+    def __init__(self) -> None:
+        """An empty journal."""
+        self._header: bytes | None = None
+        self._events: list[bytes] = []
+
+    def header(self) -> Header | None:
+        """What `start` was given; None while the journal is empty."""
+        return None if self._header is None else dict(json.loads(self._header))
+
+    def events(self, *, progress: Progress | None = None) -> Iterator[Event]:
+        """The events so far; `progress` counts events."""
+        total = len(self._events)
+        for done, text in enumerate(self._events[:total], start=1):
+            yield json.loads(text)
+            if progress is not None and (done % PROGRESS_EVERY == 0 or done == total):
+                progress(done, total)
+
+    def start(self, header: Mapping[str, Any]) -> None:
+        """Keep the header; JournalError if there is one."""
+        if self._header is not None:
+            raise JournalError("this MemoryJournal already holds a session; resume it or make a new MemoryJournal.")
+        self._header = as_json(header, what="header")
+
+    def append(self, event: Mapping[str, Any]) -> None:
+        """Keep one event."""
+        if self._header is None:
+            raise JournalError("this MemoryJournal is empty; call start(header) before append(event).")
+        check_event(event, next_seq=len(self._events) + FIRST_SEQ)
+        self._events.append(as_json(event, what=f"event {event['seq']}"))
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+def as_json(content: Mapping[str, Any], *, what: str) -> bytes:
+    """`content` as JSON without spaces or newlines, in UTF-8; JournalError if JSON has no word for it.
+
+    >>> as_json({"label": "Käfer", "confidence": 0.1}, what="event 1").decode()
+    '{"label":"Käfer","confidence":0.1}'
+    """
+    try:
+        return _encode(content if type(content) is dict else dict(content)).encode()
+    except (TypeError, ValueError, RecursionError) as cause:
+        raise JournalError(
+            f"{what} cannot be written as JSON: {cause}. Use strings of valid Unicode, finite numbers, booleans, None, "
+            "and lists and dicts of these; turn NumPy values into Python ones and NaN into None."
+        ) from cause
+
+
+def check_event(event: Mapping[str, Any], *, next_seq: int) -> None:
+    """Refuse an event that no journal may hold: without a type or a time, or out of order."""
+    seq = event.get("seq")
+    if type(seq) is not int or seq != next_seq:
+        raise JournalError(
+            f"event has seq={seq!r}; the next in this journal is {next_seq}. The session and its journal have parted "
+            "(an interrupted call, or two sessions on one journal): resume the session from the journal."
+        )
+    if not isinstance(event.get("type"), str) or not isinstance(event.get("time"), (int, float)):
+        raise JournalError(
+            f"event {seq} has type={event.get('type')!r} and time={event.get('time')!r}; "
+            "expected a str and seconds as a float."
+        )

@@ -1,0 +1,280 @@
+"""A journal in a text file that is on disk, line by line, before the session goes on.
+
+Takes events from the session and appends them; gives them back after a crash, with a torn last line set aside. The
+text is described in lines.py. Made by whoever makes a session: `Session(..., journal=JsonlJournal("votes.jsonl"))`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import threading
+import weakref
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from quorate.errors import JournalError
+from quorate.session.durable import failure, lock, sync, sync_directory, write_all
+from quorate.session.journal import FIRST_SEQ, Event, Header, Progress, check_event
+from quorate.session.lines import encode_line, header_line, read_header, refuse_damaged_newline, scan_events
+
+log = logging.getLogger("quorate.journal")
+
+_OPEN_FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class TornLine:
+    """A line that a crash cut short; it was never acknowledged. `offset` and `num_bytes` say where it was."""
+
+    offset: int
+    num_bytes: int
+    saved_as: Path
+
+
+class JsonlJournal:
+    """A journal in the file `path`: one JSON object a line, readable by any JSON tool.
+
+    Making one touches nothing. The first call that finds (or, for `start`, creates) the file locks it, and moves the
+    bytes of a torn last line to `<name>.torn-<offset>`, which `torn` and a log message report. The lock is let go by
+    `close`, when the object is dropped, and when the process dies. A forked child cannot write, and does not keep the
+    lock alive.
+
+    `fsync=False` leaves it to the system when lines reach the disk: safe against a crash of the process, not of the
+    machine. After an append that failed, the next may be tried; after a failed fsync nothing is written any more
+    (what the disk holds is then unknown): resume the session from the file.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, fsync: bool = True) -> None:
+        """Remember where the journal is; nothing is opened yet."""
+        self.path = Path(path).absolute()
+        self.torn: TornLine | None = None
+        self._fsync = fsync
+        self._mutex = threading.RLock()
+        self._unusable: str | None = None
+        self._fd = -1
+        self._size = 0
+        self._identity = (0, 0)
+        self._header: Header | None = None
+        self._next_seq = 0  # 0: not known yet
+
+    def header(self) -> Header | None:
+        """What `start` was given; None if there is no file, an empty one, or one whose header was never finished."""
+        with self._mutex:
+            return dict(self._header) if self._attach() and self._header is not None else None
+
+    def events(self, *, progress: Progress | None = None) -> Iterator[Event]:
+        """The events in the file when this is called; `progress` counts bytes."""
+        with self._mutex:
+            if not self._attach() or self._header is None:
+                return iter(())
+            self._check_unchanged()
+            return self._counted_events(progress)
+
+    def start(self, header: Mapping[str, Any]) -> None:
+        """Write the header; creates the file, not its folder."""
+        line = header_line(header)
+        with self._mutex:
+            self._attach(create=True)
+            if self._header is not None:
+                raise JournalError(f"journal {self.path} already holds a session: resume it, or choose another path.")
+            self._commit(line, what="the header")
+            self._header, self._next_seq = read_header(self.path), FIRST_SEQ
+            self._size += len(line)
+
+    def append(self, event: Mapping[str, Any]) -> None:
+        """Write one event: durable on return, nowhere if this raises."""
+        with self._mutex:
+            if self._unusable is not None or not self._next_seq:
+                self._prepare_to_append()
+            check_event(event, next_seq=self._next_seq)
+            what = f"event {self._next_seq}"
+            line = encode_line(event, what=what)
+            self._commit(line, what=what)
+            # An interrupt (Ctrl-C) from here on leaves a size or a seq that the next append refuses, never a lost
+            # or doubled event: so the size comes last.
+            self._next_seq += 1
+            self._size += len(line)
+
+    def close(self) -> None:
+        """Let go of the file and its lock. The object cannot be used again; make another."""
+        with self._mutex:
+            self._give_up("it was closed")
+            self._detach()
+
+    def _attach(self, *, create: bool = False) -> bool:
+        """Open, lock and repair the file on first use; False if there is none and none is to be created."""
+        self._refuse_if_unusable()
+        if self._fd >= 0:
+            return True
+        try:
+            fd = os.open(self.path, _OPEN_FLAGS | (os.O_CREAT if create else 0), 0o666)
+        except OSError as cause:
+            if isinstance(cause, FileNotFoundError) and not create:
+                return False
+            raise failure(f"cannot open journal {self.path} for writing", cause) from cause
+        try:
+            self._take_over(fd)
+        except BaseException as cause:
+            os.close(fd)
+            if isinstance(cause, OSError):
+                raise failure(f"cannot prepare journal {self.path} for writing", cause) from cause
+            raise
+        self._fd = fd
+        self._close_fd = weakref.finalize(self, os.close, fd)
+        _attached.add(self)
+        return True
+
+    def _take_over(self, fd: int) -> None:
+        info = os.fstat(fd)
+        if not stat.S_ISREG(info.st_mode):
+            raise JournalError(f"journal {self.path} is not a regular file; pass the path of one.")
+        lock(fd, self.path)
+        self._identity = (info.st_dev, info.st_ino)
+        self._header = read_header(self.path)
+        self.torn = _set_torn_line_aside(fd, self.path)
+        self._size = os.fstat(fd).st_size
+        self._check_unchanged()  # it may have been replaced between opening and locking
+
+    def _counted_events(self, progress: Progress | None) -> Iterator[Event]:
+        next_seq = FIRST_SEQ
+        for event in scan_events(self.path, end=self._size, progress=progress):
+            next_seq += 1
+            yield event
+        self._next_seq = self._next_seq or next_seq
+
+    def _prepare_to_append(self) -> None:
+        """The session has read all events before its first append; for anyone else, find the next seq here."""
+        if not self._attach() or self._header is None:
+            raise JournalError(f"journal {self.path} is empty; call start(header) before append(event).")
+        if not self._next_seq:
+            deque(self.events(), maxlen=0)
+
+    def _commit(self, line: bytes, *, what: str) -> None:
+        """Bring a whole line to disk, or leave the file as it was."""
+        self._check_unchanged()
+        try:
+            write_all(self._fd, line)
+            if self._fsync:
+                self._sync(first=self._size == 0)
+        except BaseException as cause:
+            self._take_back()
+            if isinstance(cause, OSError):
+                more = " Close it and resume the session from the file." if self._unusable else ""
+                raise failure(f"{what} was not written to journal {self.path}", cause, more=more) from cause
+            raise
+
+    def _sync(self, *, first: bool) -> None:
+        try:
+            sync(self._fd)
+            if first:
+                sync_directory(self.path.parent)
+        except OSError as cause:
+            # The system may drop the pages it failed to write and call the next fsync a success.
+            self._give_up(f"an fsync failed ({cause.strerror or cause})")
+            raise
+
+    def _take_back(self) -> None:
+        """No part of a line that failed may stay; if it does, the next line must not be written behind it."""
+        try:
+            os.ftruncate(self._fd, self._size)
+        except OSError as cause:
+            self._give_up(f"a line that failed could not be taken back ({cause.strerror or cause})")
+
+    def _check_unchanged(self) -> None:
+        """Cheap enough for every append: is it still our file under this name, and as long as we left it?"""
+        try:
+            info = self.path.stat()
+        except OSError as cause:
+            self._give_up(f"the file is gone ({cause.strerror or cause})")
+        else:
+            if (info.st_dev, info.st_ino) != self._identity:
+                self._give_up("another file was put in its place")
+            elif info.st_size != self._size:
+                self._give_up(f"someone else changed the file: it has {info.st_size} bytes, we left {self._size}")
+        self._refuse_if_unusable()
+
+    def _give_up(self, reason: str) -> None:
+        self._unusable = self._unusable or reason
+
+    def _refuse_if_unusable(self) -> None:
+        if self._unusable is not None:
+            raise JournalError(
+                f"journal {self.path} can no longer be used: {self._unusable}. Nothing was written; "
+                "close this one and resume the session from the file with a new JsonlJournal."
+            )
+
+    def _detach(self) -> None:
+        if self._fd >= 0:
+            self._fd = -1
+            self._close_fd()
+            _attached.discard(self)
+
+
+_attached: weakref.WeakSet[JsonlJournal] = weakref.WeakSet()
+
+
+def _let_go_in_child() -> None:
+    """A forked child shares the lock: it must neither write nor keep the file locked after its parent has died."""
+    for journal in list(_attached):
+        journal._mutex = threading.RLock()  # another thread of the parent may have held it
+        journal._give_up("it was opened before this process was forked")
+        journal._detach()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go_in_child)
+
+
+def _set_torn_line_aside(fd: int, path: Path) -> TornLine | None:
+    """Move what follows the last newline to a file beside the journal: first the copy on disk, then the cut."""
+    offset, tail = _after_last_newline(path)
+    if not tail:
+        return None
+    with path.open("rb") as file:
+        number = 1 + sum(1 for line in file if line.endswith(b"\n"))
+    refuse_damaged_newline(path, tail, number=number, offset=offset)
+    saved_as = _save_beside(path, tail, offset, mode=stat.S_IMODE(os.fstat(fd).st_mode))
+    os.ftruncate(fd, offset)
+    sync(fd)
+    log.warning(
+        "journal %s: line %d was cut short by a crash and never acknowledged; its %d bytes are now in %s",
+        path, number, len(tail), saved_as.name,
+    )  # fmt: skip
+    return TornLine(offset=offset, num_bytes=len(tail), saved_as=saved_as)
+
+
+def _after_last_newline(path: Path) -> tuple[int, bytes]:
+    """Where the last line without newline begins, and its bytes; read from the end."""
+    with path.open("rb") as file:
+        start = file.seek(0, os.SEEK_END)
+        tail = b""
+        while start > 0 and b"\n" not in tail:
+            step = min(_BLOCK, start)
+            start = file.seek(start - step)
+            tail = file.read(step) + tail
+    cut = tail.rfind(b"\n") + 1
+    return start + cut, tail[cut:]
+
+
+def _save_beside(path: Path, tail: bytes, offset: int, *, mode: int) -> Path:
+    """A copy of `tail` on disk under a name not taken yet (a crash can tear the same place twice)."""
+    names = (f"{path.name}.torn-{offset}" + (f".{attempt}" if attempt else "") for attempt in count())
+    saved_as = next(place for place in map(path.with_name, names) if not place.exists())
+    fd = os.open(saved_as, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+    try:
+        write_all(fd, tail)
+        sync(fd)
+    except OSError:
+        saved_as.unlink()
+        raise
+    finally:
+        os.close(fd)
+    sync_directory(path.parent)
+    return saved_as

@@ -1,0 +1,169 @@
+"""The text of a journal file: how an event becomes a line, and how lines are checked and read back.
+
+One JSON object a line, UTF-8, ended by a newline. The last field of each, `crc`, is 8 hex digits of the CRC-32 of
+the line's bytes without that field (`,"crc":"01234567"`) and without the newline. Line 1 is the header, line n + 1 is
+event n. Used by jsonl.py to write, and by tools through `read_journal`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from quorate.errors import JournalCorrupt, JournalError
+from quorate.session.durable import failure
+from quorate.session.journal import FIRST_SEQ, PROGRESS_EVERY, Event, Header, Progress, as_json
+from quorate.version import __version__
+
+FORMAT = 1
+MAGIC = b'{"quorate_journal":'  # so begins the header, in this and every later format
+_FRAME = ("quorate_journal", "version", "crc")
+_CRC_START, _CRC_END = b',"crc":"', b'"}'
+_CRC_LENGTH = len(_CRC_START) + 8 + len(_CRC_END)
+
+
+def header_line(header: Mapping[str, Any]) -> bytes:
+    """The first line: format, package version, then the session's settings."""
+    taken = [name for name in _FRAME if name in header]
+    if taken:
+        raise JournalError(f"header has the field {taken[0]!r}, which the journal itself writes; rename the field.")
+    return encode_line({"quorate_journal": FORMAT, "version": __version__, **header}, what="header")
+
+
+def encode_line(content: Mapping[str, Any], *, what: str) -> bytes:
+    """One line, checksum and newline included.
+
+    >>> encode_line({"seq": 1, "type": "vote", "time": 0.5}, what="event 1")
+    b'{"seq":1,"type":"vote","time":0.5,"crc":"563f6e54"}\\n'
+    """
+    if "crc" in content:
+        raise JournalError(f"{what} has the field 'crc', which the journal itself writes; rename the field.")
+    body = as_json(content, what=what)
+    return b'%b,"crc":"%08x"}\n' % (body[:-1], crc32(body))
+
+
+def decode_line(line: bytes) -> dict[str, Any]:
+    """The content of a line without its newline, or ValueError saying what is wrong with it."""
+    body, mark = line[:-_CRC_LENGTH] + b"}", line[-_CRC_LENGTH:]
+    if not (mark.startswith(_CRC_START) and mark.endswith(_CRC_END)):
+        raise ValueError("it does not end in a checksum")
+    written, computed = mark[len(_CRC_START) : -len(_CRC_END)], b"%08x" % crc32(body)
+    if written != computed:
+        raise ValueError(f"its checksum is {written.decode('ascii', 'replace')}, its content gives {computed.decode()}")
+    content = json.loads(body)
+    if not isinstance(content, dict):
+        raise ValueError("it is not a JSON object")
+    return content
+
+
+def read_header(path: Path) -> Header | None:
+    """What the session gave `start`; None if the file is empty or its header was never finished."""
+    try:
+        with path.open("rb") as file:
+            line = file.read(len(MAGIC))
+            if line[: len(MAGIC)] == MAGIC:
+                line += file.readline()
+    except OSError as cause:
+        raise failure(f"cannot read journal {path}", cause) from cause
+    if not line.startswith(MAGIC) and not MAGIC.startswith(line):
+        raise JournalError(
+            f"{path} is not a quorate journal: it begins with {line!r}, a journal with {MAGIC.decode()}. "
+            "Pass another path; this file is left as it is."
+        )
+    if not line.endswith(b"\n"):
+        refuse_damaged_newline(path, line, number=1, offset=0)
+        return None
+    return _checked_header(path, line)
+
+
+def _checked_header(path: Path, line: bytes) -> Header:
+    try:
+        content = decode_line(line[:-1])
+    except ValueError as cause:
+        raise _corrupt(path, 1, 0, str(cause)) from cause
+    if content["quorate_journal"] != FORMAT:
+        raise JournalError(
+            f"journal {path} has format {content['quorate_journal']!r}, written by quorate {content.get('version')}; "
+            f"quorate {__version__} reads format {FORMAT}. Install that version, or a newer one."
+        )
+    return {name: value for name, value in content.items() if name not in _FRAME}
+
+
+def scan_events(path: Path, *, end: int | None = None, progress: Progress | None = None) -> Iterator[Event]:
+    """Every committed event of the first `end` bytes (None: as many as there are now), each checked.
+
+    Stops before a torn last line; raises JournalCorrupt at any other line that is not the event it should be.
+    """
+    total = _size(path) if end is None else end
+    offset = 0
+    for number, line in enumerate(_lines(path), start=1):
+        if offset + len(line) > total:
+            break  # written after we began
+        if not line.endswith(b"\n"):
+            refuse_damaged_newline(path, line, number=number, offset=offset)
+            break
+        if number > 1:
+            yield _checked_event(path, line, number, offset)
+        offset += len(line)
+        if progress is not None and (number % PROGRESS_EVERY == 0 or offset == total):
+            progress(offset, total)
+    if end is not None and offset != end:
+        raise JournalError(f"journal {path} changed while it was read: of {end} bytes {offset} are left. Read again.")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError as cause:
+        raise failure(f"cannot read journal {path}", cause) from cause
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            yield from file
+    except OSError as cause:
+        raise failure(f"cannot read journal {path}", cause) from cause
+
+
+def _checked_event(path: Path, line: bytes, number: int, offset: int) -> Event:
+    try:
+        event = decode_line(line[:-1])
+    except ValueError as cause:
+        raise _corrupt(path, number, offset, str(cause)) from cause
+    expected = number - 2 + FIRST_SEQ
+    if event.get("seq") != expected:
+        raise _corrupt(path, number, offset, f"its seq is {event.get('seq')!r} where {expected} should follow")
+    return event
+
+
+def refuse_damaged_newline(path: Path, tail: bytes, *, number: int, offset: int) -> None:
+    """A torn line is the beginning of one; a whole line with another byte for its newline was committed once."""
+    try:
+        decode_line(tail[:-1])
+    except ValueError:
+        return
+    raise _corrupt(path, number, offset, f"it ends in {tail[-1:]!r} instead of a newline")
+
+
+def _corrupt(path: Path, number: int, offset: int, wrong: str) -> JournalCorrupt:
+    return JournalCorrupt(
+        f"journal {path} is damaged at line {number} (byte {offset}): {wrong}. Restore the file from a copy; or, "
+        f"to give up this line and all after it, keep the first {offset} bytes: head -c {offset} {path.name} > repaired"
+    )
+
+
+def read_journal(path: str | os.PathLike[str], *, progress: Progress | None = None) -> tuple[Header, Iterator[Event]]:
+    """The header and the events of a journal file, for tools that only look: takes no lock, changes nothing.
+
+    A torn last line, or one that a running session is just writing, is left out.
+    """
+    place = Path(path).absolute()
+    header = read_header(place)
+    if header is None:
+        raise JournalError(f"journal {place} is empty: no session was ever started in it. Check the path.")
+    return header, scan_events(place, progress=progress)
