@@ -1,0 +1,298 @@
+"""Locks, killed writers, full disks and failing system calls: what was acknowledged stays, what failed is nowhere."""
+
+import errno
+import multiprocessing
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from journal_support import HEADER, contents, failing_write, path, vote, write_journal
+
+from quorate.errors import JournalError, JournalLocked
+from quorate.session.jsonl import JsonlJournal
+
+__all__ = ["path"]
+
+
+# One writer at a time
+
+
+def test_a_second_writer_in_this_process_is_refused_until_the_first_closes(path):
+    first, second = JsonlJournal(path), JsonlJournal(path)
+    first.start(HEADER)
+    for use in (second.header, second.events, lambda: second.start({}), lambda: second.append(vote(1))):
+        with pytest.raises(JournalLocked, match=r"votes\.jsonl is being written by another session"):
+            use()
+    first.close()
+    assert second.header() == HEADER
+    second.close()
+
+
+def test_a_dropped_journal_lets_go_of_its_lock(path):
+    JsonlJournal(path).start(HEADER)
+    with closing(JsonlJournal(path)) as journal:
+        assert journal.header() == HEADER
+
+
+# Imports once, then forks a fresh writer for each line on stdin: it says its pid, then each seq it was promised.
+WRITERS = """
+import os, sys
+from quorate.session.jsonl import JsonlJournal
+
+def write(path, once):
+    print("pid", os.getpid(), flush=True)
+    journal = JsonlJournal(path)
+    if journal.header() is None:
+        journal.start({"classes": ["a", "b"]})
+    seq = sum(1 for _ in journal.events())
+    while True:
+        print(seq, flush=True)
+        if once:
+            os.read(0, 1)
+        journal.append({"seq": seq + 1, "type": "vote", "time": 0.5, "item": "猫" * (seq % 50)})
+        seq += 1
+
+for word in iter(sys.stdin.readline, ""):
+    child = os.fork()
+    if child == 0:
+        write(sys.argv[1], word == "hold\\n")
+    os.waitpid(child, 0)
+    print("ended", flush=True)
+"""
+
+
+@pytest.fixture
+def writers(path):
+    command = [sys.executable, "-c", WRITERS, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as process:
+        yield process
+        process.stdin.close()
+
+
+def start_writer(writers, word):
+    """Its pid and how many events it found, once it holds the journal."""
+    writers.stdin.write(f"{word}\n")
+    return int(writers.stdout.readline().removeprefix("pid ")), int(writers.stdout.readline())
+
+
+def kill_writer(writers, pid):
+    """The numbers it was promised before it died."""
+    os.kill(pid, signal.SIGKILL)
+    return [int(line) for line in iter(writers.stdout.readline, "ended\n")]
+
+
+def test_a_second_process_is_refused_by_name_until_the_first_is_killed(path, writers):
+    pid, _ = start_writer(writers, "hold")
+    with pytest.raises(JournalLocked) as caught:
+        JsonlJournal(path).header()
+    if sys.platform == "linux":
+        assert f"by process {pid}." in str(caught.value) or "by another session." in str(caught.value)
+    kill_writer(writers, pid)
+    with closing(JsonlJournal(path)) as journal:
+        journal.append(vote(1))
+
+
+def test_every_acknowledged_event_survives_killing_the_writer_again_and_again(path, writers):
+    acknowledged = 0
+    for kill in range(40):
+        pid, found = start_writer(writers, "go")
+        assert found >= acknowledged
+        time.sleep(0.0015 * (kill % 13))
+        acknowledged = max([found, *kill_writer(writers, pid)])
+        with closing(JsonlJournal(path)) as journal:
+            events = list(journal.events())
+        assert acknowledged <= len(events) <= acknowledged + 1
+        assert all(event["item"] == "猫" * ((event["seq"] - 1) % 50) for event in events)
+    assert acknowledged > 40
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_child_cannot_write_and_does_not_keep_the_lock(path):
+    journal = JsonlJournal(path)
+    journal.start(HEADER)
+    fork = multiprocessing.get_context("fork")
+    ours, theirs = fork.Pipe()
+    stop = fork.Event()
+    child = fork.Process(target=_use_in_child, args=(journal, theirs, stop))
+    child.start()
+    assert "before this process was forked" in ours.recv()
+    journal.append(vote(1))
+    journal.close()
+    with closing(JsonlJournal(path)) as again:
+        again.append(vote(2))
+    stop.set()
+    child.join()
+    assert contents(path) == (HEADER, [vote(1), vote(2)])
+
+
+def _use_in_child(journal, pipe, stop):
+    try:
+        journal.append(vote(1))
+        pipe.send("written")
+    except JournalError as error:
+        pipe.send(str(error))
+    stop.wait(30)
+
+
+# Writes that fail
+
+
+def _fail(code):
+    def call(*_args):
+        raise OSError(code, os.strerror(code))
+
+    return call
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG])
+@pytest.mark.parametrize("taken", [0, 1, 7, 60])
+def test_a_write_that_fails_half_way_has_no_effect_and_the_next_works(path, monkeypatch, taken, code):
+    before = write_journal(path, 2).read_bytes()
+    with closing(JsonlJournal(path)) as journal:
+        with monkeypatch.context() as patch:
+            journal.header()
+            patch.setattr(os, "write", failing_write(taken, code))
+            for _ in range(2):
+                with pytest.raises(JournalError, match=f"event 3 was not written .*{os.strerror(code)}"):
+                    journal.append(vote(3))
+                assert path.read_bytes() == before
+        journal.append(vote(3, after="the fault"))
+    assert contents(path) == (HEADER, [vote(1), vote(2), vote(3, after="the fault")])
+
+
+@pytest.mark.parametrize("taken", [0, 5, 30])
+def test_a_header_that_fails_half_way_leaves_the_journal_empty(path, monkeypatch, taken):
+    with closing(JsonlJournal(path)) as journal:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "write", failing_write(taken, errno.ENOSPC))
+            with pytest.raises(JournalError, match="the header was not written"):
+                journal.start(HEADER)
+        assert path.read_bytes() == b"" and journal.header() is None
+        journal.start(HEADER)
+    assert contents(path) == (HEADER, [])
+
+
+def test_a_system_that_takes_one_byte_at_a_time_gets_the_whole_line(path, monkeypatch):
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: real(fd, data[:1]))
+    write_journal(path, 3)
+    assert contents(path) == (HEADER, [vote(1), vote(2), vote(3)])
+
+
+def test_a_system_that_takes_nothing_does_not_hang(path, monkeypatch):
+    with closing(JsonlJournal(write_journal(path, 1))) as journal:
+        monkeypatch.setattr(os, "write", lambda _fd, _data: 0)
+        with pytest.raises(JournalError, match="takes no more bytes"):
+            journal.append(vote(2))
+
+
+@pytest.mark.parametrize("interrupted", ["write", "fsync"])
+def test_ctrl_c_in_the_middle_of_an_append_leaves_nothing_behind(path, monkeypatch, interrupted):
+    with closing(JsonlJournal(write_journal(path, 1))) as journal:
+        journal.header()
+        real = os.write
+
+        def interrupt(fd, data=b""):
+            if data:
+                real(fd, data[:9])
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, interrupted, interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                journal.append(vote(2))
+        journal.append(vote(2, after="Ctrl-C"))
+    assert contents(path)[1] == [vote(1), vote(2, after="Ctrl-C")]
+
+
+def test_after_a_failed_fsync_nothing_more_is_written(path, monkeypatch):
+    before = write_journal(path, 2).read_bytes()
+    journal = JsonlJournal(path)
+    journal.header()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", _fail(errno.EIO))
+        with pytest.raises(JournalError, match=r"event 3 was not written .* resume the session"):
+            journal.append(vote(3))
+    assert path.read_bytes() == before
+    with pytest.raises(JournalError, match=r"an fsync failed .* resume the session"):
+        journal.append(vote(3))
+    journal.close()
+    with closing(JsonlJournal(path)) as again:
+        again.append(vote(3))
+    assert len(contents(path)[1]) == 3
+
+
+def test_after_a_line_that_could_not_be_taken_back_nothing_more_is_written(path, monkeypatch):
+    before = write_journal(path, 2).read_bytes()
+    journal = JsonlJournal(path)
+    journal.header()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", failing_write(10, errno.ENOSPC))
+        patch.setattr(os, "ftruncate", _fail(errno.EIO))
+        with pytest.raises(JournalError, match=r"No space left .* resume the session"):
+            journal.append(vote(3))
+    with pytest.raises(JournalError, match="could not be taken back"):
+        journal.append(vote(3))
+    assert len(path.read_bytes()) == len(before) + 10
+    journal.close()
+    with closing(JsonlJournal(path)) as again:
+        again.append(vote(3))
+        assert again.torn.num_bytes == 10
+    assert len(contents(path)[1]) == 3
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_device_that_cannot_be_truncated_stops_the_journal(path):
+    before = write_journal(path, 2).read_bytes()
+    with closing(JsonlJournal(path)) as journal:
+        journal.header()
+        full = os.open("/dev/full", os.O_WRONLY)
+        os.dup2(full, journal._fd)
+        os.close(full)
+        with pytest.raises(JournalError, match="No space left"):
+            journal.append(vote(3))
+        with pytest.raises(JournalError, match="could not be taken back"):
+            journal.append(vote(3))
+    assert path.read_bytes() == before
+
+
+FILLER = """
+import resource, signal, sys
+from quorate.errors import JournalError
+from quorate.session.jsonl import JsonlJournal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+path, limit = sys.argv[1], int(sys.argv[2])
+journal = JsonlJournal(path)
+journal.start({"classes": ["a", "b"]})
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+seq, failures = 1, 0
+while failures < 3:
+    try:
+        journal.append({"seq": seq, "type": "vote", "time": 0.5})
+        seq += 1
+    except JournalError as error:
+        assert "ulimit" in str(error), error
+        assert open(path, "rb").read().endswith(b"\\n")
+        failures += 1
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+journal.append({"seq": seq, "type": "vote", "time": 0.5})
+print(seq)
+"""
+
+
+@pytest.mark.parametrize("limit", [1000, 1017, 1050])
+def test_a_full_disk_loses_nothing_and_writing_goes_on_when_there_is_space_again(path, limit):
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[1] == resource.RLIM_INFINITY
+    done = subprocess.run(
+        [sys.executable, "-c", FILLER, str(path), str(limit)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    events = contents(path)[1]
+    assert len(events) == int(done.stdout) > 10
+    assert path.stat().st_size > limit - 60

@@ -1,0 +1,130 @@
+"""The text of a journal: damage is always found and named, and other files are left alone."""
+
+import os
+import shutil
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from journal_support import HEADER, contents, path, vote, write_journal
+
+from quorate.errors import JournalCorrupt, JournalError
+from quorate.session.jsonl import JsonlJournal
+from quorate.session.lines import encode_line, header_line, read_journal
+
+__all__ = ["path"]
+
+
+def test_a_flipped_byte_anywhere_is_found_and_never_gives_a_wrong_event(path):
+    whole = bytearray(write_journal(path, 4).read_bytes())
+    line_of = [1 + bytes(whole[:offset]).count(b"\n") for offset in range(len(whole))]
+    for offset, original in enumerate(whole):
+        for flip in (0x01, 0x10, 0x80, original ^ 0x0A):
+            if flip == 0:
+                continue
+            whole[offset] = original ^ flip
+            path.write_bytes(whole)
+            _check_damage(path, line_of[offset])
+            assert path.read_bytes() == whole
+        whole[offset] = original
+
+
+def _check_damage(path, line):
+    for read in (lambda: read_journal(path)[1], lambda: _events_for_writing(path)):
+        seen = []
+        with pytest.raises(JournalError) as caught:
+            for event in read():
+                seen.append(event)
+        assert seen == [vote(seq) for seq in range(1, len(seen) + 1)]
+        assert len(seen) <= max(line - 2, 0)
+        if isinstance(caught.value, JournalCorrupt):
+            assert f"line {line} (byte" in str(caught.value) and str(path) in str(caught.value)
+        else:
+            assert line == 1 and "not a quorate journal" in str(caught.value)
+    assert list(path.parent.iterdir()) == [path]
+
+
+def _events_for_writing(path):
+    with closing(JsonlJournal(path, fsync=False)) as journal:
+        yield from journal.events()
+
+
+@pytest.mark.parametrize("garbage", [b"garbage\n", b"\n", b"{}\n", b'{"seq":5}\n', b"\x00" * 40 + b"\n"])
+def test_a_bad_last_line_with_its_newline_is_damage_and_not_torn(path, garbage):
+    whole = write_journal(path, 4).read_bytes()
+    path.write_bytes(whole + garbage)
+    with closing(JsonlJournal(path)) as journal:
+        with pytest.raises(JournalCorrupt, match=rf"line 6 \(byte {len(whole)}\).*keep the first {len(whole)} bytes"):
+            list(journal.events())
+        with pytest.raises(JournalCorrupt, match="line 6"):
+            journal.append(vote(5))
+        assert journal.torn is None
+    assert path.read_bytes() == whole + garbage
+
+
+@pytest.mark.parametrize(
+    ("order", "line", "found"), [([1, 2, 4], 4, 4), ([1, 2, 2], 4, 2), ([2], 2, 2), ([1, 3, 2], 3, 3)]
+)
+def test_a_gap_or_a_double_in_the_numbers_names_its_line(path, order, line, found):
+    path.write_bytes(header_line(HEADER) + b"".join(encode_line(vote(seq), what="event") for seq in order))
+    with pytest.raises(JournalCorrupt, match=rf"line {line} .*its seq is {found} where {line - 1} should follow"):
+        contents(path)
+
+
+# Files that are no journal
+
+
+@pytest.mark.parametrize("content", [b"hello", b"a,b\n1,2\n", b'{"seq":1}\n', b"[]\n", b"\x00\x00", b'{"quorate":1}\n'])
+def test_a_file_that_is_no_journal_is_refused_and_left_alone(path, content):
+    path.write_bytes(content)
+    for use in (lambda: read_journal(path), JsonlJournal(path).header, lambda: JsonlJournal(path).start(HEADER)):
+        with pytest.raises(JournalError, match="is not a quorate journal"):
+            use()
+    assert path.read_bytes() == content and list(path.parent.iterdir()) == [path]
+
+
+def test_a_newer_format_asks_for_a_newer_quorate(path):
+    path.write_bytes(encode_line({"quorate_journal": 2, "version": "9.1"}, what="header"))
+    for use in (lambda: read_journal(path), JsonlJournal(path).header):
+        with pytest.raises(JournalError, match=r"has format 2, written by quorate 9\.1"):
+            use()
+
+
+def test_looking_into_an_empty_missing_or_wrong_place_says_so(path):
+    with pytest.raises(JournalError, match="No such file"):
+        read_journal(path)
+    with pytest.raises(JournalError, match="It is a folder"):
+        read_journal(path.parent)
+    path.touch()
+    with pytest.raises(JournalError, match="is empty"):
+        read_journal(path)
+    path.write_bytes(header_line(HEADER)[:-1])
+    with pytest.raises(JournalError, match="is empty"):
+        read_journal(path)
+
+
+def test_starting_in_a_missing_folder_a_folder_or_a_device_says_so(path):
+    with pytest.raises(JournalError, match="Create its folder first"):
+        JsonlJournal(path / "deeper" / "j.jsonl").start(HEADER)
+    with pytest.raises(JournalError, match="It is a folder"):
+        JsonlJournal(path.parent).start(HEADER)
+    with pytest.raises(JournalError, match="not a regular file"):
+        JsonlJournal("/dev/null").start(HEADER)
+
+
+def test_a_read_only_file_can_be_looked_at_but_not_written():
+    folder = Path(tempfile.mkdtemp())
+    path = write_journal(folder / "j.jsonl", 2)
+    folder.chmod(0o755)
+    path.chmod(0o444)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)  # root may write what is read-only
+    try:
+        with pytest.raises(JournalError, match="Change its permissions"):
+            JsonlJournal(path).header()
+        assert len(contents(path)[1]) == 2
+    finally:
+        os.seteuid(user)
+        shutil.rmtree(folder)
