@@ -12,10 +12,15 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numba
 from numba.core import caching, event
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+_njit: Any = numba.njit
+_index_file: Any = caching.IndexDataCacheFile
+_register: Any = event.register
 
 _KERNEL_SOURCES = ("compiled.py", "densities.py", "prior", "posterior", "decision", "learning", "simulation")
 
@@ -32,7 +37,7 @@ def sources_digest() -> str:
     return digest.hexdigest()
 
 
-class _Announcer(event.Listener):  # type: ignore[misc]
+class _Announcer(event.Listener):
     """Says once, on stderr, that a compilation is going on: the only long wait a first-time user meets."""
 
     def __init__(self) -> None:
@@ -48,23 +53,25 @@ class _Announcer(event.Listener):  # type: ignore[misc]
         pass
 
 
-event.register("numba:compile", _Announcer())
+_register("numba:compile", _Announcer())
 
 
-def kernel(function: Callable[..., Any]) -> Any:  # noqa: ANN401
+def kernel(function: Function) -> Function:
     """Compile `function` on its first call and keep the machine code on disk for later processes.
 
     Where no folder can hold the cache (a read-only install without a home), it is compiled in every process.
     """
     options = {"nogil": True, "error_model": "numpy"}
     try:
-        dispatcher = numba.njit(function, cache=True, **options)
+        dispatcher: Any = _njit(function, cache=True, **options)
     except RuntimeError:  # numba: "cannot cache function: no locator available"
-        return numba.njit(function, **options)
+        compiled: Function = _njit(function, **options)
+        return compiled
     store = dispatcher._cache
-    store._cache_file = caching.IndexDataCacheFile(
+    store._cache_file = _index_file(
         cache_path=store._cache_path,
         filename_base=store._impl.filename_base,
         source_stamp=sources_digest(),
     )
-    return dispatcher
+    cached: Function = dispatcher
+    return cached

@@ -21,7 +21,7 @@ Reason = Literal["ask", "confident", "not_worth_it", "rule", "quota", "settled",
 
 def frozen_array(values: Any, dtype: type = np.float64) -> Any:  # noqa: ANN401
     """A read-only copy of `values` as an array of `dtype`."""
-    array = np.array(values, dtype=dtype)
+    array: NDArray[Any] = np.array(values, dtype=dtype)
     array.flags.writeable = False
     return array
 

@@ -1,1 +1,7 @@
 """The online session: events are journalled, then applied; the state is a fold over them."""
+
+from quorate.session.journal import Journal, MemoryJournal
+from quorate.session.jsonl import JsonlJournal
+from quorate.session.session import Session
+
+__all__ = ["Journal", "JsonlJournal", "MemoryJournal", "Session"]

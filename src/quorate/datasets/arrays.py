@@ -1,0 +1,114 @@
+"""Arrays -> a checked `VoteDataset`: from votes, from counts, or from an `.npz` file with the keys named below.
+
+Called by the generators, by loaders and by anyone who has the arrays in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quorate.errors import InvalidInput
+from quorate.types import VoteDataset, frozen_array
+from quorate.validate import as_floats, class_names, counts, floored, probabilities
+
+
+def vote_dataset(
+    votes: Any,  # noqa: ANN401
+    predictions: Any,  # noqa: ANN401
+    *,
+    classes: Sequence[str],
+    models: Sequence[str] | None = None,
+    blocks: Any = None,  # noqa: ANN401
+    name: str = "votes",
+    notes: Sequence[str] = (),
+) -> VoteDataset:
+    """A data set from votes (T, N) of class numbers, -1 for none, and predictions (T, K) or (M, T, K).
+
+    >>> data = vote_dataset([[0, 0, 1], [1, 1, -1]], [[0.9, 0.1], [0.3, 0.7]], classes=["cat", "dog"])
+    >>> data.num_items, data.num_classes, data.models
+    (2, 2, ('model-0',))
+    """
+    names = class_names(classes)
+    table = np.asarray(votes)
+    if table.ndim != 2 or not np.issubdtype(table.dtype, np.integer):
+        raise InvalidInput(
+            f"votes has shape {table.shape} and type {table.dtype}; expected whole numbers (items, votes per item)."
+        )
+    if table.size and (table.min() < -1 or table.max() >= len(names)):
+        raise InvalidInput(
+            f"votes range over {table.min()}..{table.max()}; expected class numbers 0..{len(names) - 1}, or -1 for none."
+        )
+    if np.any((table >= 0).sum(axis=1) == 0):
+        item = int(np.flatnonzero((table >= 0).sum(axis=1) == 0)[0])
+        raise InvalidInput(f"item {item} has no vote at all, so it has no verdict; drop it from votes and predictions.")
+    stack = probabilities(predictions, where="predictions")
+    stack = stack[None] if stack.ndim == 2 else stack
+    if stack.shape[1:] != (len(table), len(names)):
+        raise InvalidInput(
+            f"predictions has shape {stack.shape}; expected (models, {len(table)}, {len(names)}) to match votes and classes."
+        )
+    labels = tuple(models) if models is not None else tuple(f"model-{m}" for m in range(len(stack)))
+    if len(labels) != len(stack):
+        raise InvalidInput(f"models names {len(labels)} classifiers; predictions hold {len(stack)}. Name each once.")
+    stretch = np.zeros(len(table), dtype=np.int64) if blocks is None else np.asarray(blocks, dtype=np.int64)
+    if stretch.shape != (len(table),) or np.any(np.diff(stretch) < 0):
+        raise InvalidInput(f"blocks has shape {stretch.shape}; expected one non-decreasing number per item.")
+    return VoteDataset(
+        name=name,
+        votes=frozen_array(table, np.int16),
+        predictions=frozen_array(stack),
+        models=labels,
+        classes=names,
+        blocks=frozen_array(stretch, np.int64),
+        notes=tuple(notes),
+    )
+
+
+def expand_counts(histograms: Any) -> np.ndarray:  # noqa: ANN401
+    """Counts (T, K) -> votes (T, N), -1 padded; the order within an item means nothing (simulations permute it)."""
+    table = counts(histograms, where="counts")
+    longest = int(table.sum(axis=1).max())
+    votes = np.full((len(table), longest), -1, dtype=np.int16)
+    for row, histogram in zip(votes, table, strict=True):
+        cast = np.repeat(np.arange(len(histogram)), histogram)
+        row[: len(cast)] = cast
+    return votes
+
+
+def load_npz(path: str | Path, *, name: str | None = None) -> VoteDataset:
+    """A data set from an `.npz` with `votes` (T, N) or `counts` (T, K), and `probs` (M, T, K).
+
+    Optional: `models`, `classes`, `is_post_shift` (T,) (then clean items come first and are shuffled apart).
+    Predictions are renormalised (some published ones sum to 5e-9) and a model with missing predictions is left out;
+    both are said in `notes`.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise InvalidInput(f"path={str(path)!r} is not a file; name the .npz that holds the votes and predictions.")
+    with np.load(file, allow_pickle=False) as arrays:
+        votes = arrays["votes"] if "votes" in arrays else expand_counts(arrays["counts"])
+        probs = as_floats(arrays["probs"], where="probs")
+        models = [str(m) for m in arrays["models"]] if "models" in arrays else None
+        num_classes = probs.shape[-1]
+        classes = [str(c) for c in arrays["classes"]] if "classes" in arrays else [str(k) for k in range(num_classes)]
+        blocks = arrays["is_post_shift"].astype(np.int64) if "is_post_shift" in arrays else None
+    keep = np.asarray(np.isfinite(probs).all(axis=(1, 2)))
+    sums = probs[keep].sum(axis=-1)
+    notes = []
+    if not keep.all():
+        notes.append(f"{int((~keep).sum())} of {len(keep)} models left out: they have no prediction for some items")
+    if np.any(np.abs(sums - 1) > 1e-3):
+        notes.append(f"predictions renormalised: rows summed to between {sums.min():.2g} and {sums.max():.2g}")
+    return vote_dataset(
+        votes,
+        floored(probs[keep]),
+        classes=classes,
+        models=None if models is None else [m for m, kept in zip(models, keep, strict=True) if kept],
+        blocks=blocks,
+        name=name or file.stem,
+        notes=notes,
+    )

@@ -1,0 +1,57 @@
+"""The stop that panels of language models use: how sure is it that the leader beats the runner-up in a duel?
+
+Takes vote counts only; knows no classifier and no pool. A baseline, from Adaptive-Consistency (Aggarwal et al.,
+EMNLP 2023).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.compiled import kernel
+from quorate.decision.policy import Stateless
+from quorate.types import FloatArray, IntArray, Item
+from quorate.validate import fraction
+
+
+@kernel
+def beta_leads(votes: IntArray) -> float:
+    """P(Beta(a+1, b+1) > 1/2) for the top two counts a >= b; equals P(Binomial(a+b+1, 1/2) <= a)."""
+    top = 0
+    second = 0
+    for count in votes:
+        if count > top:
+            second = top
+            top = count
+        elif count > second:
+            second = count
+    trials = top + second + 1
+    log_term = -trials * np.log(2.0)  # log P(Binomial = 0)
+    total = 0.0
+    for successes in range(top + 1):
+        total += np.exp(log_term)
+        log_term += np.log((trials - successes) / (successes + 1.0))
+    return float(min(total, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class BetaStop(Stateless):
+    """Stop when P(Beta(a+1, b+1) > 1/2) >= threshold for the top two counts (4 unanimous votes at 0.95).
+
+    >>> [round(float(beta_leads(np.array([n, 0]))), 4) for n in (0, 3, 4)]
+    [0.5, 0.9375, 0.9688]
+    """
+
+    threshold: float = 0.95
+    name = "beta"
+    stop_reason = "rule"
+
+    def __post_init__(self) -> None:
+        """Check the knob."""
+        fraction(self.threshold, where="threshold")
+
+    def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
+        """Ask while the leader is not sure enough."""
+        return bool(beta_leads(item.votes) < self.threshold)

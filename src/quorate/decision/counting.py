@@ -1,0 +1,75 @@
+"""The rules people use today: they count votes and look at nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from quorate.decision.policy import Stateless
+from quorate.errors import InvalidInput
+from quorate.types import FloatArray, Item
+from quorate.validate import whole
+
+
+@dataclass(frozen=True, slots=True)
+class AskAll(Stateless):
+    """Ask every member of the pool, even after the outcome is settled: the one policy that does."""
+
+    name = "ask-all"
+    stop_reason = "exhausted"
+    stops_when_settled = False
+
+    def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
+        """Always."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class UntilSettled(Stateless):
+    """Ask until the votes still missing cannot change the winner."""
+
+    name = "until-settled"
+    stop_reason = "settled"
+
+    def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
+        """Always; the session stops when the pool is settled."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Quorum(Stateless):
+    """Stop when one class has `votes` votes."""
+
+    votes: int = 3
+    name = "quorum"
+    stop_reason = "rule"
+
+    def __post_init__(self) -> None:
+        """Check the knob."""
+        whole(self.votes, where="votes", least=0)
+
+    def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
+        """Ask while no class has reached the quorum."""
+        return bool(item.votes.max() < self.votes)
+
+
+@dataclass(frozen=True, slots=True)
+class UnanimousThenCap(Stateless):
+    """Stop if the first `first` votes all agree; otherwise go on to `cap` votes (or the end of the pool)."""
+
+    first: int = 4
+    cap: int = 9
+    name = "unanimous-then-cap"
+    stop_reason = "rule"
+
+    def __post_init__(self) -> None:
+        """Check the knobs."""
+        whole(self.first, where="first", least=0)
+        whole(self.cap, where="cap", least=0)
+        if self.cap < self.first:
+            raise InvalidInput(f"cap={self.cap} is below first={self.first}; the cap must be at least `first`.")
+
+    def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
+        """Ask for the first few; then only while they disagree, up to the cap."""
+        if item.num_votes < self.first:
+            return True
+        return bool(item.votes.max() < item.num_votes and item.num_votes < self.cap)

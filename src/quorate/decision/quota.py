@@ -1,0 +1,106 @@
+"""The paper's baselines that only look at the classifier: draw Q ~ Binomial(N, rate) votes when the item opens.
+
+RANDOM has one rate for all items; ENTROPY and the released Model Picker turn the prediction into a rate. The draw is
+made by inverting the binomial CDF at one uniform number, so neighbouring knob values share their luck.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.compiled import kernel
+from quorate.types import FloatArray, Item
+from quorate.validate import bounded, fraction
+
+
+@kernel
+def binomial_quantile(uniform: float, trials: int, rate: float) -> int:
+    """Smallest q with P(Binomial(trials, rate) <= q) > uniform; O(trials)."""
+    if rate <= 0.0:
+        return 0
+    if rate >= 1.0:
+        return trials
+    log_odds = np.log(rate) - np.log1p(-rate)
+    log_term = trials * np.log1p(-rate)
+    total = np.exp(log_term)
+    count = 0
+    while total <= uniform and count < trials:
+        log_term += np.log((trials - count) / (count + 1.0)) + log_odds
+        total += np.exp(log_term)
+        count += 1
+    return count
+
+
+class QuotaPolicy:
+    """Shared by the three: ask until the quota drawn at the opening is used up."""
+
+    stop_reason = "quota"
+
+    def rates(self, predictions: FloatArray) -> FloatArray:
+        """Query rate in [0, 1] for each row of predictions (..., K) -> (...)."""
+        raise NotImplementedError
+
+    def init(self, num_classes: int) -> None:
+        """No state."""
+
+    def quota(self, state: None, item: Item, *, rng: np.random.Generator) -> int:
+        """Q ~ Binomial(N, rate of this prediction)."""
+        return int(binomial_quantile(rng.random(), item.pool_size, float(self.rates(item.prediction))))
+
+    def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
+        """Always: the quota is what stops it."""
+        return True
+
+    def update(self, state: None, closed: Item) -> None:
+        """Nothing to learn."""
+
+
+@dataclass(frozen=True, slots=True)
+class RandomQuota(QuotaPolicy):
+    """RANDOM: rate = query_rate for every item."""
+
+    query_rate: float = 0.5
+    name = "random"
+
+    def __post_init__(self) -> None:
+        """Check the knob."""
+        fraction(self.query_rate, where="query_rate")
+
+    def rates(self, predictions: FloatArray) -> FloatArray:
+        """The same for all."""
+        return np.full(predictions.shape[:-1], self.query_rate)
+
+
+@dataclass(frozen=True, slots=True)
+class EntropyQuota(QuotaPolicy):
+    """ENTROPY: rate = clip(scale * H(f), 0, 1) with H(f) = -(1/K) sum f ln f, as the paper writes it."""
+
+    scale: float = 10.0
+    name = "entropy"
+
+    def __post_init__(self) -> None:
+        """Check the knob."""
+        bounded(self.scale, where="scale", least=0.0)
+
+    def rates(self, predictions: FloatArray) -> FloatArray:
+        """Scaled entropy of each prediction."""
+        entropy = -(predictions * np.log(predictions)).mean(axis=-1)
+        return np.asarray(np.clip(self.scale * entropy, 0.0, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedModelPicker(QuotaPolicy):
+    """What the released Model Picker code amounts to: rate = clip(scale * (1 - max f), 0, 1)."""
+
+    scale: float = 1.0
+    name = "mp-released"
+
+    def __post_init__(self) -> None:
+        """Check the knob."""
+        bounded(self.scale, where="scale", least=0.0)
+
+    def rates(self, predictions: FloatArray) -> FloatArray:
+        """Scaled doubt of each prediction."""
+        return np.asarray(np.clip(self.scale * (1.0 - predictions.max(axis=-1)), 0.0, 1.0))

@@ -1,0 +1,26 @@
+"""The paper's stopping rule: predict once the winner's probability has cleared a threshold (Acc_t > rho)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from quorate.decision.policy import Stateless
+from quorate.types import FloatArray, Item
+from quorate.validate import fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold(Stateless):
+    """Ask while max p <= threshold. 0 never asks; 1 asks until the pool is settled."""
+
+    threshold: float
+    name = "threshold"
+    stop_reason = "confident"
+
+    def __post_init__(self) -> None:
+        """Check the knob."""
+        fraction(self.threshold, where="threshold")
+
+    def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
+        """Ask while nobody is sure enough to win."""
+        return bool(probs.max() <= self.threshold)

@@ -1,0 +1,185 @@
+"""Every method by name: a policy, the belief it asks with, the belief it predicts with, and what it learns.
+
+`method("quorate")` is what we recommend; the rest are the paper's methods, its baselines and the rules people use
+today. A user's own policy becomes a method by `method(MyPolicy())`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from inspect import signature
+from types import MappingProxyType
+from typing import Any, Literal
+
+from quorate.decision.belief import Belief
+from quorate.decision.beta import BetaStop
+from quorate.decision.counting import AskAll, Quorum, UnanimousThenCap, UntilSettled
+from quorate.decision.model_picker import ModelPicker
+from quorate.decision.policy import QueryPolicy
+from quorate.decision.quota import EntropyQuota, RandomQuota, ReleasedModelPicker
+from quorate.decision.threshold import Threshold
+from quorate.decision.value import ValueOfInformation
+from quorate.errors import InvalidInput, UnknownMethod
+from quorate.prior.hyperprior import Hyperprior, hyperprior
+
+DEFAULT_MIN_GAIN = 0.02  # chosen by `make default-knob` (docs/default-knob.md)
+
+VOTES = Belief("vote_share", learned=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Learner:
+    """How a method learns: under which hyperprior, and with or without the class bias."""
+
+    hyperprior: Hyperprior
+    bias: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A complete way to decide. `asking` and `predicting` are apart: Fix-FinExp asks with one, predicts with another."""
+
+    name: str
+    policy: QueryPolicy
+    asking: Belief
+    predicting: Belief
+    learner: Learner | None = None
+    knobs: Mapping[str, Any] = field(default_factory=dict)
+
+    def describe(self) -> dict[str, Any]:
+        """Name and knobs, as journals and reports store them."""
+        knobs = {key: asdict(value) if isinstance(value, Hyperprior) else value for key, value in self.knobs.items()}
+        return {"name": self.name, "knobs": knobs}
+
+
+def _expert(posterior: Literal["finite", "infinite"]) -> Callable[..., Method]:
+    def build(*, threshold: float = 0.95, hyperprior: str | Hyperprior = "default") -> Method:
+        belief = Belief(posterior, learned=True)
+        return Method("", Threshold(threshold), belief, belief, Learner(_hyperprior(hyperprior)))
+
+    return build
+
+
+def _fixed(posterior: Literal["finite", "infinite"]) -> Callable[..., Method]:
+    def build(*, threshold: float = 0.95) -> Method:
+        belief = Belief(posterior, learned=False)
+        return Method("", Threshold(threshold), belief, belief)
+
+    return build
+
+
+def _fixed_ask(posterior: Literal["finite", "infinite"]) -> Callable[..., Method]:
+    def build(*, threshold: float = 0.95, hyperprior: str | Hyperprior = "default") -> Method:
+        asking, predicting = Belief(posterior, learned=False), Belief(posterior, learned=True)
+        return Method("", Threshold(threshold), asking, predicting, Learner(_hyperprior(hyperprior)))
+
+    return build
+
+
+def _quorate(
+    *,
+    min_gain: float | None = None,
+    threshold: float | None = None,
+    hyperprior: str | Hyperprior = "default",
+    bias: bool = True,
+) -> Method:
+    if min_gain is not None and threshold is not None:
+        raise InvalidInput(
+            f"min_gain={min_gain!r} and threshold={threshold!r} are both given; a method stops by one rule. Pass one."
+        )
+    belief = Belief("finite", learned=True)
+    policy: QueryPolicy
+    policy = ValueOfInformation(DEFAULT_MIN_GAIN if min_gain is None else min_gain)
+    if threshold is not None:
+        policy = Threshold(threshold)
+    return Method("", policy, belief, belief, Learner(_hyperprior(hyperprior), bias=bias))
+
+
+def _rule(policy: Callable[..., QueryPolicy]) -> Callable[..., Method]:
+    def build(**knobs: Any) -> Method:  # noqa: ANN401
+        return Method("", policy(**knobs), VOTES, VOTES)
+
+    build.__signature__ = signature(policy)  # type: ignore[attr-defined]
+    return build
+
+
+def _hyperprior(name: str | Hyperprior | Mapping[str, float]) -> Hyperprior:
+    return Hyperprior(**name) if isinstance(name, Mapping) else hyperprior(name)
+
+
+METHODS: Mapping[str, Callable[..., Method]] = MappingProxyType(
+    {
+        "quorate": _quorate,
+        "finexp": _expert("finite"),
+        "infexp": _expert("infinite"),
+        "fixed-finexp": _fixed("finite"),
+        "fixed-infexp": _fixed("infinite"),
+        "fixed-ask-finexp": _fixed_ask("finite"),
+        "fixed-ask-infexp": _fixed_ask("infinite"),
+        "random": _rule(RandomQuota),
+        "entropy": _rule(EntropyQuota),
+        "mp": _rule(ModelPicker),
+        "mp-released": _rule(ReleasedModelPicker),
+        "ask-all": _rule(AskAll),
+        "until-settled": _rule(UntilSettled),
+        "quorum": _rule(Quorum),
+        "unanimous-then-cap": _rule(UnanimousThenCap),
+        "beta": _rule(BetaStop),
+    }
+)
+
+
+def method(
+    name: str | QueryPolicy,
+    /,
+    **knobs: Any,  # noqa: ANN401
+) -> Method:
+    """The method of that name with its knobs; or a method around your own policy.
+
+    Your own policy asks and predicts with exact FinExp and a learned prior (`posterior="infinite"`, `learn=False` and
+    `bias=False` change that).
+
+    >>> method("finexp", threshold=0.9).policy
+    Threshold(threshold=0.9)
+    >>> sorted(METHODS)[:3]
+    ['ask-all', 'beta', 'entropy']
+    """
+    if not isinstance(name, str):
+        return _own(name, **knobs)
+    if name not in METHODS:
+        raise UnknownMethod(f"method {name!r} does not exist; choose one of: {', '.join(METHODS)}.")
+    build = METHODS[name]
+    known = signature(build).parameters
+    for knob, value in knobs.items():
+        if knob not in known:
+            has = ", ".join(known) or "none"
+            raise UnknownMethod(f"method {name!r} has no knob {knob!r}={value!r}; its knobs are: {has}.")
+    built = build(**knobs)
+    return replace(built, name=name, knobs=MappingProxyType(_resolved(build, built, knobs)))
+
+
+def _resolved(build: Callable[..., Method], built: Method, knobs: dict[str, Any]) -> dict[str, Any]:
+    """Every knob with the value in force, so that a journal means the same when a default changes."""
+    defaults = {key: parameter.default for key, parameter in signature(build).parameters.items()}
+    values = {key: value for key, value in (defaults | knobs).items() if value is not None}
+    if isinstance(built.policy, ValueOfInformation):
+        values["min_gain"] = built.policy.min_gain
+    return values
+
+
+def _own(
+    policy: QueryPolicy,
+    *,
+    posterior: Literal["finite", "infinite"] = "finite",
+    learn: bool = True,
+    bias: bool = True,
+) -> Method:
+    if not isinstance(policy, QueryPolicy):
+        raise UnknownMethod(
+            f"{policy!r} is not a policy; it needs `name`, init, quota, asks and update. "
+            "Run quorate.testing.check_policy on it."
+        )
+    belief = Belief(posterior, learned=learn)
+    learner = Learner(hyperprior("default"), bias=bias) if learn else None
+    return Method(f"own:{policy.name}", policy, belief, belief, learner)

@@ -1,0 +1,112 @@
+"""Item, parameters, method -> ask or stop, and the answer if we stopped here. Pure: no clock, no random draw.
+
+Called by the session for every event, and by anyone who wants to recompute an item's decision from its events.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quorate.decision.belief import (
+    ASK,
+    EXHAUSTED,
+    POSTERIORS,
+    QUOTA,
+    SETTLED,
+    Belief,
+    belief_into,
+    pick_label,
+    stop_before_rule,
+)
+from quorate.decision.rules import rule_asks, rule_of
+from quorate.errors import PolicyError
+from quorate.methods import Method
+from quorate.session.items import ItemState, Prior
+from quorate.types import FloatArray, IntArray, PriorParams, Reason
+
+NO_LIMIT = 2**62
+STOP_REASONS: dict[int, Reason] = {SETTLED: "settled", EXHAUSTED: "exhausted", QUOTA: "quota"}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A decision in class numbers; the session turns it into names."""
+
+    ask: bool
+    label: int
+    confidence: float
+    probs: FloatArray
+    reason: Reason
+
+
+def prior_of(params: PriorParams, seq: int) -> Prior:
+    """The parameters as the kernels take them."""
+    tau = np.atleast_2d(params.tau)
+    bias = np.zeros(params.num_classes) if params.bias is None else params.bias
+    return Prior(params.theta, params.phi, np.array(tau), np.array(bias), seq)
+
+
+def fixed_prior(num_classifiers: int, num_classes: int) -> Prior:
+    """theta = phi = tau = 1 (the paper's Fixed); M classifiers share tau: 1 / M each."""
+    tau = np.full((num_classifiers, num_classes), 1.0 / num_classifiers)
+    return Prior(1.0, 1.0, tau, np.zeros(num_classes), 0)
+
+
+def believe(belief: Belief, learned: Prior, item: ItemState, votes: IntArray, pool_size: int) -> FloatArray:
+    """Who will win the item's pool, (K,)."""
+    prior = learned if belief.learned else fixed_prior(*item.predictions.shape)
+    probs = np.empty(len(votes))
+    belief_into(
+        POSTERIORS[belief.posterior],
+        prior.theta,
+        prior.phi,
+        prior.tau,
+        prior.bias,
+        item.log_predictions,
+        item.prediction,
+        votes,
+        pool_size,
+        probs,
+    )
+    return probs
+
+
+def decide(method: Method, learned: Prior, policy_state: Any, item: ItemState, *, closing: bool = False) -> Verdict:  # noqa: ANN401
+    """Ask one more, or stop and answer. `closing`: nobody is available, so stop now whatever the policy says."""
+    votes, pool_size = item.votes, item.pool_left
+    limits = [limit for limit in (item.quota, item.max_votes) if limit is not None]
+    settles = getattr(method.policy, "stops_when_settled", True)
+    code = stop_before_rule(votes, pool_size, item.min_votes, min(limits, default=NO_LIMIT), settles)
+    predicting = believe(method.predicting, learned, item, votes, pool_size)
+    reason: Reason
+    if code in STOP_REASONS:
+        reason = STOP_REASONS[code]
+    elif closing:
+        reason = "closed"
+    elif code == ASK:
+        reason = "ask"
+    else:
+        same = method.asking == method.predicting
+        asking = predicting if same else believe(method.asking, learned, item, votes, pool_size)
+        reason = "ask" if _rule_asks(method, policy_state, item, asking) else _stop_reason(method)
+    label = int(pick_label(predicting, item.tie_draw))
+    predicting.flags.writeable = False
+    return Verdict(reason == "ask", label, float(predicting[label]), predicting, reason)
+
+
+def _rule_asks(method: Method, policy_state: Any, item: ItemState, probs: FloatArray) -> bool:  # noqa: ANN401
+    rule = rule_of(method.policy)
+    if rule is not None:
+        return bool(rule_asks(*rule, probs, item.votes, item.pool_left - item.votes.sum()))
+    answer = method.policy.asks(policy_state, item.view(), probs)
+    if not isinstance(answer, (bool, np.bool_)):
+        raise PolicyError(f"policy {method.policy.name!r}: asks() returned {answer!r}; it must return True or False.")
+    return bool(answer)
+
+
+def _stop_reason(method: Method) -> Reason:
+    reason: Reason = getattr(method.policy, "stop_reason", "rule")
+    return reason

@@ -1,0 +1,139 @@
+"""One item's life as a frozen value: `advance(item, event)` gives the next one. Pure; knows no other item.
+
+A service can fold an item's own events through `advance` without loading anything else. Arrays in here are never
+written to; they are not flagged read-only because numba would compile every kernel again for read-only arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from quorate.types import FloatArray, IntArray, Item, Reason
+
+ABSTAINED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """Parameters in the shape the kernels take: tau (M, K), bias (K,) zeros if there is none; `seq` who made them."""
+
+    theta: float
+    phi: float
+    tau: FloatArray
+    bias: FloatArray
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an item closed: the answer, and what it was computed from, so that it can be computed again."""
+
+    label: int
+    confidence: float
+    num_votes: int
+    reason: Reason
+    votes: IntArray
+    pool_size: int
+    prior: Prior
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """One identified voter's act on an item: a class, or ABSTAINED; `late` if the item was closed already."""
+
+    label: int
+    late: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemState:
+    """Everything known of an item in memory. `votes` counts late votes too; `outcome` is None while it is open."""
+
+    number: int
+    predictions: FloatArray  # (M, K)
+    pool_size: int
+    quota: int | None
+    tie_draw: float
+    min_votes: int
+    max_votes: int | None
+    votes: IntArray  # (K,)
+    log_predictions: FloatArray  # (M, K)
+    prediction: FloatArray  # (K,), mean of the classifiers
+    abstentions: int = 0
+    ballots: Mapping[str, Ballot] = field(default_factory=lambda: MappingProxyType({}))
+    outcome: Outcome | None = None
+    seen_by_policy: bool = False
+
+    @property
+    def pool_left(self) -> int:
+        """N less the abstentions: the pool whose verdict counts."""
+        return max(self.pool_size - self.abstentions, int(self.votes.sum()))
+
+    def view(self) -> Item:
+        """What the policy may see."""
+        shown = [_read_only(array) for array in (self.prediction, self.predictions, self.votes)]
+        return Item(shown[0], shown[1], shown[2], self.pool_left, self.quota)
+
+
+def opened(event: Mapping[str, Any], number: int) -> ItemState:
+    """The item as its "open" event describes it."""
+    predictions = np.array(event["prediction"])
+    return ItemState(
+        number=number,
+        predictions=predictions,
+        pool_size=event["pool_size"],
+        quota=event["quota"],
+        tie_draw=event["tie_draw"],
+        min_votes=event["min_votes"],
+        max_votes=event["max_votes"],
+        votes=np.zeros(predictions.shape[1], dtype=np.int64),
+        log_predictions=np.log(predictions),
+        prediction=predictions.mean(axis=0),
+    )
+
+
+def advance(item: ItemState, event: Mapping[str, Any], label: int | None) -> ItemState:
+    """The item after a "vote", "abstain", "retract" or "close" event; `label` is the class the vote names."""
+    kind, voter = event["type"], event.get("voter")
+    if kind == "vote" and label is not None:
+        return _with_ballot(item, voter, label, item.abstentions)
+    if kind == "abstain":
+        return _with_ballot(item, voter, ABSTAINED, item.abstentions + 1)
+    if kind == "retract":
+        return _without_ballot(item, str(voter))
+    return item
+
+
+def _with_ballot(item: ItemState, voter: str | None, label: int, abstentions: int) -> ItemState:
+    ballots = item.ballots
+    if voter is not None:
+        ballots = MappingProxyType({**ballots, voter: Ballot(label, late=item.outcome is not None)})
+    votes = item.votes if label == ABSTAINED else _changed(item.votes, label, 1)
+    return replace(item, votes=votes, abstentions=abstentions, ballots=ballots)
+
+
+def _without_ballot(item: ItemState, voter: str) -> ItemState:
+    """Take a ballot back. One that the decision counted reopens the item; a late one changes nothing but the counts."""
+    ballot = item.ballots[voter]
+    ballots = MappingProxyType({name: kept for name, kept in item.ballots.items() if name != voter})
+    outcome = item.outcome if ballot.late else None
+    if ballot.label == ABSTAINED:
+        return replace(item, ballots=ballots, abstentions=item.abstentions - 1, outcome=outcome)
+    return replace(item, ballots=ballots, votes=_changed(item.votes, ballot.label, -1), outcome=outcome)
+
+
+def _changed(votes: IntArray, label: int, change: int) -> IntArray:
+    counts = votes.copy()
+    counts[label] += change
+    return counts
+
+
+def _read_only(array: Any) -> Any:  # noqa: ANN401
+    shown = array.view()
+    shown.flags.writeable = False
+    return shown

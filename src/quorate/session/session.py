@@ -1,0 +1,399 @@
+"""The online session: check, journal, apply, answer. A thin shell without maths; the one object users hold.
+
+Every call is checked before anything changes, written to the journal before it takes effect, and then applied by the
+same code that resumes a journal. Safe to share between threads: calls are serialised by a lock.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from quorate import rng
+from quorate.errors import (
+    DuplicateVote,
+    InvalidInput,
+    ItemExists,
+    JournalError,
+    PolicyError,
+    RequestReused,
+    UnknownItem,
+)
+from quorate.learning.learner import refit
+from quorate.methods import Method, method
+from quorate.session import resume as resuming
+from quorate.session.decide import Verdict, believe, decide
+from quorate.session.inputs import checked_id, checked_time, class_number, parse_prediction
+from quorate.session.items import ItemState, advance, opened
+from quorate.session.journal import Event, Journal
+from quorate.session.state import REASONS, Settings, apply, initial, label_number, request_content, voter_key
+from quorate.types import Decision, FitReport, Item, PriorParams, Reason
+from quorate.validate import class_names, whole
+
+log = logging.getLogger("quorate.session")
+
+
+class Session:
+    """Decides for a stream of items, with votes in any order, and learns how far the classifier can be trusted.
+
+    `pool_size` experts could be asked about an item; the truth is their plurality. `window` items with votes are
+    learned from (None: all), every `refit_every` closed items (None: only when you call `learn`). `num_classifiers`
+    predictions come with each item. `min_votes`, `max_votes` bound what is asked per item. With a `journal` nothing
+    that was acknowledged is lost: `Session.resume(journal)`.
+
+    >>> session = Session("quorate", classes=["cat", "dog", "bird"], pool_size=6, seed=7)
+    >>> decision = session.open("photo-1", [0.7, 0.2, 0.1])
+    >>> while decision.ask:
+    ...     decision = session.vote("photo-1", "cat")
+    >>> decision.label, decision.reason
+    ('cat', 'not_worth_it')
+    """
+
+    def __init__(
+        self,
+        method: Method | str,
+        *,
+        classes: Sequence[str],
+        pool_size: int,
+        window: int | None = 500,
+        refit_every: int | None = 20,
+        seed: int = 0,
+        journal: Journal | None = None,
+        num_classifiers: int = 1,
+        min_votes: int = 0,
+        max_votes: int | None = None,
+    ) -> None:
+        settings = Settings(
+            method=as_method(method),
+            classes=class_names(classes),
+            pool_size=whole(pool_size, where="pool_size"),
+            window=None if window is None else whole(window, where="window"),
+            refit_every=None if refit_every is None else whole(refit_every, where="refit_every"),
+            seed=whole(seed, where="seed", least=0),
+            num_classifiers=whole(num_classifiers, where="num_classifiers"),
+            min_votes=whole(min_votes, where="min_votes", least=0),
+            max_votes=None if max_votes is None else whole(max_votes, where="max_votes", least=0),
+        )
+        _check_limits(settings.min_votes, settings.max_votes)
+        if journal is not None:
+            journal.start(settings.header())
+        self._use(settings, journal)
+
+    def _use(self, settings: Settings, journal: Journal | None) -> None:
+        self._lock = threading.RLock()
+        self._journal = journal
+        self._state = initial(settings)
+        self._report: FitReport | None = None
+
+    @classmethod
+    def resume(
+        cls,
+        journal: Journal,
+        *,
+        method: Method | str | None = None,
+        progress: Callable[[int, int], None] | None = None,
+        **expected: Any,  # noqa: ANN401
+    ) -> Session:
+        """The session as its journal has it, ready to go on.
+
+        `method` is needed only for a user's own policy; when given, it must be the one the journal was written with.
+        Further settings (`classes=`, `pool_size=`, ...) are compared likewise: an error says what differs.
+        `progress(done, total)` is called now and then; without it, a resume of over two seconds reports on stderr.
+        """
+        given = None if method is None else as_method(method)
+        settings = resuming.settings_from(journal.header(), given, expected)
+        session = cls.__new__(cls)
+        session._use(settings, journal)
+        for event in journal.events(progress=progress or resuming.StderrProgress()):
+            resuming.replay(session._state, event)
+        return session
+
+    def open(
+        self,
+        item_id: str,
+        prediction: Any = None,  # noqa: ANN401
+        pool_size: int | None = None,
+        *,
+        min_votes: int | None = None,
+        max_votes: int | None = None,
+        time: float | None = None,
+        request_id: str | None = None,
+    ) -> Decision:
+        """A new item with what the classifier says of it: ask an expert, or answer at once?
+
+        `prediction`: probabilities in the order of `classes`, a mapping by class name, a hard label, a single score
+        (two classes) or None for no classifier; a list of these for several classifiers.
+        """
+        with self._lock:
+            settings = self._state.settings
+            event = self._event("open", item_id, time, request_id)
+            if self._is_repeat(event):
+                return self.decision(item_id)
+            if self._state.find(item_id) is not None or item_id in self._state.old:
+                raise ItemExists(f"item_id={item_id!r} was opened before; every item needs an id of its own.")
+            probs = parse_prediction(prediction, settings.classes, settings.num_classifiers, item=item_id)
+            low = settings.min_votes if min_votes is None else whole(min_votes, where="min_votes", least=0)
+            high = settings.max_votes if max_votes is None else whole(max_votes, where="max_votes", least=0)
+            _check_limits(low, high)
+            number = self._state.num_opened
+            size = settings.pool_size if pool_size is None else whole(pool_size, where="pool_size")
+            event |= {
+                "prediction": probs.tolist(),
+                "pool_size": size,
+                "min_votes": low,
+                "max_votes": high,
+                "tie_draw": float(rng.stream(settings.seed, "tie", number).random()),
+                "quota": None,
+            }
+            item = opened(event, number)
+            event["quota"] = self._quota(item.view(), number)
+            return self._commit(event, opened(event, number))
+
+    def vote(
+        self,
+        item_id: str,
+        label: str,
+        voter: str | None = None,
+        *,
+        time: float | None = None,
+        request_id: str | None = None,
+    ) -> Decision:
+        """One expert's vote. After the item closed it is kept, and learned from while the item is in the window.
+
+        A `voter` may act once on an item; without a name, votes cannot be told apart nor taken back.
+        """
+        with self._lock:
+            event = self._event("vote", item_id, time, request_id, voter=voter)
+            class_number(label, self._state.settings.classes)
+            return self._ballot(event | {"label": label})
+
+    def abstain(
+        self, item_id: str, voter: str | None = None, *, time: float | None = None, request_id: str | None = None
+    ) -> Decision:
+        """One expert who will not vote on this item: its pool is one smaller."""
+        with self._lock:
+            return self._ballot(self._event("abstain", item_id, time, request_id, voter=voter))
+
+    def retract(
+        self, item_id: str, voter: str, *, time: float | None = None, request_id: str | None = None
+    ) -> Decision:
+        """Undo this voter's vote or abstention. If the item's decision counted it, the item is decided anew."""
+        with self._lock:
+            event = self._event("retract", item_id, time, request_id, voter=checked_id(voter, where="voter"))
+            if self._is_repeat(event):
+                return self.decision(item_id)
+            item = self._held(item_id)
+            if voter not in item.ballots:
+                raise UnknownItem(f"voter={voter!r} has no vote on item {item_id!r} to retract.")
+            return self._commit(event, advance(item, event, None))
+
+    def close(self, item_id: str, *, time: float | None = None, request_id: str | None = None) -> Decision:
+        """Nobody is available: answer now with what there is."""
+        with self._lock:
+            event = self._event("close", item_id, time, request_id)
+            if self._is_repeat(event):
+                return self.decision(item_id)
+            if item_id not in self._state.open:
+                self._known(item_id)
+                return self.decision(item_id)
+            return self._commit(event, self._state.open[item_id])
+
+    def predict(self, prediction: Any) -> Decision:  # noqa: ANN401
+        """The answer with no experts at all (the query-free phase): no item is opened, nothing is stored."""
+        with self._lock:
+            settings = self._state.settings
+            probs = parse_prediction(prediction, settings.classes, settings.num_classifiers, item="(predict)")
+            event = {"prediction": probs, "pool_size": settings.pool_size, "quota": None, "tie_draw": 0.0}
+            item = opened(event | {"min_votes": 0, "max_votes": None}, 0)
+            verdict = decide(settings.method, self._state.prior, self._state.policy_state, item, closing=True)
+            return self._decision(verdict, 0)
+
+    def decision(self, item_id: str) -> Decision:
+        """The decision as it stands. `probs` is None for an item closed so long ago that only a summary is kept."""
+        with self._lock:
+            state = self._state
+            self._known(item_id)
+            item = state.find(item_id)
+            if item is None:
+                confidence, num_votes, label, reason = state.old.get(item_id) or ()
+                return Decision(False, state.settings.classes[label], confidence, None, num_votes, REASONS[reason])
+            if item.outcome is None:
+                return self._decision(self._decide(item), int(item.votes.sum()))
+            outcome = item.outcome
+            probs = believe(state.settings.method.predicting, outcome.prior, item, outcome.votes, outcome.pool_size)
+            verdict = Verdict(False, outcome.label, outcome.confidence, probs, outcome.reason)
+            return self._decision(verdict, outcome.num_votes)
+
+    def open_items(self) -> list[str]:
+        """Ids of the items that are still open, oldest first."""
+        with self._lock:
+            return list(self._state.open)
+
+    def learn(self) -> FitReport | None:
+        """Fit the parameters to the window now; None if the method does not learn or nothing is new."""
+        with self._lock:
+            state, learner = self._state, self._state.settings.method.learner
+            if learner is None or state.votes_since_fit == 0:
+                return None
+            params, report = refit(state.params, state.window, learner.hyperprior)
+            event = {"seq": state.seq + 1, "time": checked_time(None), "type": "learn"}
+            event |= {"theta": params.theta, "phi": params.phi, "tau": params.tau.tolist()}
+            event |= {"bias": None if params.bias is None else params.bias.tolist(), "num_items": len(state.window)}
+            self._record(event)
+            self._report = report
+            return report
+
+    @property
+    def params(self) -> PriorParams:
+        """What has been learned so far."""
+        return self._state.params
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The settings, as the journal's header has them."""
+        return self._state.settings.header()
+
+    def counts(self) -> dict[str, int]:
+        """Items opened, open and closed, and votes held: a glance at the session."""
+        state = self._state
+        return {
+            "opened": state.num_opened,
+            "open": len(state.open),
+            "closed": state.num_closed,
+            "votes": state.num_votes,
+        }
+
+    # -- how an event comes about -----------------------------------------------------------------------------------
+
+    def _event(
+        self, kind: str, item_id: str, time: float | None, request_id: str | None, *, voter: str | None = None
+    ) -> Event:
+        event: Event = {"seq": self._state.seq + 1, "time": checked_time(time), "type": kind}
+        event["item"] = checked_id(item_id, where="item_id")
+        if voter is not None:
+            event["voter"] = checked_id(voter, where="voter")
+        if request_id is not None:
+            event["request"] = checked_id(request_id, where="request_id")
+        return event
+
+    def _is_repeat(self, event: Event) -> bool:
+        """True if this very request took effect before."""
+        request = event.get("request")
+        known = None if request is None else self._state.requests.get(request)
+        if known is None:
+            return False
+        if known[0] != request_content(event):
+            raise RequestReused(
+                f"request_id={request!r} was used before for something else; a new request needs a new id."
+            )
+        return True
+
+    def _ballot(self, event: Event) -> Decision:
+        item_id, voter = event["item"], event.get("voter")
+        if self._is_repeat(event):
+            return self.decision(item_id)
+        self._known(item_id)
+        item = self._state.find(item_id)
+        if voter is not None and self._has_acted(item_id, item, voter):
+            raise DuplicateVote(
+                f"voter={voter!r} has already voted or abstained on item {item_id!r}; retract that first to change it."
+            )
+        if item is None or item.outcome is not None:
+            event["late"] = True
+        if item is None:
+            return self._commit(event, None)
+        return self._commit(event, advance(item, event, label_number(self._state, event)))
+
+    def _has_acted(self, item_id: str, item: ItemState | None, voter: str) -> bool:
+        if item is not None:
+            return voter in item.ballots
+        return voter_key(item_id, voter) in self._state.old_voters
+
+    def _commit(self, event: Event, after: ItemState | None) -> Decision:
+        """Decide, write the event with its decision, let it take effect, learn if it is time."""
+        if after is None or after.outcome is not None:
+            event["decision"] = {"ask": False}
+            self._record(event)
+            return self.decision(event["item"])
+        verdict = self._decide(after, closing=event["type"] == "close")
+        decision = self._decision(verdict, int(after.votes.sum()))
+        event["decision"] = {
+            "ask": decision.ask,
+            "label": decision.label,
+            "confidence": decision.confidence,
+            "num_votes": decision.num_votes,
+            "reason": decision.reason,
+            "params": self._state.prior.seq,
+        }
+        self._record(event)
+        if not decision.ask:
+            self._learn_if_due()
+        return decision
+
+    def _record(self, event: Event) -> None:
+        """Journal first, effect second: what is not written did not happen."""
+        if self._journal is not None:
+            self._journal.append(event)
+        apply(self._state, event)
+
+    def _learn_if_due(self) -> None:
+        every = self._state.settings.refit_every
+        if every is None or self._state.closed_since_fit < every:
+            return
+        try:
+            self.learn()
+        except JournalError as problem:  # the vote itself is safe; learning is tried again with the next closed item
+            log.warning("learned parameters could not be journalled, so they are not used yet: %s", problem)
+
+    def _decide(self, item: ItemState, *, closing: bool = False) -> Verdict:
+        state = self._state
+        return decide(state.settings.method, state.prior, state.policy_state, item, closing=closing)
+
+    def _decision(self, verdict: Verdict, num_votes: int) -> Decision:
+        label = self._state.settings.classes[verdict.label]
+        return Decision(verdict.ask, label, verdict.confidence, verdict.probs, num_votes, verdict.reason)
+
+    def _quota(self, item: Item, number: int) -> int | None:
+        policy = self._state.settings.method.policy
+        draw = policy.quota(self._state.policy_state, item, rng=rng.stream(self._state.settings.seed, "quota", number))
+        if draw is None:
+            return None
+        if isinstance(draw, bool) or not isinstance(draw, (int, np.integer)) or draw < 0:
+            raise PolicyError(f"policy {policy.name!r}: quota() gave {draw!r}; expected None or a whole number >= 0.")
+        return int(draw)
+
+    def _known(self, item_id: str) -> None:
+        if self._state.find(item_id) is None and item_id not in self._state.old:
+            raise UnknownItem(f"item_id={item_id!r} was never opened; call open(item_id, prediction) first.")
+
+    def _held(self, item_id: str) -> ItemState:
+        """The item in full, or an error that says why it is not to be had."""
+        self._known(item_id)
+        item = self._state.find(item_id)
+        if item is None:
+            raise UnknownItem(
+                f"item_id={item_id!r} closed more than {self._state.settings.window} items ago; "
+                "only its summary is kept, so its votes can no longer be retracted."
+            )
+        return item
+
+
+def as_method(given: Method | str) -> Method:
+    """A method, or the method of that name with its defaults."""
+    if isinstance(given, Method):
+        return given
+    if isinstance(given, str):
+        return method(given)
+    raise InvalidInput(f"method={given!r}; expected a name or quorate.method(...).")
+
+
+def _check_limits(min_votes: int, max_votes: int | None) -> None:
+    if max_votes is not None and max_votes < min_votes:
+        raise InvalidInput(f"max_votes={max_votes} is below min_votes={min_votes}; raise max_votes or lower min_votes.")
+
+
+__all__ = ["Reason", "Session"]

@@ -1,0 +1,220 @@
+"""All a session knows, and `apply(state, event)`, the only thing that changes it.
+
+`state = fold(apply, events)`: a live session and one resumed from its journal go through the same code. Random draws,
+decisions and fitted parameters are in the events, so replay needs neither a random generator nor the optimiser.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import Any
+
+from quorate.errors import JournalCorrupt
+from quorate.learning.window import Window
+from quorate.methods import Method
+from quorate.prior.hyperprior import hyperprior
+from quorate.session.decide import prior_of
+from quorate.session.items import ItemState, Outcome, Prior, advance, opened
+from quorate.session.journal import Event
+from quorate.session.ledger import CompactMap
+from quorate.types import PriorParams, Reason
+
+REASONS: tuple[Reason, ...] = (
+    "ask",
+    "confident",
+    "not_worth_it",
+    "rule",
+    "quota",
+    "settled",
+    "exhausted",
+    "closed",
+)
+OLD_ITEM = [("confidence", "f8"), ("num_votes", "i4"), ("label", "i2"), ("reason", "i1")]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a session is started with and never changes."""
+
+    method: Method
+    classes: tuple[str, ...]
+    pool_size: int
+    window: int | None
+    refit_every: int | None
+    seed: int
+    num_classifiers: int
+    min_votes: int
+    max_votes: int | None
+
+    def header(self) -> dict[str, Any]:
+        """The settings as the journal's first line holds them."""
+        return {
+            "method": self.method.describe(),
+            "classes": list(self.classes),
+            "pool_size": self.pool_size,
+            "window": self.window,
+            "refit_every": self.refit_every,
+            "seed": self.seed,
+            "num_classifiers": self.num_classifiers,
+            "min_votes": self.min_votes,
+            "max_votes": self.max_votes,
+        }
+
+
+@dataclass(slots=True)
+class State:
+    """What the events so far amount to. Open items and the last closed ones in full, older ones in a compact ledger."""
+
+    settings: Settings
+    params: PriorParams
+    prior: Prior
+    policy_state: Any
+    window: Window
+    seq: int = 0
+    num_opened: int = 0
+    num_closed: int = 0
+    num_votes: int = 0
+    closed_since_fit: int = 0
+    votes_since_fit: int = 0
+    open: dict[str, ItemState] = field(default_factory=dict)
+    recent: OrderedDict[str, ItemState] = field(default_factory=OrderedDict)
+    old: CompactMap = field(default_factory=lambda: CompactMap(OLD_ITEM))
+    old_voters: CompactMap = field(default_factory=CompactMap)
+    requests: CompactMap = field(default_factory=lambda: CompactMap([("content", "u8")]))
+
+    def find(self, item_id: str) -> ItemState | None:
+        """The item, open or recently closed, if it is still held in full."""
+        return self.open.get(item_id) or self.recent.get(item_id)
+
+
+def initial(settings: Settings) -> State:
+    """Before the first event: parameters at the mode of their prior."""
+    learner = settings.method.learner
+    prior = learner.hyperprior if learner else hyperprior("default")
+    num_classes = len(settings.classes)
+    params = prior.mode(num_classes, settings.num_classifiers, with_bias=bool(learner and learner.bias))
+    return State(
+        settings=settings,
+        params=params,
+        prior=prior_of(params, 0),
+        policy_state=settings.method.policy.init(num_classes),
+        window=Window(settings.window, settings.num_classifiers, num_classes),
+    )
+
+
+def request_content(event: Mapping[str, Any]) -> int:
+    """64 bits of what a request asked for, to tell a repeated request from a reused id."""
+    asked = [str(event.get(key)) for key in ("type", "item", "label", "voter")]
+    return int.from_bytes(blake2b("\x1f".join(asked).encode(), digest_size=8).digest(), "little")
+
+
+def voter_key(item_id: str, voter: str) -> str:
+    """Key of a ballot in the compact map of old voters; lengths keep ('a', 'bc') and ('ab', 'c') apart."""
+    return f"{len(item_id)}:{item_id}:{voter}"
+
+
+def apply(state: State, event: Event) -> None:
+    """Let the event take effect. Expects what the session checked before it journalled the event."""
+    kind = event["type"]
+    if kind == "learn":
+        _learn(state, event)
+    elif kind in ("open", "vote", "abstain", "retract", "close"):
+        _item_event(state, event)
+    else:
+        raise JournalCorrupt(f"event {event.get('seq')!r} has the unknown type {kind!r}; was it written by a newer version?")
+    state.seq = event["seq"]
+    if event.get("request") is not None:
+        state.requests.set(event["request"], (request_content(event),))
+
+
+def label_number(state: State, event: Mapping[str, Any]) -> int | None:
+    """The class a vote event names."""
+    return state.settings.classes.index(event["label"]) if event["type"] == "vote" else None
+
+
+def _learn(state: State, event: Event) -> None:
+    state.params = PriorParams(event["theta"], event["phi"], event["tau"], event["bias"])
+    state.prior = prior_of(state.params, event["seq"])
+    state.closed_since_fit = 0
+    state.votes_since_fit = 0
+
+
+def _item_event(state: State, event: Event) -> None:
+    item_id, label = event["item"], label_number(state, event)
+    if event["type"] == "open":
+        before, after = None, opened(event, state.num_opened)
+        state.num_opened += 1
+    else:
+        before = state.find(item_id)
+        if before is None:  # closed so long ago that only the ledger knows it: the journal keeps the vote, nothing learns
+            if event.get("voter") is not None:
+                state.old_voters.set(voter_key(item_id, event["voter"]))
+            state.num_votes += label is not None
+            return
+        after = advance(before, event, label)
+        _count(state, event, before, label)
+    _place(state, item_id, before, _closed(state, after, event))
+
+
+def _count(state: State, event: Event, before: ItemState, label: int | None) -> None:
+    """Tell the window of a vote or of one taken back."""
+    item_id, change = event["item"], 1
+    if event["type"] == "retract":
+        ballot = before.ballots[event["voter"]]
+        label, change = (None if ballot.label < 0 else ballot.label), -1
+    if label is None:
+        return
+    state.num_votes += change
+    if change == 1 and item_id not in state.window and not before.votes.any():
+        state.window.enter(item_id, before.log_predictions)
+    if state.window.add(item_id, label, change):
+        state.votes_since_fit += 1
+
+
+def _closed(state: State, item: ItemState, event: Event) -> ItemState:
+    """The item with its outcome, if the event's decision stopped it."""
+    decision = event["decision"]
+    if item.outcome is not None or decision["ask"]:
+        return item
+    outcome = Outcome(
+        label=state.settings.classes.index(decision["label"]),
+        confidence=decision["confidence"],
+        num_votes=decision["num_votes"],
+        reason=decision["reason"],
+        votes=item.votes,
+        pool_size=item.pool_left,
+        prior=state.prior,
+    )
+    if not item.seen_by_policy:
+        state.policy_state = state.settings.method.policy.update(state.policy_state, item.view())
+    state.num_closed += 1
+    state.closed_since_fit += 1
+    return replace(item, outcome=outcome, seen_by_policy=True)
+
+
+def _place(state: State, item_id: str, before: ItemState | None, after: ItemState) -> None:
+    """Put the item where it belongs now: among the open, or among the recently closed."""
+    if after.outcome is None:
+        if before is not None and before.outcome is not None:
+            state.num_closed -= 1
+            del state.recent[item_id]
+        state.open[item_id] = after
+        return
+    state.open.pop(item_id, None)
+    state.recent[item_id] = after
+    if state.settings.window is not None:
+        while len(state.recent) > state.settings.window:
+            _shelve(state, *state.recent.popitem(last=False))
+
+
+def _shelve(state: State, item_id: str, item: ItemState) -> None:
+    """Keep only a summary of the item and who voted on it."""
+    outcome = item.outcome
+    if outcome is not None:
+        reason = REASONS.index(outcome.reason)
+        state.old.set(item_id, (outcome.confidence, outcome.num_votes, outcome.label, reason))
+    for voter in item.ballots:
+        state.old_voters.set(voter_key(item_id, voter))

@@ -1,0 +1,234 @@
+"""`simulate`: a recorded stream under a method, votes revealed only when asked. The researcher's door to sweeps.
+
+Our own methods run as one compiled call (`stream.py`); a method with a user's own policy runs through the session.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.decision.belief import EXHAUSTED, POSTERIORS, QUOTA, SETTLED
+from quorate.decision.model_picker import ModelPicker
+from quorate.decision.quota import QuotaPolicy
+from quorate.decision.rules import Rule, rule_of
+from quorate.learning.problem import pack, unpack
+from quorate.methods import Method
+from quorate.prior.hyperprior import hyperprior
+from quorate.session import Session
+from quorate.session.decide import NO_LIMIT
+from quorate.session.session import as_method
+from quorate.simulation.prepare import Stream, prepare
+from quorate.simulation.stream import BY_PICKER, BY_RATE, NO_QUOTA, Inputs, Outputs, Plan, run_stream
+from quorate.types import FloatArray, IntArray, PriorParams, VoteDataset
+from quorate.validate import whole
+
+STOPS = {SETTLED: "settled", EXHAUSTED: "exhausted", QUOTA: "quota"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Simulation:
+    """What happened on each item (T,), in stream order, and what was learned on the way.
+
+    `costs` votes asked   `predictions` class numbers answered   `consensus` the pool's plurality, ties broken by seed
+    `errors` prediction != consensus   `expected_errors` the same, averaged over how ties could have been broken
+    `confidence` the method's own   `reasons` why it stopped   `items` rows of the data set
+    `trace` (item after which it was fitted, parameters), oldest first
+    """
+
+    method: Method
+    items: IntArray
+    costs: IntArray
+    predictions: IntArray
+    consensus: IntArray
+    errors: np.ndarray
+    expected_errors: FloatArray
+    confidence: FloatArray
+    reasons: tuple[str, ...]
+    trace: tuple[tuple[int, PriorParams], ...]
+
+    @property
+    def mean_cost(self) -> float:
+        """Votes per item."""
+        return float(self.costs.mean())
+
+    @property
+    def error_rate(self) -> float:
+        """Share of wrong answers, expectation over ties."""
+        return float(self.expected_errors.mean())
+
+
+def simulate(
+    dataset: VoteDataset,
+    method: Method | str,
+    *,
+    pool_size: int | None = None,
+    model: int | str = 0,
+    seed: int,
+    window: int | None = 500,
+    refit_every: int = 20,
+    order: str = "shuffled",
+    min_votes: int = 0,
+    max_votes: int | None = None,
+    query_free_after: int | None = None,
+) -> Simulation:
+    """Run `method` over the whole data set, item by item, as if it were live.
+
+    `pool_size` votes of each item are drawn by seed as its pool (None: all). `model`: a classifier's number or name,
+    or "all" to fuse them. `query_free_after`: from this item on no expert is asked and nothing is learned.
+    Cost: O(items) posteriors and items / refit_every fits of a window; the same seed gives the same answer.
+
+    >>> from quorate.datasets import synthetic
+    >>> data = synthetic(num_items=200, pool_size=7, accuracy=0.9, seed=1)
+    >>> careful, everyone = (simulate(data, name, seed=1).mean_cost for name in ("quorate", "ask-all"))
+    >>> careful < everyone == 7
+    True
+    """
+    chosen = as_method(method)
+    size = None if window is None else whole(window, where="window")
+    every = whole(refit_every, where="refit_every")
+    stream = prepare(dataset, pool_size, model, whole(seed, where="seed", least=0), order)
+    stop_asking = len(stream.items)
+    if query_free_after is not None:
+        stop_asking = whole(query_free_after, where="query_free_after", least=0)
+    limits = (whole(min_votes, where="min_votes", least=0), NO_LIMIT if max_votes is None else max_votes)
+    rule = rule_of(chosen.policy)
+    if rule is None:
+        return through_session(dataset, stream, chosen, seed, size, every, limits, stop_asking)
+    return _compiled(stream, chosen, rule, size, every, limits, stop_asking)
+
+
+def _compiled(
+    stream: Stream,
+    method: Method,
+    rule: Rule,
+    window: int | None,
+    refit_every: int,
+    limits: tuple[int, int],
+    stop_asking: int,
+) -> Simulation:
+    num_items, num_classifiers, num_classes = stream.log_predictions.shape
+    learner, policy = method.learner, method.policy
+    prior = learner.hyperprior if learner else hyperprior("default")
+    start = prior.mode(num_classes, num_classifiers, with_bias=bool(learner and learner.bias))
+    packed = pack(start)
+    by_picker = BY_PICKER if isinstance(policy, ModelPicker) else NO_QUOTA
+    quota_kind = BY_RATE if isinstance(policy, QuotaPolicy) else by_picker
+    rates = policy.rates(stream.mean_predictions) if isinstance(policy, QuotaPolicy) else np.zeros(num_items)
+    most_fits = num_items // refit_every + 1 if learner else 0
+    inputs = Inputs(
+        votes=stream.votes,
+        pool_sizes=stream.pool_sizes,
+        log_predictions=stream.log_predictions,
+        mean_predictions=stream.mean_predictions,
+        tie_draws=stream.tie_draws,
+        quota_draws=stream.quota_draws,
+        rates=rates,
+    )
+    plan = Plan(
+        quota_kind=quota_kind,
+        picker_scale=float(policy.scale) if isinstance(policy, ModelPicker) else 0.0,
+        rule_kind=rule.kind,
+        rule_first=float(rule.first),
+        rule_second=float(rule.second),
+        stops_when_settled=bool(getattr(policy, "stops_when_settled", True)),
+        ask_posterior=POSTERIORS[method.asking.posterior],
+        ask_learned=method.asking.learned,
+        predict_posterior=POSTERIORS[method.predicting.posterior],
+        predict_learned=method.predicting.learned,
+        learns=learner is not None,
+        shape=prior.shape,
+        rate=prior.rate,
+        bias_sd=prior.bias_sd,
+        window=num_items if window is None else window,
+        refit_every=refit_every,
+        stop_asking=stop_asking,
+        min_votes=limits[0],
+        max_votes=limits[1],
+    )
+    outputs = Outputs(
+        costs=np.zeros(num_items, dtype=np.int64),
+        labels=np.zeros(num_items, dtype=np.int64),
+        confidence=np.zeros(num_items),
+        stops=np.zeros(num_items, dtype=np.int64),
+        trace=np.zeros((most_fits, len(packed))),
+        trace_at=np.zeros(most_fits, dtype=np.int64),
+    )
+    num_fits = run_stream(inputs, plan, packed, outputs)
+    own = getattr(policy, "stop_reason", "rule")
+    reasons = tuple("closed" if t >= stop_asking else STOPS.get(int(c), own) for t, c in enumerate(outputs.stops))
+    learned = tuple((int(outputs.trace_at[i]), unpack(outputs.trace[i], start.tau.shape)) for i in range(num_fits))
+    return _result(stream, method, outputs.costs, outputs.labels, outputs.confidence, reasons, learned)
+
+
+def through_session(
+    dataset: VoteDataset,
+    stream: Stream,
+    method: Method,
+    seed: int,
+    window: int | None,
+    refit_every: int,
+    limits: tuple[int, int],
+    stop_asking: int,
+) -> Simulation:
+    """The same stream through a live `Session`, vote by vote: for a user's own policy, and to check the compiled one."""
+    session = Session(
+        method,
+        classes=dataset.classes,
+        pool_size=int(stream.pool_sizes.max()),
+        window=window,
+        refit_every=refit_every,
+        seed=seed,
+        num_classifiers=stream.predictions.shape[1],
+        min_votes=limits[0],
+        max_votes=None if limits[1] == NO_LIMIT else limits[1],
+    )
+    decisions = []
+    learned: list[tuple[int, PriorParams]] = []
+    params = session.params
+    for t in range(len(stream.items)):
+        if t >= stop_asking:
+            decisions.append(session.predict(stream.predictions[t]))
+            continue
+        decision = session.open(str(t), stream.predictions[t], pool_size=int(stream.pool_sizes[t]))
+        while decision.ask:
+            decision = session.vote(str(t), dataset.classes[stream.votes[t, decision.num_votes]])
+        decisions.append(decision)
+        if session.params is not params:
+            params = session.params
+            learned.append((t, params))
+    return _result(
+        stream,
+        method,
+        np.array([decision.num_votes for decision in decisions]),
+        np.array([dataset.classes.index(decision.label) for decision in decisions]),
+        np.array([decision.confidence for decision in decisions]),
+        tuple(decision.reason for decision in decisions),
+        tuple(learned),
+    )
+
+
+def _result(
+    stream: Stream,
+    method: Method,
+    costs: IntArray,
+    labels: IntArray,
+    confidence: FloatArray,
+    reasons: tuple[str, ...],
+    trace: tuple[tuple[int, PriorParams], ...],
+) -> Simulation:
+    top = stream.counts == stream.counts.max(axis=1, keepdims=True)  # (T, K)
+    right = top[np.arange(len(labels)), labels] / top.sum(axis=1)
+    return Simulation(
+        method=method,
+        items=stream.items,
+        costs=costs,
+        predictions=labels,
+        consensus=stream.consensus,
+        errors=labels != stream.consensus,
+        expected_errors=1.0 - right,
+        confidence=confidence,
+        reasons=reasons,
+        trace=trace,
+    )

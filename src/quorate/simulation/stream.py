@@ -1,0 +1,163 @@
+"""A whole stream in one compiled call: open, ask, stop, learn, next item. For sweeps over many knob values.
+
+Runs the very kernels the session runs, in the same order, so that the two agree; tests hold them together over every
+method. Called by `simulate`; takes plain arrays.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.compiled import kernel
+from quorate.decision.belief import ASK, RULE, belief_into, pick_label, stop_before_rule
+from quorate.decision.model_picker import picker_rate, picker_update
+from quorate.decision.quota import binomial_quantile
+from quorate.decision.rules import ALWAYS, rule_asks
+from quorate.learning.fit import INFO_SIZE, fit_kernel
+from quorate.types import FloatArray, IntArray
+
+NO_QUOTA, BY_RATE, BY_PICKER = range(3)
+
+
+class Inputs(NamedTuple):
+    """The stream, T items: votes (T, N) in asking order, -1 padded; uniform draws that break ties and draw quotas."""
+
+    votes: NDArray[np.int16]
+    pool_sizes: IntArray
+    log_predictions: FloatArray  # (T, M, K)
+    mean_predictions: FloatArray  # (T, K)
+    tie_draws: FloatArray
+    quota_draws: FloatArray
+    rates: FloatArray  # query rates, for BY_RATE
+
+
+class Plan(NamedTuple):
+    """The method and the limits, as numbers: see `decision.rules` and `decision.belief` for the codes."""
+
+    quota_kind: int
+    picker_scale: float
+    rule_kind: int
+    rule_first: float
+    rule_second: float
+    stops_when_settled: bool
+    ask_posterior: int
+    ask_learned: bool
+    predict_posterior: int
+    predict_learned: bool
+    learns: bool
+    shape: float
+    rate: float
+    bias_sd: float
+    window: int
+    refit_every: int
+    stop_asking: int  # items from this one on are answered without experts
+    min_votes: int
+    max_votes: int
+
+
+class Outputs(NamedTuple):
+    """What is written: per item (T,), and per fit the parameters (F, P) and the item after which they were fitted."""
+
+    costs: IntArray
+    labels: IntArray
+    confidence: FloatArray
+    stops: IntArray
+    trace: FloatArray
+    trace_at: IntArray
+
+
+@kernel
+def _believe(
+    posterior: int,
+    packed: FloatArray,
+    num_classifiers: int,
+    logs: FloatArray,
+    mean: FloatArray,
+    votes: IntArray,
+    pool_size: int,
+    out: FloatArray,
+) -> None:
+    """`belief_into` with the parameters as learning packs them: theta, phi, tau (M K), and a bias (K) or none."""
+    num_classes = mean.size
+    end = 2 + num_classifiers * num_classes
+    tau = packed[2:end].reshape((num_classifiers, num_classes))
+    bias = packed[end:] if packed.size > end else np.zeros(num_classes)
+    belief_into(posterior, packed[0], packed[1], tau, bias, logs, mean, votes, pool_size, out)
+
+
+@kernel
+def run_stream(inputs: Inputs, plan: Plan, start: FloatArray, outputs: Outputs) -> int:
+    """Fill `outputs`; returns how many fits were made. `start` (P,): packed parameters before the first item."""
+    num_items, num_classifiers, num_classes = inputs.log_predictions.shape
+    packed = start.copy()  # theta, phi, tau, bias: learning writes here
+    fixed = np.ones(2 + num_classifiers * num_classes)
+    fixed[2:] = 1.0 / num_classifiers
+    window_predictions = np.zeros((plan.window, num_classifiers, num_classes))
+    window_votes = np.zeros((plan.window, num_classes), dtype=np.int64)
+    losses = np.zeros(num_classes)
+    seen = np.zeros(num_classes, dtype=np.int64)
+    probs = np.empty(num_classes)
+    info = np.empty(INFO_SIZE)
+    entered = 0
+    closed_since_fit = 0
+    votes_since_fit = 0
+    num_fits = 0
+    for t in range(num_items):
+        pool_size = inputs.pool_sizes[t]
+        logs = inputs.log_predictions[t]
+        mean = inputs.mean_predictions[t]
+        limit = plan.max_votes
+        if plan.quota_kind == BY_RATE:
+            limit = min(limit, binomial_quantile(inputs.quota_draws[t], pool_size, inputs.rates[t]))
+        elif plan.quota_kind == BY_PICKER:
+            rate = picker_rate(losses, t, mean, plan.picker_scale)
+            limit = min(limit, binomial_quantile(inputs.quota_draws[t], pool_size, rate))
+        seen[:] = 0
+        asked = 0
+        code = ASK
+        while t < plan.stop_asking:
+            code = stop_before_rule(seen, pool_size, plan.min_votes, limit, plan.stops_when_settled)
+            if code == RULE:
+                if plan.rule_kind != ALWAYS:
+                    prior = packed if plan.ask_learned else fixed
+                    _believe(plan.ask_posterior, prior, num_classifiers, logs, mean, seen, pool_size, probs)
+                if not rule_asks(plan.rule_kind, plan.rule_first, plan.rule_second, probs, seen, pool_size - asked):
+                    break
+            elif code != ASK:
+                break
+            seen[inputs.votes[t, asked]] += 1
+            asked += 1
+        prior = packed if plan.predict_learned else fixed
+        _believe(plan.predict_posterior, prior, num_classifiers, logs, mean, seen, pool_size, probs)
+        label = pick_label(probs, inputs.tie_draws[t])
+        outputs.costs[t] = asked
+        outputs.labels[t] = label
+        outputs.confidence[t] = probs[label]
+        outputs.stops[t] = code
+        if t >= plan.stop_asking:
+            continue
+        if plan.quota_kind == BY_PICKER:
+            picker_update(losses, t, mean, seen, pool_size, plan.picker_scale)
+        if not plan.learns:
+            continue
+        if asked > 0:
+            slot = entered % plan.window
+            window_predictions[slot] = logs
+            window_votes[slot] = seen
+            entered += 1
+            votes_since_fit += asked
+        closed_since_fit += 1
+        if closed_since_fit >= plan.refit_every and votes_since_fit > 0:
+            in_window = min(entered, plan.window)
+            fit_kernel(
+                packed, window_predictions, window_votes, in_window, plan.shape, plan.rate, plan.bias_sd, packed, info
+            )
+            outputs.trace[num_fits] = packed
+            outputs.trace_at[num_fits] = t
+            num_fits += 1
+            closed_since_fit = 0
+            votes_since_fit = 0
+    return num_fits

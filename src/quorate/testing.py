@@ -1,0 +1,130 @@
+"""The checks every policy must pass, ours or a user's: `check_policy(MyPolicy())`.
+
+Runs a small stream of items through the policy twice and looks at what it does. Raises `PolicyError` with the rule
+that was broken; returns nothing when all is well.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from quorate.decision.policy import QueryPolicy
+from quorate.errors import PolicyError
+from quorate.methods import method
+from quorate.posterior.finite import plurality_finite
+from quorate.rng import stream
+from quorate.session import Session
+from quorate.types import Item, Reason
+
+REASONS = Reason.__args__  # type: ignore[attr-defined]
+
+
+def check_policy(policy: QueryPolicy, *, num_classes: int = 4, pool_size: int = 7, num_items: int = 60) -> None:
+    """Raise `PolicyError` if the policy breaks a rule of the protocol.
+
+    The same seed gives the same answers; quotas are None or whole numbers >= 0; `asks` answers True or False; arrays
+    it is given stay unchanged; its state survives JSON; a session never asks past quota or pool.
+
+    >>> class AskTwice:
+    ...     name = "ask-twice"
+    ...     def init(self, num_classes): return None
+    ...     def quota(self, state, item, *, rng): return 2
+    ...     def asks(self, state, item, probs): return item.num_votes < 2
+    ...     def update(self, state, closed): return state
+    >>> check_policy(AskTwice())
+    """
+    if not isinstance(policy, QueryPolicy):
+        missing = [part for part in ("name", "init", "quota", "asks", "update") if not hasattr(policy, part)]
+        raise PolicyError(f"{policy!r} is not a policy: it lacks {', '.join(missing)}.")
+    if not isinstance(policy.name, str) or not policy.name:
+        raise PolicyError(f"name={policy.name!r}; expected a non-empty string.")
+    if getattr(policy, "stop_reason", "rule") not in REASONS:
+        raise PolicyError(f"stop_reason={policy.stop_reason!r}; expected one of {REASONS}.")  # type: ignore[attr-defined]
+    first = _walk(policy, num_classes, pool_size, num_items)
+    if first != _walk(policy, num_classes, pool_size, num_items):
+        raise PolicyError(f"policy {policy.name!r}: the same seed gave different answers; draw only from the `rng` given.")
+    _check_session(policy, num_classes, pool_size, num_items)
+
+
+def _walk(policy: QueryPolicy, num_classes: int, pool_size: int, num_items: int) -> list[Any]:
+    """Every answer of the policy on a small stream, calling it directly."""
+    draws = stream(11, "check-policy")
+    state = _through_json(policy, policy.init(num_classes))
+    answers: list[Any] = []
+    for number in range(num_items):
+        prediction = draws.dirichlet(np.full(num_classes, 0.7)) * 0.99 + 0.01 / num_classes
+        cast = draws.integers(num_classes, size=pool_size)
+        item = _item(prediction, np.zeros(num_classes, dtype=np.int64), pool_size, None)
+        quota = policy.quota(state, item, rng=stream(11, "check-quota", number))
+        if quota is not None and (isinstance(quota, bool) or not isinstance(quota, (int, np.integer)) or quota < 0):
+            raise PolicyError(f"policy {policy.name!r}: quota() returned {quota!r}; expected None or a whole number >= 0.")
+        answers.append(quota)
+        for num_votes in range(pool_size):
+            votes = np.bincount(cast[:num_votes], minlength=num_classes)
+            item = _item(prediction, votes, pool_size, None if quota is None else int(quota))
+            answers.append(_asks(policy, state, item))
+            if not answers[-1]:
+                break
+        state = _through_json(policy, policy.update(state, item))
+        answers.append(json.dumps(state))
+    return answers
+
+
+def _asks(policy: QueryPolicy, state: Any, item: Item) -> bool:  # noqa: ANN401
+    probs = plurality_finite(0.5 + 3 * item.prediction, item.votes, pool_size=item.pool_size)
+    given = [item.prediction, item.predictions, item.votes, probs]
+    before = [array.copy() for array in given]
+    try:
+        answer = policy.asks(state, item, probs)
+    except ValueError as cause:
+        if "read-only" in str(cause):
+            raise PolicyError(f"policy {policy.name!r}: asks() writes to an array it was given; copy it first.") from cause
+        raise
+    if not isinstance(answer, (bool, np.bool_)):
+        raise PolicyError(f"policy {policy.name!r}: asks() returned {answer!r}; it must return True or False.")
+    if any(not np.array_equal(old, new) for old, new in zip(before, given, strict=True)):
+        raise PolicyError(f"policy {policy.name!r}: asks() changed an array it was given; copy it first.")
+    return bool(answer)
+
+
+def _item(prediction: Any, votes: Any, pool_size: int, quota: int | None) -> Item:  # noqa: ANN401
+    arrays = [np.array(prediction), np.array(prediction)[None], np.array(votes)]
+    for array in arrays:
+        array.flags.writeable = False
+    return Item(arrays[0], arrays[1], arrays[2], pool_size, quota)
+
+
+def _through_json(policy: QueryPolicy, state: Any) -> Any:  # noqa: ANN401
+    try:
+        copy = json.loads(json.dumps(state, allow_nan=False))
+    except (TypeError, ValueError) as cause:
+        raise PolicyError(f"policy {policy.name!r}: its state {state!r} does not survive JSON: {cause}.") from cause
+    if copy != state:
+        raise PolicyError(f"policy {policy.name!r}: its state {state!r} comes back from JSON as {copy!r}.")
+    return copy
+
+
+def _check_session(policy: QueryPolicy, num_classes: int, pool_size: int, num_items: int) -> None:
+    """Live: never past the quota, never past the pool, and the same decisions from the same seed."""
+    runs = [_run(policy, num_classes, pool_size, num_items) for _ in range(2)]
+    if runs[0] != runs[1]:
+        raise PolicyError(f"policy {policy.name!r}: two sessions with the same seed decided differently.")
+
+
+def _run(policy: QueryPolicy, num_classes: int, pool_size: int, num_items: int) -> list[tuple[str, int, Reason]]:
+    names = [f"class-{k}" for k in range(num_classes)]
+    session = Session(method(policy), classes=names, pool_size=pool_size, window=20, refit_every=10, seed=5)
+    draws = stream(12, "check-session")
+    outcomes = []
+    for number in range(num_items):
+        decision = session.open(str(number), draws.dirichlet(np.ones(num_classes)))
+        cast = draws.integers(num_classes, size=pool_size)
+        while decision.ask:
+            if decision.num_votes >= pool_size:
+                raise PolicyError(f"policy {policy.name!r}: asked for more votes than the pool of {pool_size} has.")
+            decision = session.vote(str(number), names[cast[decision.num_votes]])
+        outcomes.append((decision.label, decision.num_votes, decision.reason))
+    return outcomes

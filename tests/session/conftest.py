@@ -1,0 +1,79 @@
+"""A session to play with, and a comparison of everything two sessions know."""
+
+import numpy as np
+import pytest
+
+from quorate.methods import method
+from quorate.session import Session
+
+CLASSES = ["cat", "dog", "bird"]
+
+
+def make(name="finexp", *, pool_size=5, journal=None, window=50, refit_every=5, **settings):
+    chosen = settings.pop("method", None) or (method(name, threshold=0.9) if name in ("finexp", "infexp") else name)
+    return Session(
+        chosen, classes=CLASSES, pool_size=pool_size, journal=journal, window=window, refit_every=refit_every, **settings
+    )
+
+
+@pytest.fixture
+def session():
+    return make()
+
+
+def known(session):
+    """All a session knows, as plain values: equal iff the sessions are in the same state."""
+    state = session._state
+    plain = {
+        name: getattr(state, name)
+        for name in ("seq", "num_opened", "num_closed", "num_votes", "closed_since_fit", "votes_since_fit", "policy_state")
+    }
+    plain["params"] = (state.params.theta, state.params.phi, state.params.tau.tolist(), _list(state.params.bias))
+    plain["prior"] = state.prior.seq
+    plain["open"] = {key: _item(item) for key, item in state.open.items()}
+    plain["recent"] = [(key, _item(item)) for key, item in state.recent.items()]
+    for name in ("old", "old_voters", "requests"):
+        plain[name] = getattr(state, name).snapshot().tobytes()
+    plain["window"] = (state.window.log_predictions.tolist(), state.window.votes.tolist(), dict(state.window._slots))
+    return plain
+
+
+def _item(item):
+    outcome = item.outcome
+    closed = outcome and (
+        outcome.label,
+        outcome.confidence,
+        outcome.num_votes,
+        outcome.reason,
+        outcome.votes.tolist(),
+        outcome.pool_size,
+        outcome.prior.seq,
+    )
+    ballots = {voter: (ballot.label, ballot.late) for voter, ballot in item.ballots.items()}
+    return (
+        item.number,
+        item.predictions.tolist(),
+        item.pool_size,
+        item.quota,
+        item.tie_draw,
+        (item.min_votes, item.max_votes),
+        item.votes.tolist(),
+        item.abstentions,
+        ballots,
+        closed,
+        item.seen_by_policy,
+    )
+
+
+def _list(array):
+    return None if array is None else np.asarray(array).tolist()
+
+
+def decisions_equal(one, two):
+    return (one.ask, one.label, one.confidence, one.num_votes, one.reason) == (
+        two.ask,
+        two.label,
+        two.confidence,
+        two.num_votes,
+        two.reason,
+    ) and (np.array_equal(one.probs, two.probs) if one.probs is not None and two.probs is not None else one.probs is two.probs)
