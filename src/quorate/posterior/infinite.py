@@ -1,0 +1,57 @@
+r"""InfExp: who has the largest share of an infinite pool. Takes alpha and the votes seen; returns P(k = argmax pi).
+
+Exact up to rounding: one integral per item instead of Monte Carlo. Called by `decision` and `session`, and, as
+the kernels `infinite_into` and `infinite_batch_into`, by whole-stream simulations.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quorate import validate
+from quorate.compiled import kernel
+from quorate.errors import InvalidInput
+from quorate.posterior.infinite_kernel import infinite_into
+from quorate.types import FloatArray
+
+__all__ = ["infinite_batch_into", "infinite_into", "plurality_infinite"]
+
+
+def plurality_infinite(alpha: Any, votes: Any) -> FloatArray:  # noqa: ANN401
+    r"""Probability that class k is the most voted one in an infinite pool (InfExp, paper eq:post_inf_pop_dist).
+
+    P(k) = P(k = argmax pi),   pi ~ Dirichlet(beta),   beta = alpha + votes
+         = int g_k(x) prod_{j != k} G_j(x) dx,         g_j, G_j: Gamma(beta_j, 1) density and distribution function
+
+    alpha (..., K) positive, votes (..., K) counts, broadcast together -> (..., K), each row sums to 1.
+
+    Within 1e-9 of the integral (1e-11 as a rule) for beta from 1e-6 to 1e6, mixed or not. The cost grows linearly
+    with the number of classes within reach of the largest beta, and does not grow with beta.
+
+    >>> plurality_infinite([2.0, 1.0, 1.0], [0, 0, 0]).round(4)
+    array([0.6111, 0.1944, 0.1944])
+    >>> plurality_infinite([2.0, 1.0, 1.0], [[0, 1, 0], [0, 3, 0]]).round(3)
+    array([[0.435, 0.435, 0.13 ],
+           [0.176, 0.779, 0.045]])
+    """
+    alpha = validate.concentrations(alpha)
+    votes = validate.counts(votes)
+    try:
+        beta = alpha + votes  # (..., K)
+    except ValueError as cause:
+        raise InvalidInput(
+            f"alpha has shape {alpha.shape} and votes {votes.shape}; expected shapes (..., K) that broadcast."
+        ) from cause
+    flat = np.ascontiguousarray(beta).reshape(-1, beta.shape[-1])  # (T, K)
+    probs = np.empty_like(flat)
+    infinite_batch_into(flat, probs)
+    return probs.reshape(beta.shape)
+
+
+@kernel
+def infinite_batch_into(beta: FloatArray, out: FloatArray) -> None:
+    """Fill out (T, K) with `infinite_into` of each row of beta (T, K)."""
+    for item in range(beta.shape[0]):
+        infinite_into(beta[item], out[item])

@@ -1,0 +1,249 @@
+"""The integral behind InfExp for one item, compiled. Takes beta (K,); fills P(class k has the largest share) (K,).
+
+With independent x_j ~ Gamma(beta_j, 1) of density g_j and distribution function G_j in t = log x,
+
+    P(k) = int g_k(t) prod_{j != k} G_j(t) dt
+
+is summed over Gauss-Legendre panels between two Chernoff bounds. Only the densities are evaluated: each G_j is
+their running integral, by one constant matrix per panel. Called by `infinite`, by simulations and by live sessions.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from quorate.compiled import kernel
+from quorate.posterior.gamma_cdf import (
+    NODES,
+    NUM_NODES,
+    WEIGHTS,
+    exp_excess,
+    log_peak,
+    lower_offset,
+    lower_probability,
+    upper_offset,
+)
+from quorate.types import FloatArray, IntArray
+
+LOG_TAIL = 28.0  # e^-28 = 7e-13 is left outside the panels at each end
+LOG_DROP = 34.0  # a class whose chance to reach the first panel is below e^-34 cannot win
+LEFT_END = -28.0  # below t = -28, G = x^b / Gamma(b + 1) to 7e-13, and the rest of the integral is closed form
+CLOSURE = 1e-11  # the sum over classes must be 1 to this, or the panels are doubled
+MAX_ATTEMPTS = 5
+SHAPE, SHIFT, PEAK, START = 0, 1, 2, 3  # rows of the array `classes`
+SMALLEST = 1e-290  # smaller shapes overflow the offset t - log(shape), and cannot win beside larger ones
+
+
+def _running_integrals() -> FloatArray:
+    """(n, n): entry [q, i] is the integral from -1/2 to NODES[i] of the Lagrange polynomial of node q."""
+    legendre = np.polynomial.legendre.legvander(2 * NODES, NUM_NODES)  # (n, n + 1)
+    degree = np.arange(1, NUM_NODES)
+    integral = np.empty((NUM_NODES, NUM_NODES))  # [i, m] = (2 m + 1) int_{-1}^{y_i} P_m(y) dy
+    integral[:, 0] = legendre[:, 1] + 1
+    integral[:, 1:] = legendre[:, degree + 1] - legendre[:, degree - 1]
+    return np.ascontiguousarray(WEIGHTS[:, None] / 2 * (legendre[:, :NUM_NODES] @ integral.T))
+
+
+RUNNING = _running_integrals()
+
+
+@kernel
+def infinite_into(beta: FloatArray, out: FloatArray) -> None:
+    """Fill out (K,) with P(k = argmax pi), pi ~ Dirichlet(beta); beta (K,) positive and finite.
+
+    Points are offsets from log(max beta). Where x stays below some hundred ("direct") densities are products of
+    powers; beyond, they are formed relative to their peaks, which keeps 1e6 as accurate as 1.
+    """
+    num_classes = beta.size
+    top = 0.0
+    for j in range(num_classes):
+        top = max(top, beta[j])
+    rivals = 0.0
+    for j in range(num_classes):
+        rivals += beta[j] / top
+    if top * rivals < 1e-14:  # the limit of small beta: pi is a corner, k with probability beta_k / sum
+        for j in range(num_classes):
+            out[j] = beta[j] / top / rivals
+        return
+    classes = np.empty((4, num_classes))
+    active = np.empty(num_classes, np.int64)
+    _describe(beta, top, classes)
+    end = upper_offset(min((LOG_TAIL + math.log(num_classes)) / top, 1e300))
+    # Factorised densities carry rounding errors of x * 1e-16 each, so many classes need the other form sooner.
+    direct = top * math.exp(end) < (400.0 if num_classes <= 64 else 100.0)
+    start = _first_offset(classes, top, direct)
+    size = _keep_contenders(classes, start, active)
+    for j in range(num_classes):
+        out[j] = 0.0
+    if size == 1:
+        out[active[0]] = 1.0
+        return
+    panels = max(3 + int(0.5 * math.log2(rivals)), math.ceil((end - start) / 2.9))
+    probs = np.empty(size)
+    for _ in range(MAX_ATTEMPTS):
+        defect = _integrate(classes[:, :size], top, start, end, panels, direct, probs)
+        if defect < CLOSURE + 1e-14 * num_classes:
+            break
+        panels *= 2
+    total = 0.0
+    for j in range(size):
+        probs[j] = max(0.0, probs[j])
+        total += probs[j]
+    for j in range(size):
+        out[active[j]] = probs[j] / total
+
+
+@kernel
+def _describe(beta: FloatArray, top: float, classes: FloatArray) -> None:
+    """Fill the rows of classes (4, K): shape, shift = log(top / shape) without cancellation, log_peak; last unset."""
+    log_top = math.log(top)
+    for j in range(beta.size):
+        shape = max(beta[j], SMALLEST)
+        classes[SHAPE, j] = shape
+        classes[SHIFT, j] = math.log1p((top - shape) / shape) if shape > 0.5 * top else log_top - math.log(shape)
+        classes[PEAK, j] = log_peak(shape)
+
+
+@kernel
+def _first_offset(classes: FloatArray, top: float, direct: bool) -> float:
+    """The offset below which the largest x lies with probability at most e^-LOG_TAIL, or is a matter of powers.
+
+    The largest of three bounds: the lower tail of the largest shape; prod G_j <= x^S / prod Gamma(b_j + 1);
+    and the product of all Chernoff bounds, approached by Newton from below (convex, hence never overshot).
+    """
+    shapes, shifts, peaks = classes[SHAPE], classes[SHIFT], classes[PEAK]
+    log_top = math.log(top)
+    start: float = lower_offset(min(LOG_TAIL / top, 1e300))
+    if direct:
+        total = 0.0
+        log_factorials = 0.0
+        for j in range(shapes.size):
+            total += shapes[j]
+            log_factorials += (shapes[j] + 1.0) * (log_top - shifts[j]) - shapes[j] - peaks[j]  # log Gamma(b + 1)
+        start = max(start, max((log_factorials - LOG_TAIL) / total, LEFT_END) - log_top)
+    for _ in range(3):
+        surplus = -LOG_TAIL
+        slope = 0.0
+        for j in range(shapes.size):
+            s = start + shifts[j]
+            if s < 0.0:
+                surplus += shapes[j] * exp_excess(s)
+                slope += shapes[j] * math.expm1(s)
+        if surplus <= 0.0:
+            break
+        start -= surplus / slope
+    return start
+
+
+@kernel
+def _keep_contenders(classes: FloatArray, start: float, active: IntArray) -> int:
+    """Move the classes that can win to the front, with G_j(start); say how many they are and, in active, which."""
+    size = 0
+    for j in range(active.size):
+        shape, shift, peak = classes[SHAPE, j], classes[SHIFT, j], classes[PEAK, j]
+        s = start + shift
+        if s > 0.0 and shape * exp_excess(s) > LOG_DROP:
+            continue
+        active[size] = j
+        classes[SHAPE, size] = shape
+        classes[SHIFT, size] = shift
+        classes[PEAK, size] = peak
+        classes[START, size] = lower_probability(shape, s, peak, LOG_DROP)
+        size += 1
+    return size
+
+
+@kernel
+def _integrate(
+    classes: FloatArray, top: float, start: float, end: float, panels: int, direct: bool, probs: FloatArray
+) -> float:
+    """Fill probs (size,); return how far their sum, or any G_j at the end, is from the 1 it should be.
+
+    Each pass of the panel loop evaluates g_j (densities) and G_j (cdfs) at the nodes, then multiplies the G_j
+    before and after k to have every leave-one-out product without a division.
+    """
+    size = probs.size
+    shapes, shifts, peaks = classes[SHAPE], classes[SHIFT], classes[PEAK]
+    width = (end - start) / panels
+    scratch = np.empty((6, size + 1, NUM_NODES))
+    factors, densities, cdfs = scratch[0], scratch[1], scratch[2]
+    before, sums, damping, after = scratch[3], scratch[4], scratch[5, 0], scratch[5, 1]
+    edges = classes[START].copy()  # G_j where the panel begins
+    amplitudes = np.empty(size)  # of g_j in the present panel, but for factors and damping
+    growth = np.empty(size)
+    sums[:, :] = 0.0
+    if direct:
+        for j in range(size):
+            _factorise(shapes[j], width, factors[j])
+            half = math.exp(0.5 * shapes[j] * width)
+            growth[j] = half * half
+            amplitudes[j] = width * half * math.exp(peaks[j] - shapes[j] * exp_excess(start + shifts[j]))
+    x_start = top * math.exp(start)
+    for panel in range(panels):
+        middle = start + (panel + 0.5) * width
+        for i in range(NUM_NODES):
+            before[0, i] = 1.0
+            after[i] = WEIGHTS[i]
+            damping[i] = math.exp(x_start - top * math.exp(middle + width * NODES[i])) if direct else 1.0
+        for j in range(size):
+            if direct:
+                for i in range(NUM_NODES):
+                    densities[j, i] = amplitudes[j] * factors[j, i] * damping[i]
+                amplitudes[j] *= growth[j]
+            else:
+                for i in range(NUM_NODES):
+                    s = middle + width * NODES[i] + shifts[j]
+                    densities[j, i] = width * math.exp(peaks[j] - shapes[j] * exp_excess(s))
+            edges[j] = _accumulate(edges[j], densities[j], cdfs[j])
+            for i in range(NUM_NODES):
+                before[j + 1, i] = before[j, i] * cdfs[j, i]
+        for j in range(size - 1, -1, -1):
+            for i in range(NUM_NODES):
+                sums[j, i] += densities[j, i] * before[j, i] * after[i]
+                after[i] *= cdfs[j, i]
+    defect: float = _collect(shapes, classes[START], edges, sums, probs)
+    return defect
+
+
+@kernel
+def _factorise(shape: float, width: float, factors: FloatArray) -> None:
+    """e^(shape * width * NODES), half of it as reciprocals."""
+    half = NUM_NODES // 2
+    for i in range(half):
+        factor = math.exp(shape * width * NODES[half + i])
+        factors[half + i] = factor
+        factors[half - 1 - i] = 1.0 / factor
+
+
+@kernel
+def _accumulate(edge: float, density: FloatArray, cdf: FloatArray) -> float:
+    """Fill cdf (n,) with G at the nodes from G = edge where the panel begins; return G where it ends."""
+    for i in range(NUM_NODES):
+        cdf[i] = edge
+    for q in range(NUM_NODES):
+        value = density[q]
+        edge += WEIGHTS[q] * value
+        for i in range(NUM_NODES):
+            cdf[i] += RUNNING[q, i] * value
+    return edge
+
+
+@kernel
+def _collect(shapes: FloatArray, starts: FloatArray, edges: FloatArray, sums: FloatArray, probs: FloatArray) -> float:
+    """Add up the nodes and, left of the first panel, int g_k prod G_j = b_k / S prod G_j(start)."""
+    left = 1.0
+    all_shapes = 0.0
+    for j in range(probs.size):
+        left *= starts[j]
+        all_shapes += shapes[j]
+    total = 0.0
+    defect = 0.0
+    for j in range(probs.size):
+        probs[j] = left * (shapes[j] / all_shapes)
+        for i in range(NUM_NODES):
+            probs[j] += sums[j, i]
+        total += probs[j]
+        defect = max(defect, abs(edges[j] - 1.0))
+    return max(defect, abs(total - 1.0))
