@@ -1,0 +1,278 @@
+"""Second derivatives of the objective, from what `objective.evaluate` left behind: no exponential, no logarithm.
+
+For one item, with s = softmax, d_k and e_k the first two derivatives of ln Gamma(alpha_k + h_k) - ln Gamma(alpha_k),
+D = sum d_k s_k, E = sum e_k s_k, F = sum e_k s_k^2 and w_k = theta s_k (d_k + theta e_k s_k), zero where nobody voted:
+
+    d2 log likelihood / dz dz     = diag(w - theta D s) + kappa s s' - s w' - w s',   kappa = 2 theta D + theta^2 F > 0
+    d2 log likelihood / dtheta dz = w / theta - (D + theta F) s
+    d2 log likelihood / dphi dz   = theta (e s - E s)
+
+and kappa s s' - s w' - w s' = kappa y y' - w w' / kappa with y = s - w / kappa: ONE dense rank-one term an item.
+Takes the window, gives the Hessian, its diagonal or its product with a vector. Called by `fit` and `newton`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from quorate.compiled import kernel
+from quorate.learning.problem import Belief, Evidence, Traces
+from quorate.types import FloatArray
+
+_BATCH = 4  # items whose rank-one terms are added in one pass over the Hessian
+
+
+@kernel
+def hessian(
+    packed: FloatArray, evidence: Evidence, belief: Belief, traces: Traces, gradient: FloatArray, out: FloatArray
+) -> None:
+    """The whole Hessian -> out (P, P), in x = [log theta, log phi, log tau, bias]."""
+    log_predictions, first, classes = evidence[:3]
+    share, slopes, bends, sums = traces
+    num_classifiers, num_classes = log_predictions.shape[1:]
+    blocks = (packed.size - 2) // num_classes  # one for each classifier, one for the bias
+    size = blocks * num_classes
+    theta = packed[0]
+    out[:] = 0.0
+    by_class = np.zeros((blocks, blocks, num_classes))  # the diag(w - theta D s) terms
+    cross = np.zeros((2, size))  # rows theta and phi
+    inputs = np.ones((blocks, num_classes))  # dz_k / d(tau_mk, bias_k): log f_mk and 1
+    batch = np.zeros((_BATCH, size))
+    filled = 0
+    weights = np.zeros(num_classes)
+    across = np.empty((2, num_classes))
+    for t in range(first.size - 1):
+        if first[t] == first[t + 1]:
+            continue
+        s = share[t]
+        for m in range(num_classifiers):
+            inputs[m] = log_predictions[t, m]
+        kappa = 2.0 * theta * sums[t, 0] + theta * theta * sums[t, 2]
+        root = math.sqrt(kappa)
+        inverse = 1.0 / root if root > 0.0 else 0.0
+        for k in range(num_classes):
+            weights[k] = -theta * sums[t, 0] * s[k]
+            across[0, k] = -(sums[t, 0] + theta * sums[t, 2]) * s[k]
+            across[1, k] = -theta * sums[t, 1] * s[k]
+        y = batch[filled, size - num_classes :]  # the last block is filled last, so it may hold y meanwhile
+        for k in range(num_classes):
+            y[k] = root * s[k]
+        for entry in range(first[t], first[t + 1]):
+            k = classes[entry]
+            own = theta * s[k] * (slopes[entry] + theta * bends[entry] * s[k])
+            weights[k] += own
+            y[k] -= own * inverse
+            across[0, k] += own / theta
+            across[1, k] += theta * bends[entry] * s[k]
+            for other in range(first[t], entry + 1):
+                j = classes[other]
+                product = own * inverse * inverse * theta * s[j] * (slopes[other] + theta * bends[other] * s[j])
+                _subtract_pair(out, inputs, k, j, product)
+        for m in range(blocks):
+            row = inputs[m]
+            target = batch[filled, m * num_classes : (m + 1) * num_classes]
+            for k in range(num_classes):
+                target[k] = y[k] * row[k]
+            for a in range(2):
+                into = cross[a, m * num_classes : (m + 1) * num_classes]
+                for k in range(num_classes):
+                    into[k] += across[a, k] * row[k]
+            for n in range(m + 1):
+                pair = by_class[m, n]
+                for k in range(num_classes):
+                    pair[k] += weights[k] * row[k] * inputs[n, k]
+        filled += 1
+        if filled == _BATCH:
+            _add_outer(out, batch)
+            filled = 0
+    batch[filled:] = 0.0
+    _add_outer(out, batch)
+    for m in range(blocks):
+        for n in range(m + 1):
+            for k in range(num_classes):
+                out[2 + m * num_classes + k, 2 + n * num_classes + k] += by_class[m, n, k]
+    out[2:, 0] = cross[0]
+    out[2:, 1] = cross[1]
+    out[0, 0], out[1, 0], out[1, 1] = _scalars(packed, evidence, traces)
+    _to_log_scale(packed, 2 + num_classifiers * num_classes, belief, gradient, out)
+
+
+@kernel
+def _add_outer(out: FloatArray, batch: FloatArray) -> None:
+    """out[2 + a, 2 + b] += sum_i batch[i, a] batch[i, b] for b <= a."""
+    row0 = batch[0]
+    row1 = batch[1]
+    row2 = batch[2]
+    row3 = batch[3]
+    for a in range(batch.shape[1]):
+        c0 = row0[a]
+        c1 = row1[a]
+        c2 = row2[a]
+        c3 = row3[a]
+        target = out[2 + a, 2:]
+        for b in range(a + 1):
+            target[b] += (c0 * row0[b] + c1 * row1[b]) + (c2 * row2[b] + c3 * row3[b])
+
+
+@kernel
+def _subtract_pair(out: FloatArray, inputs: FloatArray, k: int, j: int, product: float) -> None:
+    """Subtract product * (inputs of class k)(inputs of class j)' and, for j != k, its transpose; lower triangle."""
+    num_classes = inputs.shape[1]
+    for m in range(inputs.shape[0]):
+        for n in range(inputs.shape[0]):
+            a = m * num_classes + k
+            b = n * num_classes + j
+            if k != j or a >= b:
+                out[2 + max(a, b), 2 + min(a, b)] -= product * inputs[m, k] * inputs[n, j]
+
+
+@kernel
+def _scalars(packed: FloatArray, evidence: Evidence, traces: Traces) -> tuple[float, float, float]:
+    """d2 log likelihood / dtheta dtheta, dphi dtheta, dphi dphi."""
+    first, more_than, bends, sums = evidence.first, evidence.more_than, traces.bends, traces.sums
+    num_classes = traces.share.shape[1]
+    theta_theta = 0.0
+    phi_theta = 0.0
+    phi_phi = 0.0
+    for t in range(first.size - 1):
+        if first[t] < first[t + 1]:
+            theta_theta += sums[t, 2]
+            phi_theta += sums[t, 1]
+    for entry in range(bends.size):
+        phi_phi += bends[entry]
+    total = packed[0] + num_classes * packed[1]
+    for s in range(more_than.size):
+        inverse = 1.0 / (total + s)
+        theta_theta += more_than[s] * inverse * inverse
+        phi_theta += num_classes * (more_than[s] * inverse * inverse)
+        phi_phi += num_classes * (num_classes * (more_than[s] * inverse * inverse))
+    return theta_theta, phi_theta, phi_phi
+
+
+@kernel
+def _to_log_scale(packed: FloatArray, num_logs: int, belief: Belief, gradient: FloatArray, out: FloatArray) -> None:
+    """From second derivatives of the log likelihood in Theta (lower triangle) to those of the objective in x."""
+    for a in range(packed.size):
+        scale = packed[a] if a < num_logs else 1.0
+        for b in range(a + 1):
+            out[a, b] *= -scale * (packed[b] if b < num_logs else 1.0)
+            out[b, a] = out[a, b]
+        # In a logarithm, the chain rule adds the likelihood's gradient and the Gamma prior its rate * value:
+        # together gradient + shape - 1.
+        out[a, a] += gradient[a] + belief.shape - 1.0 if a < num_logs else 1.0 / (belief.bias_sd * belief.bias_sd)
+
+
+@kernel
+def hessian_diagonal(
+    packed: FloatArray, evidence: Evidence, belief: Belief, traces: Traces, gradient: FloatArray, out: FloatArray
+) -> None:
+    """The diagonal of `hessian` -> out (P,): what preconditions the conjugate gradients."""
+    log_predictions, first, classes = evidence[:3]
+    share, slopes, bends, sums = traces
+    num_classifiers, num_classes = log_predictions.shape[1:]
+    num_logs = 2 + num_classifiers * num_classes
+    with_bias = packed.size > num_logs
+    theta = packed[0]
+    out[:] = 0.0
+    weights = np.empty(num_classes)
+    for t in range(first.size - 1):
+        if first[t] == first[t + 1]:
+            continue
+        s = share[t]
+        kappa = 2.0 * theta * sums[t, 0] + theta * theta * sums[t, 2]
+        for k in range(num_classes):
+            weights[k] = (kappa * s[k] - theta * sums[t, 0]) * s[k]
+        for entry in range(first[t], first[t + 1]):
+            k = classes[entry]
+            weights[k] += theta * s[k] * (slopes[entry] + theta * bends[entry] * s[k]) * (1.0 - 2.0 * s[k])
+        for m in range(num_classifiers):
+            row = out[2 + m * num_classes : 2 + (m + 1) * num_classes]
+            spoken = log_predictions[t, m]
+            for k in range(num_classes):
+                row[k] += weights[k] * spoken[k] * spoken[k]
+        if with_bias:
+            for k in range(num_classes):
+                out[num_logs + k] += weights[k]
+    out[0], _, out[1] = _scalars(packed, evidence, traces)
+    for a in range(num_logs):
+        out[a] = gradient[a] + belief.shape - 1.0 - out[a] * packed[a] * packed[a]
+    for a in range(num_logs, packed.size):
+        out[a] = 1.0 / (belief.bias_sd * belief.bias_sd) - out[a]
+
+
+@kernel
+def hessian_product(
+    packed: FloatArray,
+    evidence: Evidence,
+    belief: Belief,
+    traces: Traces,
+    gradient: FloatArray,
+    direction: FloatArray,
+    out: FloatArray,
+) -> None:
+    """`hessian` times direction (P,) -> out (P,) in O(T M K), without forming the matrix."""
+    log_predictions, first, classes = evidence[:3]
+    share, slopes, bends, sums = traces
+    num_classifiers, num_classes = log_predictions.shape[1:]
+    num_logs = 2 + num_classifiers * num_classes
+    with_bias = packed.size > num_logs
+    theta = packed[0]
+    moved = direction.copy()  # the direction in Theta
+    moved[:num_logs] *= packed[:num_logs]
+    out[:] = 0.0
+    push = np.empty(num_classes)
+    pull = np.empty(num_classes)
+    for t in range(first.size - 1):
+        if first[t] == first[t + 1]:
+            continue
+        s = share[t]
+        if with_bias:
+            push[:] = moved[num_logs:]
+        else:
+            push[:] = 0.0
+        for m in range(num_classifiers):
+            step = moved[2 + m * num_classes : 2 + (m + 1) * num_classes]
+            spoken = log_predictions[t, m]
+            for k in range(num_classes):
+                push[k] += step[k] * spoken[k]
+        along = 0.0  # s' push
+        for k in range(num_classes):
+            along += s[k] * push[k]
+        own_along = 0.0  # w' push
+        theta_out = 0.0
+        phi_out = 0.0
+        for entry in range(first[t], first[t + 1]):
+            k = classes[entry]
+            own = theta * s[k] * (slopes[entry] + theta * bends[entry] * s[k])
+            own_along += own * push[k]
+            theta_out += own / theta * push[k]
+            phi_out += theta * bends[entry] * s[k] * push[k]
+        theta_s = -(sums[t, 0] + theta * sums[t, 2])
+        phi_s = -theta * sums[t, 1]
+        out[0] += theta_out + theta_s * along
+        out[1] += phi_out + phi_s * along
+        kappa = 2.0 * theta * sums[t, 0] + theta * theta * sums[t, 2]
+        level = kappa * along - own_along + theta_s * moved[0] + phi_s * moved[1]
+        for k in range(num_classes):
+            pull[k] = s[k] * (level - theta * sums[t, 0] * push[k])
+        for entry in range(first[t], first[t + 1]):
+            k = classes[entry]
+            own = theta * s[k] * (slopes[entry] + theta * bends[entry] * s[k])
+            pull[k] += own * (push[k] - along + moved[0] / theta) + theta * bends[entry] * s[k] * moved[1]
+        for m in range(num_classifiers):
+            row = out[2 + m * num_classes : 2 + (m + 1) * num_classes]
+            spoken = log_predictions[t, m]
+            for k in range(num_classes):
+                row[k] += pull[k] * spoken[k]
+        if with_bias:
+            for k in range(num_classes):
+                out[num_logs + k] += pull[k]
+    theta_theta, phi_theta, phi_phi = _scalars(packed, evidence, traces)
+    out[0] += theta_theta * moved[0] + phi_theta * moved[1]
+    out[1] += phi_theta * moved[0] + phi_phi * moved[1]
+    for a in range(num_logs):
+        out[a] = (gradient[a] + belief.shape - 1.0) * direction[a] - packed[a] * out[a]
+    for a in range(num_logs, packed.size):
+        out[a] = direction[a] / (belief.bias_sd * belief.bias_sd) - out[a]

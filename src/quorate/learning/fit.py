@@ -1,0 +1,208 @@
+"""Votes seen -> the most probable parameters, with a report of how the search went.
+
+Safeguarded Newton in the logarithms of the parameters: exact Hessian, backtracking, from any start. `fit` is for
+people; `fit_kernel` is the same search for the session and for compiled simulations, equal bit for bit.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from quorate.compiled import kernel
+from quorate.errors import InvalidInput
+from quorate.learning.newton import conjugate_step, dense_step, factorise, hessian
+from quorate.learning.objective import evaluate
+from quorate.learning.problem import Belief, Evidence, checked_window, compress, empty_traces, pack, unpack
+from quorate.prior.hyperprior import Hyperprior
+from quorate.prior.hyperprior import hyperprior as find_hyperprior
+from quorate.types import FitReport, FloatArray, IntArray, PriorParams
+
+CONVERGED = 1e-6  # what a report calls converged; see FitReport
+DENSE_LIMIT = 150  # parameters above this: conjugate gradients instead of a Cholesky factor
+INFO_SIZE = 4  # iterations, evaluations, gradient norm, log posterior: what `fit_kernel` reports
+
+_TOLERANCE = 2e-13  # what the search aims at: near rounding; Newton gains six digits in its last step, so it is cheap
+_MAX_ITERATIONS = 400
+_MAX_STEP = 3.0  # longest move of any coordinate: a factor of e^3 = 20 for theta, phi, tau
+_MAX_LOG = 40.0  # theta, phi, tau stay within e^-40 .. e^40, where the likelihood is flat to the last digit
+
+
+def fit(
+    predictions: ArrayLike,
+    votes: ArrayLike,
+    *,
+    hyperprior: str | Hyperprior = "default",
+    start: PriorParams | None = None,
+    bias: bool = False,
+) -> tuple[PriorParams, FitReport]:
+    r"""MAP estimate of Theta = (theta, phi, tau[, bias]) from predictions and the votes seen (paper eq. Theta*).
+
+    argmax_Theta  sum_t log DirMult(votes_t; alpha_t(Theta)) + log p(Theta)
+
+    predictions (T, K), or (T, M, K) for M classifiers; votes (T, K) counts, partial or whole: items without votes
+    contribute nothing. `start` defaults to the hyperprior's mode; the last optimum makes a refit cheap. With
+    `bias=True` the class bias is learned too (from 0 if `start` has none); without it, a bias in `start` is refused.
+
+    >>> params, report = fit([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]], [[3, 0], [0, 2], [1, 1]])
+    >>> report.converged, round(params.theta, 2)
+    (True, 1.24)
+    """
+    prior = find_hyperprior(hyperprior)
+    log_predictions, counts, tau_shape = checked_window(predictions, votes)
+    packed = _packed_start(start, prior, tau_shape, bias=bias)
+    out, info = np.empty(packed.size), np.empty(INFO_SIZE)
+    fit_kernel(packed, log_predictions, counts, counts.shape[0], prior.shape, prior.rate, prior.bias_sd, out, info)
+    return unpack(out, tau_shape), report_of(info)
+
+
+def report_of(info: FloatArray) -> FitReport:
+    """The report of what `fit_kernel` left in `info`.
+
+    >>> report_of(np.array([3.0, 4.0, 1e-13, -12.5])).num_iterations
+    3
+    """
+    return FitReport(
+        num_iterations=int(info[0]),
+        num_evaluations=int(info[1]),
+        converged=bool(info[2] < CONVERGED),
+        gradient_norm=float(info[2]),
+        log_posterior=float(info[3]),
+    )
+
+
+def _packed_start(
+    start: PriorParams | None, prior: Hyperprior, tau_shape: tuple[int, ...], *, bias: bool
+) -> FloatArray:
+    """The start as a vector (P,), checked against the shape of the predictions."""
+    num_classes = tau_shape[-1]
+    num_classifiers = tau_shape[0] if len(tau_shape) == 2 else 1
+    if start is None:
+        return pack(prior.mode(num_classes, num_classifiers, with_bias=bias))
+    if start.tau.shape != tau_shape:
+        raise InvalidInput(f"start.tau has shape {start.tau.shape}; expected {tau_shape}, as the predictions have.")
+    if start.bias is not None and not bias:
+        raise InvalidInput("start has a bias but bias=False; pass bias=True to keep learning it, or a start without.")
+    packed = pack(start)
+    return packed if start.bias is not None or not bias else np.concatenate([packed, np.zeros(num_classes)])
+
+
+@kernel
+def fit_kernel(
+    start: FloatArray,
+    log_predictions: FloatArray,
+    votes: IntArray,
+    num_items: int,
+    shape: float,
+    rate: float,
+    bias_sd: float,
+    out: FloatArray,
+    info: FloatArray,
+) -> None:
+    """`fit` on the first `num_items` rows of log_predictions (W, M, K) and votes (W, K), in slot order.
+
+    `start` and `out` (P,) hold the parameters themselves, as `problem.pack` orders them (they may be the same array);
+    a bias is learned iff P = 2 + M K + K. `info` (INFO_SIZE,) is read by `report_of`.
+    """
+    evidence = compress(log_predictions[:num_items], votes[:num_items])
+    minimise(start, evidence, Belief(shape, rate, bias_sd), start.size <= DENSE_LIMIT, out, info)
+
+
+@kernel
+def minimise(
+    start: FloatArray, evidence: Evidence, belief: Belief, dense: bool, out: FloatArray, info: FloatArray
+) -> None:
+    """Minimise the negative log posterior from `start` (P,) -> out (P,), by dense Newton or by Newton-CG."""
+    size = start.size
+    num_logs = 2 + evidence.log_predictions.shape[1] * evidence.log_predictions.shape[2]
+    traces = empty_traces(evidence)
+    matrix = np.empty((size, size)) if dense else np.empty((0, 0))
+    factor = np.empty((size, size)) if dense else np.empty((0, 0))
+    point = start.copy()  # x: logarithms, then the bias as it is
+    for p in range(num_logs):
+        point[p] = min(max(math.log(start[p]), -_MAX_LOG), _MAX_LOG)
+    trial = point.copy()
+    packed = np.empty(size)
+    gradient = np.empty(size)
+    trial_gradient = np.empty(size)
+    step = np.empty(size)
+    _exponentiate(point, num_logs, packed)
+    value = evaluate(packed, evidence, belief, traces, gradient)
+    norm = _norm(gradient, value)
+    evaluations = 1
+    iterations = 0
+    damping = 0.0
+    norm_before = 0.0
+    while norm > _TOLERANCE and iterations < _MAX_ITERATIONS:
+        if dense:
+            # The last factor would divide the norm again by what the last step did: if that is enough, keep it.
+            if 2.0 * norm * norm > _TOLERANCE * norm_before or damping > 0.0:
+                hessian(packed, evidence, belief, traces, gradient, matrix)
+                damping = factorise(matrix, 0.1 * damping if damping > 1e-9 else 0.0, factor)
+            dense_step(factor, gradient, step)
+        else:
+            conjugate_step(packed, evidence, belief, traces, gradient, min(0.1, math.sqrt(norm)), step)
+        slope = _shorten(step, gradient)
+        length = 1.0
+        accepted = False
+        for _ in range(40):
+            for p in range(size):
+                trial[p] = point[p] + length * step[p]
+            for p in range(num_logs):
+                trial[p] = min(max(trial[p], -_MAX_LOG), _MAX_LOG)
+            _exponentiate(trial, num_logs, packed)
+            trial_value = evaluate(packed, evidence, belief, traces, trial_gradient)
+            trial_norm = _norm(trial_gradient, trial_value)
+            evaluations += 1
+            noise = 1e-13 * max(1.0, abs(value))  # below this the value cannot tell better from worse; the slope can
+            accepted = trial_value <= value + 1e-4 * length * slope
+            if -length * slope < 1e3 * noise:
+                accepted = trial_value <= value + noise and trial_norm < norm
+            if accepted or -length * slope < 1e-3 * noise:
+                break
+            length *= 0.25
+        if not accepted:
+            break
+        point, trial = trial, point
+        gradient, trial_gradient = trial_gradient, gradient
+        value = trial_value
+        norm_before = norm if length == 1.0 else 0.0
+        norm = trial_norm
+        iterations += 1
+    _exponentiate(point, num_logs, out)
+    info[0] = iterations
+    info[1] = evaluations
+    info[2] = norm
+    info[3] = -value
+
+
+@kernel
+def _shorten(step: FloatArray, gradient: FloatArray) -> float:
+    """Scale the step so that no coordinate moves more than _MAX_STEP; returns gradient' step, below 0."""
+    longest = 0.0
+    slope = 0.0
+    for p in range(step.size):
+        longest = max(longest, abs(step[p]))
+        slope += step[p] * gradient[p]
+    if longest > _MAX_STEP:
+        step *= _MAX_STEP / longest
+        slope *= _MAX_STEP / longest
+    return slope
+
+
+@kernel
+def _exponentiate(point: FloatArray, num_logs: int, packed: FloatArray) -> None:
+    """From x to the parameters themselves."""
+    for p in range(point.size):
+        packed[p] = math.exp(point[p]) if p < num_logs else point[p]
+
+
+@kernel
+def _norm(gradient: FloatArray, value: float) -> float:
+    """Largest |gradient| over max(1, |value|): FitReport.gradient_norm."""
+    largest = 0.0
+    for p in range(gradient.size):
+        largest = max(largest, abs(gradient[p]))
+    return largest / max(1.0, abs(value))

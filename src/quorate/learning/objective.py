@@ -1,0 +1,173 @@
+"""What learning minimises: minus the log posterior of the parameters, given predictions and votes.
+
+One objective serves FinExp and InfExp: their likelihoods are equal (docs/maths.md). Takes predictions and votes;
+returns the value, its gradient and (by `curvature`) its Hessian. The kernel `evaluate` is what `fit` calls.
+
+No constant is dropped: the value is -log [ p(votes in their order | Theta) p(Theta) ], with p(Theta) normalised.
+The votes in their order, not their histogram: the multinomial coefficient, the same for every Theta, is left out.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from quorate.compiled import kernel
+from quorate.densities import rise
+from quorate.errors import InvalidInput
+from quorate.learning import curvature
+from quorate.learning.problem import Belief, Evidence, Traces, checked_window, compress, empty_traces, pack
+from quorate.learning.softmax import softmax_rows
+from quorate.prior.hyperprior import Hyperprior
+from quorate.prior.hyperprior import hyperprior as find_hyperprior
+from quorate.types import FloatArray, PriorParams
+
+
+def negative_log_posterior(
+    params: PriorParams, predictions: ArrayLike, votes: ArrayLike, *, hyperprior: str | Hyperprior = "default"
+) -> float:
+    r"""-log p(votes | Theta) - log p(Theta), the MAP objective: density over Theta itself, no Jacobian.
+
+    -sum_t [ sum_k sum_{s<h_tk} ln(alpha_tk + s) - sum_{s<n_t} ln(sum_k alpha_tk + s) ] - log p(Theta)
+
+    predictions (T, K) or (T, M, K), votes (T, K) counts. Items without votes contribute nothing.
+
+    >>> params = PriorParams(theta=1.0, phi=1.0, tau=[1.0, 1.0])
+    >>> round(negative_log_posterior(params, [[0.5, 0.5]], [[1, 0]]), 6)
+    3.147971
+    """
+    return _Evaluation(params, predictions, votes, hyperprior).value
+
+
+def negative_log_posterior_gradient(
+    params: PriorParams, predictions: ArrayLike, votes: ArrayLike, *, hyperprior: str | Hyperprior = "default"
+) -> FloatArray:
+    """Gradient (P,) of `negative_log_posterior` in x = [log theta, log phi, log tau (M*K, row by row), bias (K)].
+
+    With d_k = sum_{s<h_k} 1/(alpha_k+s) and s = softmax: d/dz_k = -theta s_k (d_k - sum_j d_j s_j), z the logits.
+
+    >>> params = PriorParams(theta=1.0, phi=1.0, tau=[1.0, 2.0])
+    >>> negative_log_posterior_gradient(params, [[0.5, 0.5]], [[0, 0]])
+    array([0., 0., 0., 2.])
+    """
+    return _Evaluation(params, predictions, votes, hyperprior).gradient
+
+
+def negative_log_posterior_hessian(
+    params: PriorParams, predictions: ArrayLike, votes: ArrayLike, *, hyperprior: str | Hyperprior = "default"
+) -> FloatArray:
+    """Hessian (P, P) of `negative_log_posterior` in the x of `negative_log_posterior_gradient`.
+
+    >>> params = PriorParams(theta=1.0, phi=1.0, tau=[1.0, 1.0])
+    >>> np.diag(negative_log_posterior_hessian(params, [[0.5, 0.5]], [[0, 0]]))
+    array([2., 2., 2., 2.])
+    """
+    return _Evaluation(params, predictions, votes, hyperprior).hessian()
+
+
+class _Evaluation:
+    """The objective at one point of validated input."""
+
+    def __init__(
+        self, params: PriorParams, predictions: ArrayLike, votes: ArrayLike, hyperprior: str | Hyperprior
+    ) -> None:
+        prior = find_hyperprior(hyperprior)
+        log_predictions, counts, tau_shape = checked_window(predictions, votes)
+        if params.tau.shape != tau_shape:
+            raise InvalidInput(f"tau has shape {params.tau.shape}; expected {tau_shape}, as the predictions have.")
+        self.packed = pack(params)
+        self.evidence = compress(log_predictions, counts)
+        self.belief = Belief(prior.shape, prior.rate, prior.bias_sd)
+        self.traces = empty_traces(self.evidence)
+        self.gradient = np.empty(self.packed.size)
+        self.value = float(evaluate(self.packed, self.evidence, self.belief, self.traces, self.gradient))
+
+    def hessian(self) -> FloatArray:
+        """(P, P)."""
+        out = np.empty((self.packed.size, self.packed.size))
+        curvature.hessian(self.packed, self.evidence, self.belief, self.traces, self.gradient, out)
+        return out
+
+
+@kernel
+def evaluate(packed: FloatArray, evidence: Evidence, belief: Belief, traces: Traces, gradient: FloatArray) -> float:
+    """Value at the parameters `packed` (P,); fills the gradient (P,) in x and the traces."""
+    log_predictions, first, classes, sizes, more_than = evidence
+    share, slopes, bends, sums = traces
+    num_classifiers, num_classes = log_predictions.shape[1:]
+    num_logs = 2 + num_classifiers * num_classes
+    with_bias = packed.size > num_logs
+    theta = packed[0]
+    phi = packed[1]
+    softmax_rows(packed, log_predictions, share)
+    gradient[:] = 0.0  # holds the log likelihood's slope in Theta until the end
+    log_likelihood = 0.0
+    theta_slope = 0.0
+    phi_slope = 0.0
+    for t in range(first.size - 1):
+        if first[t] == first[t + 1]:
+            continue
+        s = share[t]
+        slope_share = 0.0
+        bend_share = 0.0
+        bend_share_share = 0.0
+        for entry in range(first[t], first[t + 1]):
+            own_share = s[classes[entry]]
+            log_rise, slope, bend = rise(theta * own_share + phi, sizes[entry])
+            log_likelihood += log_rise
+            slopes[entry] = slope
+            bends[entry] = bend
+            phi_slope += slope
+            slope_share += slope * own_share
+            bend_share += bend * own_share
+            bend_share_share += bend * own_share * own_share
+        sums[t, 0] = slope_share
+        sums[t, 1] = bend_share
+        sums[t, 2] = bend_share_share
+        theta_slope += slope_share
+        # d log likelihood / d z_k = theta s_k (d_k - slope_share): a multiple of s, and the classes voted for.
+        for m in range(num_classifiers):
+            row = gradient[2 + m * num_classes : 2 + (m + 1) * num_classes]
+            spoken = log_predictions[t, m]
+            for k in range(num_classes):
+                row[k] -= slope_share * s[k] * spoken[k]
+            for entry in range(first[t], first[t + 1]):
+                k = classes[entry]
+                row[k] += slopes[entry] * s[k] * spoken[k]
+        if with_bias:
+            row = gradient[num_logs:]
+            for k in range(num_classes):
+                row[k] -= slope_share * s[k]
+            for entry in range(first[t], first[t + 1]):
+                row[classes[entry]] += slopes[entry] * s[classes[entry]]
+    total = theta + num_classes * phi
+    for votes in range(more_than.size):
+        log_likelihood -= more_than[votes] * math.log(total + votes)
+        theta_slope -= more_than[votes] / (total + votes)
+        phi_slope -= num_classes * (more_than[votes] / (total + votes))
+    gradient[2:] *= theta
+    gradient[0] = theta_slope
+    gradient[1] = phi_slope
+    value: float = _add_hyperprior(packed, num_classifiers, num_logs, belief, gradient)
+    return value - log_likelihood
+
+
+@kernel
+def _add_hyperprior(
+    packed: FloatArray, num_classifiers: int, num_logs: int, belief: Belief, gradient: FloatArray
+) -> float:
+    """-log p(Theta); turns the log likelihood's slope in Theta into the objective's gradient in x."""
+    shape, rate, bias_sd = belief
+    value = 0.0
+    for p in range(num_logs):
+        own_rate = rate if p < 2 else rate * num_classifiers
+        value += math.lgamma(shape) - shape * math.log(own_rate)
+        value += own_rate * packed[p] - (shape - 1.0) * math.log(packed[p])
+        gradient[p] = own_rate * packed[p] - (shape - 1.0) - packed[p] * gradient[p]
+    for p in range(num_logs, packed.size):
+        spread = packed[p] / bias_sd
+        value += 0.5 * math.log(2.0 * math.pi) + math.log(bias_sd) + 0.5 * spread * spread
+        gradient[p] = spread / bias_sd - gradient[p]
+    return value

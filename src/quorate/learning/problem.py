@@ -1,0 +1,138 @@
+"""The learning problem in the form the kernels want: votes without their zeros, parameters in one vector.
+
+Takes what a user hands over (checked here) or the arrays of a window; called by `objective` and `fit`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from quorate import validate
+from quorate.compiled import kernel
+from quorate.errors import InvalidInput
+from quorate.types import FloatArray, IntArray, PriorParams
+
+
+class Evidence(NamedTuple):
+    """Predictions and votes of T items.
+
+    `log_predictions` (T, M, K)   `first` (T+1,): item t voted for classes[first[t]:first[t+1]], sizes[...] times each
+    `more_than` (max n,) how many items have more than s votes
+    """
+
+    log_predictions: FloatArray
+    first: IntArray
+    classes: IntArray
+    sizes: IntArray
+    more_than: IntArray
+
+
+class Belief(NamedTuple):
+    """The hyperprior's three numbers: see `quorate.prior.hyperprior.Hyperprior`."""
+
+    shape: float
+    rate: float
+    bias_sd: float
+
+
+class Traces(NamedTuple):
+    """What `objective.evaluate` leaves for `curvature`; rows of items without votes are not set.
+
+    `share` (T, K) softmax s   `slopes`, `bends` d_k = sum_{s<h_k} 1/(alpha_k+s) and e_k = -sum 1/(alpha_k+s)^2 of the
+    classes voted for   `sums` (T, 3) = sum_k d_k s_k, sum_k e_k s_k, sum_k e_k s_k^2
+    """
+
+    share: FloatArray
+    slopes: FloatArray
+    bends: FloatArray
+    sums: FloatArray
+
+
+@kernel
+def compress(log_predictions: FloatArray, votes: IntArray) -> Evidence:
+    """The votes (T, K) without their zeros: an item with n votes then costs n, not K.
+
+    sum_k alpha_k is the same for every item, so the denominators of all items need one logarithm for each vote
+    count that occurs, not for each vote: hence `more_than`.
+    """
+    num_items, num_classes = votes.shape
+    filled = 0
+    most = 0
+    for t in range(num_items):
+        total = 0
+        for k in range(num_classes):
+            total += votes[t, k]
+            filled += votes[t, k] > 0
+        most = max(most, total)
+    first = np.zeros(num_items + 1, np.int64)
+    classes = np.empty(filled, np.int64)
+    sizes = np.empty(filled, np.int64)
+    more_than = np.zeros(most, np.int64)
+    place = 0
+    for t in range(num_items):
+        total = 0
+        for k in range(num_classes):
+            if votes[t, k] > 0:
+                classes[place] = k
+                sizes[place] = votes[t, k]
+                total += votes[t, k]
+                place += 1
+        first[t + 1] = place
+        if total > 0:
+            more_than[total - 1] += 1
+    for s in range(most - 2, -1, -1):
+        more_than[s] += more_than[s + 1]
+    return Evidence(log_predictions, first, classes, sizes, more_than)
+
+
+@kernel
+def empty_traces(evidence: Evidence) -> Traces:
+    """Room for the traces of this evidence."""
+    num_items, _, num_classes = evidence.log_predictions.shape
+    filled = evidence.classes.size
+    return Traces(np.empty((num_items, num_classes)), np.empty(filled), np.empty(filled), np.empty((num_items, 3)))
+
+
+def pack(params: PriorParams) -> FloatArray:
+    """The parameters themselves (not their logarithms) in one vector (P,): [theta, phi, tau row by row, bias].
+
+    >>> pack(PriorParams(theta=4.0, phi=0.5, tau=[1.0, 2.0]))
+    array([4. , 0.5, 1. , 2. ])
+    """
+    parts = [np.array([params.theta, params.phi]), params.tau.ravel()]
+    return np.concatenate(parts if params.bias is None else [*parts, params.bias])
+
+
+def unpack(packed: FloatArray, tau_shape: tuple[int, ...]) -> PriorParams:
+    """The parameters of a packed vector (P,); `tau_shape` is (K,) or (M, K). What lies beyond tau is the bias.
+
+    >>> unpack(np.array([4.0, 0.5, 1.0, 2.0]), (2,)).tau
+    array([1., 2.])
+    """
+    end = 2 + math.prod(tau_shape)
+    bias = packed[end:] if packed.size > end else None
+    return PriorParams(float(packed[0]), float(packed[1]), packed[2:end].reshape(tau_shape), bias)
+
+
+def checked_window(predictions: ArrayLike, votes: ArrayLike) -> tuple[FloatArray, IntArray, tuple[int, ...]]:
+    """Validated (log predictions (T, M, K), votes (T, K), shape of tau), contiguous as the kernels want them.
+
+    >>> checked_window([[0.5, 0.5]], [[1, 0]])[2]
+    (2,)
+    """
+    counts = validate.counts(votes)
+    probs = validate.probabilities(predictions, where="predictions")
+    matches = probs.ndim in (2, 3) and counts.ndim == 2 and probs.shape[0] == counts.shape[0]
+    if not matches or probs.shape[-1] != counts.shape[-1]:
+        raise InvalidInput(
+            f"predictions has shape {probs.shape} and votes {counts.shape}; "
+            "expected (T, K) or (T, M, K) and (T, K): a row of votes for every prediction."
+        )
+    tau_shape = probs.shape[1:]
+    num_classifiers = tau_shape[0] if len(tau_shape) == 2 else 1
+    log_predictions = np.log(probs).reshape(counts.shape[0], num_classifiers, counts.shape[1])
+    return np.ascontiguousarray(log_predictions), np.ascontiguousarray(counts), tau_shape

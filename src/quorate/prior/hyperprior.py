@@ -1,0 +1,93 @@
+"""What is believed of the parameters before any vote: Gamma(shape, rate) on theta, phi and tau, a Normal on the bias.
+
+Takes a name or an object; gives its log density and its mode, where learning starts. Called by `learning`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate import validate
+from quorate.densities import log_gamma_density
+from quorate.errors import InvalidInput
+from quorate.types import PriorParams
+
+
+@dataclass(frozen=True, slots=True)
+class Hyperprior:
+    """theta, phi ~ Gamma(shape, rate); tau ~ Gamma(shape, rate * M) for M classifiers; bias_k ~ N(0, bias_sd^2).
+
+    `shape` must be above 1: at or below it the density has no interior mode, and the most probable parameters may
+    be zeros. With M classifiers the rate of tau is M times larger, so that their logits together weigh as one.
+
+    >>> Hyperprior(shape=3.0, rate=2.0).mode(3, 1, with_bias=False).theta
+    1.0
+    """
+
+    shape: float
+    rate: float
+    bias_sd: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse what has no mode."""
+        for name in ("shape", "rate", "bias_sd"):
+            object.__setattr__(self, name, validate.bounded(getattr(self, name), where=name, least=0.0))
+        if not self.shape > 1:
+            raise InvalidInput(
+                f"shape={self.shape:g} has no interior mode to start from; pass a shape above 1, e.g. 1.1 or 3."
+            )
+        if not (self.rate > 0 and self.bias_sd > 0):
+            raise InvalidInput(f"rate={self.rate:g}, bias_sd={self.bias_sd:g}; both must be above 0.")
+
+    def mode(self, num_classes: int, num_classifiers: int = 1, *, with_bias: bool = False) -> PriorParams:
+        """The most probable parameters before any vote: (shape - 1) / rate, tau divided by M, bias 0.
+
+        `tau` is (K,) for one classifier, (M, K) for several. The start of learning.
+
+        >>> Hyperprior(shape=3.0, rate=2.0).mode(2, 4).tau[0]
+        array([0.25, 0.25])
+        """
+        peak = (self.shape - 1) / self.rate
+        shape = (num_classes,) if num_classifiers == 1 else (num_classifiers, num_classes)
+        bias = np.zeros(num_classes) if with_bias else None
+        return PriorParams(peak, peak, np.full(shape, peak / num_classifiers), bias)
+
+    def log_density(self, params: PriorParams) -> float:
+        """Log density of Theta (not of its logarithms: no Jacobian), normalised.
+
+        >>> prior = Hyperprior(shape=3.0, rate=2.0)
+        >>> prior.log_density(prior.mode(2)) > prior.log_density(PriorParams(1.0, 1.0, [1.0, 1.1]))
+        True
+        """
+        scalars = log_gamma_density([params.theta, params.phi], shape=self.shape, rate=self.rate)
+        trust = log_gamma_density(params.tau, shape=self.shape, rate=self.rate * params.num_classifiers)
+        total = float(scalars.sum() + trust.sum())
+        if params.bias is not None:
+            spread = params.bias / self.bias_sd
+            total -= float(np.sum(0.5 * spread**2 + 0.5 * math.log(2 * math.pi) + math.log(self.bias_sd)))
+        return total
+
+
+HYPERPRIORS: dict[str, Hyperprior] = {
+    "default": Hyperprior(shape=3.0, rate=2.0),
+    "paper": Hyperprior(shape=1.1, rate=1.0),  # the paper's for FinExp; its InfExp prior is our default
+}
+
+
+def hyperprior(name: str | Hyperprior) -> Hyperprior:
+    """The hyperprior of that name; an object passes through.
+
+    >>> hyperprior("default")
+    Hyperprior(shape=3.0, rate=2.0, bias_sd=1.0)
+    """
+    if isinstance(name, Hyperprior):
+        return name
+    found = HYPERPRIORS.get(name) if isinstance(name, str) else None
+    if found is None:
+        raise InvalidInput(
+            f"hyperprior={name!r} is not known; pass one of {sorted(HYPERPRIORS)} or a Hyperprior(shape, rate)."
+        )
+    return found

@@ -1,0 +1,182 @@
+"""The objective against a slow twin in high precision, its derivatives against differences."""
+
+import mpmath
+import numpy as np
+import pytest
+
+from quorate.densities import log_dirichlet_multinomial
+from quorate.errors import InvalidInput
+from quorate.learning import curvature
+from quorate.learning.objective import (
+    _Evaluation,
+    negative_log_posterior,
+    negative_log_posterior_gradient,
+    negative_log_posterior_hessian,
+)
+from quorate.learning.problem import compress, pack, unpack
+from quorate.learning.softmax import exponentiate, softmax_rows
+from quorate.prior.concentration import concentration
+from quorate.prior.hyperprior import hyperprior
+from quorate.types import PriorParams
+
+
+def problem(num_classifiers, with_bias, seed=0, num_items=12, num_classes=4):
+    """Random parameters, predictions and votes: none, few and many votes an item."""
+    rng = np.random.default_rng(seed)
+    shape = (num_classes,) if num_classifiers == 1 else (num_classifiers, num_classes)
+    predictions = rng.dirichlet(np.ones(num_classes), size=(num_items, *shape[:-1]))
+    votes = rng.multinomial(4, np.full(num_classes, 1 / num_classes), size=num_items)
+    votes[0], votes[3] = 0, votes[3] * 30
+    bias = rng.normal(size=num_classes) if with_bias else None
+    return PriorParams(2.3, 0.4, rng.gamma(2, 0.5, size=shape), bias), predictions, votes
+
+
+def point_of(params):
+    """x = [log theta, log phi, log tau, bias]."""
+    packed = pack(params)
+    end = 2 + params.tau.size
+    return np.concatenate([np.log(packed[:end]), packed[end:]])
+
+
+def params_at(point, like):
+    end = 2 + like.tau.size
+    return unpack(np.concatenate([np.exp(point[:end]), point[end:]]), like.tau.shape)
+
+
+CASES = [(m, b, name) for m in (1, 3) for b in (False, True) for name in ("default", "paper")]
+
+
+@pytest.mark.parametrize(("num_classifiers", "with_bias", "name"), CASES)
+def test_value_is_the_log_likelihood_of_ordered_votes_plus_the_log_prior(num_classifiers, with_bias, name):
+    params, predictions, votes = problem(num_classifiers, with_bias)
+    alpha = concentration(params, predictions)
+    log_orders = [float(log_dirichlet_multinomial(v, np.full(4, 1e15))) + v.sum() * np.log(4) for v in votes]
+    expected = log_dirichlet_multinomial(votes, alpha).sum() - sum(log_orders) + hyperprior(name).log_density(params)
+    assert negative_log_posterior(params, predictions, votes, hyperprior=name) == pytest.approx(-expected, rel=1e-10)
+
+
+@pytest.mark.parametrize(("num_classifiers", "with_bias", "name"), CASES)
+def test_gradient_and_hessian_match_finite_differences(num_classifiers, with_bias, name):
+    params, predictions, votes = problem(num_classifiers, with_bias)
+    point, width = point_of(params), 1e-5
+
+    def around(function):
+        moves = width * np.eye(point.size)
+        ends = [[function(params_at(point + sign * move, params), predictions, votes, hyperprior=name)
+                 for sign in (1, -1)] for move in moves]  # fmt: skip
+        return np.array([(up - down) / (2 * width) for up, down in ends])
+
+    gradient = negative_log_posterior_gradient(params, predictions, votes, hyperprior=name)
+    hessian = negative_log_posterior_hessian(params, predictions, votes, hyperprior=name)
+    np.testing.assert_allclose(gradient, around(negative_log_posterior), atol=2e-7)
+    np.testing.assert_allclose(hessian, around(negative_log_posterior_gradient), atol=2e-7)
+    np.testing.assert_array_equal(hessian, hessian.T)
+
+
+def test_gradient_matches_high_precision_to_twelve_digits():
+    params, predictions, votes = problem(1, True, seed=3, num_items=5)
+    with mpmath.workdps(40):
+
+        def value(*point):
+            theta, phi = mpmath.e ** point[0], mpmath.e ** point[1]
+            total = 2 * theta - 2 * point[0] + 2 * phi - 2 * point[1]
+            for k in range(4):
+                total += 2 * mpmath.e ** point[2 + k] - 2 * point[2 + k] + point[6 + k] ** 2 / 2
+            for prediction, row in zip(predictions, votes, strict=True):
+                weights = [mpmath.mpf(float(f)) ** (mpmath.e ** point[2 + k]) * mpmath.e ** point[6 + k]
+                           for k, f in enumerate(prediction)]  # fmt: skip
+                alpha = [theta * w / sum(weights) + phi for w in weights]
+                for a, h in [*zip(alpha, row, strict=True)]:
+                    total -= mpmath.loggamma(a + int(h)) - mpmath.loggamma(a)
+                total += mpmath.loggamma(sum(alpha) + int(row.sum())) - mpmath.loggamma(sum(alpha))
+            return total
+
+        point = [mpmath.mpf(float(x)) for x in point_of(params)]
+        expected = []
+        for index in range(len(point)):
+            unit = [int(index == j) for j in range(len(point))]
+            expected.append(
+                float(mpmath.diff(lambda h, u=unit: value(*[p + h * e for p, e in zip(point, u, strict=True)]), 0))
+            )
+    ours = negative_log_posterior_gradient(params, predictions, votes)
+    np.testing.assert_allclose(ours, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("num_classifiers", "with_bias"), [(1, False), (1, True), (3, False), (3, True)])
+def test_products_and_diagonal_agree_with_the_whole_hessian(num_classifiers, with_bias):
+    at = _Evaluation(*problem(num_classifiers, with_bias), "default")
+    hessian, size = at.hessian(), at.packed.size
+    diagonal, product = np.empty(size), np.empty(size)
+    curvature.hessian_diagonal(at.packed, at.evidence, at.belief, at.traces, at.gradient, diagonal)
+    np.testing.assert_allclose(diagonal, np.diag(hessian), rtol=1e-12, atol=1e-12)
+    for direction in np.eye(size):
+        curvature.hessian_product(at.packed, at.evidence, at.belief, at.traces, at.gradient, direction, product)
+        np.testing.assert_allclose(product, hessian @ direction, rtol=1e-11, atol=1e-11)
+
+
+def test_items_without_votes_contribute_nothing():
+    params, predictions, votes = problem(1, True)
+    voted = votes.sum(axis=1) > 0
+    for function in (negative_log_posterior, negative_log_posterior_gradient, negative_log_posterior_hessian):
+        np.testing.assert_array_equal(
+            function(params, predictions, votes), function(params, predictions[voted], votes[voted])
+        )
+
+
+def test_without_items_only_the_hyperprior_is_left():
+    params = problem(1, True)[0]
+    alone = negative_log_posterior(params, np.empty((0, 4)), np.empty((0, 4)))
+    assert alone == pytest.approx(-hyperprior("default").log_density(params), rel=1e-14)
+
+
+def test_compressed_votes_hold_every_vote():
+    votes = np.array([[0, 2, 1], [0, 0, 0], [5, 0, 0]])
+    evidence = compress(np.zeros((3, 1, 3)), votes)
+    assert evidence.first.tolist() == [0, 2, 2, 3]
+    assert evidence.classes.tolist() == [1, 2, 0]
+    assert evidence.sizes.tolist() == [2, 1, 5]
+    assert evidence.more_than.tolist() == [2, 2, 2, 1, 1]
+
+
+def test_our_exponential_agrees_with_the_library():
+    values = -np.concatenate([np.geomspace(1e-300, 708, 20_001), np.linspace(0, 60, 20_001)])
+    ours = values.copy()
+    exponentiate(ours)
+    np.testing.assert_allclose(ours, np.exp(values), rtol=5e-16 * 3)
+    far = np.array([-709.0, -1e5, -1e300, -np.inf])
+    exponentiate(far)
+    assert np.all((far > 0) & (far < 1e-300))
+
+
+def test_softmax_of_the_window_agrees_with_numpy():
+    rng = np.random.default_rng(1)
+    log_predictions, packed = np.log(rng.dirichlet(np.ones(5), size=(40, 2))), rng.gamma(1, 2, size=2 + 10 + 5)
+    out = np.empty((40, 5))
+    softmax_rows(packed, log_predictions, out)
+    logits = (packed[2:12].reshape(2, 5) * log_predictions).sum(axis=1) + packed[12:]
+    expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(out, expected, rtol=1e-13)
+
+
+def test_pack_and_unpack_are_inverse():
+    for with_bias in (False, True):
+        params = problem(3, with_bias)[0]
+        back = unpack(pack(params), params.tau.shape)
+        assert (back.theta, back.phi) == (params.theta, params.phi)
+        np.testing.assert_array_equal(back.tau, params.tau)
+        assert (back.bias is None) == (params.bias is None)
+
+
+@pytest.mark.parametrize(
+    ("predictions", "votes", "message"),
+    [
+        ([[0.5, 0.5]], [[1, 0, 0]], "a row of votes for every prediction"),
+        ([[0.5, 0.5]], [[1, 0], [0, 1]], "a row of votes for every prediction"),
+        ([0.5, 0.5], [1, 0], "a row of votes for every prediction"),
+        ([[0.2, 0.3, 0.5]], [[1, 0, 0]], "tau has shape"),
+        ([[0.5, 0.5]], [[0.5, 0]], "whole numbers"),
+    ],
+)
+def test_bad_input_is_refused_by_name(predictions, votes, message):
+    with pytest.raises(InvalidInput, match=message):
+        negative_log_posterior(PriorParams(1, 1, [1, 1]), predictions, votes)

@@ -1,0 +1,64 @@
+"""Gamma on theta, phi, tau; Normal on the bias; the mode, where learning starts."""
+
+import math
+
+import numpy as np
+import pytest
+
+from quorate.errors import InvalidInput
+from quorate.prior.hyperprior import HYPERPRIORS, Hyperprior, hyperprior
+from quorate.types import PriorParams
+
+
+def test_names_give_the_two_hyperpriors_of_the_paper():
+    assert hyperprior("default") == Hyperprior(3.0, 2.0)
+    assert hyperprior("paper") == Hyperprior(1.1, 1.0)
+    own = Hyperprior(2.0, 5.0, bias_sd=0.5)
+    assert hyperprior(own) is own
+
+
+def test_unknown_name_lists_the_known_ones():
+    with pytest.raises(InvalidInput, match=r"'flat'.*default.*paper"):
+        hyperprior("flat")
+    with pytest.raises(InvalidInput, match="not known"):
+        hyperprior(3)
+
+
+@pytest.mark.parametrize("values", [(1.0, 1.0), (0.5, 1.0), (3.0, 0.0), (3.0, -1.0), (3.0, math.nan), (math.inf, 1.0)])
+def test_what_has_no_mode_is_refused(values):
+    with pytest.raises(InvalidInput):
+        Hyperprior(*values)
+    with pytest.raises(InvalidInput):
+        Hyperprior(3.0, 2.0, bias_sd=0.0)
+
+
+@pytest.mark.parametrize("name", sorted(HYPERPRIORS))
+@pytest.mark.parametrize("num_classifiers", [1, 3])
+@pytest.mark.parametrize("with_bias", [False, True])
+def test_the_mode_is_the_most_probable_point(name, num_classifiers, with_bias):
+    prior = hyperprior(name)
+    mode = prior.mode(4, num_classifiers, with_bias=with_bias)
+    assert mode.tau.shape == ((4,) if num_classifiers == 1 else (3, 4))
+    assert (mode.bias is not None) == with_bias
+    best, rng = prior.log_density(mode), np.random.default_rng(0)
+    for _ in range(50):
+        bias = None if mode.bias is None else mode.bias + 0.1 * rng.normal(size=4)
+        factors = np.exp(0.1 * rng.normal(size=2))
+        tau = mode.tau * np.exp(0.1 * rng.normal(size=mode.tau.shape))
+        assert prior.log_density(PriorParams(mode.theta * factors[0], mode.phi * factors[1], tau, bias)) < best
+
+
+def test_log_density_is_the_sum_of_textbook_densities():
+    prior = Hyperprior(3.0, 2.0, bias_sd=0.5)
+    params = PriorParams(0.7, 1.3, [[0.2, 0.4], [0.6, 0.8]], [0.3, -0.1])
+
+    def gamma(x, rate):
+        return math.log(rate**3 / 2 * x**2 * math.exp(-rate * x))
+
+    def normal(x):
+        return math.log(math.exp(-(x**2) / (2 * 0.25)) / math.sqrt(2 * math.pi * 0.25))
+
+    expected = (
+        gamma(0.7, 2) + gamma(1.3, 2) + sum(gamma(x, 4) for x in (0.2, 0.4, 0.6, 0.8)) + normal(0.3) + normal(-0.1)
+    )
+    assert prior.log_density(params) == pytest.approx(expected, rel=1e-12)

@@ -1,0 +1,112 @@
+"""The two densities against enumeration and high precision."""
+
+import itertools
+from fractions import Fraction
+from math import comb, factorial, prod
+
+import mpmath
+import numpy as np
+import pytest
+
+from quorate.densities import (
+    log_dirichlet_multinomial,
+    log_dirichlet_multinomial_derivatives,
+    log_gamma_density,
+    log_gamma_density_derivatives,
+    rise,
+)
+from quorate.errors import InvalidInput
+
+
+def histograms(total, num_classes):
+    """Every way to spread `total` votes over the classes."""
+    if num_classes == 1:
+        yield (total,)
+        return
+    for own in range(total + 1):
+        for rest in histograms(total - own, num_classes - 1):
+            yield (own, *rest)
+
+
+def exact_pmf(votes, alpha):
+    """Dirichlet-multinomial probability in exact fractions."""
+    coefficient = Fraction(factorial(sum(votes)), prod(factorial(v) for v in votes))
+    rising = prod(alpha_k + s for alpha_k, v in zip(alpha, votes, strict=True) for s in range(v))
+    return coefficient * rising / prod(sum(alpha) + s for s in range(sum(votes)))
+
+
+@pytest.mark.parametrize("alpha", [[0.3, 1.0, 2.5], [1e-6, 1e-6, 1e-6], [1e6, 1.0, 1e-3]])
+@pytest.mark.parametrize("total", [0, 1, 6])
+def test_probabilities_of_all_histograms_sum_to_one(alpha, total):
+    log_pmf = log_dirichlet_multinomial(list(histograms(total, 3)), alpha)
+    assert np.exp(log_pmf).sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_pmf_equals_exact_fractions():
+    alpha = (Fraction(1, 3), Fraction(5, 2), Fraction(1, 100))
+    for votes in histograms(5, 3):
+        ours = float(np.exp(log_dirichlet_multinomial(votes, [float(a) for a in alpha])))
+        assert ours == pytest.approx(float(exact_pmf(votes, alpha)), rel=1e-13)
+
+
+@pytest.mark.parametrize("pool_size", [4, 6])
+def test_finite_pool_likelihood_equals_the_closed_form_exactly(pool_size):
+    """E_{H ~ DirMult(N)} HyperGeo(votes; H) = DirMult(votes): FinExp's likelihood is InfExp's, in exact fractions."""
+    alpha = (Fraction(1, 3), Fraction(5, 2), Fraction(7, 10))
+    for votes in itertools.chain(histograms(1, 3), histograms(3, 3)):
+        mean = sum(
+            exact_pmf(pool, alpha) * Fraction(prod(map(comb, pool, votes)), comb(pool_size, sum(votes)))
+            for pool in histograms(pool_size, 3)
+        )
+        assert mean == exact_pmf(votes, alpha)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 48, 49, 60, 1000, 100_000])
+@pytest.mark.parametrize("alpha", [1e-6, 0.03, 1.0, 15.99, 16.0, 1e3, 1e6, 1e9])
+def test_rise_and_its_derivatives_hold_in_high_precision(alpha, count):
+    with mpmath.workdps(60):
+        a = mpmath.mpf(alpha)
+        expected = [
+            float(mpmath.loggamma(a + count) - mpmath.loggamma(a)),
+            float(mpmath.digamma(a + count) - mpmath.digamma(a)),
+            float(mpmath.psi(1, a + count) - mpmath.psi(1, a)),
+        ]
+    np.testing.assert_allclose(rise(alpha, count), expected, rtol=1e-12, atol=1e-13)
+
+
+def test_rise_survives_products_that_would_overflow():
+    assert rise(1e17, 48)[0] == pytest.approx(48 * np.log(1e17), rel=1e-12)
+    assert rise(1e-100, 3)[0] == pytest.approx(np.log(1e-100) + np.log(2), rel=1e-14)
+
+
+def test_derivatives_match_finite_differences():
+    votes, alpha, width = np.array([3, 0, 2]), np.array([0.7, 0.2, 2.1]), 1e-5
+    gradient, diagonal, common = log_dirichlet_multinomial_derivatives(votes, alpha)
+    steps = width * np.eye(3)
+    up, down = log_dirichlet_multinomial(votes, alpha + steps), log_dirichlet_multinomial(votes, alpha - steps)
+    np.testing.assert_allclose(gradient, (up - down) / (2 * width), atol=1e-8)
+    up, down = (log_dirichlet_multinomial_derivatives(votes, alpha + sign * steps)[0] for sign in (1, -1))
+    np.testing.assert_allclose(np.diag(diagonal) + common, (up - down) / (2 * width), atol=1e-8)
+
+
+def test_batches_broadcast():
+    votes, alpha = np.array([[1, 0], [2, 2]]), np.array([0.5, 1.5])
+    together = log_dirichlet_multinomial(votes, alpha)
+    assert together.shape == (2,)
+    np.testing.assert_array_equal(together, [log_dirichlet_multinomial(row, alpha) for row in votes])
+
+
+def test_shapes_that_do_not_broadcast_are_refused():
+    with pytest.raises(InvalidInput, match="broadcast"):
+        log_dirichlet_multinomial([1, 0, 0], [1.0, 1.0])
+
+
+def test_gamma_density_integrates_to_one_and_matches_its_derivatives():
+    points = np.linspace(1e-9, 40, 400_001)
+    density = np.exp(log_gamma_density(points, shape=3.0, rate=2.0))
+    assert np.trapezoid(density, points) == pytest.approx(1, abs=1e-8)
+    value, width = 0.7, 1e-5
+    first, second = log_gamma_density_derivatives(value, shape=1.1, rate=1.0)
+    up, mid, down = (float(log_gamma_density(value + s * width, shape=1.1, rate=1.0)) for s in (1, 0, -1))
+    assert first == pytest.approx((up - down) / (2 * width), abs=1e-9)
+    assert second == pytest.approx((up - 2 * mid + down) / width**2, abs=1e-4)
