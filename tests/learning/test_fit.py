@@ -1,0 +1,234 @@
+"""The search: same optimum from every start, honest reports, cheap refits, both ways of taking a Newton step."""
+
+import numpy as np
+import pytest
+
+from quorate.compiled import kernel
+from quorate.errors import InvalidInput
+from quorate.learning.fit import DENSE_LIMIT, INFO_SIZE, fit, fit_kernel, minimise, report_of
+from quorate.learning.objective import (
+    negative_log_posterior,
+    negative_log_posterior_gradient,
+    negative_log_posterior_hessian,
+)
+from quorate.learning.problem import Belief, checked_window, compress, pack, unpack
+from quorate.prior.concentration import concentration
+from quorate.prior.hyperprior import hyperprior
+from quorate.types import PriorParams
+
+
+def voted(params, num_items, seed, num_votes=4):
+    """Predictions of an uneven classifier, and votes drawn from the model at `params`; some items have none."""
+    rng = np.random.default_rng(seed)
+    shape = params.tau.shape
+    predictions = rng.dirichlet(np.full(shape[-1], 0.3), size=(num_items, *shape[:-1]))
+    alpha = concentration(params, predictions)
+    counts = rng.integers(0, num_votes + 1, size=num_items)
+    votes = np.array([rng.multinomial(n, rng.dirichlet(a)) for n, a in zip(counts, alpha, strict=True)])
+    return predictions, votes
+
+
+def truth(num_classifiers=1, num_classes=5, with_bias=False):
+    rng = np.random.default_rng(11)
+    shape = (num_classes,) if num_classifiers == 1 else (num_classifiers, num_classes)
+    tau = rng.uniform(0.4, 1.6, size=shape) / num_classifiers
+    return PriorParams(3.0, 0.05, tau, rng.normal(size=num_classes) if with_bias else None)
+
+
+def wild_starts(tau_shape, with_bias):
+    rng = np.random.default_rng(2)
+    for theta in (1e-6, 1e6):
+        for phi in (1e-6, 1e6):
+            for tau in (1e-4, 1e3):
+                yield PriorParams(theta, phi, np.full(tau_shape, tau))
+    for _ in range(4):
+        tau = 10 ** rng.uniform(-4, 3, size=tau_shape)
+        bias = 5 * rng.normal(size=tau_shape[-1]) if with_bias else None
+        yield PriorParams(10 ** rng.uniform(-6, 6), 10 ** rng.uniform(-6, 6), tau, bias)
+    yield PriorParams(1e-300, 1e300, np.full(tau_shape, 1e300))
+
+
+CASES = [(m, b, name) for m in (1, 3) for b in (False, True) for name in ("default", "paper")]
+
+
+@pytest.mark.parametrize(("num_classifiers", "with_bias", "name"), CASES)
+def test_every_start_reaches_the_same_optimum(num_classifiers, with_bias, name):
+    predictions, votes = voted(truth(num_classifiers, with_bias=with_bias), 200, seed=0)
+    params, report = fit(predictions, votes, hyperprior=name, bias=with_bias)
+    assert report.converged
+    for start in wild_starts(params.tau.shape, with_bias):
+        other, other_report = fit(predictions, votes, hyperprior=name, bias=with_bias, start=start)
+        assert other_report.converged
+        assert other_report.log_posterior == pytest.approx(report.log_posterior, rel=1e-12)
+        np.testing.assert_allclose(pack(other), pack(params), rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize(("num_classifiers", "with_bias", "name"), CASES)
+def test_report_says_what_is_true(num_classifiers, with_bias, name):
+    predictions, votes = voted(truth(num_classifiers, with_bias=with_bias), 150, seed=1)
+    params, report = fit(predictions, votes, hyperprior=name, bias=with_bias)
+    value = negative_log_posterior(params, predictions, votes, hyperprior=name)
+    gradient = negative_log_posterior_gradient(params, predictions, votes, hyperprior=name)
+    curvature = negative_log_posterior_hessian(params, predictions, votes, hyperprior=name)
+    assert report.log_posterior == pytest.approx(-value, rel=1e-13)
+    assert np.abs(gradient).max() / max(1, abs(value)) < 1e-11
+    assert report.gradient_norm < 1e-11
+    assert report.num_evaluations > report.num_iterations > 0
+    assert np.linalg.eigvalsh(curvature).min() > 0
+    assert (params.bias is not None) == with_bias
+
+
+def test_report_of_an_unfinished_search_is_not_converged():
+    assert not report_of(np.array([400.0, 500.0, 1e-5, -3.0])).converged
+    assert report_of(np.array([4.0, 5.0, 1e-7, -3.0])).converged
+
+
+@pytest.mark.parametrize("num_classifiers", [1, 3])
+@pytest.mark.parametrize("start", [None, "far"])
+def test_without_votes_the_mode_of_the_prior_is_returned(num_classifiers, start):
+    shape = (4,) if num_classifiers == 1 else (3, 4)
+    far = None if start is None else PriorParams(40.0, 1e-3, np.full(shape, 9.0), np.full(4, 2.0))
+    predictions = np.random.default_rng(0).dirichlet(np.ones(4), size=(6, *shape[:-1]))
+    mode = hyperprior("paper").mode(4, num_classifiers, with_bias=True)
+    for rows in (0, 6):
+        params, report = fit(predictions[:rows], np.zeros((rows, 4)), hyperprior="paper", start=far, bias=True)
+        np.testing.assert_allclose(pack(params), pack(mode), rtol=1e-9, atol=1e-9)
+        assert report.converged
+
+
+def test_known_parameters_are_recovered_as_items_accumulate():
+    known = truth(num_classes=4, with_bias=True)
+    known = PriorParams(known.theta, known.phi, known.tau, known.bias - known.bias.mean())
+    errors = []
+    for num_items in (100, 2000, 40_000):
+        predictions, votes = voted(known, num_items, seed=4, num_votes=8)
+        params, report = fit(predictions, votes, bias=True)
+        assert report.converged
+        errors.append(np.abs(pack(params) - pack(known)).max())
+    assert errors[2] < errors[1] < errors[0]
+    # At the last size: within 5 standard errors, from the curvature at the optimum (in logarithms and bias).
+    spread = np.sqrt(np.diag(np.linalg.inv(negative_log_posterior_hessian(params, predictions, votes))))
+    end = 2 + known.tau.size
+    found, wanted = pack(params), pack(known)
+    off = np.concatenate([np.log(found[:end]) - np.log(wanted[:end]), found[end:] - wanted[end:]])
+    assert np.all(np.abs(off) < 5 * spread)
+
+
+@pytest.mark.parametrize(("num_classifiers", "with_bias"), [(1, False), (1, True), (3, True)])
+@pytest.mark.parametrize("shift", [1, 20])
+def test_warm_start_takes_at_most_five_iterations(num_classifiers, with_bias, shift):
+    predictions, votes = voted(truth(num_classifiers, 8, with_bias), 520, seed=5)
+    last, _ = fit(predictions[:500], votes[:500], bias=with_bias)
+    _, report = fit(predictions[shift : 500 + shift], votes[shift : 500 + shift], start=last, bias=with_bias)
+    assert report.converged
+    assert report.num_iterations <= 5
+
+
+def test_restart_at_the_optimum_stays_there():
+    predictions, votes = voted(truth(), 300, seed=6)
+    params, _ = fit(predictions, votes)
+    again, report = fit(predictions, votes, start=params)
+    assert report.num_iterations <= 1
+    np.testing.assert_allclose(pack(again), pack(params), rtol=1e-9)
+
+
+@pytest.mark.parametrize(("num_classifiers", "with_bias", "name"), CASES)
+def test_conjugate_gradients_and_dense_newton_agree(num_classifiers, with_bias, name):
+    prior = hyperprior(name)
+    predictions, votes = voted(truth(num_classifiers, 6, with_bias), 200, seed=7)
+    log_predictions, counts, tau_shape = checked_window(predictions, votes)
+    results = []
+    for start in [prior.mode(6, num_classifiers, with_bias=with_bias), *wild_starts(tau_shape, with_bias)]:
+        packed = pack(start)
+        if with_bias and start.bias is None:
+            packed = np.concatenate([packed, np.zeros(6)])
+        for dense in (True, False):
+            out, info = np.empty(packed.size), np.empty(INFO_SIZE)
+            belief = Belief(prior.shape, prior.rate, prior.bias_sd)
+            minimise(packed, compress(log_predictions, counts), belief, dense, out, info)
+            assert report_of(info).converged
+            results.append(out)
+    np.testing.assert_allclose(results, np.tile(results[0], (len(results), 1)), rtol=1e-7, atol=1e-7)
+
+
+def test_a_thousand_classes_are_fitted_without_a_matrix():
+    num_classes = 1000
+    assert 2 + num_classes > DENSE_LIMIT
+    predictions, votes = voted(PriorParams(5.0, 0.01, np.ones(num_classes)), 60, seed=8)
+    params, report = fit(predictions, votes)
+    gradient = negative_log_posterior_gradient(params, predictions, votes)
+    assert report.converged
+    assert np.abs(gradient).max() < 1e-6
+
+
+def test_many_votes_an_item_are_no_obstacle():
+    predictions, votes = voted(PriorParams(5.0, 0.3, np.ones(3)), 300, seed=9, num_votes=1000)
+    params, report = fit(predictions, votes)
+    assert report.converged
+    assert params.theta == pytest.approx(5.0, rel=0.3)
+
+
+def test_unanimous_votes_do_not_break_the_search():
+    predictions = np.tile([1.0, 0.0, 0.0], (50, 1))
+    for row in ([6, 0, 0], [0, 6, 0]):
+        params, report = fit(predictions, np.tile(row, (50, 1)), bias=True)
+        assert report.converged
+        assert np.all(np.isfinite(pack(params)))
+
+
+@kernel
+def _fit_inside(start, log_predictions, votes, num_items, out, info):
+    """As a compiled simulation calls it."""
+    fit_kernel(start, log_predictions, votes, num_items, 3.0, 2.0, 1.0, out, info)
+
+
+def test_calls_from_python_and_from_a_kernel_agree_bit_for_bit():
+    predictions, votes = voted(truth(3, with_bias=True), 80, seed=10)
+    expected, report = fit(predictions, votes, bias=True)
+    log_predictions, counts, tau_shape = checked_window(predictions, votes)
+    ring, ring_votes = np.full((100, 3, 5), np.nan), np.full((100, 5), -7)
+    ring[:80], ring_votes[:80] = log_predictions, counts
+    vector, info = pack(hyperprior("default").mode(5, 3, with_bias=True)), np.empty(INFO_SIZE)
+    _fit_inside(vector, ring, ring_votes, 80, vector, info)  # start and out may be the same array
+    np.testing.assert_array_equal(vector, pack(expected))
+    assert report_of(info) == report
+    np.testing.assert_array_equal(unpack(vector, tau_shape).bias, expected.bias)
+
+
+def test_a_start_without_bias_begins_at_bias_zero():
+    predictions, votes = voted(truth(with_bias=True), 100, seed=12)
+    start = PriorParams(2.0, 0.2, np.ones(5))
+    with_zero = PriorParams(2.0, 0.2, np.ones(5), np.zeros(5))
+    one, _ = fit(predictions, votes, bias=True, start=start)
+    two, _ = fit(predictions, votes, bias=True, start=with_zero)
+    np.testing.assert_array_equal(pack(one), pack(two))
+
+
+def test_starts_that_do_not_fit_are_refused():
+    predictions, votes = voted(truth(), 10, seed=13)
+    with pytest.raises(InvalidInput, match=r"start.tau has shape \(4,\)"):
+        fit(predictions, votes, start=PriorParams(1, 1, np.ones(4)))
+    with pytest.raises(InvalidInput, match="bias=False"):
+        fit(predictions, votes, start=PriorParams(1, 1, np.ones(5), np.zeros(5)))
+
+
+def test_inputs_are_left_unchanged():
+    predictions, votes = voted(truth(), 20, seed=14)
+    copies = predictions.copy(), votes.copy()
+    fit(predictions, votes)
+    np.testing.assert_array_equal(predictions, copies[0])
+    np.testing.assert_array_equal(votes, copies[1])
+
+
+@pytest.mark.parametrize("model", [0, 4])
+@pytest.mark.parametrize("first", [100, 1500])
+def test_wild_starts_agree_on_the_shift_data(data_dir, model, first):
+    data = np.load(data_dir / "imagenet16h_shift.npz", allow_pickle=False)
+    order = np.random.default_rng(0).permutation(1200)[:500] + (first >= 1200) * 1200
+    predictions = data["probs"][model, order]
+    votes = np.stack([np.bincount(row[: 1 + t % 6], minlength=16) for t, row in enumerate(data["votes"][order])])
+    params, report = fit(predictions, votes, bias=True)
+    for start in wild_starts((16,), True):
+        other, other_report = fit(predictions, votes, bias=True, start=start)
+        assert other_report.log_posterior == pytest.approx(report.log_posterior, rel=1e-12)
+        np.testing.assert_allclose(pack(other), pack(params), rtol=1e-6, atol=1e-6)
