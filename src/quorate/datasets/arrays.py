@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -79,6 +80,19 @@ def expand_counts(histograms: Any) -> np.ndarray:  # noqa: ANN401
     return votes
 
 
+def _read_npz(file: Path) -> dict[str, Any]:
+    """The arrays of an `.npz`, read without ever unpickling."""
+    wanted = ("votes", "counts", "probs", "models", "classes", "is_post_shift")
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in wanted if name in archive}
+    except (ValueError, OSError, BadZipFile, EOFError) as cause:
+        raise InvalidInput(f"path={str(file)!r} is not an .npz of plain arrays: {cause}. Pickles are not read.") from cause
+    if "probs" not in arrays or not ("votes" in arrays or "counts" in arrays):
+        raise InvalidInput(f"path={str(file)!r} holds {sorted(arrays)}; expected `probs`, and `votes` or `counts`.")
+    return arrays
+
+
 def load_npz(path: str | Path, *, name: str | None = None) -> VoteDataset:
     """A data set from an `.npz` with `votes` (T, N) or `counts` (T, K), and `probs` (M, T, K).
 
@@ -89,13 +103,13 @@ def load_npz(path: str | Path, *, name: str | None = None) -> VoteDataset:
     file = Path(path)
     if not file.is_file():
         raise InvalidInput(f"path={str(path)!r} is not a file; name the .npz that holds the votes and predictions.")
-    with np.load(file, allow_pickle=False) as arrays:
-        votes = arrays["votes"] if "votes" in arrays else expand_counts(arrays["counts"])
-        probs = as_floats(arrays["probs"], where="probs")
-        models = [str(m) for m in arrays["models"]] if "models" in arrays else None
-        num_classes = probs.shape[-1]
-        classes = [str(c) for c in arrays["classes"]] if "classes" in arrays else [str(k) for k in range(num_classes)]
-        blocks = arrays["is_post_shift"].astype(np.int64) if "is_post_shift" in arrays else None
+    arrays = _read_npz(file)
+    votes = arrays["votes"] if "votes" in arrays else expand_counts(arrays["counts"])
+    probs = as_floats(arrays["probs"], where="probs")
+    models = [str(m) for m in arrays["models"]] if "models" in arrays else None
+    num_classes = probs.shape[-1]
+    classes = [str(c) for c in arrays["classes"]] if "classes" in arrays else [str(k) for k in range(num_classes)]
+    blocks = arrays["is_post_shift"].astype(np.int64) if "is_post_shift" in arrays else None
     keep = np.asarray(np.isfinite(probs).all(axis=(1, 2)))
     sums = probs[keep].sum(axis=-1)
     notes = []

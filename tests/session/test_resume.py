@@ -1,0 +1,272 @@
+"""A session killed at any byte comes back as it was; nothing acknowledged is lost."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from quorate import errors
+from quorate.methods import method
+from quorate.session import JsonlJournal, MemoryJournal, Session
+from quorate.session.resume import StderrProgress
+from tests.session.conftest import CLASSES, decisions_equal, known, make
+
+
+def play(session, rng, num_items, *, first=0):
+    """A busy while: items opened, voted on in any order, abstentions, undos, late votes, closes; yields after each act."""
+    for number in range(first, first + num_items):
+        item = f"bild-{number}-ä"
+        session.open(item, rng.dirichlet(np.ones(3)), request_id=f"open-{number}")
+        yield
+        for voter in range(5):
+            if rng.random() < 0.15:
+                session.abstain(item, f"v{voter}")
+            else:
+                session.vote(item, CLASSES[rng.integers(3)], f"v{voter}", request_id=f"{number}-{voter}")
+            yield
+            if rng.random() < 0.15:
+                session.retract(item, f"v{voter}")
+                yield
+        if rng.random() < 0.3:
+            session.close(item)
+            yield
+
+
+@pytest.mark.parametrize("name", ["quorate", "finexp", "mp", "random", "until-settled"])
+def test_a_resumed_session_knows_what_the_first_one_knew_and_goes_on_alike(name):
+    journal = MemoryJournal()
+    session = make(name, journal=journal, window=7, refit_every=3, seed=11)
+    for _ in play(session, np.random.default_rng(1), 40):
+        pass
+    back = Session.resume(journal)
+    assert known(back) == known(session)
+    twin = MemoryJournal()
+    twin.start(journal.header())
+    for event in journal.events():
+        twin.append(event)
+    back = Session.resume(twin)
+    for act, again in zip(
+        play(session, np.random.default_rng(2), 15, first=100),
+        play(back, np.random.default_rng(2), 15, first=100),
+        strict=True,
+    ):
+        assert act is again
+    assert known(back) == known(session)
+    for item in ("bild-1-ä", "bild-39-ä", "bild-110-ä"):
+        assert decisions_equal(session.decision(item), back.decision(item))
+
+
+def test_a_journal_cut_at_every_byte_gives_the_state_of_the_complete_events(tmp_path):
+    path = tmp_path / "votes.jsonl"
+    session = make("quorate", journal=JsonlJournal(path, fsync=False), window=3, refit_every=1, seed=4)
+    states = {0: known(session)}
+    for _ in play(session, np.random.default_rng(5), 4):
+        states[session._state.seq] = known(session)
+    session._journal.close()
+    whole = path.read_bytes()
+    complete = -1  # the header is no event
+    checked = 0
+    for cut in range(len(whole) + 1):
+        complete += whole[cut - 1 : cut] == b"\n"
+        part = tmp_path / "cut.jsonl"
+        part.write_bytes(whole[:cut])
+        journal = JsonlJournal(part, fsync=False)
+        if complete < 0:
+            with pytest.raises(errors.JournalError, match="empty"):
+                Session.resume(journal)
+        elif complete in states:
+            assert known(Session.resume(journal)) == states[complete]
+            checked += 1
+        else:  # between a vote and the parameters it led to: both are events, the vote is there
+            assert Session.resume(journal)._state.seq == complete
+        journal.close()
+        for leftover in tmp_path.glob("cut.jsonl*"):
+            leftover.unlink()
+    assert checked > 1000
+
+
+WRITER = textwrap.dedent(
+    """
+    import sys
+    import numpy as np
+    from quorate.session import JsonlJournal, Session
+    path, classes = sys.argv[1], ["cat", "dog", "bird"]
+    try:
+        session = Session.resume(JsonlJournal(path))
+    except Exception:
+        session = Session("quorate", classes=classes, pool_size=5, window=20, refit_every=4, journal=JsonlJournal(path))
+    rng = np.random.default_rng(session.counts()["votes"])
+    print("ready", flush=True)
+    while True:
+        item = f"item-{session.counts()['opened']}"
+        decision = session.open(item, rng.dirichlet(np.ones(3)))
+        print("open", item, flush=True)
+        voter = 0
+        while decision.ask:
+            label = classes[rng.integers(3)]
+            decision = session.vote(item, label, f"v{voter}")
+            print("vote", item, f"v{voter}", label, flush=True)
+            voter += 1
+    """
+)
+
+
+def test_a_process_killed_again_and_again_loses_no_acknowledged_vote(tmp_path):
+    path = tmp_path / "votes.jsonl"
+    acknowledged = []
+    dice = random.Random(7)
+    for _ in range(8):
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True)
+        assert writer.stdout.readline().strip() == "ready"
+        for _ in range(dice.randrange(5, 60)):
+            acknowledged.append(writer.stdout.readline().split())
+        writer.send_signal(signal.SIGKILL)
+        rest = writer.stdout.read().splitlines(keepends=True)
+        acknowledged += [line.split() for line in rest if line.endswith("\n")]
+        writer.wait()
+        writer.stdout.close()
+    journal = JsonlJournal(path)
+    session = Session.resume(journal)
+    written = [[e["type"], e["item"], *([e["voter"], e["label"]] if e["type"] == "vote" else [])] for e in journal.events() if e["type"] != "learn"]
+    assert len(acknowledged) > 100
+    missing = [act for act in acknowledged if act not in written]
+    assert not missing
+    assert len(written) - len(acknowledged) <= 8  # at most one event per kill was written but not yet acknowledged
+    assert session.counts()["votes"] == sum(act[0] == "vote" for act in written)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"method": method("finexp", threshold=0.8)}, "method differs.*0.9.*0.8"),
+        ({"method": "infexp"}, "method differs.*finexp.*infexp"),
+        ({"classes": ["cat", "dog", "cow"]}, "classes differs.*bird.*cow"),
+        ({"pool_size": 9}, "pool_size differs.*5.*9"),
+        ({"colour": 9}, "'colour' is not a setting"),
+    ],
+)
+def test_resuming_with_something_else_says_what_differs(settings, words):
+    journal = MemoryJournal()
+    make("finexp", journal=journal)
+    with pytest.raises(errors.JournalMismatch, match=words):
+        Session.resume(journal, **settings)
+
+
+def test_resuming_with_the_same_settings_is_fine():
+    journal = MemoryJournal()
+    make("finexp", journal=journal)
+    Session.resume(journal, method=method("finexp", threshold=0.9), classes=CLASSES, pool_size=5)
+
+
+def test_a_new_session_on_a_used_journal_is_refused():
+    journal = MemoryJournal()
+    make("finexp", journal=journal)
+    with pytest.raises(errors.JournalError, match="already holds a session"):
+        make("finexp", journal=journal)
+
+
+class Patient:
+    """A user's own policy with a state."""
+
+    name = "patient"
+
+    def init(self, num_classes):
+        return 0
+
+    def quota(self, state, item, *, rng):
+        return int(rng.integers(1, 4))
+
+    def asks(self, state, item, probs):
+        return probs.max() < 0.99
+
+    def update(self, state, closed):
+        return state + closed.num_votes
+
+
+def test_a_users_own_policy_is_passed_to_resume():
+    journal = MemoryJournal()
+    session = make(method=method(Patient()), journal=journal, window=7)
+    for _ in play(session, np.random.default_rng(1), 20):
+        pass
+    assert session._state.policy_state > 0
+    with pytest.raises(errors.JournalMismatch, match=r"own:patient.*pass it"):
+        Session.resume(journal)
+    assert known(Session.resume(journal, method=method(Patient()))) == known(session)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda event: event.update(type="dance"),
+        lambda event: event.pop("item"),
+        lambda event: event.update(label="mouse"),
+        lambda event: event.pop("decision"),
+    ],
+)
+def test_an_event_that_does_not_fit_is_an_error_that_names_it(spoil):
+    journal = MemoryJournal()
+    session = make("finexp", journal=journal)
+    session.open("a", None)
+    session.vote("a", "cat", "ann")
+    event = json.loads(journal._events[1])
+    spoil(event)
+    journal._events[1] = json.dumps(event)
+    with pytest.raises(errors.JournalCorrupt, match="event 2"):
+        Session.resume(journal)
+
+
+def test_a_long_resume_shows_progress(capsys, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("quorate.session.resume.time.monotonic", lambda: now[0])
+    progress = StderrProgress()
+    progress(10, 100)
+    assert capsys.readouterr().err == ""
+    now[0] = 3.0
+    progress(50, 100)
+    assert capsys.readouterr().err == "quorate: resuming, 50 % read, about 3 s left\n"
+
+
+def test_resume_reports_to_the_callers_progress():
+    journal = MemoryJournal()
+    session = make("finexp", journal=journal)
+    session.open("a", None)
+    seen = []
+    Session.resume(journal, progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (1, 1)
+
+
+def test_full_disk_under_a_live_session_loses_nothing_and_recovers(tmp_path):
+    """A real limit on the file's size: the vote is refused, the session goes on when there is room again."""
+    script = textwrap.dedent(
+        """
+        import resource, signal, sys
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        from quorate.errors import JournalError
+        from quorate.session import JsonlJournal, Session
+        path = sys.argv[1]
+        session = Session("ask-all", classes=["cat", "dog"], pool_size=500, journal=JsonlJournal(path))
+        session.open("a", None)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (5000, resource.RLIM_INFINITY))
+        accepted = 0
+        try:
+            while True:
+                session.vote("a", "cat", f"v{accepted}")
+                accepted += 1
+        except JournalError as problem:
+            assert session.counts()["votes"] == accepted, "a refused vote was counted"
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        session.vote("a", "cat", f"v{accepted}")
+        print(accepted + 1)
+        """
+    )
+    path = tmp_path / "votes.jsonl"
+    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, env=dict(os.environ), check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 5
+    assert Session.resume(JsonlJournal(path)).counts()["votes"] == int(done.stdout)

@@ -1,0 +1,49 @@
+"""Kernels are cached on disk, and a change in ANY kernel source invalidates every cached kernel."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import quorate.compiled
+from quorate.compiled import sources_digest
+
+PACKAGE = Path(quorate.compiled.__file__).parent
+CALL = """
+import sys; sys.path.insert(0, sys.argv[1])
+import numpy as np
+from quorate.decision.rules import rule_asks
+print(rule_asks(5, 0.95, 0.0, np.array([0.5, 0.5]), np.array([4, 0]), 3))
+"""
+
+
+def call(root, tmp_path):
+    env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    return subprocess.run([sys.executable, "-c", CALL, str(root)], capture_output=True, text=True, env=env, check=True)
+
+
+def test_the_digest_covers_every_source_with_a_kernel():
+    holding = {path for path in PACKAGE.rglob("*.py") if "@kernel" in path.read_text()}
+    from quorate.compiled import _KERNEL_SOURCES
+
+    covered = set()
+    for name in _KERNEL_SOURCES:
+        path = PACKAGE / name
+        covered |= set(path.rglob("*.py")) if path.is_dir() else {path}
+    assert holding <= covered
+    assert len(sources_digest()) == 32
+
+
+def test_a_first_run_says_that_it_compiles_a_second_does_not_and_a_changed_callee_is_noticed(tmp_path):
+    root = tmp_path / "copy"
+    shutil.copytree(PACKAGE, root / "quorate", ignore=shutil.ignore_patterns("__pycache__"))
+    first, second = call(root, tmp_path), call(root, tmp_path)
+    assert "compiling" in first.stderr
+    assert second.stderr == ""
+    assert first.stdout == second.stdout == "False\n"
+    callee = root / "quorate" / "decision" / "beta.py"
+    callee.write_text(callee.read_text().replace("return float(min(total, 1.0))", "return 0.0"))
+    changed = call(root, tmp_path)
+    assert "compiling" in changed.stderr
+    assert changed.stdout == "True\n"

@@ -1,0 +1,55 @@
+import json
+
+import pytest
+
+from quorate.errors import InvalidInput, UnknownMethod
+from quorate.methods import DEFAULT_MIN_GAIN, METHODS, method
+from quorate.prior.hyperprior import Hyperprior
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_builds_with_its_defaults_and_describes_itself_completely(name):
+    built = method(name)
+    described = json.loads(json.dumps(built.describe()))
+    again = method(described["name"], **described["knobs"])
+    assert again.describe() == built.describe()
+    assert again.policy == built.policy
+    assert again.learner == built.learner
+
+
+def test_the_recommended_default_learns_a_bias_and_stops_by_value():
+    built = method("quorate")
+    assert built.learner.bias
+    assert built.policy.min_gain == DEFAULT_MIN_GAIN
+    assert built.asking.posterior == "finite"
+    assert method("quorate", threshold=0.9).policy.threshold == 0.9
+
+
+def test_fixed_ask_asks_with_the_fixed_prior_and_predicts_with_the_learned_one():
+    built = method("fixed-ask-infexp")
+    assert (built.asking.learned, built.predicting.learned) == (False, True)
+    assert built.learner is not None
+    assert method("fixed-infexp").learner is None
+
+
+def test_a_hyperprior_may_be_named_or_given():
+    assert method("finexp", hyperprior="paper").learner.hyperprior.shape == 1.1
+    own = method("finexp", hyperprior=Hyperprior(2.0, 3.0))
+    assert method("finexp", **own.describe()["knobs"]).learner.hyperprior == Hyperprior(2.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: method("finxp"), UnknownMethod, "'finxp' does not exist; choose one of: quorate"),
+        (lambda: method("finexp", scale=2), UnknownMethod, "no knob 'scale'=2; its knobs are: threshold"),
+        (lambda: method("ask-all", threshold=1), UnknownMethod, "its knobs are: none"),
+        (lambda: method("quorate", threshold=0.9, min_gain=0.1), InvalidInput, "both given"),
+        (lambda: method("finexp", threshold=1.5), InvalidInput, "threshold=1.5"),
+        (lambda: method("finexp", hyperprior="flat"), InvalidInput, "'flat' is not known"),
+        (lambda: method(object()), UnknownMethod, "is not a policy"),
+    ],
+)
+def test_mistakes_are_named(call, error, words):
+    with pytest.raises(error, match=words):
+        call()

@@ -1,0 +1,22 @@
+import numpy as np
+
+from quorate.rng import stream, uniforms
+
+
+def test_a_stream_is_the_same_everywhere():
+    assert stream(3, "item-order", 0).integers(1000, size=4).tolist() == [824, 230, 978, 811]
+
+
+def test_names_and_seeds_give_different_streams():
+    first = [float(stream(seed, *names).random()) for seed, names in [(1, ("a", 1)), (1, ("a", 2)), (2, ("a", 1)), (1, ("a1",))]]
+    assert len(set(first)) == 4
+
+
+def test_uniforms_are_the_first_draws_of_the_numbered_streams():
+    assert np.array_equal(uniforms(5, "tie", 3), [stream(5, "tie", t).random() for t in range(3)])
+
+
+def test_uniforms_are_uniform():
+    draws = uniforms(1, "quota", 4000)
+    assert abs(draws.mean() - 0.5) < 4 * np.sqrt(1 / 12 / 4000)
+    assert abs(np.corrcoef(draws[:-1], draws[1:])[0, 1]) < 4 / np.sqrt(4000)
