@@ -6,6 +6,7 @@ import pytest
 from quorate.compiled import kernel
 from quorate.errors import InvalidInput
 from quorate.learning.fit import DENSE_LIMIT, INFO_SIZE, fit, fit_kernel, minimise, report_of
+from quorate.learning.newton import dense_step, factorise
 from quorate.learning.objective import (
     negative_log_posterior,
     negative_log_posterior_gradient,
@@ -174,6 +175,19 @@ def test_unanimous_votes_do_not_break_the_search():
         params, report = fit(predictions, np.tile(row, (50, 1)), bias=True)
         assert report.converged
         assert np.all(np.isfinite(pack(params)))
+
+
+def test_factor_of_an_indefinite_matrix_gives_a_descent_and_a_broken_one_the_gradient():
+    gradient, step, factor = np.array([1.0, -2.0]), np.empty(2), np.empty((2, 2))
+    assert factorise(np.array([[2.0, 1.0], [1.0, 3.0]]), 0.0, factor) == 0.0
+    dense_step(factor, gradient, step)
+    np.testing.assert_allclose(step, np.linalg.solve([[2, 1], [1, 3]], -gradient), rtol=1e-14)
+    assert factorise(np.array([[1.0, 5.0], [5.0, -3.0]]), 0.0, factor) > 0.0
+    dense_step(factor, gradient, step)
+    assert step @ gradient < 0
+    factorise(np.array([[np.nan, 0.0], [0.0, 1.0]]), 0.0, factor)
+    dense_step(factor, gradient, step)
+    np.testing.assert_array_equal(step, -gradient)
 
 
 @kernel

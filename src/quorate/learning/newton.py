@@ -27,9 +27,14 @@ def factorise(matrix: FloatArray, damping: float, factor: FloatArray) -> float:
     largest = 0.0
     for a in range(matrix.shape[0]):
         largest = max(largest, abs(matrix[a, a]))
-    while not _cholesky(matrix, damping, 1e-12 * largest, factor):
+    for _ in range(20):
+        if _cholesky(matrix, damping, 1e-12 * largest, factor):
+            return damping
         damping = max(4.0 * damping, 1e-3 * largest)
-    return damping
+    factor[:] = 0.0  # a matrix that is not finite: go downhill by the gradient, and let the line search judge
+    for a in range(matrix.shape[0]):
+        factor[a, a] = 1.0
+    return 1.0
 
 
 @kernel
