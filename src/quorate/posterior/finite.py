@@ -1,0 +1,229 @@
+"""Takes alpha and the votes seen; returns who will win the pool, exactly (FinExp).
+
+`plurality_finite` is for users; `finite_into`, the same for one item, is called from other compiled kernels:
+the stream simulation and the live session.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from quorate import validate
+from quorate.compiled import kernel
+from quorate.errors import InvalidInput
+from quorate.posterior.finite_levels import PAD, add_level, add_pair_levels
+from quorate.posterior.finite_weights import NEGLIGIBLE, most_tied, tie_nodes_into, weights_into
+from quorate.posterior.settled import is_settled, plurality_share_into
+from quorate.types import FloatArray, IntArray
+
+_SMALLEST_ALPHA, _LARGEST_ALPHA = 1e-100, 1e100
+
+
+@kernel
+def finite_into(alpha: FloatArray, votes: IntArray, pool_size: int, out: FloatArray) -> float:
+    """Write to out (K,) the probability of each class to win the pool; `plurality_finite` for one item.
+
+    Returns the sum of the probabilities before they were normalised: 1 but for round-off.
+    """
+    if is_settled(votes, pool_size):
+        plurality_share_into(votes, out)
+        return 1.0
+    remaining = pool_size - votes.sum()
+    top = votes.max()
+
+    # Beyond these sizes the answer no longer depends on them (one vote decides all; votes do not matter at all).
+    largest = alpha.max()
+    factor = min(max(largest, _SMALLEST_ALPHA), _LARGEST_ALPHA) / largest
+
+    # Classes too far behind to win are one class together: their counts bind nobody.
+    integers = np.empty((6, votes.size), np.int64)
+    classes, num, others_beta = integers[0], 0, 0.0
+    for k in range(votes.size):
+        if votes[k] + remaining < top:
+            others_beta += factor * alpha[k] + votes[k]
+            continue
+        place = num
+        while place > 0 and votes[classes[place - 1]] < votes[k]:
+            classes[place] = classes[place - 1]
+            place -= 1
+        classes[place] = k
+        num += 1
+    seen, shifts, bounds = integers[1, :num], integers[2, :num], integers[3:, :num]  # seen (C,) descending
+    floats = np.empty((6, num))
+    beta, rest, win, reached, nodes, shares = floats[0], floats[1], floats[2], floats[3], floats[4], floats[5]
+    total_beta = others_beta
+    for i in range(num):
+        seen[i] = votes[classes[i]]
+        beta[i] = factor * alpha[classes[i]] + seen[i]
+        rest[i] = total_beta  # concentration of all classes but one, summed without cancellation
+        total_beta += beta[i]
+    running = 0.0
+    for i in range(num - 1, -1, -1):
+        rest[i] += running
+        running += beta[i]
+
+    # One tilt for all, such that the unseen votes are R on average and no weight is far from 1.
+    steps, scratch = np.empty(remaining + 1), np.empty(remaining + 1)
+    tilt = remaining / (remaining + total_beta)
+    for x in range(remaining + 1):
+        steps[x] = tilt / (x + 1)
+    total_shift = weights_into(total_beta, steps, scratch, 0, remaining)
+    total = scratch[remaining]
+
+    # Marginals of every class give what is known of the level m of the maximum, here as m - top:
+    # P(max <= m) <= under (the counts are negatively associated), P(max >= m) <= over.
+    stride = remaining + 1 + PAD
+    weights = np.zeros((num + 1) * stride)
+    tails = np.empty((num, remaining + 2))  # P(X_k >= a)
+    under, over = np.ones(remaining + 1), np.zeros(remaining + 1)
+    for i in range(num):
+        row, behind = i * stride, top - seen[i]
+        shifts[i] = weights_into(beta[i], steps, weights, row, remaining)
+        shift = weights_into(rest[i], steps, scratch, 0, remaining) + shifts[i] - total_shift
+        scale = math.ldexp(1.0 / total, shift)
+        running = 0.0
+        for a in range(remaining + 1):
+            tails[i, a] = weights[row + a] * scale * scratch[remaining - a]
+            running += tails[i, a]
+            if a >= behind:
+                under[a - behind] *= running
+        running = 0.0
+        tails[i, remaining + 1] = 0.0
+        for a in range(remaining, -1, -1):
+            running += tails[i, a]
+            tails[i, a] = running
+            if a >= behind:
+                over[a - behind] += running
+    lowest, highest = top, top + remaining
+    while lowest < highest and under[lowest - top] < NEGLIGIBLE:
+        lowest += 1
+    while highest > lowest and over[highest - top] < NEGLIGIBLE:
+        highest -= 1
+
+    # Levels that one class alone can reach: a tail of its marginal. Two classes: tail less the pairs.
+    alone = lowest
+    while alone <= highest and most_tied(alone, seen, remaining) > 1:
+        alone += 1
+    paired = lowest
+    while paired < alone and most_tied(paired, seen, remaining) > 2:
+        paired += 1
+    if not _pairs_are_cheaper(paired, alone, seen, remaining):
+        paired = alone
+    for i in range(num):
+        reached[i] = tails[i, min(paired - seen[i], remaining + 1)]
+        win[i] = reached[i]
+    work = np.empty((num + 2) * (remaining + 1 + 2 * PAD))
+    if paired < alone:
+        add_pair_levels(
+            paired, alone - 1, beta, others_beta, seen, remaining, weights, shifts, reached, total, total_shift, steps,
+            work, win,
+        )  # fmt: skip
+    if lowest < paired:
+        others = num * stride
+        others_shift = weights_into(others_beta, steps, weights, others, remaining)
+        for level in range(lowest, paired):
+            tied = most_tied(level, seen, remaining)
+            count = tie_nodes_into(level, tied, over[level - top], nodes, shares)
+            add_level(
+                level, seen, remaining, weights, shifts, others, others_shift, total, total_shift, count, nodes, shares,
+                work, bounds, win,
+            )  # fmt: skip
+
+    mass, lost = 0.0, 0.0  # compensated sum: with K = 1000 a plain one is off by 1e-14
+    for i in range(num):
+        win[i] = max(win[i], 0.0)  # differences of tails may end a round-off below 0
+        grown = mass + (win[i] - lost)
+        lost = (grown - mass) - (win[i] - lost)
+        mass = grown
+    out[:] = 0.0
+    for i in range(num):
+        out[classes[i]] = win[i] / mass
+    return mass
+
+
+@kernel
+def _pairs_are_cheaper(paired: int, alone: int, votes: IntArray, remaining: int) -> bool:
+    """Are levels paired..alone-1 had for less from pairs of classes than from polynomials? Costs as measured."""
+    num = votes.size
+    by_pairs, by_levels = 0, 0
+    for level in range(paired, alone):
+        left = remaining - 2 * level + votes[0] + votes[1]
+        by_pairs += 2 * left + 5
+        by_levels += num * (30 + (remaining - level + votes[0]) * (level - votes[0] + 4) // 4)
+    by_pairs += 10 + 4 * max(0, remaining - 2 * paired + votes[0] + votes[1])
+    return bool(num * (num - 1) // 2 * by_pairs < by_levels)
+
+
+@kernel
+def finite_batch_into(alpha: FloatArray, votes: IntArray, pool_sizes: IntArray, out: FloatArray) -> None:
+    """`finite_into` for T items: alpha, votes, out (T, K), pool_sizes (T,)."""
+    for item in range(alpha.shape[0]):
+        finite_into(alpha[item], votes[item], pool_sizes[item], out[item])
+
+
+def plurality_finite(alpha: Any, votes: Any, *, pool_size: Any) -> FloatArray:  # noqa: ANN401
+    r"""Probability of each class to win the whole pool, given the votes seen so far (FinExp).
+
+    H = votes + X,  X ~ DirMult(R, alpha + votes),  R = pool_size - votes.sum()    (paper eq:post_fin_pop_dist)
+    P(k wins) = E[ 1{H_k = max H} / (number of classes at the maximum) ]
+
+    alpha, votes (..., K) and pool_size (...), broadcast against each other -> (..., K), which sums to 1.
+    Exact to round-off, by sums of positive terms over the winning count m: with the weights
+    w_j(x) = Gamma(beta_j + x) / (Gamma(beta_j) x!), beta = alpha + votes, and u the lot that breaks ties,
+
+    P(k wins) = sum_m int_0^1 [z^R] w_k(m - v_k) z^(m - v_k) prod_{j != k} (sum_{x < m - v_j} w_j(x) z^x
+                + u w_j(m - v_j) z^(m - v_j)) du  /  [z^R] prod_j (1 - z)^-beta_j
+
+    A settled pool gives exactly 1 (or the tie, shared equally); a class that can no longer win gets exactly 0.
+    One item costs K R^2 for each m up to N/3 that has any probability, so at most K N^3 / 3; larger m
+    cost K^2 N^2 / 36 together.
+
+    Six experts, three have voted; the first class leads 2 to 1:
+
+    >>> plurality_finite([1.0, 1.0, 1.0], [2, 1, 0], pool_size=6).round(4)
+    array([0.753 , 0.2173, 0.0298])
+    >>> plurality_finite([1.0, 1.0, 1.0], [3, 0, 0], pool_size=5)
+    array([1., 0., 0.])
+    """
+    alpha, votes = validate.concentrations(alpha), validate.counts(votes)
+    if alpha.shape[-1] != votes.shape[-1]:
+        raise InvalidInput(
+            f"alpha has {alpha.shape[-1]} classes and votes {votes.shape[-1]} on the last axis; "
+            "expected as many of both."
+        )
+    pool_sizes = _pool_sizes(pool_size)
+    try:
+        batch = np.broadcast_shapes(alpha.shape[:-1], votes.shape[:-1], pool_sizes.shape)
+    except ValueError as cause:
+        raise InvalidInput(
+            f"alpha {alpha.shape}, votes {votes.shape} and pool_size {pool_sizes.shape} do not broadcast; "
+            "expected (..., K), (..., K) and (...)."
+        ) from cause
+    shape = (*batch, alpha.shape[-1])
+    pool_sizes = np.broadcast_to(pool_sizes, batch).ravel()
+    votes = np.broadcast_to(votes, shape).reshape(-1, shape[-1])
+    short = votes.sum(axis=-1) > pool_sizes
+    if np.any(short):
+        item = int(np.argmax(short))
+        raise InvalidInput(
+            f"pool_size={pool_sizes[item]} is smaller than the {votes[item].sum()} votes seen; "
+            "expected the size of the whole pool, votes seen included."
+        )
+    probs = np.empty(votes.shape)  # (items, K)
+    alpha = np.broadcast_to(alpha, shape).reshape(votes.shape)
+    finite_batch_into(np.ascontiguousarray(alpha), np.ascontiguousarray(votes), np.ascontiguousarray(pool_sizes), probs)
+    return probs.reshape(shape)
+
+
+def _pool_sizes(pool_size: Any) -> IntArray:  # noqa: ANN401
+    """Pool sizes as an array of whole numbers >= 1."""
+    if np.ndim(pool_size) == 0:
+        return np.asarray(validate.whole(pool_size, where="pool_size"), dtype=np.int64)
+    sizes = validate.as_floats(pool_size, where="pool_size")
+    bad = ~np.isfinite(sizes) | (sizes < 1) | (sizes != np.floor(sizes))
+    if np.any(bad):
+        raise InvalidInput(f"pool_size contains {sizes[bad].flat[0]:g}; expected whole numbers >= 1.")
+    return np.asarray(sizes, dtype=np.int64)

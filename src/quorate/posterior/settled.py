@@ -1,0 +1,50 @@
+"""Takes the votes seen; says whether the votes still out can change the pool's verdict, and what that verdict is.
+
+Both are compiled and trust their input. Called by `finite`, by the session and by the compiled stream simulation.
+"""
+
+from __future__ import annotations
+
+from quorate.compiled import kernel
+from quorate.types import FloatArray, IntArray
+
+
+@kernel
+def is_settled(votes: IntArray, pool_size: int) -> bool:
+    """Can no order of the remaining votes move the plurality? votes (K,) counts out of `pool_size`.
+
+    second + remaining < top, or remaining == 0. A lead that the runner-up could still equal is not settled:
+    the tie would share the verdict.
+
+    >>> import numpy as np
+    >>> is_settled(np.array([4, 1, 0]), 7), is_settled(np.array([4, 1, 0]), 8)
+    (True, False)
+    """
+    top, second, remaining = 0, 0, pool_size
+    for count in votes:
+        remaining -= count
+        if count > top:
+            top, second = count, top
+        elif count > second:
+            second = count
+    return remaining <= 0 or second + remaining < top
+
+
+@kernel
+def plurality_share_into(votes: IntArray, out: FloatArray) -> None:
+    """Write to out (K,) the plurality of votes (K,): 1 for the winner, 1/t each for t classes tied at the top.
+
+    >>> import numpy as np
+    >>> share = np.empty(3)
+    >>> plurality_share_into(np.array([2, 0, 2]), share)
+    >>> share
+    array([0.5, 0. , 0.5])
+    """
+    top, tied = -1, 0
+    for count in votes:
+        if count > top:
+            top, tied = count, 1
+        elif count == top:
+            tied += 1
+    for k in range(votes.size):
+        out[k] = 1.0 / tied if votes[k] == top else 0.0
