@@ -1,0 +1,92 @@
+"""`quorate decide`: one prediction and some votes -> ask one more, or stop with which answer."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from quorate.cli.output import print_json, print_lines, print_table
+from quorate.errors import InvalidInput
+from quorate.version import __version__
+
+
+def decide(
+    pool_size: Annotated[int, typer.Option("--pool-size", "-n", help="How many experts could be asked in all.")],
+    prediction: Annotated[
+        str | None,
+        typer.Option(
+            "--prediction", "-p", help="The classifier's probabilities, e.g. 0.7,0.2,0.1; none: no classifier."
+        ),
+    ] = None,
+    votes: Annotated[
+        str | None, typer.Option("--votes", "-v", help="Votes so far, a count per class in the same order, e.g. 1,0,0.")
+    ] = None,
+    classes: Annotated[str | None, typer.Option(help="Names of the classes, e.g. cat,dog,bird.")] = None,
+    method: Annotated[
+        str,
+        typer.Option("--method", "-m", help="A method, with knobs if you like: quorum:votes=4. See quorate methods."),
+    ] = "quorate",
+    threshold: Annotated[
+        float | None, typer.Option(help="Stop once the answer is this sure, 0 to 1 (methods that have this knob).")
+    ] = None,
+    min_gain: Annotated[
+        float | None,
+        typer.Option(help="Ask while a vote can buy this much accuracy; 1/min_gain votes = one error."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+) -> None:
+    """Ask one more expert, or stop? One decision, from nothing but what you type.
+
+    Nothing is remembered: the classifier counts as one vote, as for the first item of a session. A live
+    quorate.Session learns how much more, or less, it is worth.
+
+    Example: quorate decide --prediction 0.7,0.2,0.1 --votes 1,0,0 --pool-size 6 --classes cat,dog,bird
+    """
+    from quorate.workflows.decide import decide_once, explain
+    from quorate.workflows.specs import parse_method
+
+    chosen = parse_method(method, threshold=threshold, min_gain=min_gain)
+    probs = _numbers(prediction, "prediction")
+    cast = _numbers(votes, "votes")
+    names = _names(classes, probs, cast)
+    decision = decide_once(chosen, prediction=probs, votes=cast, pool_size=pool_size, classes=names)
+    shares = [] if decision.probs is None else [float(share) for share in decision.probs]
+    if json:
+        print_json(
+            {
+                "ask": decision.ask,
+                "label": decision.label,
+                "confidence": decision.confidence,
+                "probs": dict(zip(names, shares, strict=True)),
+                "num_votes": decision.num_votes,
+                "reason": decision.reason,
+                "method": chosen.describe(),
+                "version": __version__,
+            }
+        )
+        return
+    print_lines(explain(decision, chosen, pool_size=pool_size), "")
+    said = ["-"] * len(names) if probs is None else [f"{share:.3f}" for share in probs]
+    counted = ["0"] * len(names) if cast is None else [f"{count:g}" for count in cast]
+    rows = list(zip(names, said, counted, [f"{100 * share:.1f} %" for share in shares], strict=True))
+    heads = ("class", "classifier", "votes", "wins the pool")
+    print_table(f"Who wins the pool of {pool_size}? (quorate {__version__})", heads, rows, strong=decision.label)
+
+
+def _numbers(text: str | None, where: str) -> list[float] | None:
+    if text is None:
+        return None
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InvalidInput(f"{where}={text!r} is not a list of numbers; write e.g. --{where} 1,0,0.") from None
+
+
+def _names(classes: str | None, probs: list[float] | None, votes: list[float] | None) -> list[str]:
+    if classes is not None:
+        return [name.strip() for name in classes.split(",")]
+    given = probs if probs is not None else votes
+    if given is None:
+        raise InvalidInput("nothing to decide on: give --prediction, --votes or --classes.")
+    return [f"class-{k}" for k in range(len(given))]

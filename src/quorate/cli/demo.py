@@ -1,0 +1,72 @@
+"""`quorate demo`: every method on the built-in streams, as tables, a plot and a report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quorate.cli.output import print_json, print_lines, print_table, progress_bar
+from quorate.version import __version__
+
+if TYPE_CHECKING:
+    from quorate.workflows.comparison import Comparison
+    from quorate.workflows.sweep import Reading
+
+
+def demo(
+    out: Annotated[
+        str, typer.Option("--out", "-o", help="Folder for the plot, the report and the numbers.")
+    ] = "quorate-demo",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Short streams and coarse knobs: to see that all works.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, for programs.")] = False,
+) -> None:
+    """Every method on four built-in streams at equal budgets: tables, a plot and a report you can open offline.
+
+    Not tuned to flatter: two of the streams are ones where a simple rule should do about as well, and the text says
+    what was measured.
+    """
+    from quorate.workflows.comparison import verdict
+    from quorate.workflows.demo import run_demo
+    from quorate.workflows.plots import MISSING
+    from quorate.workflows.records import summary_of
+    from quorate.workflows.report import default_sentence
+
+    with progress_bar(quiet=json) as report:
+        result = run_demo(out, quick=quick, progress=report)
+    if json:
+        summary = summary_of(result.comparisons, headline=result.headline, seconds=result.seconds)
+        print_json(summary | {"files": [str(file) for file in result.files]})
+        return
+    for comparison in result.comparisons:
+        print_lines("", comparison.setting.about)
+        _print_comparison(comparison)
+        print_lines(*(verdict(matched) for matched in reversed(comparison.matched)), default_sentence(comparison))
+    print_lines("", result.headline, "")
+    if not result.has_plots:
+        print_lines(MISSING)
+    print_lines(f"quorate {__version__}, {result.seconds:.0f} s. Written to {result.out}/:")
+    print_lines(
+        "  " + "  ".join(file.name for file in result.files), f"Open {result.out / 'report.html'} in a browser."
+    )
+
+
+def _print_comparison(comparison: Comparison) -> None:
+    small, large = comparison.matched
+    below = {reading.name: reading for reading in small.readings}
+    rows = [_row(reading, comparison, below.get(reading.name)) for reading in (*large.readings, *comparison.references)]
+    heads = (
+        "method", "knob", "votes per item", "wrong %", "saved against everyone", "saved against until settled",
+        f"wrong % at {small.budget:.2f} votes",
+    )  # fmt: skip
+    title = f"{comparison.setting.title}: {comparison.num_items} items, pool of {comparison.setting.pool_size}"
+    print_table(title, heads, rows, text_columns=2, strong="quorate")
+
+
+def _row(reading: Reading, comparison: Comparison, below: Reading | None) -> tuple[str, ...]:
+    from_all, from_settled = comparison.saved(reading.votes_per_item)
+    numbers = f"{reading.votes_per_item:.2f}", f"{100 * reading.error_rate:.2f}"
+    saved = f"{100 * from_all:.0f} %", f"{100 * from_settled:.0f} %"
+    return (reading.name, reading.knob, *numbers, *saved, "" if below is None else f"{100 * below.error_rate:.2f}")

@@ -1,0 +1,80 @@
+"""`quorate`: the command line. Each command sits in its own file and is thin: parse, call one function, print.
+
+Heavy modules are imported inside the commands, so that `quorate --help` answers at once.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from quorate.cli import decide, demo, methods, simulate
+from quorate.cli.output import plain_errors
+from quorate.version import __version__
+
+HELP = """
+Decides, online, when enough experts have been asked.
+
+A classifier predicts each item for free, N experts can be asked one at a time, and the truth is the plurality of the
+whole pool: quorate computes how sure the answer already is, and asks only while a further vote is worth it.
+
+[bold]First commands[/bold]
+
+[cyan]quorate demo[/cyan]  every method on built-in streams, under a minute: tables, a plot, a report
+
+[cyan]quorate decide --prediction 0.7,0.2,0.1 --votes 1,0,0 --pool-size 6[/cyan]  one decision
+
+[cyan]quorate simulate --method quorate --method beta --accuracy 0.9[/cyan]  error and cost on a stream like yours
+
+[cyan]quorate methods[/cyan]  what there is to choose from
+"""
+
+NEXT = """
+[bold]Where to go next[/bold]  In Python: [cyan]quorate.Session[/cyan] runs a live annotation loop, journals it and
+learns how far the classifier can be trusted. `quorate COMMAND --help` explains each option; the docs folder has a
+tutorial. Exit codes: 0 fine, 1 a mistake in what was asked (one line on stderr says which), 2 usage, 130 Ctrl-C.
+"""
+
+
+class Commands(TyperGroup):
+    """Runs a command with plain errors, also under the test runner."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
+        """Run the command."""
+        with plain_errors():
+            return super().invoke(ctx)
+
+
+app = typer.Typer(
+    name="quorate", cls=Commands, help=HELP, epilog=NEXT, rich_markup_mode="rich", no_args_is_help=True,
+    pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"quorate {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", "-V", callback=_print_version, is_eager=True, help="Print the version and leave."),
+    ] = False,
+) -> None:
+    """Options of the command itself."""
+
+
+app.command("demo")(demo.demo)
+app.command("decide")(decide.decide)
+app.command("simulate")(simulate.simulate)
+app.command("methods")(methods.methods)
+
+
+def main() -> None:
+    """Entry point of the `quorate` command."""
+    app(prog_name="quorate")

@@ -1,0 +1,95 @@
+"""Printing for people and for programs: tables and sentences on stdout, progress and complaints on stderr.
+
+Used by every command. Errors a user can cause become one line on stderr and exit code 1.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+
+from quorate.errors import QuorateError
+
+Report = Callable[[int, int, str], None]
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Turn what a user can cause into one line on stderr: no traceback, exit code 1 (130 for Ctrl-C)."""
+    try:
+        yield
+    except QuorateError as problem:
+        fail(str(problem))
+    except OSError as problem:
+        if problem.errno == errno.EPIPE:  # `quorate methods | head`: typer knows what to do
+            raise
+        fail(f"{problem.filename or 'output'}: {problem.strerror or problem}")
+    except KeyboardInterrupt:
+        print("quorate: interrupted", file=sys.stderr)
+        raise typer.Exit(130) from None
+
+
+def fail(message: str) -> None:
+    """One line on stderr, exit code 1."""
+    print("quorate: " + " ".join(message.split()), file=sys.stderr)
+    raise typer.Exit(1)
+
+
+def print_json(content: dict[str, Any]) -> None:
+    """JSON on stdout, nothing else."""
+    print(json.dumps(content, indent=2, ensure_ascii=False))
+
+
+def print_lines(*lines: str) -> None:
+    """Sentences on stdout, wrapped to the terminal, without markup."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    for line in lines:
+        console.print(line, markup=False, soft_wrap=not console.is_terminal)
+
+
+def print_table(
+    title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1, strong: str | None = None
+) -> None:
+    """A table on stdout; the first `text_columns` are text, the rest numbers; rows of `strong` stand out."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    if not console.is_terminal and console.width < 110:  # a pipe or a file has no width of its own
+        console = Console(highlight=False, width=110)
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
+    for number, head in enumerate(heads):
+        table.add_column(head, justify="left" if number < text_columns else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*row, style="bold cyan" if row[0] == strong else None)
+    console.print(table)
+
+
+@contextmanager
+def progress_bar(*, quiet: bool = False) -> Iterator[Report | None]:
+    """A progress bar on stderr while the block runs; yields `report(done, total, what)`."""
+    if quiet:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (
+        BarColumn(24),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting", total=None)
+        yield lambda done, total, what: bar.update(task, completed=done, total=total, description=what)

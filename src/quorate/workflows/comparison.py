@@ -1,0 +1,131 @@
+"""Curves of all methods on one setting -> who errs how often at equal cost, and a sentence that says so honestly.
+
+The rivals get their best: knobs chosen on the very items they are judged by, and the best of them is picked after
+the fact. Called by `demo`; pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from quorate.methods import DEFAULT_MIN_GAIN
+from quorate.workflows.catalogue import is_simple
+from quorate.workflows.settings import Setting
+from quorate.workflows.sweep import Curve, Point, Reading, paired
+
+OURS = "quorate"
+SHARES = (0.25, 0.5)  # budgets, as shares of what asking until settled costs
+REFERENCES = ("ask-all", "until-settled")
+CLEAR = 2.0  # standard errors beyond which a difference is called one
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matched:
+    """All methods at one budget, best first; methods without a knob stand apart as references."""
+
+    budget: float
+    readings: tuple[Reading, ...]
+
+    @property
+    def ours(self) -> Reading:
+        """quorate's own reading."""
+        return next(reading for reading in self.readings if reading.name == OURS)
+
+    @property
+    def best_rival(self) -> Reading:
+        """The best of all others."""
+        return next(reading for reading in self.readings if reading.name != OURS)
+
+    @property
+    def best_simple(self) -> Reading:
+        """The best of the rules that count votes."""
+        return next(reading for reading in self.readings if is_simple(reading.low.method))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """A setting, its curves, the reference costs and the methods at each budget."""
+
+    setting: Setting
+    seeds: tuple[int, ...]
+    curves: tuple[Curve, ...]
+    matched: tuple[Matched, ...]
+    ask_all: float
+    until_settled: float
+    tie_floor: float
+
+    @property
+    def num_items(self) -> int:
+        """Items judged, over all seeds."""
+        return len(self.curves[0].points[0].errors)
+
+    @property
+    def references(self) -> tuple[Reading, ...]:
+        """ask-all and until-settled: one point each."""
+        return tuple(Reading(point, point, 0.0) for name in REFERENCES for point in self.curve(name).points)
+
+    @property
+    def default(self) -> Point | None:
+        """quorate as it comes, if its default knob was among those swept."""
+        points = self.curve(OURS).points
+        return next((point for point in points if point.method.knobs["min_gain"] == DEFAULT_MIN_GAIN), None)
+
+    def curve(self, name: str) -> Curve:
+        """The curve of that method."""
+        return next(curve for curve in self.curves if curve.name == name)
+
+    def saved(self, votes_per_item: float) -> tuple[float, float]:
+        """Share of votes saved against asking everyone, and against asking until settled."""
+        return 1 - votes_per_item / self.ask_all, 1 - votes_per_item / self.until_settled
+
+
+def budgets_of(curves: Sequence[Curve]) -> tuple[float, ...]:
+    """Votes per item at which methods are compared: shares of what asking until settled costs."""
+    settled = next(curve for curve in curves if curve.name == "until-settled").points[0]
+    return tuple(share * settled.votes_per_item for share in SHARES)
+
+
+def percent(value: float, *, sign: bool = False) -> str:
+    """A share as text.
+
+    >>> percent(0.0312), percent(0.01, sign=True)
+    ('3.1 %', '+1.0 %')
+    """
+    return f"{100 * value:+.1f} %" if sign else f"{100 * value:.1f} %"
+
+
+def compare(setting: Setting, seeds: Sequence[int], curves: Sequence[Curve]) -> Comparison:
+    """Read every curve at the budgets."""
+    by_name = {curve.name: curve for curve in curves}
+    settled, everyone = by_name["until-settled"].points[0], by_name["ask-all"].points[0]
+    return Comparison(
+        setting=setting,
+        seeds=tuple(seeds),
+        curves=tuple(curves),
+        matched=tuple(match(curves, budget) for budget in budgets_of(curves)),
+        ask_all=everyone.votes_per_item,
+        until_settled=settled.votes_per_item,
+        tie_floor=settled.error_rate,
+    )
+
+
+def match(curves: Sequence[Curve], budget: float) -> Matched:
+    """All methods that have a knob at `budget` votes per item, best first; ours first among equals."""
+    readings = [curve.at(budget) for curve in curves if curve.name not in REFERENCES]
+    return Matched(budget, tuple(sorted(readings, key=lambda reading: (reading.error_rate, reading.name != OURS))))
+
+
+def verdict(matched: Matched) -> str:
+    """One sentence: ours against the best simple rule, with the paired standard error, whoever wins."""
+    ours, simple = matched.ours, matched.best_simple
+    difference, error = paired(ours, simple)
+    cost = f"At {ours.votes_per_item:.2f} votes per item"
+    gap = f"difference {percent(difference, sign=True)}, standard error {percent(error)}"
+    numbers = f"quorate is wrong on {percent(ours.error_rate)} against {percent(simple.error_rate)} ({gap})"
+    if difference > CLEAR * error:
+        how = "clearly" if difference > 0.25 * simple.error_rate else "a little"
+        return f"{cost} quorate is {how} better than the best simple rule, {simple.name}: {numbers}."
+    if difference < -CLEAR * error:
+        return f"{cost} the simple rule {simple.name} is better than quorate: {numbers}."
+    return f"{cost} the simple rule {simple.name} does as well as quorate, within the error of this run: {numbers}."

@@ -1,0 +1,103 @@
+"""One decision from one prediction and some votes, without a session: what a session would say of its first item.
+
+Runs the session's own `decide` with the parameters at their start (theta = phi = tau = 1). Called by `quorate decide`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from quorate.errors import InvalidInput
+from quorate.methods import Method
+from quorate.prior.hyperprior import hyperprior
+from quorate.rng import stream
+from quorate.session.decide import decide, prior_of
+from quorate.session.inputs import parse_prediction
+from quorate.session.items import ItemState, opened
+from quorate.types import Decision, IntArray
+from quorate.validate import class_names, counts, whole
+from quorate.workflows.specs import knob_text
+
+BECAUSE = {
+    "ask": "a further vote is worth asking for ({who}; {left} of the pool have not voted)",
+    "confident": "that is above the threshold ({who})",
+    "not_worth_it": "no further vote can be worth its price ({who})",
+    "rule": "its rule is met ({who})",
+    "quota": "the votes drawn for this item are used up ({who})",
+    "settled": "the votes still missing ({left}) cannot change the winner",
+    "exhausted": "the whole pool has voted",
+    "closed": "nobody is available",
+}
+
+
+def decide_once(
+    method: Method,
+    *,
+    prediction: Any = None,  # noqa: ANN401
+    votes: Sequence[float] | None = None,
+    pool_size: int,
+    classes: Sequence[str],
+) -> Decision:
+    """Ask one more expert, or stop? `votes` are counts in the order of `classes`; `prediction` as in `Session.open`.
+
+    >>> import quorate.methods
+    >>> decide_once(quorate.methods.method("quorum"), votes=[3, 1], pool_size=6, classes=["cat", "dog"]).reason
+    'rule'
+    """
+    names = class_names(classes)
+    size = whole(pool_size, where="pool_size")
+    cast = _counts(votes, names, size)
+    learner = method.learner
+    start = (learner.hyperprior if learner else hyperprior("default")).mode(
+        len(names), 1, with_bias=bool(learner and learner.bias)
+    )
+    policy_state = method.policy.init(len(names))
+    item = _item(method, policy_state, parse_prediction(prediction, names, 1, item="(decide)"), cast, size)
+    verdict = decide(method, prior_of(start, 0), policy_state, item)
+    return Decision(
+        verdict.ask, names[verdict.label], verdict.confidence, verdict.probs, int(cast.sum()), verdict.reason
+    )
+
+
+def _item(method: Method, policy_state: Any, probs: Any, votes: IntArray, pool_size: int) -> ItemState:  # noqa: ANN401
+    event = {
+        "prediction": probs,
+        "pool_size": pool_size,
+        "quota": None,
+        "tie_draw": 0.0,
+        "min_votes": 0,
+        "max_votes": None,
+    }
+    item = opened(event, 0)
+    quota = method.policy.quota(policy_state, item.view(), rng=stream(0, "quota", 0))
+    return replace(item, quota=quota, votes=votes)
+
+
+def _counts(votes: Sequence[float] | None, classes: Sequence[str], pool_size: int) -> IntArray:
+    if votes is None:
+        return np.zeros(len(classes), dtype=np.int64)
+    cast = counts(votes)
+    if cast.shape != (len(classes),):
+        raise InvalidInput(
+            f"votes={list(votes)!r} counts {len(cast)} classes; expected {len(classes)} counts, one per class."
+        )
+    if cast.sum() > pool_size:
+        raise InvalidInput(
+            f"votes={list(votes)!r} are {int(cast.sum())} votes, more than pool_size={pool_size}; raise --pool-size."
+        )
+    return cast
+
+
+def explain(decision: Decision, method: Method, *, pool_size: int) -> str:
+    """The decision as a sentence for people."""
+    sure = f"{100 * decision.confidence:.1f} % sure"
+    knobs = knob_text(method.knobs)
+    who = f"{method.name}: {knobs}" if knobs else method.name
+    because = BECAUSE[decision.reason].format(who=who, left=pool_size - decision.num_votes)
+    if decision.ask:
+        return f"Ask one more. So far the answer would be '{decision.label}', {sure}, but {because}."
+    return f"Stop: '{decision.label}', {sure}, because {because}."

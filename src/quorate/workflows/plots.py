@@ -1,0 +1,160 @@
+"""Error-cost plots: error against votes per item, one line per method, ours in front, the tie floor drawn.
+
+Colour says the family, the dash which member of it (Okabe and Ito's colours, safe for the colour-blind). Needs
+matplotlib, an extra: without it nothing is drawn and `MISSING` says how to install it.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from quorate.errors import MissingExtra
+from quorate.workflows.comparison import Comparison
+from quorate.workflows.sweep import Curve
+
+MISSING = "No plots: matplotlib is not installed. To have them: pip install 'quorate[plot]'"
+INK, QUIET, GRID = "#222222", "#767676", "#e4e4e4"
+BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072B2", "#D55E00", "#009E73", "#9A4F96", "#8C8C8C"
+
+STYLES: dict[str, dict[str, Any]] = {
+    "quorate": {"color": BLUE, "linewidth": 3.2, "zorder": 9},
+    "finexp": {"color": ORANGE, "linestyle": "-"},
+    "infexp": {"color": ORANGE, "linestyle": "--"},
+    "fixed-ask-finexp": {"color": ORANGE, "linestyle": "-."},
+    "fixed-ask-infexp": {"color": ORANGE, "linestyle": ":"},
+    "fixed-finexp": {"color": GREEN, "linestyle": "-"},
+    "fixed-infexp": {"color": GREEN, "linestyle": "--"},
+    "beta": {"color": PURPLE, "linestyle": "-", "marker": "o"},
+    "quorum": {"color": PURPLE, "linestyle": "--", "marker": "s"},
+    "unanimous-then-cap": {"color": PURPLE, "linestyle": ":", "marker": "^"},
+    "random": {"color": SKY, "linestyle": "-"},
+    "entropy": {"color": SKY, "linestyle": "--"},
+    "mp": {"color": SKY, "linestyle": "-."},
+    "mp-released": {"color": SKY, "linestyle": ":"},
+}
+SINGLE = {"until-settled": "D", "ask-all": "X"}
+RC: dict[Any, Any] = {
+    "font.size": 9.5,
+    "font.family": "sans-serif",
+    "axes.edgecolor": QUIET,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": GRID,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "svg.hashsalt": "quorate",
+}
+
+
+def can_plot() -> bool:
+    """True if matplotlib is installed."""
+    try:
+        return find_spec("matplotlib") is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def write_plots(comparisons: Sequence[Comparison], folder: Path) -> tuple[Path, ...]:
+    """All settings on one page, as PNG and SVG; nothing if matplotlib is missing."""
+    if not can_plot():
+        return ()
+    with _styled() as figures:
+        figure = figures.Figure(figsize=(11.5, 8.6), layout="constrained")
+        panels = figure.subplots(2, (len(comparisons) + 1) // 2).flat
+        for axes, comparison in zip(panels, comparisons, strict=False):
+            draw(
+                axes, comparison.curves, title=comparison.setting.title, budgets=[m.budget for m in comparison.matched]
+            )
+        handles, labels = figure.axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside right center", frameon=False, handlelength=3.2)
+        return _save(figure, folder)
+
+
+def write_curves(curves: Sequence[Curve], folder: Path, *, title: str) -> tuple[Path, ...]:
+    """One set of curves as PNG and SVG; nothing if matplotlib is missing."""
+    if not can_plot():
+        return ()
+    with _styled() as figures:
+        return _save(_single(figures, curves, title, ()), folder)
+
+
+def data_uri(comparison: Comparison) -> str:
+    """One setting's plot as an SVG to embed in a page."""
+    if not can_plot():
+        raise MissingExtra(MISSING)
+    buffer = io.BytesIO()
+    with _styled() as figures:
+        budgets = [matched.budget for matched in comparison.matched]
+        _single(figures, comparison.curves, "", budgets).savefig(buffer, format="svg", metadata={"Date": None})
+    return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def draw(axes: Any, curves: Sequence[Curve], *, title: str, budgets: Sequence[float] = ()) -> None:  # noqa: ANN401
+    """One panel. The error axis ends where no method has asked anybody, or at the third-worst such start."""
+    for curve in sorted(curves, key=lambda c: list(STYLES).index(c.name) if c.name in STYLES else 99):
+        _line(axes, curve)
+    settled = next((curve.points[0] for curve in curves if curve.name == "until-settled"), None)
+    if settled is not None:
+        axes.axhline(100 * settled.error_rate, color=QUIET, linewidth=1, linestyle=(0, (1, 2)), zorder=1)
+        axes.annotate(
+            "ties: no one can do better", (0.02, 100 * settled.error_rate), (0, -3), xycoords=("axes fraction", "data"),
+            textcoords="offset points", fontsize=8, color=QUIET, va="top",
+        )  # fmt: skip
+    for budget in budgets:
+        axes.axvline(budget, color=QUIET, linewidth=0.8, zorder=1)
+    axes.set(title=title, xlabel="votes per item", ylabel="wrong answers, %", xlim=(0, None))
+    axes.set_ylim(0, _top(curves))
+    axes.title.set(fontweight="bold", fontsize=10.5)
+
+
+def _line(axes: Any, curve: Curve) -> None:  # noqa: ANN401
+    costs = [point.votes_per_item for point in curve.points]
+    errors = [100 * point.error_rate for point in curve.points]
+    if curve.name in SINGLE:
+        axes.plot(
+            costs, errors, SINGLE[curve.name], color=INK, markersize=6, label=curve.name, zorder=10, clip_on=False
+        )
+        return
+    style = {"linewidth": 1.3, "markersize": 3.5, "zorder": 3} | STYLES.get(curve.name, {"color": INK})
+    axes.plot(costs, errors, label=curve.name, **style)
+
+
+def _top(curves: Sequence[Curve]) -> float:
+    """High enough for what our methods and the better rules start from; a worse start may leave the panel."""
+    starts = [100 * curve.points[0].error_rate for curve in curves]
+    ours = [100 * curve.points[0].error_rate for curve in curves if curve.name == "quorate"]
+    return float(min(1.08 * max(starts), max(1.12 * (ours[0] if ours else max(starts)), 1.0), 40.0))
+
+
+def _single(figures: Any, curves: Sequence[Curve], title: str, budgets: Sequence[float]) -> Any:  # noqa: ANN401
+    figure = figures.Figure(figsize=(7.2, 4.4), layout="constrained")
+    axes = figure.subplots()
+    draw(axes, curves, title=title, budgets=budgets)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside right center", frameon=False, handlelength=3.2)
+    return figure
+
+
+def _save(figure: Any, folder: Path) -> tuple[Path, ...]:  # noqa: ANN401
+    files = (folder / "error-cost.png", folder / "error-cost.svg")
+    figure.savefig(files[0], dpi=160)
+    figure.savefig(files[1], metadata={"Date": None})
+    return files
+
+
+@contextmanager
+def _styled() -> Iterator[Any]:
+    """matplotlib's figure module under our style, imported only when a plot is drawn."""
+    import matplotlib  # noqa: PLC0415
+    import matplotlib.figure  # noqa: PLC0415
+
+    with matplotlib.rc_context(RC):
+        yield matplotlib.figure

@@ -1,0 +1,119 @@
+"""The demo as one HTML page: no scripts, nothing loaded from elsewhere, readable on a phone, light and dark.
+
+Takes the comparisons, writes a file. Called by `demo`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from quorate.version import __version__
+from quorate.workflows.catalogue import SENTENCES
+from quorate.workflows.comparison import OURS, Comparison, Matched, percent, verdict
+from quorate.workflows.plots import MISSING, can_plot, data_uri
+from quorate.workflows.sweep import Reading
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1d2430; --paper: #fff; --quiet: #5c6675; --line: #dde2e9; --ours: #e8f2fb; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e6e9ee; --paper: #14181f; --quiet: #9aa5b4; --line: #313a47; --ours: #17324a; }
+}
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 52rem; padding: 1.2rem; font: 16px/1.55 system-ui, sans-serif;
+       color: var(--ink); background: var(--paper); }
+h1 { font-size: 1.6rem; line-height: 1.2; margin: .6rem 0; } h2 { font-size: 1.25rem; margin: 2.4rem 0 .4rem; }
+p { margin: .5rem 0; } .quiet { color: var(--quiet); font-size: .88rem; }
+.headline { font-size: 1.12rem; border-left: 4px solid #0072B2; padding: .3rem 0 .3rem .9rem; }
+.verdict { font-weight: 600; }
+img { width: 100%; height: auto; background: #fff; border-radius: 8px; padding: .4rem; margin: .8rem 0; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-size: .88rem; font-variant-numeric: tabular-nums; }
+caption { text-align: left; color: var(--quiet); padding: .3rem 0; }
+th, td { text-align: right; padding: .28rem .5rem; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th { font-weight: 600; vertical-align: bottom; white-space: normal; }
+th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left; }
+tr.ours td { background: var(--ours); font-weight: 600; } tr.reference td { color: var(--quiet); }
+dt { font-weight: 600; margin-top: .5rem; } dd { margin: 0; }
+"""
+HEADS = ("method", "knob", "votes per item", "wrong, %", "saved against asking everyone", "saved against until settled")
+INTRO = (
+    "A classifier predicts each item for free; experts can be asked one at a time; the truth is the plurality of the "
+    "whole pool. Every method met the same items, experts and ties. Each method's knob was turned over its whole "
+    "range, and its error read at the same number of votes per item as all others (between two knob values: a mix of "
+    "the two). Ties of the pool count as half wrong between two classes, two thirds between three, for everyone."
+)
+
+
+def write_report(comparisons: Sequence[Comparison], path: Path, *, headline: str, seconds: float) -> Path:
+    """Write the page."""
+    path.write_text(page(comparisons, headline=headline, seconds=seconds), encoding="utf-8")
+    return path
+
+
+def page(comparisons: Sequence[Comparison], *, headline: str, seconds: float) -> str:
+    """The page as text."""
+    body = "\n".join(section(comparison) for comparison in comparisons)
+    note = "" if can_plot() else f"<p>{escape(MISSING)}</p>"
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>quorate {__version__}: demo</title><style>{STYLE}</style></head><body>
+<h1>When have enough experts been asked?</h1>
+<p class="headline">{escape(headline)}</p>
+<p>{escape(INTRO)}</p>{note}
+{body}
+<h2>The methods</h2><dl>{_methods()}</dl>
+<p class="quiet">quorate {__version__}; synthetic streams, run in {seconds:.0f} s. Every point is in results.csv,
+the tables in summary.json.</p>
+</body></html>
+"""
+
+
+def section(comparison: Comparison) -> str:
+    """One setting: what it is, what came out, the plot, a table per budget."""
+    setting = comparison.setting
+    verdicts = "".join(f'<p class="verdict">{escape(verdict(matched))}</p>' for matched in reversed(comparison.matched))
+    picture = ""
+    if can_plot():
+        text = f"{setting.title}: wrong answers against votes per item"
+        picture = f'<img alt="{escape(text)}" src="{data_uri(comparison)}">'
+    tables = "".join(table(matched, comparison) for matched in reversed(comparison.matched))
+    return f"""<h2>{escape(setting.title)}</h2><p>{escape(setting.about)}</p>
+{verdicts}<p>{escape(default_sentence(comparison))}</p>{picture}{tables}"""
+
+
+def default_sentence(comparison: Comparison) -> str:
+    """Where quorate lands as it comes, without anybody choosing a budget."""
+    point = comparison.default
+    if point is None:
+        return ""
+    saved, _ = comparison.saved(point.votes_per_item)
+    return (
+        f"As it comes ({point.knob}) quorate asks {point.votes_per_item:.2f} votes per item and is wrong on "
+        f"{percent(point.error_rate)}; asking until settled takes {comparison.until_settled:.2f} votes and leaves "
+        f"{percent(comparison.tie_floor)} to ties. That is {100 * saved:.0f} % fewer votes than asking everyone."
+    )
+
+
+def table(matched: Matched, comparison: Comparison) -> str:
+    """All methods at one budget, then the references."""
+    rows = "".join(_row(reading, comparison) for reading in (*matched.readings, *comparison.references))
+    heads = "".join(f"<th>{escape(head)}</th>" for head in HEADS)
+    share = 100 * matched.budget / comparison.until_settled
+    caption = f"At {matched.budget:.2f} votes per item ({share:.0f} % of until-settled)"
+    return f'<div class="scroll"><table><caption>{caption}</caption><tr>{heads}</tr>{rows}</table></div>'
+
+
+def _row(reading: Reading, comparison: Comparison) -> str:
+    kind = "ours" if reading.name == OURS else "reference" if reading in comparison.references else ""
+    from_all, from_settled = comparison.saved(reading.votes_per_item)
+    cells = (
+        reading.name, reading.knob, f"{reading.votes_per_item:.2f}", f"{100 * reading.error_rate:.2f}",
+        f"{100 * from_all:.0f} %", f"{100 * from_settled:.0f} %",
+    )  # fmt: skip
+    return f'<tr class="{kind}">' + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
+
+
+def _methods() -> str:
+    return "".join(f"<dt>{escape(name)}</dt><dd>{escape(sentence)}</dd>" for name, sentence in SENTENCES.items())

@@ -1,0 +1,70 @@
+"""The demo's four streams: a typical one, and three chosen because they are hard on a method like ours.
+
+Plain values, read by `demo`; the dials are those of `quorate.datasets.synthetic`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from quorate.datasets import synthetic
+from quorate.types import VoteDataset
+
+TYPICAL = {"num_classes": 10, "accuracy": 0.75, "calibration": 2.0, "unevenness": 0.6, "agreement": 0.75}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One stream: a short key for files, a title and two sentences for people, and the dials."""
+
+    key: str
+    title: str
+    about: str
+    num_items: int
+    pool_size: int
+    dials: Mapping[str, Any] = field(default_factory=dict)
+
+    def dataset(self, seed: int, *, num_items: int | None = None) -> VoteDataset:
+        """The stream of that seed."""
+        return synthetic(num_items=num_items or self.num_items, pool_size=self.pool_size, seed=seed, **self.dials)
+
+
+SETTINGS = (
+    Setting(
+        "typical",
+        "A typical stream",
+        "10 classes, 10 experts who agree on about three votes in four, and a classifier that is right on three items "
+        "in four, better on some classes than on others, and somewhat overconfident.",
+        2000,
+        10,
+        TYPICAL,
+    ),
+    Setting(
+        "shift",
+        "The classifier breaks half-way",
+        "As above, but from the middle of the stream on the classifier is right on one item in four only, and as sure "
+        "of itself as before.",
+        1500,
+        10,
+        TYPICAL | {"shift_accuracy": 0.25},
+    ),
+    Setting(
+        "useless",
+        "A useless, overconfident classifier",
+        "The classifier is right on 12 % of the items, hardly better than guessing among 10 classes, and very sure of "
+        "itself. There is nothing to gain from it; the question is how much harm it does.",
+        1500,
+        10,
+        TYPICAL | {"accuracy": 0.12, "calibration": 8.0, "unevenness": 0.0},
+    ),
+    Setting(
+        "small-pool",
+        "A pool of three",
+        "Only three experts: after two equal votes all is settled, so there is little to save and many pools end tied.",
+        2000,
+        3,
+        TYPICAL,
+    ),
+)
