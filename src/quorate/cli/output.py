@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import json
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -76,20 +77,32 @@ def print_table(
 
 @contextmanager
 def progress_bar(*, quiet: bool = False) -> Iterator[Report | None]:
-    """A progress bar on stderr while the block runs; yields `report(done, total, what)`."""
-    if quiet:
-        yield None
-        return
+    """Progress on stderr while the block runs: a bar on a terminal, now and then a line elsewhere.
+
+    Yields `report(done, total, what)`.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    columns = (
-        BarColumn(24),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}"),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield None if quiet else _lines()
+        return
+    what = TextColumn("{task.description}")
+    columns = (BarColumn(24), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), what)
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("starting", total=None)
         yield lambda done, total, what: bar.update(task, completed=done, total=total, description=what)
+
+
+def _lines(*, first_after: float = 2.0, every: float = 10.0) -> Report:
+    """A line after two seconds, then one every ten."""
+    due = time.monotonic() + first_after
+
+    def report(done: int, total: int, what: str) -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            due = time.monotonic() + every
+            print(f"quorate: {100 * done / total:.0f} % done ({what})", file=sys.stderr, flush=True)
+
+    return report

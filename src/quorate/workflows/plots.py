@@ -38,6 +38,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "mp": {"color": SKY, "linestyle": "-."},
     "mp-released": {"color": SKY, "linestyle": ":"},
 }
+TICKS = (0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20, 30, 50, 100)
 SINGLE = {"until-settled": "D", "ask-all": "X"}
 RC: dict[Any, Any] = {
     "font.size": 9.5,
@@ -99,7 +100,9 @@ def data_uri(comparison: Comparison) -> str:
 
 
 def draw(axes: Any, curves: Sequence[Curve], *, title: str, budgets: Sequence[float] = ()) -> None:  # noqa: ANN401
-    """One panel. The error axis ends where no method has asked anybody, or at the third-worst such start."""
+    """One panel; thin upright lines mark the budgets at which the tables compare."""
+    from matplotlib.ticker import FixedLocator, NullLocator  # noqa: PLC0415
+
     for curve in sorted(curves, key=lambda c: list(STYLES).index(c.name) if c.name in STYLES else 99):
         _line(axes, curve)
     settled = next((curve.points[0] for curve in curves if curve.name == "until-settled"), None)
@@ -111,8 +114,11 @@ def draw(axes: Any, curves: Sequence[Curve], *, title: str, budgets: Sequence[fl
         )  # fmt: skip
     for budget in budgets:
         axes.axvline(budget, color=QUIET, linewidth=0.8, zorder=1)
-    axes.set(title=title, xlabel="votes per item", ylabel="wrong answers, %", xlim=(0, None))
-    axes.set_ylim(0, _top(curves))
+    axes.set(title=title, xlabel="votes per item", ylabel="wrong answers, %", xlim=(0, None), yscale="log")
+    axes.set_ylim(*_limits(curves))
+    axes.yaxis.set_major_locator(FixedLocator(TICKS))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_locator(NullLocator())
     axes.title.set(fontweight="bold", fontsize=10.5)
 
 
@@ -128,11 +134,10 @@ def _line(axes: Any, curve: Curve) -> None:  # noqa: ANN401
     axes.plot(costs, errors, label=curve.name, **style)
 
 
-def _top(curves: Sequence[Curve]) -> float:
-    """High enough for what our methods and the better rules start from; a worse start may leave the panel."""
-    starts = [100 * curve.points[0].error_rate for curve in curves]
-    ours = [100 * curve.points[0].error_rate for curve in curves if curve.name == "quorate"]
-    return float(min(1.08 * max(starts), max(1.12 * (ours[0] if ours else max(starts)), 1.0), 40.0))
+def _limits(curves: Sequence[Curve]) -> tuple[float, float]:
+    """From below the best to above the worst error, in percent; the axis is logarithmic, so nothing hides at 0."""
+    errors = [100 * point.error_rate for curve in curves for point in curve.points]
+    return max(0.7 * min(errors), 0.05), min(1.15 * max(errors), 100.0)
 
 
 def _single(figures: Any, curves: Sequence[Curve], title: str, budgets: Sequence[float]) -> Any:  # noqa: ANN401

@@ -53,8 +53,8 @@ SETTINGS = (
     Setting(
         "useless",
         "A useless, overconfident classifier",
-        "The classifier is right on 12 % of the items, hardly better than guessing among 10 classes, and very sure of "
-        "itself. There is nothing to gain from it; the question is how much harm it does.",
+        "The classifier is right on 12 % of the items, hardly better than guessing among 10 classes, yet 46 % sure on "
+        "average. There is nothing to gain from it; the question is how much harm it does.",
         1500,
         10,
         TYPICAL | {"accuracy": 0.12, "calibration": 8.0, "unevenness": 0.0},

@@ -1,0 +1,73 @@
+# Every target sets itself up in .venv, once; nothing is fetched again until pyproject.toml changes.
+# Needs only make and Python 3.11 or newer with its venv module. `make help` lists what there is.
+
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+CORE := prior posterior learning decision session simulation methods densities validate rng
+comma := ,
+empty :=
+space := $(empty) $(empty)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench bench-memory test-slow default-knob docs-figures clean
+
+help: ## This list
+	@echo "quorate: decides, online, when enough experts have been asked."
+	@echo
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(PYTHON):
+	@set -e; found=; \
+	for name in python3 python3.13 python3.12 python3.11 python; do \
+	  if command -v $$name >/dev/null 2>&1 && \
+	     $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$name; break; fi; \
+	done; \
+	if [ -z "$$found" ]; then echo "make: no Python 3.11 or newer found (tried python3, python3.13, python3.12, python3.11, python). Install one from https://www.python.org/downloads/ or your package manager." >&2; exit 1; fi; \
+	if ! $$found -c 'import venv, ensurepip' 2>/dev/null; then echo "make: $$found cannot make virtual environments; on Debian or Ubuntu: apt-get install python3-venv" >&2; exit 1; fi; \
+	echo "Setting up: a virtual environment in $(VENV), with $$found ($$($$found --version))"; \
+	$$found -m venv $(VENV)
+
+$(VENV)/.ready-demo: pyproject.toml | $(PYTHON)
+	@echo "Setting up: quorate and matplotlib (once; a minute or two)"
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[plot]'
+	@echo "Setting up: compiling the kernels for this machine (once; about a minute)"
+	@$(PYTHON) -c "import quorate, quorate.datasets as d; quorate.simulate(d.synthetic(num_items=50), 'quorate', seed=0)"
+	@touch $@
+
+$(VENV)/.ready-dev: pyproject.toml | $(PYTHON)
+	@echo "Setting up: quorate and its development tools (once; a minute or two)"
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(VENV)/.ready-demo ## Every method on built-in streams: tables, a plot and quorate-demo/report.html (a minute)
+	@$(PYTHON) -m quorate demo --out quorate-demo
+
+lint: $(VENV)/.ready-dev ## Style, types and who may import whom
+	@echo "ruff: style" && $(VENV)/bin/ruff check .
+	@echo "mypy: types" && $(VENV)/bin/mypy
+	@echo "import-linter: layers" && $(VENV)/bin/lint-imports
+
+test: lint ## Lint, then all tests but the slow ones, with the coverage of the core (must be 95 %)
+	@echo "pytest: tests and examples (skipped ones are listed with their reason at the end)"
+	@$(PYTHON) -m pytest -m "not slow" --cov --cov-report= --durations=5
+	@echo "Coverage of the core (compiled kernel bodies cannot be traced and are left out):"
+	@$(PYTHON) -m coverage report --skip-covered --fail-under=95 --include='$(subst $(space),$(comma),$(foreach name,$(CORE),src/quorate/$(name)/* src/quorate/$(name).py))'
+
+test-slow: $(VENV)/.ready-dev ## The tests that take minutes
+	@$(PYTHON) -m pytest -m slow
+
+bench: $(VENV)/.ready-dev ## How fast: ratios within one run
+	@$(PYTHON) benchmarks/run.py
+
+bench-memory: $(VENV)/.ready-dev ## How much memory a long session holds
+	@$(PYTHON) benchmarks/memory.py
+
+default-knob: $(VENV)/.ready-dev ## How the default min_gain was chosen
+	@$(PYTHON) benchmarks/default_min_gain.py
+
+docs-figures: $(VENV)/.ready-dev ## The figures of the docs
+	@$(PYTHON) benchmarks/growth.py
+
+clean: ## Remove what was built here; .venv too
+	rm -rf $(VENV) build dist htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis quorate-demo
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,0 +1,91 @@
+"""`quorate decide`: a sentence for people, JSON for programs, one line for mistakes."""
+
+import json
+
+import pytest
+
+from quorate.methods import method
+from quorate.session import Session
+from quorate.version import __version__
+
+GOOD = ("decide", "--prediction", "0.7,0.2,0.1", "--pool-size", "6", "--classes", "cat,dog,bird")
+
+
+def decided(run, *more):
+    result = run(*GOOD, "--json", *more)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_a_sentence_tells_to_ask_one_more(run):
+    result = run(*GOOD, "--votes", "1,0,0")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("Ask one more. So far the answer would be 'cat'")
+    assert "wins the pool" in result.stdout
+
+
+def test_a_sentence_tells_to_stop_and_why(run):
+    settled = run(*GOOD, "--votes", "4,0,0")
+    assert settled.stdout.startswith("Stop: 'cat', 100.0 % sure, because the votes still missing (2) cannot change")
+    confident = run(*GOOD, "--votes", "3,0,0", "--threshold", "0.5")
+    assert "above the threshold" in confident.stdout
+
+
+def test_json_has_every_field_and_probabilities_that_sum_to_one(run):
+    content = decided(run, "--votes", "1,0,0")
+    assert {"ask", "label", "confidence", "probs", "num_votes", "reason", "version"} <= content.keys()
+    assert content["version"] == __version__
+    assert sum(content["probs"].values()) == pytest.approx(1)
+    assert content["confidence"] == content["probs"][content["label"]]
+    assert content["num_votes"] == 1
+
+
+@pytest.mark.parametrize("name", ["quorate", "finexp", "infexp", "fixed-finexp", "beta", "until-settled"])
+def test_the_decision_is_the_one_a_session_makes_of_its_first_item(run, name):
+    session = Session(method(name), classes=["cat", "dog", "bird"], pool_size=6)
+    expected = session.open("photo", [0.7, 0.2, 0.1])
+    votes = [0, 0, 0]
+    for label in ("dog", "cat", "dog"):
+        if not expected.ask:
+            break
+        expected = session.vote("photo", label)
+        votes[["cat", "dog", "bird"].index(label)] += 1
+    content = decided(run, "--votes", ",".join(map(str, votes)), "--method", name)
+    assert (content["ask"], content["label"], content["reason"]) == (expected.ask, expected.label, expected.reason)
+    assert list(content["probs"].values()) == pytest.approx(expected.probs.tolist(), abs=1e-12)
+
+
+def test_knobs_may_be_written_behind_the_method(run):
+    assert decided(run, "--votes", "2,0,0", "--method", "quorum:votes=2")["reason"] == "rule"
+    assert decided(run, "--votes", "2,0,0", "--method", "quorum:votes=3")["ask"]
+
+
+def test_votes_alone_are_enough(run):
+    result = run("decide", "--votes", "1,0", "--pool-size", "5", "--json")
+    assert json.loads(result.stdout)["label"] == "class-0"
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("--prediction", "0.7,0.2,0.3", "--pool-size", "6"), "sums to 1.2"),
+        (("--prediction", "0.7,x", "--pool-size", "6"), "not a list of numbers"),
+        (("--prediction", "0.7,0.3", "--votes", "4,3", "--pool-size", "6"), "more than pool_size=6"),
+        (("--prediction", "0.7,0.3", "--votes", "1,0,0", "--pool-size", "6"), "expected 2 counts"),
+        (("--prediction", "0.7,0.3", "--votes=-1,0", "--pool-size", "6"), "whole numbers >= 0"),
+        (("--prediction", "0.7,0.3", "--pool-size", "6", "--method", "magic"), "method 'magic' does not exist"),
+        (("--prediction", "0.7,0.3", "--pool-size", "6", "--method", "beta:x"), "knob=value"),
+        (("--prediction", "0.7,0.3", "--pool-size", "6", "--threshold", "2"), "expected a number in [0, 1]"),
+        (("--prediction", "0.7,0.3", "--pool-size", "6", "--threshold", "0.9", "--min-gain", "0.1"), "Pass one"),
+        (("--prediction", "0.7,0.3", "--pool-size", "0"), "pool_size=0"),
+        (("--pool-size", "6"), "nothing to decide on"),
+    ],
+)
+def test_a_mistake_is_one_line_on_stderr_and_exit_code_1(run, args, says):
+    result = run("decide", *args)
+    assert result.exit_code == 1
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("quorate: ")
+    assert says in lines[0]
+    assert result.stdout == ""

@@ -1,0 +1,75 @@
+"""The command itself: help that teaches, version, exit codes, errors as one line."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import quorate.workflows.demo
+from quorate.version import __version__
+
+
+def test_version_is_printed(run):
+    result = run("--version")
+    assert (result.exit_code, result.stdout.strip()) == (0, f"quorate {__version__}")
+
+
+def test_help_says_what_it_is_and_names_first_commands_and_where_to_go_next(run):
+    text = " ".join(run("--help").stdout.split())
+    for phrase in ("enough experts have been asked", "quorate demo", "quorate decide --prediction", "Where to go next"):
+        assert phrase in text
+    for command in ("demo", "decide", "simulate", "methods"):
+        assert command in text
+
+
+@pytest.mark.parametrize("command", ["demo", "decide", "simulate", "methods"])
+def test_every_option_of_every_command_has_a_help_text(command):
+    from typer.main import get_command
+
+    from quorate.cli.main import app
+
+    for option in get_command(app).commands[command].params:
+        assert option.help, f"{command} --{option.name}"
+
+
+def test_no_command_shows_the_help(run):
+    result = run()
+    assert "First commands" in result.output
+
+
+def test_an_unknown_option_is_a_usage_error(run):
+    assert run("decide", "--nonsense").exit_code == 2
+
+
+def test_help_does_not_load_the_numeric_parts():
+    code = "import sys, quorate.cli.main; print([name in sys.modules for name in ('quorate.workflows', 'matplotlib')])"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[False, False]"
+
+
+def test_python_m_quorate_is_the_command():
+    shown = subprocess.run([sys.executable, "-m", "quorate", "--version"], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == f"quorate {__version__}"
+
+
+def test_an_interrupt_in_a_command_gives_exit_code_130(run, monkeypatch, tmp_path):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(quorate.workflows.demo, "run_demo", interrupted)
+    result = run("demo", "--out", tmp_path / "out")
+    assert result.exit_code == 130
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_on_the_running_process_gives_exit_code_130_without_traceback():
+    command = [sys.executable, "-m", "quorate", "simulate", "--sweep", "--items", "3000", "--repeats", "9"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        while "% done" not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read()
+    assert process.returncode == 130
+    assert "Traceback" not in rest

@@ -1,0 +1,23 @@
+"""`quorate methods`: every method, with its knobs and one sentence."""
+
+import json
+
+from quorate.methods import DEFAULT_MIN_GAIN, METHODS
+from quorate.workflows.catalogue import SENTENCES
+
+
+def test_every_method_has_one_sentence():
+    assert list(SENTENCES) == list(METHODS)
+    assert all(sentence.endswith(".") for sentence in SENTENCES.values())
+
+
+def test_the_table_names_every_method(run):
+    text = run("methods").stdout
+    assert all(name in text for name in METHODS)
+
+
+def test_json_gives_the_defaults_in_force(run):
+    listed = {entry["name"]: entry["knobs"] for entry in json.loads(run("methods", "--json").stdout)["methods"]}
+    assert listed["quorate"]["min_gain"] == DEFAULT_MIN_GAIN
+    assert listed["unanimous-then-cap"] == {"first": 4, "cap": 9}
+    assert listed["ask-all"] == {}

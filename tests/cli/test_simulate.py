@@ -1,0 +1,77 @@
+"""`quorate simulate`: error and cost of methods, on a synthetic stream or on recorded votes."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from quorate.datasets import synthetic
+from quorate.simulation import simulate
+from quorate.version import __version__
+
+SMALL = ("--items", "200", "--pool-size", "5", "--accuracy", "0.8", "--seed", "3")
+
+
+def test_rows_agree_with_simulate_called_directly(run):
+    result = run("simulate", "--method", "quorate", "--method", "quorum:votes=2", *SMALL, "--json")
+    content = json.loads(result.stdout)
+    data = synthetic(num_items=200, pool_size=5, accuracy=0.8, seed=3)
+    rows = {row["name"]: row for row in content["rows"]}
+    direct = simulate(data, "quorate", seed=3)
+    assert rows["quorate"]["votes_per_item"] == pytest.approx(direct.mean_cost)
+    assert rows["quorate"]["error_rate"] == pytest.approx(direct.error_rate)
+    assert rows["quorate"]["saved_against_ask_all"] == pytest.approx(1 - direct.mean_cost / 5)
+    assert rows["quorum"]["knobs"] == {"votes": 2}
+    assert content["version"] == __version__
+
+
+def test_the_table_counts_savings_against_everyone_and_until_settled(run):
+    text = run("simulate", "--method", "beta", *SMALL).stdout
+    assert "ask-all" in text
+    assert "until-settled" in text
+    assert "saved against" in text
+
+
+def test_a_sweep_turns_the_knob_from_no_vote_to_until_settled(run, tmp_path):
+    result = run("simulate", "--method", "random", "--sweep", *SMALL, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    with (tmp_path / "out" / "results.csv").open() as file:
+        costs = [float(row["votes_per_item"]) for row in csv.DictReader(file) if row["method"] == "random"]
+    assert costs[0] == 0
+    assert costs == sorted(costs)
+    assert {"summary.json", "error-cost.png", "error-cost.svg"} <= {path.name for path in (tmp_path / "out").iterdir()}
+
+
+def test_recorded_votes_are_read_from_npz(run, tmp_path):
+    data = synthetic(num_items=60, num_classes=3, pool_size=4, seed=1)
+    np.savez(tmp_path / "mine.npz", votes=data.votes, probs=data.predictions)
+    result = run("simulate", "--method", "beta", "--data", tmp_path / "mine.npz", "--pool-size", "3", "--json")
+    content = json.loads(result.stdout)
+    assert (content["stream"], content["num_items"], content["ask_all_votes"]) == ("mine", 60, 3)
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("--data", "nowhere.npz"), "nowhere.npz"),
+        (("--data", "nowhere.npz", "--accuracy", "0.9"), "drop --data"),
+        (("--accuracy", "1.5"), "accuracy=1.5"),
+        (("--accuracy", "0.01"), "worse than guessing"),
+        (("--repeats", "0"), "repeats=0"),
+        (("--method", "quorum:depth=2"), "no knob 'depth'"),
+    ],
+)
+def test_a_mistake_is_one_line_on_stderr_and_exit_code_1(run, args, says):
+    result = run("simulate", *args)
+    assert result.exit_code == 1
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert says in result.stderr
+
+
+def test_a_folder_that_cannot_be_made_is_one_line_before_any_work(run, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    result = run("simulate", *SMALL, "--out", tmp_path / "file" / "out")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("quorate: ")
+    assert len(result.stderr.strip().splitlines()) == 1
