@@ -84,6 +84,8 @@ def test_a_mix_names_both_knob_values():
     low, high = Point(method("quorum", votes=1), 1.0, np.zeros(3)), Point(method("quorum", votes=2), 3.0, np.zeros(3))
     assert curve([low, high]).at(2.0).knob == "votes 1-2"
     assert curve([low, high]).at(3.0).knob == "votes 2"
+    low, high = (Point(method("beta", threshold=t), cost, np.zeros(3)) for t, cost in ((0.5, 1.0), (0.7, 2.0)))
+    assert curve([low, high]).at(1.5).knob == "threshold 0.6"
 
 
 def test_the_paired_error_is_that_of_the_differences():

@@ -57,10 +57,8 @@ def _print_comparison(comparison: Comparison) -> None:
     small, large = comparison.matched
     below = {reading.name: reading for reading in small.readings}
     rows = [_row(reading, comparison, below.get(reading.name)) for reading in (*large.readings, *comparison.references)]
-    heads = (
-        "method", "knob", "votes per item", "wrong %", "saved against everyone", "saved against until settled",
-        f"wrong % at {small.budget:.2f} votes",
-    )  # fmt: skip
+    saved = ("saved vs all", "saved vs settled")
+    heads = ("method", "knob", "votes per item", "wrong %", *saved, f"wrong % at {small.budget:.2f}")
     title = f"{comparison.setting.title}: {comparison.num_items} items, pool of {comparison.setting.pool_size}"
     print_table(title, heads, rows, text_columns=2, strong="quorate")
 

@@ -69,7 +69,9 @@ def print_table(
         console = Console(highlight=False, width=110)
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
     for number, head in enumerate(heads):
-        table.add_column(head, justify="left" if number < text_columns else "right", overflow="fold")
+        table.add_column(
+            head, justify="left" if number < text_columns else "right", overflow="fold", no_wrap=number == 0
+        )
     for row in rows:
         table.add_row(*row, style="bold cyan" if row[0] == strong else None)
     console.print(table)

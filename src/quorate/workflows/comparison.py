@@ -117,15 +117,36 @@ def match(curves: Sequence[Curve], budget: float) -> Matched:
 
 
 def verdict(matched: Matched) -> str:
-    """One sentence: ours against the best simple rule, with the paired standard error, whoever wins."""
+    """Ours against the best simple rule, with the paired standard error, whoever wins; and who is better still."""
+    return against_simple(matched) + better_still(matched)
+
+
+def against_simple(matched: Matched) -> str:
+    """One sentence on the best simple rule."""
     ours, simple = matched.ours, matched.best_simple
     difference, error = paired(ours, simple)
     cost = f"At {ours.votes_per_item:.2f} votes per item"
-    gap = f"difference {percent(difference, sign=True)}, standard error {percent(error)}"
-    numbers = f"quorate is wrong on {percent(ours.error_rate)} against {percent(simple.error_rate)} ({gap})"
+    numbers = (
+        f"quorate is wrong on {percent(ours.error_rate)} against {percent(simple.error_rate)} ({gap(ours, simple)})"
+    )
     if difference > CLEAR * error:
         how = "clearly" if difference > 0.25 * simple.error_rate else "a little"
         return f"{cost} quorate is {how} better than the best simple rule, {simple.name}: {numbers}."
     if difference < -CLEAR * error:
         return f"{cost} the simple rule {simple.name} is better than quorate: {numbers}."
     return f"{cost} the simple rule {simple.name} does as well as quorate, within the error of this run: {numbers}."
+
+
+def better_still(matched: Matched) -> str:
+    """A sentence if the best of all others is clearly better than ours; nothing if not."""
+    ours, rival = matched.ours, matched.best_rival
+    difference, error = paired(ours, rival)
+    if difference >= -CLEAR * error:
+        return ""
+    return f" Best of all is {rival.name}: {percent(rival.error_rate)} ({gap(ours, rival)})."
+
+
+def gap(ours: Reading, theirs: Reading) -> str:
+    """How many more errors `theirs` makes, as text."""
+    difference, error = paired(ours, theirs)
+    return f"difference {percent(difference, sign=True)}, standard error {percent(error)}"

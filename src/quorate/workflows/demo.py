@@ -68,7 +68,7 @@ def run_setting(setting: Setting, *, quick: bool = False, progress: Progress | N
     replicates = demo_replicates(setting, seeds, num_items=QUICK_ITEMS if quick else None)
     families = grid_methods(METHODS, pool_size=setting.pool_size, num_classes=setting.dials["num_classes"], quick=quick)
     coarse = sweep(families, replicates, progress=_share(progress, 0.0, 0.6))
-    rounds = 1 if quick else 3
+    rounds = 1 if quick else 2
     curves = refine(coarse, replicates, budgets_of(coarse), rounds=rounds, progress=_share(progress, 0.6, 1.0))
     return compare(setting, seeds, curves)
 

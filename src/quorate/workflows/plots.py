@@ -141,10 +141,11 @@ def _limits(curves: Sequence[Curve]) -> tuple[float, float]:
 
 
 def _single(figures: Any, curves: Sequence[Curve], title: str, budgets: Sequence[float]) -> Any:  # noqa: ANN401
-    figure = figures.Figure(figsize=(7.2, 4.4), layout="constrained")
+    figure = figures.Figure(figsize=(5.2, 5.4), layout="constrained")
     axes = figure.subplots()
     draw(axes, curves, title=title, budgets=budgets)
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside right center", frameon=False, handlelength=3.2)
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, handlelength=2.6, fontsize=8)
     return figure
 
 

@@ -27,17 +27,17 @@ h1 { font-size: 1.6rem; line-height: 1.2; margin: .6rem 0; } h2 { font-size: 1.2
 p { margin: .5rem 0; } .quiet { color: var(--quiet); font-size: .88rem; }
 .headline { font-size: 1.12rem; border-left: 4px solid #0072B2; padding: .3rem 0 .3rem .9rem; }
 .verdict { font-weight: 600; }
-img { width: 100%; height: auto; background: #fff; border-radius: 8px; padding: .4rem; margin: .8rem 0; }
+img { width: 100%; max-width: 38rem; height: auto; background: #fff; border-radius: 8px; padding: .4rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: .88rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--quiet); padding: .3rem 0; }
 th, td { text-align: right; padding: .28rem .5rem; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { font-weight: 600; vertical-align: bottom; white-space: normal; }
-th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left; }
+th:first-child, td:first-child, th:nth-child(4), td:nth-child(4) { text-align: left; }
 tr.ours td { background: var(--ours); font-weight: 600; } tr.reference td { color: var(--quiet); }
 dt { font-weight: 600; margin-top: .5rem; } dd { margin: 0; }
 """
-HEADS = ("method", "knob", "votes per item", "wrong, %", "saved against asking everyone", "saved against until settled")
+HEADS = ("method", "wrong, %", "votes per item", "knob", "saved against asking everyone", "saved against until settled")
 INTRO = (
     "A classifier predicts each item for free; experts can be asked one at a time; the truth is the plurality of the "
     "whole pool. Every method met the same items, experts and ties. Each method's knob was turned over its whole "
@@ -48,7 +48,8 @@ INTRO = (
 
 def write_report(comparisons: Sequence[Comparison], path: Path, *, headline: str, seconds: float) -> Path:
     """Write the page."""
-    path.write_text(page(comparisons, headline=headline, seconds=seconds), encoding="utf-8")
+    text = page(comparisons, headline=headline, seconds=seconds)
+    path.write_text(text.replace(" %", "\u00a0%"), encoding="utf-8")  # no line ends between 3.1 and %
     return path
 
 
@@ -109,7 +110,7 @@ def _row(reading: Reading, comparison: Comparison) -> str:
     kind = "ours" if reading.name == OURS else "reference" if reading in comparison.references else ""
     from_all, from_settled = comparison.saved(reading.votes_per_item)
     cells = (
-        reading.name, reading.knob, f"{reading.votes_per_item:.2f}", f"{100 * reading.error_rate:.2f}",
+        reading.name, f"{100 * reading.error_rate:.2f}", f"{reading.votes_per_item:.2f}", reading.knob,
         f"{100 * from_all:.0f} %", f"{100 * from_settled:.0f} %",
     )  # fmt: skip
     return f'<tr class="{kind}">' + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"

@@ -46,7 +46,7 @@ SETTINGS = (
         "The classifier breaks half-way",
         "As above, but from the middle of the stream on the classifier is right on one item in four only, and as sure "
         "of itself as before.",
-        1500,
+        1200,
         10,
         TYPICAL | {"shift_accuracy": 0.25},
     ),
@@ -55,7 +55,7 @@ SETTINGS = (
         "A useless, overconfident classifier",
         "The classifier is right on 12 % of the items, hardly better than guessing among 10 classes, yet 46 % sure on "
         "average. There is nothing to gain from it; the question is how much harm it does.",
-        1500,
+        1200,
         10,
         TYPICAL | {"accuracy": 0.12, "calibration": 8.0, "unevenness": 0.0},
     ),

@@ -44,12 +44,12 @@ def _value(text: str) -> Any:  # noqa: ANN401
 
 
 def knob_text(knobs: Mapping[str, Any]) -> str:
-    """The numbers a method is turned by, short: settings that are not numbers are left out.
+    """What a method is turned by, short; how it learns (hyperprior, bias) is left out.
 
     >>> knob_text(method("finexp", threshold=0.9).knobs), knob_text(method("ask-all").knobs)
     ('threshold 0.9', '')
     """
-    turned = {
-        key: value for key, value in knobs.items() if isinstance(value, (int, float)) and not isinstance(value, bool)
-    }
-    return ", ".join(f"{key} {value:.3g}" for key, value in turned.items())
+    turned = {key: value for key, value in knobs.items() if key not in ("hyperprior", "bias")}
+    return ", ".join(
+        f"{key} {value}" if isinstance(value, str) else f"{key} {value:.3g}" for key, value in turned.items()
+    )

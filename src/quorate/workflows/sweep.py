@@ -89,10 +89,8 @@ class Reading:
 
     @property
     def knob(self) -> str:
-        """The knob, or the two knobs that are mixed."""
-        if self.weight in (0.0, 1.0) or self.low is self.high:
-            return (self.low if self.weight == 0 else self.high).knob
-        return between(self.low.method.knobs, self.high.method.knobs)
+        """The knob: between two values of a continuous one, both values of a whole-numbered one."""
+        return knob_text(between(self.low.method.knobs, self.high.method.knobs, self.weight))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,17 +111,21 @@ class Curve:
         return Reading(low, high, float((budget - costs[right - 1]) / (costs[right] - costs[right - 1])))
 
 
-def between(low: Mapping[str, Any], high: Mapping[str, Any]) -> str:
-    """Two settings of the same knobs as one text.
+def between(low: Mapping[str, Any], high: Mapping[str, Any], weight: float) -> dict[str, Any]:
+    """Two settings of the same knobs as one.
 
-    >>> between({"first": 2, "cap": 5}, {"first": 3, "cap": 5})
-    'first 2-3, cap 5'
+    >>> between({"first": 2, "cap": 5}, {"first": 3, "cap": 5}, 0.5)
+    {'first': '2-3', 'cap': 5}
+    >>> between({"threshold": 0.5}, {"threshold": 0.6}, 0.5)
+    {'threshold': 0.55}
     """
-    if not knob_text(low):
-        return ""
-    names = [part.rsplit(" ", 1) for part in knob_text(low).split(", ")]
-    others = dict(part.rsplit(" ", 1) for part in knob_text(high).split(", "))
-    return ", ".join(f"{key} {value}" + ("" if others[key] == value else f"-{others[key]}") for key, value in names)
+    return {key: _between(value, high[key], weight) for key, value in low.items()}
+
+
+def _between(low: Any, high: Any, weight: float) -> Any:  # noqa: ANN401
+    if low == high or weight in (0.0, 1.0):
+        return high if weight == 1.0 else low
+    return (1 - weight) * low + weight * high if isinstance(low, float) else f"{low}-{high}"
 
 
 def knob_grid(name: str, *, pool_size: int, num_classes: int, quick: bool = False) -> tuple[dict[str, Any], ...]:
