@@ -23,7 +23,7 @@ from quorate.decision.value import ValueOfInformation
 from quorate.errors import InvalidInput, UnknownMethod
 from quorate.prior.hyperprior import Hyperprior, hyperprior
 
-DEFAULT_MIN_GAIN = 0.02  # chosen by `make default-knob` (docs/default-knob.md)
+DEFAULT_MIN_GAIN = 0.002  # chosen by `make default-knob` (docs/default-knob.md)
 
 VOTES = Belief("vote_share", learned=False)
 
@@ -38,7 +38,7 @@ class Learner:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A complete way to decide. `asking` and `predicting` are apart: Fix-FinExp asks with one, predicts with another."""
+    """A complete way to decide. `asking` and `predicting` differ where one belief asks and another predicts."""
 
     name: str
     policy: QueryPolicy

@@ -45,7 +45,9 @@ def check_policy(policy: QueryPolicy, *, num_classes: int = 4, pool_size: int = 
         raise PolicyError(f"stop_reason={policy.stop_reason!r}; expected one of {REASONS}.")  # type: ignore[attr-defined]
     first = _walk(policy, num_classes, pool_size, num_items)
     if first != _walk(policy, num_classes, pool_size, num_items):
-        raise PolicyError(f"policy {policy.name!r}: the same seed gave different answers; draw only from the `rng` given.")
+        raise PolicyError(
+            f"policy {policy.name!r}: the same seed gave different answers; draw only from the `rng` given."
+        )
     _check_session(policy, num_classes, pool_size, num_items)
 
 
@@ -60,7 +62,9 @@ def _walk(policy: QueryPolicy, num_classes: int, pool_size: int, num_items: int)
         item = _item(prediction, np.zeros(num_classes, dtype=np.int64), pool_size, None)
         quota = policy.quota(state, item, rng=stream(11, "check-quota", number))
         if quota is not None and (isinstance(quota, bool) or not isinstance(quota, (int, np.integer)) or quota < 0):
-            raise PolicyError(f"policy {policy.name!r}: quota() returned {quota!r}; expected None or a whole number >= 0.")
+            raise PolicyError(
+                f"policy {policy.name!r}: quota() returned {quota!r}; expected None or a whole number >= 0."
+            )
         answers.append(quota)
         for num_votes in range(pool_size):
             votes = np.bincount(cast[:num_votes], minlength=num_classes)
@@ -81,7 +85,9 @@ def _asks(policy: QueryPolicy, state: Any, item: Item) -> bool:  # noqa: ANN401
         answer = policy.asks(state, item, probs)
     except ValueError as cause:
         if "read-only" in str(cause):
-            raise PolicyError(f"policy {policy.name!r}: asks() writes to an array it was given; copy it first.") from cause
+            raise PolicyError(
+                f"policy {policy.name!r}: asks() writes to an array it was given; copy it first."
+            ) from cause
         raise
     if not isinstance(answer, (bool, np.bool_)):
         raise PolicyError(f"policy {policy.name!r}: asks() returned {answer!r}; it must return True or False.")

@@ -32,7 +32,9 @@ def test_an_npz_is_renormalised_and_models_with_gaps_are_left_out_and_both_are_s
     probs = np.full((2, 3, 2), 1e-9)
     probs[0, :, 0] = 3e-9
     probs[1, 1] = np.nan
-    np.savez(tmp_path / "set.npz", votes=np.zeros((3, 4), dtype=np.int8), probs=probs, is_post_shift=[False, False, True])
+    np.savez(
+        tmp_path / "set.npz", votes=np.zeros((3, 4), dtype=np.int8), probs=probs, is_post_shift=[False, False, True]
+    )
     data = load_npz(tmp_path / "set.npz")
     assert data.models == ("model-0",)
     assert data.blocks.tolist() == [0, 0, 1]
@@ -48,7 +50,7 @@ def test_a_pickled_npz_is_refused(tmp_path):
 
 
 def test_a_missing_file_is_named():
-    with pytest.raises(InvalidInput, match="'nowhere.npz' is not a file"):
+    with pytest.raises(InvalidInput, match=r"'nowhere\.npz' is not a file"):
         load_npz("nowhere.npz")
 
 

@@ -24,7 +24,9 @@ def test_the_accuracy_dial_is_the_classifiers_accuracy(accuracy):
 
 
 def test_the_calibration_dial_is_honest_at_one_and_overconfident_above():
-    honest, boastful = (synthetic(num_items=4000, agreement=0.999, pool_size=9, calibration=c, seed=1) for c in (1.0, 3.0))
+    honest, boastful = (
+        synthetic(num_items=4000, agreement=0.999, pool_size=9, calibration=c, seed=1) for c in (1.0, 3.0)
+    )
     assert honest.predictions[0].max(axis=1).mean() == pytest.approx(share_right(honest), abs=0.03)
     assert boastful.predictions[0].max(axis=1).mean() > share_right(boastful) + 0.1
 

@@ -36,7 +36,9 @@ def alpha():
 
 
 def test_each_posterior_is_the_public_function_of_the_concentration():
-    np.testing.assert_allclose(believe(FINITE, [1, 0, 1], 6), plurality_finite(alpha(), [1, 0, 1], pool_size=6), atol=1e-14)
+    np.testing.assert_allclose(
+        believe(FINITE, [1, 0, 1], 6), plurality_finite(alpha(), [1, 0, 1], pool_size=6), atol=1e-14
+    )
     np.testing.assert_allclose(believe(INFINITE, [1, 0, 1], 6), plurality_infinite(alpha(), [1, 0, 1]), atol=1e-14)
     np.testing.assert_allclose(believe(VOTE_SHARE, [1, 0, 3], 9), [0.25, 0, 0.75])
     np.testing.assert_allclose(believe(VOTE_SHARE, [0, 0, 0], 6), PREDICTION)

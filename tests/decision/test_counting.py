@@ -48,7 +48,9 @@ def test_a_cap_below_the_first_votes_is_refused():
         UnanimousThenCap(3, 2)
 
 
-@pytest.mark.parametrize("build", [lambda: Quorum(-1), lambda: Quorum(1.5), lambda: Threshold(2), lambda: Threshold(True)])
+@pytest.mark.parametrize(
+    "build", [lambda: Quorum(-1), lambda: Quorum(1.5), lambda: Threshold(2), lambda: Threshold(True)]
+)
 def test_knobs_outside_their_range_are_refused(build):
     with pytest.raises(InvalidInput):
         build()

@@ -35,7 +35,9 @@ def test_the_released_picker_only_sees_the_largest_probability():
     assert ReleasedModelPicker(2.0).rates(np.array([0.8, 0.1, 0.1])) == pytest.approx(0.4)
 
 
-@pytest.mark.parametrize("build", [lambda: RandomQuota(1.1), lambda: EntropyQuota(-1), lambda: ReleasedModelPicker(np.nan)])
+@pytest.mark.parametrize(
+    "build", [lambda: RandomQuota(1.1), lambda: EntropyQuota(-1), lambda: ReleasedModelPicker(np.nan)]
+)
 def test_knobs_outside_their_range_are_refused(build):
     with pytest.raises(InvalidInput, match="expected a number"):
         build()

@@ -8,13 +8,11 @@ from quorate.errors import InvalidInput
 
 
 def obvious_gain(probs, votes, remaining):
-    """The definition, word for word: the best j, and for it the mass of the classes that can overtake within j votes."""
+    """The definition, word for word: the best j, and the mass of the classes that can overtake within j votes."""
     leader = int(np.argmax(probs))
     best = 0.0
     for j in range(1, remaining + 1):
-        mass = sum(
-            probs[k] for k in range(len(probs)) if k != leader and max(1, votes[leader] - votes[k] + 1) <= j
-        )
+        mass = sum(probs[k] for k in range(len(probs)) if k != leader and max(1, votes[leader] - votes[k] + 1) <= j)
         best = max(best, mass / j)
     return best
 

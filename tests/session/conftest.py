@@ -12,7 +12,13 @@ CLASSES = ["cat", "dog", "bird"]
 def make(name="finexp", *, pool_size=5, journal=None, window=50, refit_every=5, **settings):
     chosen = settings.pop("method", None) or (method(name, threshold=0.9) if name in ("finexp", "infexp") else name)
     return Session(
-        chosen, classes=CLASSES, pool_size=pool_size, journal=journal, window=window, refit_every=refit_every, **settings
+        chosen,
+        classes=CLASSES,
+        pool_size=pool_size,
+        journal=journal,
+        window=window,
+        refit_every=refit_every,
+        **settings,
     )
 
 
@@ -26,7 +32,15 @@ def known(session):
     state = session._state
     plain = {
         name: getattr(state, name)
-        for name in ("seq", "num_opened", "num_closed", "num_votes", "closed_since_fit", "votes_since_fit", "policy_state")
+        for name in (
+            "seq",
+            "num_opened",
+            "num_closed",
+            "num_votes",
+            "closed_since_fit",
+            "votes_since_fit",
+            "policy_state",
+        )
     }
     plain["params"] = (state.params.theta, state.params.phi, state.params.tau.tolist(), _list(state.params.bias))
     plain["prior"] = state.prior.seq
@@ -76,4 +90,8 @@ def decisions_equal(one, two):
         two.confidence,
         two.num_votes,
         two.reason,
-    ) and (np.array_equal(one.probs, two.probs) if one.probs is not None and two.probs is not None else one.probs is two.probs)
+    ) and (
+        np.array_equal(one.probs, two.probs)
+        if one.probs is not None and two.probs is not None
+        else one.probs is two.probs
+    )

@@ -19,7 +19,7 @@ from tests.session.conftest import CLASSES, decisions_equal, known, make
 
 
 def play(session, rng, num_items, *, first=0):
-    """A busy while: items opened, voted on in any order, abstentions, undos, late votes, closes; yields after each act."""
+    """A busy while: items opened and voted on, abstentions, undos, late votes, closes; yields after each act."""
     for number in range(first, first + num_items):
         item = f"bild-{number}-ä"
         session.open(item, rng.dirichlet(np.ones(3)), request_id=f"open-{number}")
@@ -133,7 +133,11 @@ def test_a_process_killed_again_and_again_loses_no_acknowledged_vote(tmp_path):
         writer.stdout.close()
     journal = JsonlJournal(path)
     session = Session.resume(journal)
-    written = [[e["type"], e["item"], *([e["voter"], e["label"]] if e["type"] == "vote" else [])] for e in journal.events() if e["type"] != "learn"]
+    written = [
+        [e["type"], e["item"], *([e["voter"], e["label"]] if e["type"] == "vote" else [])]
+        for e in journal.events()
+        if e["type"] != "learn"
+    ]
     assert len(acknowledged) > 100
     missing = [act for act in acknowledged if act not in written]
     assert not missing
@@ -266,7 +270,9 @@ def test_full_disk_under_a_live_session_loses_nothing_and_recovers(tmp_path):
         """
     )
     path = tmp_path / "votes.jsonl"
-    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, env=dict(os.environ), check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)], capture_output=True, text=True, env=dict(os.environ), check=False
+    )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 5
     assert Session.resume(JsonlJournal(path)).counts()["votes"] == int(done.stdout)

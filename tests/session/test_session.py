@@ -145,7 +145,7 @@ def test_the_same_voter_is_refused_twice_on_one_item_and_nothing_changes(session
     session.vote("a", "cat", "ann")
     before = known(session)
     for act in (lambda: session.vote("a", "dog", "ann"), lambda: session.abstain("a", "ann")):
-        with pytest.raises(errors.DuplicateVote, match="'ann'.*'a'"):
+        with pytest.raises(errors.DuplicateVote, match=r"'ann'.*'a'"):
             act()
     assert known(session) == before
 
@@ -156,9 +156,7 @@ def test_an_abstention_shrinks_the_pool_of_its_item_only(session):
     decision = session.abstain("a", "ann")
     alpha = concentration(session.params, [0.5, 0.3, 0.2])
     np.testing.assert_allclose(decision.probs, plurality_finite(alpha, [0, 0, 0], pool_size=4), atol=1e-14)
-    np.testing.assert_allclose(
-        session.decision("b").probs, plurality_finite(alpha, [0, 0, 0], pool_size=5), atol=1e-14
-    )
+    np.testing.assert_allclose(session.decision("b").probs, plurality_finite(alpha, [0, 0, 0], pool_size=5), atol=1e-14)
 
 
 def test_abstentions_can_settle_a_pool():

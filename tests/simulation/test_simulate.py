@@ -8,11 +8,18 @@ from quorate.session.decide import NO_LIMIT
 from quorate.simulation import prepare, simulate
 from quorate.simulation.simulate import through_session
 
-KNOBS = {"quorate": {"min_gain": 0.02}, "quorum": {"votes": 3}, "unanimous-then-cap": {"first": 2, "cap": 4}, "beta": {"threshold": 0.8}}
+KNOBS = {
+    "quorate": {"min_gain": 0.02},
+    "quorum": {"votes": 3},
+    "unanimous-then-cap": {"first": 2, "cap": 4},
+    "beta": {"threshold": 0.8},
+}
 
 
 def agree(dataset, chosen, *, pool_size, model, seed, window=500, refit_every=20):
-    fast = simulate(dataset, chosen, pool_size=pool_size, model=model, seed=seed, window=window, refit_every=refit_every)
+    fast = simulate(
+        dataset, chosen, pool_size=pool_size, model=model, seed=seed, window=window, refit_every=refit_every
+    )
     stream = prepare(dataset, pool_size, model, seed, "shuffled")
     live = through_session(dataset, stream, chosen, seed, window, refit_every, (0, NO_LIMIT), len(stream.items))
     assert np.array_equal(fast.costs, live.costs)
@@ -85,7 +92,15 @@ def test_until_settled_is_never_wrong_where_ask_all_is_right_and_never_dearer():
 def test_every_method_but_ask_all_stops_when_the_pool_is_settled():
     dataset = synthetic(num_items=300, pool_size=5, agreement=0.95, accuracy=0.3, seed=1)
     settled = simulate(dataset, "until-settled", seed=1)
-    strictest = {"threshold": 1.0, "query_rate": 1.0, "scale": 1e9, "min_gain": 0.0, "votes": 99, "first": 99, "cap": 99}
+    strictest = {
+        "threshold": 1.0,
+        "query_rate": 1.0,
+        "scale": 1e9,
+        "min_gain": 0.0,
+        "votes": 99,
+        "first": 99,
+        "cap": 99,
+    }
     for name in METHODS:
         knobs = {knob: strictest[knob] for knob in method(name).knobs if knob in strictest}
         run = simulate(dataset, method(name, **knobs), seed=1)

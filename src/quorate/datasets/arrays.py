@@ -41,7 +41,7 @@ def vote_dataset(
         )
     if table.size and (table.min() < -1 or table.max() >= len(names)):
         raise InvalidInput(
-            f"votes range over {table.min()}..{table.max()}; expected class numbers 0..{len(names) - 1}, or -1 for none."
+            f"votes range over {table.min()}..{table.max()}; expected classes 0..{len(names) - 1}, or -1 for none."
         )
     if np.any((table >= 0).sum(axis=1) == 0):
         item = int(np.flatnonzero((table >= 0).sum(axis=1) == 0)[0])
@@ -50,7 +50,7 @@ def vote_dataset(
     stack = stack[None] if stack.ndim == 2 else stack
     if stack.shape[1:] != (len(table), len(names)):
         raise InvalidInput(
-            f"predictions has shape {stack.shape}; expected (models, {len(table)}, {len(names)}) to match votes and classes."
+            f"predictions has shape {stack.shape}; expected (models, {len(table)}, {len(names)}), as votes and classes."
         )
     labels = tuple(models) if models is not None else tuple(f"model-{m}" for m in range(len(stack)))
     if len(labels) != len(stack):
@@ -87,7 +87,9 @@ def _read_npz(file: Path) -> dict[str, Any]:
         with np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in wanted if name in archive}
     except (ValueError, OSError, BadZipFile, EOFError) as cause:
-        raise InvalidInput(f"path={str(file)!r} is not an .npz of plain arrays: {cause}. Pickles are not read.") from cause
+        raise InvalidInput(
+            f"path={str(file)!r} is not an .npz of plain arrays: {cause}. Pickles are not read."
+        ) from cause
     if "probs" not in arrays or not ("votes" in arrays or "counts" in arrays):
         raise InvalidInput(f"path={str(file)!r} holds {sorted(arrays)}; expected `probs`, and `votes` or `counts`.")
     return arrays

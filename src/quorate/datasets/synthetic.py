@@ -81,7 +81,7 @@ def synthetic(
 def _votes(
     truth: np.ndarray, agreement: FloatArray, num_classes: int, pool_size: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Each expert names the true class with the item's own probability ~ Beta(mean=agreement), else a confusable one."""
+    """Each expert names the true class with the item's own probability ~ Beta(mean=agreement), or a confusable one."""
     spread = 4.0  # Beta concentration: hard and easy items, as in the image sets
     share = rng.beta(spread * agreement + 1e-9, spread * (1 - agreement) + 1e-9)  # (T,)
     wrong = rng.dirichlet(np.full(num_classes, 0.3), size=len(truth))  # (T, K): a few confusable classes

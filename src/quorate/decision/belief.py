@@ -86,9 +86,7 @@ def pick_label(probs: FloatArray, tie_draw: float) -> int:
 
 
 @kernel
-def stop_before_rule(
-    votes: IntArray, pool_size: int, min_votes: int, max_votes: int, stops_when_settled: bool
-) -> int:
+def stop_before_rule(votes: IntArray, pool_size: int, min_votes: int, max_votes: int, stops_when_settled: bool) -> int:
     """What must be so before the policy's own rule is heard: ASK or a stop code, or RULE if the rule decides.
 
     An empty or settled pool stops everybody; then quota and maximum; then the minimum keeps asking.

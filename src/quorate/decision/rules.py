@@ -30,9 +30,7 @@ class Rule(NamedTuple):
 
 
 @kernel
-def rule_asks(
-    kind: int, first: float, second: float, probs: FloatArray, votes: IntArray, num_remaining: int
-) -> bool:
+def rule_asks(kind: int, first: float, second: float, probs: FloatArray, votes: IntArray, num_remaining: int) -> bool:
     """True if the rule wants one more vote. probs (K,), votes (K,) counts, at least one vote remaining."""
     if kind == THRESHOLD:
         return bool(probs.max() <= first)

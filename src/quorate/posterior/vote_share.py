@@ -6,11 +6,11 @@ Takes votes and a prediction; fills a probability vector. Called by the decision
 from __future__ import annotations
 
 from quorate.compiled import kernel
-from quorate.types import FloatArray
+from quorate.types import FloatArray, IntArray
 
 
 @kernel
-def vote_share_into(votes: FloatArray, prediction: FloatArray, out: FloatArray) -> None:
+def vote_share_into(votes: IntArray, prediction: FloatArray, out: FloatArray) -> None:
     """Fill out (K,) with votes / sum(votes), or with the prediction (K,) if nobody has voted."""
     total = 0.0
     for k in range(votes.size):

@@ -15,7 +15,9 @@ from quorate.session.state import Settings, State, apply
 def settings_from(header: Header | None, given: Method | None, expected: dict[str, Any]) -> Settings:
     """The settings a journal was started with; an error if what the caller expects differs."""
     if header is None:
-        raise JournalError("the journal is empty: there is nothing to resume; start with Session(..., journal=journal).")
+        raise JournalError(
+            "the journal is empty: there is nothing to resume; start with Session(..., journal=journal)."
+        )
     try:
         name, knobs = header["method"]["name"], header["method"]["knobs"]
         stored = {key: header[key] for key in Settings.__dataclass_fields__ if key != "method"}

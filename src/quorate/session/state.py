@@ -124,7 +124,9 @@ def apply(state: State, event: Event) -> None:
     elif kind in ("open", "vote", "abstain", "retract", "close"):
         _item_event(state, event)
     else:
-        raise JournalCorrupt(f"event {event.get('seq')!r} has the unknown type {kind!r}; was it written by a newer version?")
+        raise JournalCorrupt(
+            f"event {event.get('seq')!r} has the unknown type {kind!r}; was it written by a newer version?"
+        )
     state.seq = event["seq"]
     if event.get("request") is not None:
         state.requests.set(event["request"], (request_content(event),))
@@ -149,7 +151,9 @@ def _item_event(state: State, event: Event) -> None:
         state.num_opened += 1
     else:
         before = state.find(item_id)
-        if before is None:  # closed so long ago that only the ledger knows it: the journal keeps the vote, nothing learns
+        if (
+            before is None
+        ):  # closed so long ago that only the ledger knows it: the journal keeps the vote, nothing learns
             if event.get("voter") is not None:
                 state.old_voters.set(voter_key(item_id, event["voter"]))
             state.num_votes += label is not None

@@ -38,7 +38,9 @@ class Stream:
 
 
 @lru_cache(maxsize=16)
-def prepare(dataset: VoteDataset, pool_size: int | None, model: int | str, seed: int, order: str = "shuffled") -> Stream:
+def prepare(
+    dataset: VoteDataset, pool_size: int | None, model: int | str, seed: int, order: str = "shuffled"
+) -> Stream:
     """One stream. `pool_size` votes of each item are drawn by seed (an item with fewer keeps what it has).
 
     `model`: number or name of one classifier, or "all". `order`: "shuffled" within each block, or "given".
@@ -72,7 +74,9 @@ def _models(dataset: VoteDataset, model: int | str) -> list[int]:
         return list(range(len(dataset.models)))
     if isinstance(model, str):
         if model not in dataset.models:
-            raise InvalidInput(f"model={model!r} is not in the data set; choose 'all' or one of {list(dataset.models)!r}.")
+            raise InvalidInput(
+                f"model={model!r} is not in the data set; choose 'all' or one of {list(dataset.models)!r}."
+            )
         return [dataset.models.index(model)]
     return [whole(model, where="model", least=0, most=len(dataset.models) - 1)]
 

@@ -172,7 +172,7 @@ def through_session(
     limits: tuple[int, int],
     stop_asking: int,
 ) -> Simulation:
-    """The same stream through a live `Session`, vote by vote: for a user's own policy, and to check the compiled one."""
+    """The same stream through a live `Session`, vote by vote: for a user's own policy, and to check the compiled."""
     session = Session(
         method,
         classes=dataset.classes,
