@@ -10,7 +10,9 @@ from quorate.cli.output import print_json, print_lines, print_table, progress_ba
 from quorate.version import __version__
 
 if TYPE_CHECKING:
-    from quorate.workflows.comparison import Comparison
+    from collections.abc import Sequence
+
+    from quorate.workflows.comparison import Comparison, Matched
     from quorate.workflows.sweep import Reading
 
 
@@ -54,17 +56,21 @@ def demo(
 
 
 def _print_comparison(comparison: Comparison) -> None:
-    small, large = comparison.matched
-    below = {reading.name: reading for reading in small.readings}
-    rows = [_row(reading, comparison, below.get(reading.name)) for reading in (*large.readings, *comparison.references)]
+    """The methods at the middle budget, with their errors at the other budgets beside."""
+    others = [matched for matched in comparison.matched if matched is not comparison.middle]
+    rows = [_row(reading, comparison, others) for reading in (*comparison.middle.readings, *comparison.references)]
     saved = ("saved vs all", "saved vs settled")
-    heads = ("method", "knob", "votes per item", "wrong %", *saved, f"wrong % at {small.budget:.2f}")
+    heads = ("method", "knob", "votes", "wrong %", *saved, *(f"at {other.budget:.2f} votes" for other in others))
     title = f"{comparison.setting.title}: {comparison.num_items} items, pool of {comparison.setting.pool_size}"
     print_table(title, heads, rows, text_columns=2, strong="quorate")
 
 
-def _row(reading: Reading, comparison: Comparison, below: Reading | None) -> tuple[str, ...]:
-    from_all, from_settled = comparison.saved(reading.votes_per_item)
+def _row(reading: Reading, comparison: Comparison, others: Sequence[Matched]) -> tuple[str, ...]:
     numbers = f"{reading.votes_per_item:.2f}", f"{100 * reading.error_rate:.2f}"
-    saved = f"{100 * from_all:.0f} %", f"{100 * from_settled:.0f} %"
-    return (reading.name, reading.knob, *numbers, *saved, "" if below is None else f"{100 * below.error_rate:.2f}")
+    saved = (f"{100 * share:.0f} %" for share in comparison.saved(reading.votes_per_item))
+    return (reading.name, reading.knob, *numbers, *saved, *(_error(other, reading.name) for other in others))
+
+
+def _error(matched: Matched, name: str) -> str:
+    """The method's error at another budget; nothing for one without a knob."""
+    return next((f"{100 * reading.error_rate:.2f}" for reading in matched.readings if reading.name == name), "")

@@ -70,7 +70,10 @@ def print_table(
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
     for number, head in enumerate(heads):
         table.add_column(
-            head, justify="left" if number < text_columns else "right", overflow="fold", no_wrap=number == 0
+            head,
+            justify="left" if number < text_columns else "right",
+            overflow="fold",
+            no_wrap=number < min(text_columns, 2),
         )
     for row in rows:
         table.add_row(*row, style="bold cyan" if row[0] == strong else None)

@@ -15,7 +15,7 @@ from quorate.workflows.settings import Setting
 from quorate.workflows.sweep import Curve, Point, Reading, paired
 
 OURS = "quorate"
-SHARES = (0.25, 0.5)  # budgets, as shares of what asking until settled costs
+SHARES = (0.25, 0.5, 0.7)  # budgets, as shares of what asking until settled costs
 REFERENCES = ("ask-all", "until-settled")
 CLEAR = 2.0  # standard errors beyond which a difference is called one
 
@@ -59,6 +59,11 @@ class Comparison:
     def num_items(self) -> int:
         """Items judged, over all seeds."""
         return len(self.curves[0].points[0].errors)
+
+    @property
+    def middle(self) -> Matched:
+        """The budget of the tables and of the headline: half of what asking until settled costs."""
+        return self.matched[SHARES.index(0.5)]
 
     @property
     def references(self) -> tuple[Reading, ...]:

@@ -79,8 +79,8 @@ def demo_replicates(setting: Setting, seeds: Sequence[int], *, num_items: int | 
 
 
 def headline_of(comparison: Comparison) -> str:
-    """The sentence to remember, from the first setting at the larger budget."""
-    matched = comparison.matched[-1]
+    """The sentence to remember, from the first setting at the middle budget."""
+    matched = comparison.middle
     ours, rival, simple = matched.ours, matched.best_rival, matched.best_simple
     return (
         f"At {ours.votes_per_item:.1f} votes per item quorate is wrong on {percent(ours.error_rate)} of items; "

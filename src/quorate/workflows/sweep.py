@@ -24,7 +24,7 @@ from quorate.workflows.specs import knob_text
 Progress = Callable[[int, int, str], None]
 
 THRESHOLDS = (0.0, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.99, 1.0)
-MIN_GAINS = (1.0, 0.5, 0.25, 0.12, 0.06, DEFAULT_MIN_GAIN, 0.007, 0.0)
+MIN_GAINS = tuple(sorted({1.0, 0.5, 0.25, 0.12, 0.06, 0.02, 0.007, 0.0, DEFAULT_MIN_GAIN}, reverse=True))
 BETA_THRESHOLDS = (0.0, 0.6, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99, 0.996, 0.999, 1.0)
 RATES = tuple(float(rate) for rate in np.linspace(0.0, 1.0, 13))
 SCALES = (0.0, 0.1, 0.25, 0.5, 0.8, 1.2, 1.8, 2.5, 4.0, 7.0, 15.0, 50.0, 300.0, 1e4, 1e6)
