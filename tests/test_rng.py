@@ -8,7 +8,10 @@ def test_a_stream_is_the_same_everywhere():
 
 
 def test_names_and_seeds_give_different_streams():
-    first = [float(stream(seed, *names).random()) for seed, names in [(1, ("a", 1)), (1, ("a", 2)), (2, ("a", 1)), (1, ("a1",))]]
+    first = [
+        float(stream(seed, *names).random())
+        for seed, names in [(1, ("a", 1)), (1, ("a", 2)), (2, ("a", 1)), (1, ("a1",))]
+    ]
     assert len(set(first)) == 4
 
 

@@ -52,7 +52,10 @@ def test_bad_concentrations_are_refused(alpha):
         validate.concentrations(alpha)
 
 
-@pytest.mark.parametrize(("value", "fine"), [(3, True), (3.0, True), (np.int64(2), True), (True, False), (2.5, False), ("3", False), (0, False), (11, False)])
+@pytest.mark.parametrize(
+    ("value", "fine"),
+    [(3, True), (3.0, True), (np.int64(2), True), (True, False), (2.5, False), ("3", False), (0, False), (11, False)],
+)
 def test_whole_numbers_are_whole(value, fine):
     if fine:
         assert validate.whole(value, where="n", most=10) == int(value)
