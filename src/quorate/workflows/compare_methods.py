@@ -128,7 +128,7 @@ def compare_methods(
     curves = sweep(families, replicates, progress=progress)
     name = replicates[0].dataset.name
     costs = {curve.name: curve.points[0].votes_per_item for curve in curves}
-    rows = tuple(_row(point, costs) for curve in curves for point in curve.points)
+    rows = tuple(_row(point, costs) for curve in curves for point in curve.runs)
     notes = list(replicates[0].dataset.notes)
     files: tuple[Path, ...] = ()
     if out is not None:

@@ -73,8 +73,8 @@ class Comparison:
     @property
     def default(self) -> Point | None:
         """quorate as it comes, if its default knob was among those swept."""
-        points = self.curve(OURS).points
-        return next((point for point in points if point.method.knobs["min_gain"] == DEFAULT_MIN_GAIN), None)
+        runs = self.curve(OURS).runs
+        return next((point for point in runs if point.method.knobs["min_gain"] == DEFAULT_MIN_GAIN), None)
 
     def curve(self, name: str) -> Curve:
         """The curve of that method."""

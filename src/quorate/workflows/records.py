@@ -43,7 +43,7 @@ def write_csv(records: Iterable[dict[str, Any]], path: Path) -> Path:
 
 def curve_records(setting: str, curves: Sequence[Curve], seeds: Sequence[int]) -> list[dict[str, Any]]:
     """Every point of every curve."""
-    return [point_record(setting, point, seeds) for curve in curves for point in curve.points]
+    return [point_record(setting, point, seeds) for curve in curves for point in curve.runs]
 
 
 def write_results(comparisons: Sequence[Comparison], path: Path) -> Path:

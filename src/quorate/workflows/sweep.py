@@ -95,10 +95,11 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """A method's points by rising cost."""
+    """A method's points by rising cost, one for each cost; `runs` is everything that was run."""
 
     name: str
     points: tuple[Point, ...]
+    runs: tuple[Point, ...]
 
     def at(self, budget: float) -> Reading:
         """The curve at `budget` votes per item; its nearest end where it does not reach that far."""
@@ -222,7 +223,7 @@ def _refined(coarse: Curve, replicates: Sequence[Replicate], budgets: Sequence[f
             chosen = _middle(reading.low.method, reading.high.method)
             if chosen is None or reading.high.votes_per_item - reading.low.votes_per_item < 0.04 * budget:
                 break
-            coarse = curve([*coarse.points, run_point(chosen, replicates)])
+            coarse = curve([*coarse.runs, run_point(chosen, replicates)])
     return coarse
 
 
@@ -256,7 +257,7 @@ def curve(points: Sequence[Point]) -> Curve:
         if not best or point.votes_per_item - best[-1].votes_per_item > 1e-9:
             best.append(point)
     name = points[0].method.name
-    return Curve(name, tuple(_lower_hull(best) if name == "unanimous-then-cap" else best))
+    return Curve(name, tuple(_lower_hull(best) if name == "unanimous-then-cap" else best), tuple(points))
 
 
 def _lower_hull(points: Sequence[Point]) -> list[Point]:
