@@ -19,6 +19,6 @@ def test_the_distance_to_the_infinite_pool_shrinks_no_slower_than_one_over_its_s
     limit = plurality_infinite(alpha, votes)
     sizes = np.array([25, 50, 100, 200, 400])
     distance = np.array([np.abs(plurality_finite(alpha, votes, pool_size=int(n)) - limit).max() for n in sizes])
-    scaled = sizes * distance
-    assert scaled[-1] <= 1.1 * scaled[0]
-    assert distance[-1] < 0.01
+    scaled = sizes * distance  # levels off: the distance falls like 1/N, not slower
+    assert scaled.max() <= 1.5 * scaled.min()
+    assert scaled[-1] <= 1.03 * scaled[-2]

@@ -183,6 +183,7 @@ def test_minimum_and_maximum_votes_hold():
         ({"window": 0}, "window=0"),
         ({"seed": -1}, "seed=-1"),
         ({"refit_every": 0}, "refit_every=0"),
+        ({"max_votes": 1.5}, "max_votes=1.5"),
     ],
 )
 def test_bad_arguments_are_named(arguments, words):

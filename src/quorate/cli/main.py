@@ -33,8 +33,8 @@ whole pool: quorate computes how sure the answer already is, and asks only while
 
 NEXT = """
 [bold]Where to go next[/bold]  In Python: [cyan]quorate.Session[/cyan] runs a live annotation loop, journals it and
-learns how far the classifier can be trusted. `quorate COMMAND --help` explains each option; the docs folder has a
-tutorial. Exit codes: 0 fine, 1 a mistake in what was asked (one line on stderr says which), 2 usage, 130 Ctrl-C.
+learns how far the classifier can be trusted. `quorate COMMAND --help` explains each option, docs/session.md
+a live session. Exit codes: 0 fine, 1 a mistake in what was asked (one line on stderr says which), 2 usage, 130 Ctrl-C.
 """
 
 

@@ -1,22 +1,25 @@
 """A built-in stream with dials: how good, honest and even the classifier is, how far experts agree, a shift half-way.
 
-The classifier sees Gaussian evidence z = s e_c + noise for the item's true class c, for which softmax(s z) is exactly
-calibrated; the dials then bend it. Experts vote independently given the item's own difficulty.
+Made after the real sets: items are clear or confusing for experts and classifier alike; experts who are wrong agree on
+a few confusable classes; an uneven classifier over-predicts some classes, as one trained on an unbalanced set does.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import ndtr, softmax
+from scipy.special import betaincinv, ndtr, ndtri, softmax
 
 from quorate.datasets.arrays import vote_dataset
 from quorate.errors import InvalidInput
 from quorate.rng import stream
-from quorate.types import FloatArray, VoteDataset
+from quorate.types import FloatArray, IntArray, VoteDataset
 from quorate.validate import bounded, fraction, whole
+
+CLARITY_SPREAD = 1.5  # Beta concentration of an item's agreement: mostly clear, some confusing, as in ImageNet-16H
+NUM_LEVELS = 20  # quantiles of that Beta, to average the classifier's accuracy over
 
 
 def synthetic(
@@ -36,9 +39,9 @@ def synthetic(
     """A stream of `num_items` items voted on by a pool of `pool_size` experts.
 
     accuracy: how often the classifier names the true class (1/num_classes is a useless one)
-    calibration: 1 honest, above 1 overconfident, below 1 shy (predictions are raised to this power)
-    unevenness: 0 the same for all classes; 1 accuracies spread as widely as they can around the mean
-    agreement: how often an expert names the true class; items differ in difficulty
+    calibration: 1 honest on average (its mean confidence is its accuracy), above 1 overconfident, below 1 shy
+    unevenness: 0 treats all classes alike; 1 over-predicts some strongly and hardly ever names others
+    agreement: how often an expert names the true class, on average over clear and confusing items
     shift_accuracy, shift_agreement: their values in the second half of the stream
 
     >>> data = synthetic(num_items=100, pool_size=6, accuracy=0.9, seed=1)
@@ -49,90 +52,113 @@ def synthetic(
     num_classes = whole(num_classes, where="num_classes", least=2)
     pool_size = whole(pool_size, where="pool_size")
     num_models = whole(num_models, where="num_models")
-    bounded(calibration, where="calibration", least=0.0)
     fraction(unevenness, where="unevenness")
+    bounded(calibration, where="calibration", least=0.0)
+    halves = [
+        Half(accuracy, agreement, num_classes),
+        Half(
+            accuracy if shift_accuracy is None else shift_accuracy,
+            agreement if shift_agreement is None else shift_agreement,
+            num_classes,
+        ),
+    ]
     shifted = shift_accuracy is not None or shift_agreement is not None
-    half = (num_items + 1) // 2 if shifted else num_items
-    blocks = (np.arange(num_items) >= half).astype(np.int64)  # (T,)
-    accuracies = [accuracy, accuracy if shift_accuracy is None else shift_accuracy]
-    agreements = [agreement, agreement if shift_agreement is None else shift_agreement]
-    for value in accuracies:
-        _check_rate(value, "accuracy", num_classes)
-    for value in agreements:
-        _check_rate(value, "agreement", num_classes)
+    blocks = (np.arange(num_items) >= (num_items + 1) // 2).astype(np.int64) * shifted  # (T,)
     rng = stream(seed, "synthetic")
     truth = rng.integers(num_classes, size=num_items)  # (T,)
-    votes = _votes(truth, np.array(agreements)[blocks], num_classes, pool_size, rng)
-    predictions = np.stack(
-        [
-            _predictions(truth, blocks, accuracies, num_classes, unevenness, calibration, stream(seed, "model", m))
-            for m in range(num_models)
-        ]
-    )
-    return vote_dataset(
-        votes,
-        predictions,
-        classes=[f"class-{k}" for k in range(num_classes)],
-        blocks=blocks,
-        name="synthetic",
-    )
+    agreeing = np.array([half.agreement for half in halves])[blocks]
+    clarity = rng.beta(CLARITY_SPREAD * agreeing + 1e-9, CLARITY_SPREAD * (1 - agreeing) + 1e-9)  # (T,)
+    votes = _votes(truth, clarity, num_classes, pool_size, rng)
+    items = Items(truth, clarity, blocks)
+    predictions = [
+        _predictions(items, halves, unevenness, calibration, stream(seed, "model", m)) for m in range(num_models)
+    ]
+    names = [f"class-{k}" for k in range(num_classes)]
+    return vote_dataset(votes, np.stack(predictions), classes=names, blocks=blocks, name="synthetic")
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """The dials of one half of the stream."""
+
+    accuracy: float
+    agreement: float
+    num_classes: int
+
+    def __post_init__(self) -> None:
+        """Refuse what is worse than guessing."""
+        for where in ("accuracy", "agreement"):
+            value = fraction(getattr(self, where), where=where)
+            if value < 1 / self.num_classes - 1e-9:
+                raise InvalidInput(
+                    f"{where}={value!r} is worse than guessing among {self.num_classes} classes; "
+                    f"expected at least {1 / self.num_classes:.4g}."
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """What is true of each item (T,): its class, the share of experts who see it, and its half of the stream."""
+
+    truth: IntArray
+    clarity: FloatArray
+    blocks: IntArray
 
 
 def _votes(
-    truth: np.ndarray, agreement: FloatArray, num_classes: int, pool_size: int, rng: np.random.Generator
+    truth: IntArray, clarity: FloatArray, num_classes: int, pool_size: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Each expert names the true class with the item's own probability ~ Beta(mean=agreement), or a confusable one."""
-    spread = 4.0  # Beta concentration: hard and easy items, as in the image sets
-    share = rng.beta(spread * agreement + 1e-9, spread * (1 - agreement) + 1e-9)  # (T,)
-    wrong = rng.dirichlet(np.full(num_classes, 0.3), size=len(truth))  # (T, K): a few confusable classes
+    """Each expert names the true class with probability `clarity`, else one of the item's few confusable classes."""
+    wrong = rng.dirichlet(np.full(num_classes, 0.3), size=len(truth))  # (T, K)
     rows = np.arange(len(truth))
     wrong[rows, truth] = 0.0
     wrong /= wrong.sum(axis=1, keepdims=True)
-    belief = wrong * (1 - share)[:, None]
-    belief[rows, truth] = share
+    belief = wrong * (1 - clarity)[:, None]
+    belief[rows, truth] = clarity
     edges = belief.cumsum(axis=1)
     draws = rng.random((len(truth), pool_size))
     return np.asarray((draws[:, :, None] > edges[:, None, :-1]).sum(axis=2), dtype=np.int16)  # (T, N)
 
 
 def _predictions(
-    truth: np.ndarray,
-    blocks: np.ndarray,
-    accuracies: list[float],
-    num_classes: int,
-    unevenness: float,
-    calibration: float,
-    rng: np.random.Generator,
+    items: Items, halves: list[Half], unevenness: float, calibration: float, rng: np.random.Generator
 ) -> FloatArray:
-    """softmax(s z)^calibration with evidence z = s_c e_c + N(0, 1), s solved for the wanted accuracy of each class."""
-    ranks = np.linspace(-1.0, 1.0, num_classes)[rng.permutation(num_classes)]
-    strengths = np.empty((2, num_classes))
-    for half, accuracy in enumerate(accuracies):
-        room = min(accuracy - 1 / num_classes, 1 - 1e-6 - accuracy)
-        per_class = np.clip(accuracy + unevenness * max(room, 0.0) * ranks, 1 / num_classes, 1 - 1e-6)
-        strengths[half] = [evidence_strength(round(float(a), 9), num_classes) for a in per_class]
-    evidence = rng.standard_normal((len(truth), num_classes))
-    evidence[np.arange(len(truth)), truth] += strengths[blocks, truth]
-    honest = np.maximum(strengths[0].mean(), 0.2)  # the classifier does not know that the world has shifted
+    """softmax of evidence z = strength * clarity e_truth + lean + N(0, 1), at a temperature that makes it honest.
+
+    The lean towards some classes is the unevenness. The classifier does not know that the world has shifted: its
+    temperature is that of the first half.
+    """
+    num_classes = halves[0].num_classes
+    quantiles = ndtri((np.arange(num_classes) + 0.5) / num_classes)
+    lean = 1.5 * unevenness * quantiles[rng.permutation(num_classes)]  # (K,)
+    strengths = np.array([evidence_strength(half, lean) for half in halves])
+    evidence = rng.standard_normal((len(items.truth), num_classes)) + lean
+    evidence[np.arange(len(items.truth)), items.truth] += strengths[items.blocks] * items.clarity
+    first = evidence[items.blocks == 0]
+
+    def confidence(sharpness: float) -> float:
+        return float(softmax(sharpness * first, axis=1).max(axis=1).mean())
+
+    wanted = min(max(halves[0].accuracy, 1 / num_classes + 0.01), confidence(50.0))
+    honest = brentq(lambda sharpness: confidence(sharpness) - wanted, 0.0, 50.0, xtol=1e-6)
     return np.asarray(softmax(calibration * honest * evidence, axis=1))
 
 
-@lru_cache(maxsize=4096)
-def evidence_strength(accuracy: float, num_classes: int) -> float:
-    """s with P(s + z_0 > max of K-1 standard normals) = accuracy, by Gauss-Hermite quadrature and bracketing."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+def evidence_strength(half: Half, lean: FloatArray) -> float:
+    """Strength with mean accuracy `half.accuracy` over classes and levels of clarity, by quadrature and bracketing."""
+    levels = (np.arange(NUM_LEVELS) + 0.5) / NUM_LEVELS
+    spread = CLARITY_SPREAD * half.agreement + 1e-9, CLARITY_SPREAD * (1 - half.agreement) + 1e-9
+    clarity = betaincinv(*spread, levels)  # (L,)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
     weights = weights / weights.sum()
 
     def excess(strength: float) -> float:
-        return float(weights @ ndtr(nodes + strength) ** (num_classes - 1)) - accuracy
+        ahead = nodes + strength * clarity[:, None]  # (L, nodes): the truth's evidence without its lean
+        right = 0.0
+        for k in range(len(lean)):
+            others = np.delete(lean, k)
+            beats = np.prod(ndtr(ahead[..., None] + lean[k] - others), axis=-1)  # (L, nodes)
+            right += float((beats @ weights).mean()) / len(lean)
+        return right - half.accuracy
 
-    return 0.0 if excess(0.0) >= 0 else float(brentq(excess, 0.0, 12.0))
-
-
-def _check_rate(value: float, where: str, num_classes: int) -> None:
-    fraction(value, where=where)
-    if value < 1 / num_classes - 1e-9:
-        raise InvalidInput(
-            f"{where}={value!r} is worse than guessing among {num_classes} classes; "
-            f"expected at least {1 / num_classes:.4g}."
-        )
+    return 0.0 if excess(0.0) >= 0 else float(brentq(excess, 0.0, 200.0, xtol=1e-6)) if excess(200.0) > 0 else 200.0

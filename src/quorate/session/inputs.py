@@ -56,7 +56,7 @@ def _one(raw: Any, classes: Sequence[str], where: str) -> FloatArray:  # noqa: A
     vector = probabilities(raw, where=where)
     if vector.shape != (num_classes,):
         raise InvalidPrediction(
-            f"{where} has shape {vector.shape}; expected {num_classes} probabilities, one for each of {list(classes)!r}."
+            f"{where} has shape {vector.shape}; expected {num_classes} probabilities: one for each of {list(classes)!r}"
         )
     return vector
 

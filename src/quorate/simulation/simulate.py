@@ -92,7 +92,8 @@ def simulate(
     stop_asking = len(stream.items)
     if query_free_after is not None:
         stop_asking = whole(query_free_after, where="query_free_after", least=0)
-    limits = (whole(min_votes, where="min_votes", least=0), NO_LIMIT if max_votes is None else max_votes)
+    most = NO_LIMIT if max_votes is None else whole(max_votes, where="max_votes", least=0)
+    limits = (whole(min_votes, where="min_votes", least=0), most)
     rule = rule_of(chosen.policy)
     if rule is None:
         return through_session(dataset, stream, chosen, seed, size, every, limits, stop_asking)

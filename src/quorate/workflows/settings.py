@@ -12,7 +12,7 @@ from typing import Any
 from quorate.datasets import synthetic
 from quorate.types import VoteDataset
 
-TYPICAL = {"num_classes": 10, "accuracy": 0.75, "calibration": 2.0, "unevenness": 0.6, "agreement": 0.75}
+TYPICAL = {"num_classes": 10, "accuracy": 0.75, "calibration": 1.5, "unevenness": 0.6, "agreement": 0.75}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,11 @@ SETTINGS = (
     Setting(
         "useless",
         "A useless, overconfident classifier",
-        "The classifier is right on 12 % of the items, hardly better than guessing among 10 classes, yet 46 % sure on "
-        "average. There is nothing to gain from it; the question is how much harm it does.",
+        "The classifier is right on 12 % of the items, hardly better than guessing among 10 classes, yet about half sure "
+        "on average. There is nothing to gain from it; the question is how much harm it does.",
         1200,
         10,
-        TYPICAL | {"accuracy": 0.12, "calibration": 8.0, "unevenness": 0.0},
+        TYPICAL | {"accuracy": 0.12, "calibration": 15.0, "unevenness": 0.0},
     ),
     Setting(
         "small-pool",

@@ -1,0 +1,77 @@
+"""What exists is documented: methods, knobs, reasons, events, commands, options, make targets, public names."""
+
+import re
+from inspect import signature
+from pathlib import Path
+
+import pytest
+
+import quorate
+from quorate.methods import METHODS
+from quorate.session.state import REASONS
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+SESSION = (ROOT / "docs" / "session.md").read_text()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_and_each_of_its_knobs_stands_in_the_readme(name):
+    row = next((line for line in README.splitlines() if line.startswith("|") and f"`{name}`" in line), None)
+    assert row, f"{name} has no row in the README's table of methods"
+    for knob in signature(METHODS[name]).parameters:
+        assert f"`{knob}`" in row
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_every_reason_is_explained(reason):
+    assert f"| `{reason}` |" in SESSION
+
+
+@pytest.mark.parametrize("event", ["open", "vote", "abstain", "retract", "close", "learn"])
+def test_every_event_is_explained(event):
+    assert f"`{event}`" in SESSION.split("## The journal")[1]
+
+
+@pytest.mark.parametrize("name", [name for name in dir(quorate.Session) if not name.startswith("_")])
+def test_every_call_of_a_session_is_named_in_its_guide(name):
+    assert f"{name}" in SESSION
+
+
+def test_the_command_reference_is_fresh():
+    from quorate.cli.reference import reference
+
+    assert (ROOT / "docs" / "cli.md").read_text() == reference(), "run: python -m quorate.cli.reference > docs/cli.md"
+
+
+def test_every_option_has_help():
+    for line in (ROOT / "docs" / "cli.md").read_text().splitlines():
+        assert not re.match(r"\| `-.*` \|\s*\|", line), line
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in [ROOT / "README.md", *ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_public_names_have_docstrings():
+    for name in quorate.__all__:
+        value = getattr(quorate, name)
+        assert isinstance(value, (str, type(METHODS))) or value.__doc__, name
+
+
+def test_pages_name_functions_and_tests_that_exist():
+    """docs/maths.md and docs/paper-notes.md promise a function and a test for each formula: the files must be there."""
+    for page in ("maths.md", "paper-notes.md"):
+        text = (ROOT / "docs" / page).read_text()
+        for path in re.findall(r"`(tests/[\w/]+\.py)`", text):
+            assert (ROOT / path).exists(), path
+        for path in re.findall(r"`((?:prior|posterior|decision|learning|simulation|experiments)/[\w]+\.py)`", text):
+            assert (ROOT / "src" / "quorate" / path).exists(), path
+
+
+def test_no_machine_path_or_workplace_stands_in_the_project():
+    for path in [*ROOT.glob("*.*"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.py")]:
+        if path.is_file() and path.suffix in {".md", ".py", ".toml", ".cff"}:
+            assert "/shared" not in path.read_text(), path
