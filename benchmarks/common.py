@@ -1,0 +1,192 @@
+"""What the benchmarks share: one thread, clocks that alternate, inputs from real or synthetic streams.
+
+Import this before NumPy: the thread counts of its libraries are read once, when they load.
+"""
+
+# ruff: noqa: E402
+
+from __future__ import annotations
+
+import math
+import os
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    os.environ[_name] = "1"
+
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import quorate
+from quorate import Hyperprior, PriorParams, Simulation, VoteDataset, concentration, simulate
+from quorate.datasets import load_npz, synthetic
+from quorate.learning.learner import refit
+from quorate.learning.window import Window
+from quorate.posterior.settled import is_settled
+from quorate.simulation import Stream, prepare
+
+ROOT = Path(__file__).resolve().parent.parent
+SHIFT, CIFAR = "imagenet16h_shift", "cifar10h"
+LOOK_ALIKES: dict[str, dict[str, Any]] = {
+    SHIFT: {"num_items": 2400, "num_classes": 16, "pool_size": 6, "accuracy": 0.73, "shift_accuracy": 0.41,
+            "agreement": 0.85, "shift_agreement": 0.65, "calibration": 2.0, "num_models": 5, "seed": 1},
+    CIFAR: {"num_items": 10_000, "num_classes": 10, "pool_size": 50, "accuracy": 0.75, "agreement": 0.93,
+            "num_models": 4, "seed": 2},
+}  # fmt: skip
+
+
+def say(text: str) -> None:
+    """A line of progress, away from the results."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def data_set(name: str) -> tuple[VoteDataset, str]:
+    """The real set if QUORATE_DATA names the folder that holds it, else a synthetic one like it; and which it is."""
+    folder = os.environ.get("QUORATE_DATA")
+    file = Path(folder) / f"{name}.npz" if folder else None
+    if file is not None and file.is_file():
+        return load_npz(file), f"{name} (real)"
+    return synthetic(**LOOK_ALIKES[name]), f"synthetic look-alike of {name}"
+
+
+def compile_first(code: str) -> None:
+    """Run `code` in a process of its own, so that a compiler is neither timed nor kept in this one's memory."""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def machine() -> dict[str, Any]:
+    """What the figures depend on."""
+    return {
+        "cores": os.cpu_count(),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "quorate": quorate.__version__,
+        "real_data": bool(os.environ.get("QUORATE_DATA")),
+    }
+
+
+def seconds(task: Callable[[], Any], calls: int = 1) -> float:
+    """Seconds of one call, averaged over `calls` in a row."""
+    begin = time.perf_counter()
+    for _ in range(calls):
+        task()
+    return (time.perf_counter() - begin) / calls
+
+
+def alternate(*tasks: tuple[Callable[[], Any], int], rounds: int) -> list[list[float]]:
+    """Seconds a call of each (task, calls), round by round: all meet the same noise. One call of each to warm up."""
+    for task, _ in tasks:
+        task()
+    times: list[list[float]] = [[] for _ in tasks]
+    for _ in range(rounds):
+        for own, (task, calls) in zip(times, tasks, strict=True):
+            own.append(seconds(task, calls))
+    return times
+
+
+def median(times: list[float]) -> float:
+    """The middle one."""
+    return float(np.median(times))
+
+
+class Beliefs(NamedTuple):
+    """Moments at which a method had to think: alpha, votes (B, K), pool_sizes (B,)."""
+
+    alpha: np.ndarray
+    votes: np.ndarray
+    pool_sizes: np.ndarray
+
+
+def moments(dataset: VoteDataset, method: str, *, pool_size: int, count: int, seed: int = 0) -> Beliefs:
+    """`count` items met by `method`, all classifiers in turn, each at a random vote before its pool was settled.
+
+    alpha comes from the parameters the method had learned by then, votes are what it had seen.
+    """
+    rng = np.random.default_rng(seed)
+    share = math.ceil(count / len(dataset.models))
+    parts = [_moments_of(dataset, method, pool_size, model, share, rng) for model in range(len(dataset.models))]
+    order = rng.permutation(share * len(parts))[:count]  # so that any part of the batch is like the whole
+    alpha, votes, sizes = (np.concatenate(part)[order] for part in zip(*parts, strict=True))
+    return Beliefs(alpha, votes, sizes)
+
+
+def _moments_of(
+    dataset: VoteDataset, method: str, pool_size: int, model: int, count: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    run = simulate(dataset, method, pool_size=pool_size, model=model, seed=0)
+    stream = prepare(dataset, pool_size, model, 0)
+    alpha, votes, sizes = [], [], []
+    while len(alpha) < count:
+        t = int(rng.integers(dataset.num_items))
+        seen = np.bincount(stream.votes[t, : rng.integers(run.costs[t] + 1)], minlength=dataset.num_classes)
+        params = params_at(run, t)
+        if params is None or is_settled(seen, int(stream.pool_sizes[t])):
+            continue
+        alpha.append(concentration(params, stream.predictions[t, 0]))
+        votes.append(seen)
+        sizes.append(stream.pool_sizes[t])
+    return np.array(alpha), np.array(votes), np.array(sizes)
+
+
+def params_at(run: Simulation, item: int) -> PriorParams | None:
+    """What the run had learned when this item came; None before the first fit."""
+    place = np.searchsorted([at for at, _ in run.trace], item) - 1
+    return run.trace[place][1] if place >= 0 else None
+
+
+class Refit(NamedTuple):
+    """One warm refit as a stream met it: the window's items, and the parameters before."""
+
+    predictions: np.ndarray  # (W, K)
+    votes: np.ndarray  # (W, K)
+    window: Window
+    start: PriorParams
+    prior: Hyperprior
+
+    def run(self) -> PriorParams:
+        return refit(self.start, self.window, self.prior)[0]
+
+
+def warm_refits(dataset: VoteDataset, method: str, *, pool_size: int, window: int, count: int) -> list[Refit]:
+    """`count` of the refits, every 20 items, that `method` made once its window was full, spread evenly."""
+    run = simulate(dataset, method, pool_size=pool_size, seed=0, window=window)
+    stream = prepare(dataset, pool_size, 0, 0)
+    learner = run.method.learner
+    if learner is None:
+        raise ValueError(f"{method} does not learn")
+    asked = run.costs > 0
+    full = [i for i, (at, _) in enumerate(run.trace) if i and asked[: at + 1].sum() >= window + 20]
+    return [
+        _refit_at(stream, run, learner.hyperprior, window, i)
+        for i in np.array(full)[np.linspace(0, len(full) - 1, count).round().astype(int)]
+    ]
+
+
+def _refit_at(stream: Stream, run: Simulation, prior: Hyperprior, window: int, fit: int) -> Refit:
+    rows = np.flatnonzero(run.costs[: run.trace[fit][0] + 1])[-window:]
+    held = Window(window, 1, stream.counts.shape[1])
+    for t in rows:
+        held.enter(str(t), stream.log_predictions[t])
+        for label in stream.votes[t, : run.costs[t]]:
+            held.add(str(t), int(label), 1)
+    return Refit(stream.predictions[rows, 0], held.votes.copy(), held, run.trace[fit - 1][1], prior)
+
+
+def resident() -> tuple[int, int]:
+    """Memory of this process in bytes: now and at most. Where /proc is missing, both are the peak."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        lines = dict(line.split(":", 1) for line in status.read_text(encoding="utf-8").splitlines() if ":" in line)
+        now, peak = (1024 * int(lines[key].split()[0]) for key in ("VmRSS", "VmHWM"))
+        return now, peak
+    unit = 1 if sys.platform == "darwin" else 1024
+    peak = unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak, peak

@@ -1,0 +1,90 @@
+"""What a new process costs, with and without compiled kernels on disk, and what an event on disk costs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from common import alternate, median, seconds
+from quorate import JsonlJournal
+from quorate.session.lines import encode_line
+from report import Row
+
+OPEN_AND_VOTE = """
+import quorate
+session = quorate.Session("quorate", classes=["cat", "dog", "bird"], pool_size=6)
+session.open("photo-1", [0.7, 0.2, 0.1])
+session.vote("photo-1", "cat")
+"""
+SIMULATE = """
+import quorate, quorate.datasets
+quorate.simulate(quorate.datasets.synthetic(num_items=100), "quorate", seed=0)
+"""
+IMPORTS = "import numpy, scipy.special"
+COMPILE_LIMIT = 60.0
+
+
+def start_row(rounds: int) -> Row:
+    """Import, open, vote in a fresh process against the import of NumPy and scipy.special alone."""
+    ours, theirs = alternate((lambda: _python(OPEN_AND_VOTE), 1), (lambda: _python(IMPORTS), 1), rounds=rounds)
+    return Row(
+        "fresh_process",
+        "fresh process: import quorate, open an item, cast a vote; kernels cached",
+        'fresh process: python -c "import numpy, scipy.special"',
+        "K=3, pool of 6, no journal",
+        median(ours),
+        median(theirs),
+    ).at_most(4)
+
+
+def compile_row(key: str, what: str, code: str, *, quick: bool) -> Row:
+    """The first run ever, with an empty cache of compiled kernels."""
+    row = Row(key, what, "60 s on an idle machine", "empty NUMBA_CACHE_DIR, one run")
+    row.gates, row.required, row.theirs = False, "under 60 s when idle", COMPILE_LIMIT
+    if quick:
+        row.note = "not measured in a quick run"
+        return row
+    with tempfile.TemporaryDirectory() as folder:
+        row.ours = seconds(lambda: _python(code, NUMBA_CACHE_DIR=folder))
+    row.ratio, row.met = row.ours / COMPILE_LIMIT, row.ours < COMPILE_LIMIT
+    return row
+
+
+def journal_row(events: int, rounds: int) -> Row:
+    """An event appended to a JsonlJournal against a bare write and fsync of as many bytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        journal = JsonlJournal(Path(folder) / "journal.jsonl")
+        journal.start({"classes": ["cat", "dog"]})
+        event = {"seq": 0, "time": time.time(), "type": "vote", "item": "photo-000001", "voter": "ann", "label": "cat"}
+        event["decision"] = {"ask": False, "label": "cat", "confidence": 0.9731234567890123, "num_votes": 2,
+                             "reason": "not_worth_it", "params": 12}  # fmt: skip
+        line = encode_line(event, what="event")
+        bare = os.open(Path(folder) / "bare", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+        def append() -> None:
+            event["seq"] += 1
+            journal.append(event)
+
+        def write() -> None:
+            os.write(bare, line)
+            os.fsync(bare)
+
+        ours, theirs = alternate((append, events), (write, events), rounds=rounds)
+        os.close(bare)
+        journal.close()
+    return Row(
+        "journal",
+        "JsonlJournal.append of one vote, durable on return",
+        "bare write and fsync of the same bytes",
+        f"{len(line)} bytes an event",
+        median(ours),
+        median(theirs),
+    ).told()
+
+
+def _python(code: str, **environment: str) -> None:
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | environment, stderr=subprocess.DEVNULL)

@@ -1,0 +1,134 @@
+"""Times learning and whole streams against the published algorithm, and refits after every item against every 20."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from common import SHIFT, Refit, alternate, data_set, median, params_at, seconds, warm_refits
+from quorate import VoteDataset, simulate
+from quorate.experiments import as_published
+from quorate.prior.hyperprior import HYPERPRIORS
+from quorate.simulation import prepare
+from report import Row
+
+POOL, WINDOW, EVERY, SAMPLES = 6, 500, 20, 1000
+
+
+def refit_row(*, count: int, steps: int, rounds: int) -> Row:
+    """A warm refit against 1000 steps of Adam on the same objective."""
+    dataset, source = data_set(SHIFT)
+    refits = warm_refits(dataset, "infexp", pool_size=POOL, window=WINDOW, count=count)
+
+    def adam() -> None:
+        for each in refits:
+            as_published.adam(
+                each.start, each.predictions, each.votes, hyperprior=each.prior, num_steps=steps, stop_early=False
+            )
+
+    ours, theirs = alternate((lambda: _run(refits), 10), (adam, 1), rounds=rounds)
+    note = "" if steps == 1000 else f"Adam timed on {steps} steps and scaled"
+    return Row(
+        "warm_refit", f"warm refit, window {WINDOW}, K={dataset.num_classes}",
+        "1000 Adam steps on the same objective, NumPy",
+        f"{source}: {count} windows that infexp met, started where its last refit ended, {EVERY} items before",
+        median(ours) / count, median(theirs) / count * 1000 / steps, note=note,
+    ).at_least(200)  # fmt: skip
+
+
+def infexp_row(*, items: int, rounds: int) -> Row:
+    """InfExp over the stream, as published with its early stop."""
+    dataset, source = data_set(SHIFT)
+    stream = prepare(dataset, POOL, 0, 0)
+    rng = np.random.default_rng(0)
+
+    def published() -> None:
+        as_published.stream(stream.votes, stream.predictions[:, 0], method="infexp", pool_size=POOL, threshold=0.95,
+                            rng=rng, num_items=items)  # fmt: skip
+
+    ours, theirs = [], []
+    _simulate(dataset, "infexp", EVERY)
+    for _ in range(rounds):
+        ours.append(seconds(lambda: _simulate(dataset, "infexp", EVERY), 3))
+        theirs.append(seconds(published))
+    whole = items == dataset.num_items
+    return Row(
+        "infexp_stream", f"InfExp, {dataset.num_items} items, refit every {EVERY}",
+        f"as published: Monte Carlo of {SAMPLES} samples, Adam with its early stop", f"{source}, first classifier",
+        median(ours), median(theirs) * dataset.num_items / items,
+        note="" if whole else f"published algorithm timed on the first {items} items and scaled",
+    ).at_least(100)  # fmt: skip
+
+
+def finexp_row(*, refits: int, samples: int, decisions: int, rounds: int) -> Row:
+    """FinExp over the stream. The published one takes most of an hour: its decisions and refits are sampled.
+
+    Every refit timed is complete (importance samples drawn, Adam until its early stop) and starts from the optimum
+    of the refit before; the time of the others is taken as proportional to the items in their window.
+    """
+    dataset, source = data_set(SHIFT)
+    run = simulate(dataset, "finexp", pool_size=POOL, seed=0)
+    stream = prepare(dataset, POOL, 0, 0)
+    rng = np.random.default_rng(0)
+    ours = [seconds(lambda: _simulate(dataset, "finexp", EVERY))]
+    per_row = []
+    for each in warm_refits(dataset, "finexp", pool_size=POOL, window=WINDOW, count=refits):
+        per_row.append(seconds(lambda each=each: _published_refit(each, samples, rng)) / len(each.votes))
+        ours += [seconds(lambda: _simulate(dataset, "finexp", EVERY)) for _ in range(rounds)]
+    windows = [min(int((run.costs[: at + 1] > 0).sum()), WINDOW) for at, _ in run.trace]
+    learning = median(per_row) * SAMPLES / samples * sum(windows)
+    asked = np.repeat(np.arange(dataset.num_items), run.costs)  # an open pool was looked at before each vote
+    chosen = rng.choice(asked, size=decisions)
+    deciding = seconds(lambda: [_published_decision(stream, run, int(t), rng) for t in chosen]) / decisions * len(asked)
+    return Row(
+        "finexp_stream", f"FinExp, {dataset.num_items} items, refit every {EVERY}",
+        f"as published: Monte Carlo and importance sampling, M={SAMPLES}, Adam with its early stop",
+        f"{source}, first classifier", median(ours[1:]), learning + deciding,
+        note=f"published algorithm timed on {refits} of {len(windows)} refits and {decisions} of {len(asked)} "
+        f"decisions, scaled: {learning:.0f} s of learning, {deciding:.1f} s of deciding",
+        extra={"learning": learning, "deciding": deciding},
+    ).at_least(1000)  # fmt: skip
+
+
+def eager_rows(*, count: int, rounds: int) -> list[Row]:
+    """A refit after every item against one every 20."""
+    dataset, source = data_set(SHIFT)
+    rows = []
+    for method in ("finexp", "quorate"):
+        refits = warm_refits(dataset, method, pool_size=POOL, window=WINDOW, count=count)
+        tasks = [
+            (lambda name=method: _simulate(dataset, name, 1), 1),
+            (lambda name=method: _simulate(dataset, name, EVERY), 3),
+            (lambda own=refits: _run(own), 5),
+        ]
+        eager, lazy, warm = (median(times) for times in alternate(*tasks, rounds=rounds))
+        refits_each = eager / dataset.num_items / (warm / count)
+        rows.append(
+            Row(
+                f"eager_{method}", f"{method}, refit after every item", f"{method}, refit every {EVERY}",
+                f"{source}, first classifier", eager, lazy,
+                note=f"{refits_each:.2f} warm refits an item (one takes {1e6 * warm / count:.0f} us)",
+                extra={"refits_an_item": refits_each, "warm_refit": warm / count},
+            ).at_most(6, excuse=refits_each < 1.5, text=", or under 1.5 warm refits an item")
+        )  # fmt: skip
+    return rows
+
+
+def _simulate(dataset: VoteDataset, method: str, every: int) -> None:
+    simulate(dataset, method, pool_size=POOL, seed=0, window=WINDOW, refit_every=every)
+
+
+def _run(refits: list[Refit]) -> None:
+    for each in refits:
+        each.run()
+
+
+def _published_refit(refit: Refit, samples: int, rng: np.random.Generator) -> None:
+    drawn = as_published.importance_samples(refit.votes, pool_size=POOL, num_samples=samples, rng=rng)
+    as_published.adam(refit.start, refit.predictions, refit.votes, hyperprior=HYPERPRIORS["paper"], samples=drawn)
+
+
+def _published_decision(stream, run, item: int, rng: np.random.Generator) -> None:
+    params = params_at(run, item) or HYPERPRIORS["paper"].mode(stream.counts.shape[1])
+    alpha = as_published._alpha(params, stream.predictions[item, 0])
+    seen = np.bincount(stream.votes[item, : rng.integers(run.costs[item])], minlength=stream.counts.shape[1])
+    as_published.winner_finite(alpha, seen, pool_size=int(stream.pool_sizes[item]), num_samples=SAMPLES, rng=rng)
