@@ -446,3 +446,41 @@ def test_memory_per_closed_item_stays_below_150_bytes():
     grown, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert grown / 16000 < 150
+
+
+def test_a_policy_that_fails_on_a_closed_item_leaves_the_session_as_it_was():
+    class Fragile:
+        name = "fragile"
+        works = False
+
+        def init(self, num_classes):
+            return 0
+
+        def quota(self, state, item, *, rng):
+            return 1
+
+        def asks(self, state, item, probs):
+            return True
+
+        def update(self, state, closed):
+            if not self.works:
+                raise RuntimeError("a bug in the user's policy")
+            return state + 1
+
+    policy, journal = Fragile(), MemoryJournal()
+    session = make(method=method(policy), journal=journal)
+    session.open("a", None)
+    before = known(session)
+    with pytest.raises(RuntimeError, match="user's policy"):
+        session.vote("a", "cat")
+    assert known(session) == before
+    policy.works = True
+    assert session.vote("a", "cat").reason == "quota"
+    assert known(Session.resume(journal, method=method(policy))) == known(session)
+
+
+def test_a_request_id_reused_to_open_with_another_prediction_is_an_error(session):
+    session.open("a", [0.5, 0.3, 0.2], request_id="r1")
+    session.open("a", [0.5, 0.3, 0.2], request_id="r1")
+    with pytest.raises(errors.RequestReused):
+        session.open("a", [0.2, 0.3, 0.5], request_id="r1")

@@ -131,10 +131,6 @@ class Session:
         with self._lock:
             settings = self._state.settings
             event = self._event("open", item_id, time, request_id)
-            if self._is_repeat(event):
-                return self.decision(item_id)
-            if self._state.find(item_id) is not None or item_id in self._state.old:
-                raise ItemExists(f"item_id={item_id!r} was opened before; every item needs an id of its own.")
             probs = parse_prediction(prediction, settings.classes, settings.num_classifiers, item=item_id)
             low = settings.min_votes if min_votes is None else whole(min_votes, where="min_votes", least=0)
             high = settings.max_votes if max_votes is None else whole(max_votes, where="max_votes", least=0)
@@ -146,9 +142,12 @@ class Session:
                 "pool_size": size,
                 "min_votes": low,
                 "max_votes": high,
-                "tie_draw": float(rng.stream(settings.seed, "tie", number).random()),
-                "quota": None,
             }
+            if self._is_repeat(event):
+                return self.decision(item_id)
+            if self._state.find(item_id) is not None or item_id in self._state.old:
+                raise ItemExists(f"item_id={item_id!r} was opened before; every item needs an id of its own.")
+            event |= {"tie_draw": float(rng.stream(settings.seed, "tie", number).random()), "quota": None}
             item = opened(event, number)
             event["quota"] = self._quota(item.view(), number)
             return self._commit(event, opened(event, number))
@@ -329,10 +328,19 @@ class Session:
             "reason": decision.reason,
             "params": self._state.prior.seq,
         }
+        if not (decision.ask or after.seen_by_policy):
+            self._show_policy(event, after)
         self._record(event)
         if not decision.ask:
             self._learn_if_due()
         return decision
+
+    def _show_policy(self, event: Event, closing: ItemState) -> None:
+        """Let the policy learn from the item; its new state travels in the event, so that replay needs no policy."""
+        before = self._state.policy_state
+        after = self._state.settings.method.policy.update(before, closing.view())
+        if after is not None or before is not None:
+            event["policy_state"] = after
 
     def _record(self, event: Event) -> None:
         """Journal first, effect second: what is not written did not happen."""

@@ -32,7 +32,8 @@ REASONS: tuple[Reason, ...] = (
     "exhausted",
     "closed",
 )
-OLD_ITEM = [("confidence", "f8"), ("num_votes", "i4"), ("label", "i2"), ("reason", "i1")]
+REQUESTED = ("type", "item", "label", "voter", "prediction", "pool_size", "min_votes", "max_votes")
+OLD_ITEM = [("confidence", "f8"), ("num_votes", "i4"), ("label", "i4"), ("reason", "i1")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def initial(settings: Settings) -> State:
 
 def request_content(event: Mapping[str, Any]) -> int:
     """64 bits of what a request asked for, to tell a repeated request from a reused id."""
-    asked = [str(event.get(key)) for key in ("type", "item", "label", "voter")]
+    asked = [str(event.get(key)) for key in REQUESTED]
     return int.from_bytes(blake2b("\x1f".join(asked).encode(), digest_size=8).digest(), "little")
 
 
@@ -192,8 +193,8 @@ def _closed(state: State, item: ItemState, event: Event) -> ItemState:
         pool_size=item.pool_left,
         prior=state.prior,
     )
-    if not item.seen_by_policy:
-        state.policy_state = state.settings.method.policy.update(state.policy_state, item.view())
+    if "policy_state" in event:
+        state.policy_state = event["policy_state"]
     state.num_closed += 1
     state.closed_since_fit += 1
     return replace(item, outcome=outcome, seen_by_policy=True)

@@ -53,7 +53,7 @@ SETTINGS = (
     Setting(
         "useless",
         "A useless, overconfident classifier",
-        "The classifier is right on 12 % of the items, hardly better than guessing among 10 classes, yet about half sure "
+        "The classifier is right on 12 % of the items, hardly better than guessing among 10 classes, yet half sure "
         "on average. There is nothing to gain from it; the question is how much harm it does.",
         1200,
         10,
