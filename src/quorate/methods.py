@@ -159,6 +159,15 @@ def method(
     return replace(built, name=name, knobs=MappingProxyType(_resolved(build, built, knobs)))
 
 
+def as_method(given: Method | str) -> Method:
+    """A method as it is, or the method of that name with its defaults."""
+    if isinstance(given, Method):
+        return given
+    if isinstance(given, str):
+        return method(given)
+    raise InvalidInput(f"method={given!r}; expected a name or quorate.method(...).")
+
+
 def _resolved(build: Callable[..., Method], built: Method, knobs: dict[str, Any]) -> dict[str, Any]:
     """Every knob with the value in force, so that a journal means the same when a default changes."""
     defaults = {key: parameter.default for key, parameter in signature(build).parameters.items()}

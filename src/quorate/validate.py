@@ -115,6 +115,12 @@ def bounded(value: Any, *, where: str, least: float, most: float = math.inf) -> 
     return number
 
 
+def vote_limits(min_votes: int, max_votes: int | None) -> None:
+    """The most votes an item may have are not fewer than the least."""
+    if max_votes is not None and max_votes < min_votes:
+        raise InvalidInput(f"max_votes={max_votes} is below min_votes={min_votes}; raise max_votes or lower min_votes.")
+
+
 def class_names(classes: Sequence[str]) -> tuple[str, ...]:
     """At least two different, non-empty strings."""
     if isinstance(classes, str):

@@ -10,6 +10,15 @@ from quorate.session.decide import decide
 from quorate.session.items import advance, opened
 from tests.session.conftest import CLASSES, make
 
+OPEN = {
+    "prediction": [[0.5, 0.5]],
+    "pool_size": 3,
+    "quota": None,
+    "tie_draw": 0.0,
+    "min_votes": 0,
+    "max_votes": None,
+}
+
 
 def label_of(event):
     return CLASSES.index(event["label"]) if "label" in event else None
@@ -54,15 +63,7 @@ def test_every_decision_can_be_recomputed_from_the_items_own_events(name):
 
 
 def test_advancing_an_item_leaves_the_old_value_alone():
-    event = {
-        "prediction": [[0.5, 0.5]],
-        "pool_size": 3,
-        "quota": None,
-        "tie_draw": 0.0,
-        "min_votes": 0,
-        "max_votes": None,
-    }
-    item = opened(event, 0)
+    item = opened(OPEN, 0)
     later = advance(item, {"type": "vote", "voter": "ann"}, 1)
     assert item.votes.tolist() == [0, 0]
     assert later.votes.tolist() == [0, 1]
@@ -72,14 +73,6 @@ def test_advancing_an_item_leaves_the_old_value_alone():
 
 
 def test_what_a_policy_sees_cannot_be_written_to():
-    event = {
-        "prediction": [[0.5, 0.5]],
-        "pool_size": 3,
-        "quota": None,
-        "tie_draw": 0.0,
-        "min_votes": 0,
-        "max_votes": None,
-    }
-    view = opened(event, 0).view()
+    view = opened(OPEN, 0).view()
     with pytest.raises(ValueError, match="read-only"):
         view.votes[0] = 5

@@ -97,6 +97,17 @@ def decide(method: Method, learned: Prior, policy_state: Any, item: ItemState, *
     return Verdict(reason == "ask", label, float(predicting[label]), predicting, reason)
 
 
+def draw_quota(method: Method, policy_state: Any, item: ItemState, *, rng: np.random.Generator) -> int | None:  # noqa: ANN401
+    """How many votes the policy allows the item, drawn when it opens; None for no limit."""
+    draw = method.policy.quota(policy_state, item.view(), rng=rng)
+    if draw is None:
+        return None
+    if isinstance(draw, bool) or not isinstance(draw, (int, np.integer)) or draw < 0:
+        name = method.policy.name
+        raise PolicyError(f"policy {name!r}: quota() gave {draw!r}; expected None or a whole number >= 0.")
+    return int(draw)
+
+
 def _rule_asks(method: Method, policy_state: Any, item: ItemState, probs: FloatArray) -> bool:  # noqa: ANN401
     rule = rule_of(method.policy)
     if rule is not None:

@@ -11,28 +11,24 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from quorate import rng
 from quorate.errors import (
     DuplicateVote,
-    InvalidInput,
     ItemExists,
     JournalError,
-    PolicyError,
     RequestReused,
     UnknownItem,
 )
 from quorate.learning.learner import refit
-from quorate.methods import Method, method
+from quorate.methods import Method, as_method
 from quorate.session import resume as resuming
-from quorate.session.decide import Verdict, believe, decide
+from quorate.session.decide import Verdict, believe, decide, draw_quota
 from quorate.session.inputs import checked_id, checked_time, class_number, parse_prediction
 from quorate.session.items import ItemState, advance, opened
 from quorate.session.journal import Event, Journal
 from quorate.session.state import REASONS, Settings, apply, initial, label_number, request_content, voter_key
-from quorate.types import Decision, FitReport, Item, PriorParams, Reason
-from quorate.validate import class_names, whole
+from quorate.types import Decision, FitReport, PriorParams
+from quorate.validate import class_names, vote_limits, whole
 
 log = logging.getLogger("quorate.session")
 
@@ -78,7 +74,7 @@ class Session:
             min_votes=whole(min_votes, where="min_votes", least=0),
             max_votes=None if max_votes is None else whole(max_votes, where="max_votes", least=0),
         )
-        _check_limits(settings.min_votes, settings.max_votes)
+        vote_limits(settings.min_votes, settings.max_votes)
         if journal is not None:
             journal.start(settings.header())
         self._use(settings, journal)
@@ -134,7 +130,7 @@ class Session:
             probs = parse_prediction(prediction, settings.classes, settings.num_classifiers, item=item_id)
             low = settings.min_votes if min_votes is None else whole(min_votes, where="min_votes", least=0)
             high = settings.max_votes if max_votes is None else whole(max_votes, where="max_votes", least=0)
-            _check_limits(low, high)
+            vote_limits(low, high)
             number = self._state.num_opened
             size = settings.pool_size if pool_size is None else whole(pool_size, where="pool_size")
             event |= {
@@ -149,7 +145,8 @@ class Session:
                 raise ItemExists(f"item_id={item_id!r} was opened before; every item needs an id of its own.")
             event |= {"tie_draw": float(rng.stream(settings.seed, "tie", number).random()), "quota": None}
             item = opened(event, number)
-            event["quota"] = self._quota(item.view(), number)
+            draws = rng.stream(settings.seed, "quota", number)
+            event["quota"] = draw_quota(settings.method, self._state.policy_state, item, rng=draws)
             return self._commit(event, opened(event, number))
 
     def vote(
@@ -365,15 +362,6 @@ class Session:
         label = self._state.settings.classes[verdict.label]
         return Decision(verdict.ask, label, verdict.confidence, verdict.probs, num_votes, verdict.reason)
 
-    def _quota(self, item: Item, number: int) -> int | None:
-        policy = self._state.settings.method.policy
-        draw = policy.quota(self._state.policy_state, item, rng=rng.stream(self._state.settings.seed, "quota", number))
-        if draw is None:
-            return None
-        if isinstance(draw, bool) or not isinstance(draw, (int, np.integer)) or draw < 0:
-            raise PolicyError(f"policy {policy.name!r}: quota() gave {draw!r}; expected None or a whole number >= 0.")
-        return int(draw)
-
     def _known(self, item_id: str) -> None:
         if self._state.find(item_id) is None and item_id not in self._state.old:
             raise UnknownItem(f"item_id={item_id!r} was never opened; call open(item_id, prediction) first.")
@@ -388,20 +376,3 @@ class Session:
                 "only its summary is kept, so its votes can no longer be retracted."
             )
         return item
-
-
-def as_method(given: Method | str) -> Method:
-    """A method, or the method of that name with its defaults."""
-    if isinstance(given, Method):
-        return given
-    if isinstance(given, str):
-        return method(given)
-    raise InvalidInput(f"method={given!r}; expected a name or quorate.method(...).")
-
-
-def _check_limits(min_votes: int, max_votes: int | None) -> None:
-    if max_votes is not None and max_votes < min_votes:
-        raise InvalidInput(f"max_votes={max_votes} is below min_votes={min_votes}; raise max_votes or lower min_votes.")
-
-
-__all__ = ["Reason", "Session"]

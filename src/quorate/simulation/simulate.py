@@ -14,11 +14,10 @@ from quorate.decision.model_picker import ModelPicker
 from quorate.decision.quota import QuotaPolicy
 from quorate.decision.rules import Rule, rule_of
 from quorate.learning.problem import pack, unpack
-from quorate.methods import Method
+from quorate.methods import Method, as_method
 from quorate.prior.hyperprior import hyperprior
 from quorate.session import Session
 from quorate.session.decide import NO_LIMIT
-from quorate.session.session import as_method
 from quorate.simulation.prepare import Stream, prepare
 from quorate.simulation.stream import BY_PICKER, BY_RATE, NO_QUOTA, Inputs, Outputs, Plan, run_stream
 from quorate.types import FloatArray, IntArray, PriorParams, VoteDataset
