@@ -20,7 +20,6 @@ import numpy as np
 from growth_plot import Panel, draw
 from memory import COMPILE, WARM_UP, Feed
 from quorate import plurality_finite, plurality_infinite
-from quorate.datasets import synthetic
 from quorate.learning.learner import refit
 from quorate.learning.window import Window
 from quorate.prior.hyperprior import HYPERPRIORS
@@ -62,16 +61,18 @@ def infinite(num_classes: int) -> float:
 
 def warm(num_classes: int, size: int) -> float:
     """Seconds of a refit after NEW_ITEMS new items; every item in the window has VOTES_SEEN votes."""
-    data = synthetic(num_items=size + NEW_ITEMS, num_classes=num_classes, pool_size=VOTES_SEEN, accuracy=0.7, seed=3)
-    logs = np.log(floored(data.predictions)).transpose(1, 0, 2)  # (T, 1, K)
+    rng = stream(1, "refit", num_classes, size)
+    share = floored(rng.dirichlet(np.full(num_classes, 0.3), size=size + NEW_ITEMS))  # (T, K)
+    beliefs = rng.standard_gamma(3.0 * share + 0.5 / num_classes) + 1e-300
+    votes = rng.multinomial(VOTES_SEEN, beliefs / beliefs.sum(axis=1, keepdims=True))  # (T, K)
     window = Window(size, 1, num_classes)
     params = PRIOR.mode(num_classes)
-    for t in range(data.num_items):
+    for t in range(size + NEW_ITEMS):
         if t == size:
             params, _ = refit(params, window, PRIOR)
-        window.enter(str(t), logs[t])
-        for label in data.votes[t]:
-            window.add(str(t), int(label), 1)
+        window.enter(str(t), np.log(share[t])[None])
+        for label in np.flatnonzero(votes[t]):
+            window.add(str(t), int(label), int(votes[t, label]))
     return timed(lambda: refit(params, window, PRIOR), budget=1.0)
 
 
