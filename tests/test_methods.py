@@ -1,7 +1,9 @@
 import json
 
+import numpy as np
 import pytest
 
+from quorate.decision.threshold import Threshold
 from quorate.errors import InvalidInput, UnknownMethod
 from quorate.methods import DEFAULT_MIN_GAIN, METHODS, method
 from quorate.prior.hyperprior import Hyperprior
@@ -48,8 +50,17 @@ def test_a_hyperprior_may_be_named_or_given():
         (lambda: method("finexp", threshold=1.5), InvalidInput, "threshold=1.5"),
         (lambda: method("finexp", hyperprior="flat"), InvalidInput, "'flat' is not known"),
         (lambda: method(object()), UnknownMethod, "is not a policy"),
+        (lambda: method(Threshold(0.5), foo=1), UnknownMethod, "no knob 'foo'"),
+        (lambda: method(Threshold(0.5), posterior="banana"), InvalidInput, "posterior='banana'"),
+        (lambda: method("finexp", hyperprior={"shap": 2.0}), InvalidInput, "no field 'shap'"),
     ],
 )
 def test_mistakes_are_named(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_numpy_numbers_are_fine_as_knobs():
+    built = method("quorum", votes=np.int64(3))
+    assert json.dumps(built.describe())
+    assert method("finexp", threshold=np.float32(0.5)).knobs["threshold"] == 0.5

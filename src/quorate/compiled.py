@@ -67,11 +67,14 @@ def kernel(function: Function) -> Function:
     except RuntimeError:  # numba: "cannot cache function: no locator available"
         compiled: Function = _njit(function, **options)
         return compiled
-    store = dispatcher._cache
-    store._cache_file = _index_file(
-        cache_path=store._cache_path,
-        filename_base=store._impl.filename_base,
-        source_stamp=sources_digest(),
-    )
+    try:
+        store = dispatcher._cache
+        store._cache_file = _index_file(
+            cache_path=store._cache_path,
+            filename_base=store._impl.filename_base,
+            source_stamp=sources_digest(),
+        )
+    except (AttributeError, TypeError):  # another numba: better to compile in every process than to run stale code
+        dispatcher = _njit(function, **options)
     cached: Function = dispatcher
     return cached

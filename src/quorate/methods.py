@@ -7,10 +7,12 @@ today. A user's own policy becomes a method by `method(MyPolicy())`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from inspect import signature
 from types import MappingProxyType
 from typing import Any, Literal
+
+import numpy as np
 
 from quorate.decision.belief import Belief
 from quorate.decision.beta import BetaStop
@@ -96,6 +98,15 @@ def _quorate(
     return Method("", policy, belief, belief, Learner(_hyperprior(hyperprior), bias=bias))
 
 
+def hyperprior_from(values: Mapping[str, float]) -> Hyperprior:
+    """A hyperprior as a journal stores it."""
+    known = Hyperprior.__dataclass_fields__
+    for name in values:
+        if name not in known:
+            raise InvalidInput(f"hyperprior has no field {name!r}; its fields are: {', '.join(known)}.")
+    return Hyperprior(**values)
+
+
 def _rule(policy: Callable[..., QueryPolicy]) -> Callable[..., Method]:
     def build(**knobs: Any) -> Method:  # noqa: ANN401
         return Method("", policy(**knobs), VOTES, VOTES)
@@ -105,7 +116,7 @@ def _rule(policy: Callable[..., QueryPolicy]) -> Callable[..., Method]:
 
 
 def _hyperprior(name: str | Hyperprior | Mapping[str, float]) -> Hyperprior:
-    return Hyperprior(**name) if isinstance(name, Mapping) else hyperprior(name)
+    return hyperprior_from(name) if isinstance(name, Mapping) else hyperprior(name)
 
 
 METHODS: Mapping[str, Callable[..., Method]] = MappingProxyType(
@@ -171,24 +182,37 @@ def as_method(given: Method | str) -> Method:
 def _resolved(build: Callable[..., Method], built: Method, knobs: dict[str, Any]) -> dict[str, Any]:
     """Every knob with the value in force, so that a journal means the same when a default changes."""
     defaults = {key: parameter.default for key, parameter in signature(build).parameters.items()}
-    values = {key: value for key, value in (defaults | knobs).items() if value is not None}
+    values = {key: _plain(value) for key, value in (defaults | knobs).items() if value is not None}
     if isinstance(built.policy, ValueOfInformation):
         values["min_gain"] = built.policy.min_gain
     return values
 
 
+def _plain(value: Any) -> Any:  # noqa: ANN401
+    """A NumPy number as a Python one, which JSON can hold."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _own(
     policy: QueryPolicy,
     *,
-    posterior: Literal["finite", "infinite"] = "finite",
+    posterior: str = "finite",
     learn: bool = True,
     bias: bool = True,
+    **unknown: Any,  # noqa: ANN401
 ) -> Method:
     if not isinstance(policy, QueryPolicy):
         raise UnknownMethod(
             f"{policy!r} is not a policy; it needs `name`, init, quota, asks and update. "
             "Run quorate.testing.check_policy on it."
         )
-    belief = Belief(posterior, learned=learn)
-    learner = Learner(hyperprior("default"), bias=bias) if learn else None
-    return Method(f"own:{policy.name}", policy, belief, belief, learner)
+    if unknown:
+        raise UnknownMethod(f"your own policy has no knob {next(iter(unknown))!r}; it takes: posterior, learn, bias.")
+    if posterior not in ("finite", "infinite"):
+        raise InvalidInput(f"posterior={posterior!r}; expected 'finite' (the pool as it is) or 'infinite'.")
+    belief = Belief(posterior, learned=bool(learn))  # type: ignore[arg-type]
+    learner = Learner(hyperprior("default"), bias=bool(bias)) if learn else None
+    knobs: dict[str, Any] = {"posterior": posterior, "learn": bool(learn), "bias": bool(bias)}
+    if is_dataclass(policy):
+        knobs["policy"] = asdict(policy)
+    return Method(f"own:{policy.name}", policy, belief, belief, learner, MappingProxyType(knobs))

@@ -7,7 +7,7 @@ that was broken; returns nothing when all is well.
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from quorate.rng import stream
 from quorate.session import Session
 from quorate.types import Item, Reason
 
-REASONS = Reason.__args__  # type: ignore[attr-defined]
+REASONS = get_args(Reason)
 
 
 def check_policy(policy: QueryPolicy, *, num_classes: int = 4, pool_size: int = 7, num_items: int = 60) -> None:
@@ -72,7 +72,11 @@ def _walk(policy: QueryPolicy, num_classes: int, pool_size: int, num_items: int)
             answers.append(_asks(policy, state, item))
             if not answers[-1]:
                 break
-        state = _through_json(policy, policy.update(state, item))
+        before = json.dumps(state)
+        after = policy.update(state, item)
+        if json.dumps(state) != before:
+            raise PolicyError(f"policy {policy.name!r}: update() changed the state it was given; return a new one.")
+        state = _through_json(policy, after)
         answers.append(json.dumps(state))
     return answers
 

@@ -3,14 +3,27 @@
 import numpy as np
 import pytest
 
+from quorate.decision.rules import rule_asks, rule_of
 from quorate.errors import PolicyError
 from quorate.methods import METHODS, method
 from quorate.testing import check_policy
+from quorate.types import Item
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_policy_of_ours_passes_the_shared_checks(name):
     check_policy(method(name).policy)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_compiled_rule_says_what_the_class_says(name):
+    policy, rng = method(name).policy, np.random.default_rng(3)
+    rule = rule_of(policy)
+    for _ in range(300):
+        votes = rng.integers(5, size=4)
+        probs = rng.dirichlet(np.ones(4) * rng.choice([0.1, 1.0]))
+        item = Item(probs, probs[None], votes, int(votes.sum()) + int(rng.integers(1, 6)))
+        assert policy.asks(policy.init(4), item, probs) == rule_asks(*rule, probs, votes, item.num_remaining)
 
 
 class Good:
@@ -42,6 +55,11 @@ def forgetful_rng():
     return lambda self, state, item, *, rng: int(draws.integers(1000000))
 
 
+def in_place(self, state, closed):
+    state["seen"] += 1
+    return state
+
+
 def writes(self, state, item, probs):
     probs[0] = 1.0
     return True
@@ -58,6 +76,7 @@ def writes(self, state, item, probs):
         (broken(quota=lambda self, state, item, *, rng: 1.5), "quota.. returned 1.5"),
         (broken(asks=lambda self, state, item, probs: 1), "asks.. returned 1"),
         (broken(asks=writes), "changed an array|writes to an array"),
+        (broken(update=in_place), "changed the state it was given"),
         (broken(init=lambda self, num_classes: np.zeros(2)), "does not survive JSON"),
         (broken(init=lambda self, num_classes: (1, 2)), "comes back from JSON"),
     ],

@@ -35,7 +35,6 @@ def known(session):
         for name in (
             "seq",
             "num_opened",
-            "num_closed",
             "num_votes",
             "closed_since_fit",
             "votes_since_fit",
@@ -53,15 +52,15 @@ def known(session):
 
 
 def _item(item):
-    outcome = item.outcome
-    closed = outcome and (
-        outcome.label,
-        outcome.confidence,
-        outcome.num_votes,
-        outcome.reason,
-        outcome.votes.tolist(),
-        outcome.pool_size,
-        outcome.prior.seq,
+    standing = item.standing and (
+        item.standing.ask,
+        item.standing.label,
+        item.standing.confidence,
+        item.standing.num_votes,
+        item.standing.reason,
+        item.standing.votes.tolist(),
+        item.standing.pool_size,
+        item.standing.prior.seq,
     )
     ballots = {voter: (ballot.label, ballot.late) for voter, ballot in item.ballots.items()}
     return (
@@ -74,7 +73,7 @@ def _item(item):
         item.votes.tolist(),
         item.abstentions,
         ballots,
-        closed,
+        standing,
         item.seen_by_policy,
     )
 

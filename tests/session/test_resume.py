@@ -204,6 +204,13 @@ def test_a_users_own_policy_is_passed_to_resume():
     assert known(Session.resume(journal, method=method(Patient()))) == known(session)
 
 
+def test_a_users_own_policy_with_another_belief_is_refused():
+    journal = MemoryJournal()
+    make(method=method(Patient(), posterior="infinite", learn=False), journal=journal)
+    with pytest.raises(errors.JournalMismatch, match=r"method differs.*infinite.*finite"):
+        Session.resume(journal, method=method(Patient()))
+
+
 @pytest.mark.parametrize(
     "spoil",
     [

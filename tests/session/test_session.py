@@ -1,3 +1,4 @@
+import contextlib
 import threading
 import tracemalloc
 
@@ -125,7 +126,7 @@ def test_a_late_vote_is_kept_and_learned_from_but_changes_no_decision(session):
 
 def test_a_late_vote_on_an_item_long_gone_is_kept_but_not_learned_from():
     session = make(window=2, journal=MemoryJournal())
-    for number in range(6):
+    for number in range(12):
         session.open(str(number), [0.4, 0.3, 0.3])
         vote_until_stop(session, str(number), ["cat"] * 5)
     window = session._state.window.votes.copy()
@@ -484,3 +485,216 @@ def test_a_request_id_reused_to_open_with_another_prediction_is_an_error(session
     session.open("a", [0.5, 0.3, 0.2], request_id="r1")
     with pytest.raises(errors.RequestReused):
         session.open("a", [0.2, 0.3, 0.5], request_id="r1")
+
+
+def test_a_late_vote_is_learned_from_while_its_item_is_in_the_window_however_many_closed_without_votes():
+    session = make(method=method("finexp", threshold=0.45), window=3, refit_every=None)
+    session.open("a", [0.34, 0.33, 0.33], min_votes=1)
+    session.vote("a", "cat", "ann")
+    for number in range(20):
+        assert not session.open(str(number), [0.98, 0.01, 0.01]).ask
+    assert "a" in session._state.window
+    session.vote("a", "dog", "bob")
+    assert session._state.window.votes[0].tolist() == [1, 1, 0]
+    session.retract("a", "bob")
+    assert session._state.window.votes[0].tolist() == [1, 0, 0]
+
+
+def test_a_waiting_items_decision_stands_until_something_happens_to_it():
+    session = make(method=method("finexp", threshold=0.8), refit_every=5, window=100)
+    waiting = session.open("waiting", [0.8, 0.1, 0.1], request_id="r")
+    assert waiting.ask
+    for number in range(60):
+        session.open(str(number), [0.8, 0.1, 0.1])
+        vote_until_stop(session, str(number), ["cat"] * 5)
+    assert session.predict([0.8, 0.1, 0.1]).confidence > 0.8  # by now it would not ask
+    assert decisions_equal(session.decision("waiting"), waiting)
+    assert decisions_equal(session.open("waiting", [0.8, 0.1, 0.1], request_id="r"), waiting)
+    assert session.open_items() == ["waiting"]
+    assert not session.vote("waiting", "cat").ask
+
+
+def test_ballots_that_came_late_count_when_the_item_is_decided_anew():
+    session = make(method=method("quorum", votes=1), pool_size=5)
+    session.open("a", None)
+    assert session.vote("a", "cat", "p").label == "cat"
+    session.vote("a", "dog", "q")
+    session.vote("a", "dog", "r")
+    again = session.retract("a", "p")
+    assert (again.label, again.num_votes, again.ask) == ("dog", 2, False)
+    assert session.retract("a", "q").num_votes == 1
+    assert session.retract("a", "r").ask
+
+
+def test_late_abstentions_that_closed_a_pool_open_it_again_when_taken_back():
+    session = make(method=method("quorum", votes=2), pool_size=3)
+    session.open("a", None)
+    for voter in ("p", "q"):
+        session.vote("a", "cat", voter)
+    session.abstain("a", "r")
+    assert session.retract("a", "q").reason == "ask"
+    session.abstain("a", "q")
+    assert session.decision("a").reason == "exhausted"
+    assert session.retract("a", "r").ask
+
+
+def test_opened_items_are_open_or_closed_and_nothing_else():
+    rng = np.random.default_rng(8)
+    session = make("mp", window=3, refit_every=2, pool_size=4)
+    for act in range(400):
+        item = f"i{rng.integers(30)}"
+        acts = [
+            lambda item=item: session.open(item, rng.dirichlet(np.ones(3))),
+            lambda item=item: session.vote(item, CLASSES[rng.integers(3)], f"v{rng.integers(5)}"),
+            lambda item=item: session.abstain(item, f"v{rng.integers(5)}"),
+            lambda item=item: session.retract(item, f"v{rng.integers(5)}"),
+            lambda item=item, act=act: session.close(item, request_id=f"r{act}"),
+        ]
+        with contextlib.suppress(errors.QuorateError):
+            acts[rng.integers(5)]()
+        counts = session.counts()
+        assert counts["opened"] == counts["open"] + counts["closed"]
+        assert counts["open"] == len(session.open_items())
+        assert len(session._state.recent) <= 6
+
+
+class Plain:
+    """A policy to be broken in one way or another."""
+
+    name = "plain"
+
+    def init(self, num_classes):
+        return None
+
+    def quota(self, state, item, *, rng):
+        return None
+
+    def asks(self, state, item, probs):
+        return False
+
+    def update(self, state, closed):
+        return None
+
+
+class FullJournal(MemoryJournal):
+    broken = False
+
+    def append(self, event):
+        if self.broken:
+            raise errors.JournalError("disk full")
+        super().append(event)
+
+
+def test_a_wrong_stop_reason_is_told_before_anything_is_written():
+    class Bored(Plain):
+        stop_reason = "bored"
+
+    journal = MemoryJournal()
+    session = make(method=method(Bored()), journal=journal)
+    with pytest.raises(errors.PolicyError, match="stop_reason='bored'"):
+        session.open("a", None)
+    assert list(journal.events()) == []
+
+
+def test_a_policy_that_updates_in_place_cannot_spoil_a_refused_vote():
+    class InPlace(Plain):
+        def init(self, num_classes):
+            return {"n": 0, "pair": (1, 2)}
+
+        def quota(self, state, item, *, rng):
+            return 1
+
+        def asks(self, state, item, probs):
+            return True
+
+        def update(self, state, closed):
+            state["n"] += 1
+            return state
+
+    journal = FullJournal()
+    session = make(method=method(InPlace()), journal=journal)
+    session.open("a", None)
+    journal.broken = True
+    for _ in range(3):
+        with pytest.raises(errors.JournalError):
+            session.vote("a", "cat")
+    journal.broken = False
+    session.vote("a", "cat")
+    assert session._state.policy_state == {"n": 1, "pair": [1, 2]}
+    assert known(Session.resume(journal, method=method(InPlace()))) == known(session)
+
+
+def test_a_failing_start_leaves_the_journal_unused():
+    class NoState(Plain):
+        def init(self, num_classes):
+            raise RuntimeError("no")
+
+    journal = MemoryJournal()
+    with pytest.raises(RuntimeError):
+        make(method=method(NoState()), journal=journal)
+    assert journal.header() is None
+
+
+def test_a_journal_may_be_named_by_its_path(tmp_path):
+    path = tmp_path / "votes.jsonl"
+    session = make(journal=str(path))
+    session.open("a", None)
+    session._journal.close()
+    assert Session.resume(path).open_items() == ["a"]
+    with pytest.raises(errors.InvalidInput, match="journal=7"):
+        make(journal=7)
+    with pytest.raises(errors.InvalidInput, match="journal=None"):
+        Session.resume(None)
+
+
+def test_anonymous_and_a_voter_called_none_are_not_the_same_request(session):
+    session.open("a", None)
+    session.vote("a", "cat", request_id="r")
+    with pytest.raises(errors.RequestReused):
+        session.vote("a", "cat", "None", request_id="r")
+
+
+def test_closing_twice_remembers_the_second_request_too(session):
+    session.open("a", None)
+    session.close("a")
+    session.close("a", request_id="r")
+    with pytest.raises(errors.RequestReused):
+        session.open("b", None, request_id="r")
+
+
+def test_ids_that_are_no_text_are_refused_before_anything_changes(session):
+    session.open("a", None)
+    before = known(session)
+    with pytest.raises(errors.InvalidInput, match="surrogate"):
+        session.vote("a", "cat", request_id="\ud800")
+    assert known(session) == before
+
+
+def test_a_huge_window_takes_no_memory_before_there_are_items():
+    assert make(window=10**8).counts()["opened"] == 0
+
+
+def test_reading_while_others_write_is_safe():
+    session = make("ask-all", pool_size=4, refit_every=2)
+    stop, problems = threading.Event(), []
+
+    def read():
+        try:
+            while not stop.is_set():
+                counts = session.counts()
+                assert counts["opened"] == counts["open"] + counts["closed"]
+                for item in session.open_items()[:3]:
+                    session.decision(item)
+                assert session.params.theta > 0
+        except Exception as problem:
+            problems.append(problem)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for number in range(60):
+        session.open(str(number), None)
+        for voter in range(4):
+            session.vote(str(number), CLASSES[voter % 3], str(voter))
+    stop.set()
+    reader.join()
+    assert not problems

@@ -3,6 +3,8 @@ import pytest
 
 from quorate import errors
 from quorate.datasets import load_npz, synthetic, vote_dataset
+from quorate.decision.quota import RandomQuota
+from quorate.decision.threshold import Threshold
 from quorate.methods import METHODS, method
 from quorate.session.decide import NO_LIMIT
 from quorate.simulation import prepare, simulate
@@ -16,12 +18,23 @@ KNOBS = {
 }
 
 
-def agree(dataset, chosen, *, pool_size, model, seed, window=500, refit_every=20):
+def agree(dataset, chosen, *, pool_size, model, seed, window=500, refit_every=20, limits=(0, None), free_after=None):
     fast = simulate(
-        dataset, chosen, pool_size=pool_size, model=model, seed=seed, window=window, refit_every=refit_every
+        dataset,
+        chosen,
+        pool_size=pool_size,
+        model=model,
+        seed=seed,
+        window=window,
+        refit_every=refit_every,
+        min_votes=limits[0],
+        max_votes=limits[1],
+        query_free_after=free_after,
     )
     stream = prepare(dataset, pool_size, model, seed, "shuffled")
-    live = through_session(dataset, stream, chosen, seed, window, refit_every, (0, NO_LIMIT), len(stream.items))
+    most = NO_LIMIT if limits[1] is None else limits[1]
+    stop_asking = len(stream.items) if free_after is None else free_after
+    live = through_session(dataset, stream, chosen, seed, window, refit_every, (limits[0], most), stop_asking)
     assert np.array_equal(fast.costs, live.costs)
     assert np.array_equal(fast.predictions, live.predictions)
     assert fast.reasons == live.reasons
@@ -47,6 +60,41 @@ def test_the_compiled_stream_agrees_with_the_session_on_the_whole_shift_stream(d
 def test_the_compiled_stream_agrees_with_the_session_on_a_synthetic_stream(name):
     dataset = synthetic(num_items=150, num_classes=4, pool_size=7, accuracy=0.6, num_models=2, seed=2)
     agree(dataset, method(name, **KNOBS.get(name, {})), pool_size=7, model="all", seed=5, window=40, refit_every=7)
+
+
+@pytest.mark.parametrize("name", ["quorate", "infexp", "fixed-ask-finexp", "mp", "beta"])
+def test_they_agree_with_limits_pools_of_several_sizes_and_a_query_free_phase(name):
+    full = synthetic(num_items=120, num_classes=4, pool_size=7, accuracy=0.6, seed=2)
+    votes = np.array(full.votes)
+    votes[::3, 2:] = -1
+    dataset = vote_dataset(votes, full.predictions, classes=full.classes)
+    chosen = method(name, **KNOBS.get(name, {}))
+    agree(dataset, chosen, pool_size=7, model=0, seed=5, window=40, refit_every=7, limits=(1, 4), free_after=80)
+
+
+def test_changing_a_result_does_not_change_the_next_one():
+    dataset = synthetic(num_items=100, seed=1)
+    first = simulate(dataset, "finexp", seed=1)
+    kept = first.consensus.copy(), first.items.copy()
+    first.consensus[:] = 0
+    first.items[:] = 0
+    second = simulate(dataset, "finexp", seed=1)
+    assert np.array_equal(second.consensus, kept[0])
+    assert np.array_equal(second.items, kept[1])
+
+
+def test_a_subclass_of_our_policy_is_asked_itself():
+    class Never(Threshold):
+        def asks(self, state, item, probs):
+            return False
+
+    class Two(RandomQuota):
+        def quota(self, state, item, *, rng):
+            return 2
+
+    dataset = synthetic(num_items=30, pool_size=5, seed=1)
+    assert simulate(dataset, method(Never(1.0)), seed=1).mean_cost == 0
+    assert simulate(dataset, method(Two(1.0)), seed=1).costs.max() == 2
 
 
 def test_fused_classifiers_agree_on_the_real_stream(data_dir):
@@ -184,6 +232,8 @@ def test_minimum_and_maximum_votes_hold():
         ({"seed": -1}, "seed=-1"),
         ({"refit_every": 0}, "refit_every=0"),
         ({"max_votes": 1.5}, "max_votes=1.5"),
+        ({"min_votes": 5, "max_votes": 2}, "max_votes=2"),
+        ({"model": [0]}, "model="),
     ],
 )
 def test_bad_arguments_are_named(arguments, words):

@@ -1,19 +1,20 @@
 """The stopping rules of our own policies as one compiled switch, so that a whole stream runs in one compiled call.
 
-Each policy class names its rule by a `Rule` (a number and two knobs); its `asks` and the stream both end up here,
-hence agree. Every rule's own arithmetic stands in the file of its policy.
+A policy class says the same in plain Python in its `asks`; a session and the stream use the compiled rule of our own
+policies (`rule_of`), and a test holds the two together. A user's policy has no compiled rule: its `asks` is called.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from quorate.compiled import kernel
 from quorate.decision.beta import BetaStop, beta_leads
 from quorate.decision.counting import AskAll, Quorum, UnanimousThenCap, UntilSettled
 from quorate.decision.model_picker import ModelPicker
 from quorate.decision.policy import QueryPolicy
-from quorate.decision.quota import QuotaPolicy
+from quorate.decision.quota import EntropyQuota, RandomQuota, ReleasedModelPicker
 from quorate.decision.threshold import Threshold
 from quorate.decision.value import ValueOfInformation, optimistic_gain
 from quorate.types import FloatArray, IntArray
@@ -49,19 +50,24 @@ def rule_asks(kind: int, first: float, second: float, probs: FloatArray, votes: 
 
 
 def rule_of(policy: QueryPolicy) -> Rule | None:
-    """The compiled rule of one of our policies; None for a user's own, which runs through the session instead."""
-    match policy:
-        case Threshold():
-            return Rule(THRESHOLD, policy.threshold)
-        case ValueOfInformation():
-            return Rule(GAIN, policy.min_gain)
-        case Quorum():
-            return Rule(QUORUM, policy.votes)
-        case UnanimousThenCap():
-            return Rule(UNANIMOUS, policy.first, policy.cap)
-        case BetaStop():
-            return Rule(BETA, policy.threshold)
-        case AskAll() | UntilSettled() | QuotaPolicy() | ModelPicker():
-            return Rule(ALWAYS)
-        case _:
-            return None
+    """The compiled rule of one of our policies; None for a user's own, which runs through the session instead.
+
+    Only the very classes: a subclass may have changed what `asks` does.
+    """
+    made = RULES.get(type(policy))
+    return None if made is None else made(policy)
+
+
+RULES: dict[type, Callable[[Any], Rule]] = {
+    Threshold: lambda policy: Rule(THRESHOLD, policy.threshold),
+    ValueOfInformation: lambda policy: Rule(GAIN, policy.min_gain),
+    Quorum: lambda policy: Rule(QUORUM, policy.votes),
+    UnanimousThenCap: lambda policy: Rule(UNANIMOUS, policy.first, policy.cap),
+    BetaStop: lambda policy: Rule(BETA, policy.threshold),
+    AskAll: lambda policy: Rule(ALWAYS),
+    UntilSettled: lambda policy: Rule(ALWAYS),
+    RandomQuota: lambda policy: Rule(ALWAYS),
+    EntropyQuota: lambda policy: Rule(ALWAYS),
+    ReleasedModelPicker: lambda policy: Rule(ALWAYS),
+    ModelPicker: lambda policy: Rule(ALWAYS),
+}

@@ -16,7 +16,7 @@ class Window:
 
     def __init__(self, size: int | None, num_classifiers: int, num_classes: int) -> None:
         self.size = size
-        rows = 64 if size is None else size
+        rows = 64 if size is None else min(64, size)
         self._log_predictions = np.zeros((rows, num_classifiers, num_classes))
         self._votes = np.zeros((rows, num_classes), dtype=np.int64)
         self._ids: list[str | None] = [None] * rows
@@ -41,9 +41,9 @@ class Window:
 
     def enter(self, item_id: str, log_predictions: FloatArray) -> None:
         """Give the item a slot without votes; the oldest item leaves when the ring is full."""
-        if self.size is None and self._entered == len(self._ids):
-            self._double()
         slot = self._entered if self.size is None else self._entered % self.size
+        if slot == len(self._ids):
+            self._double()
         oldest = self._ids[slot]
         if oldest is not None:
             del self._slots[oldest]
@@ -62,6 +62,7 @@ class Window:
         return True
 
     def _double(self) -> None:
-        self._log_predictions = np.concatenate([self._log_predictions, np.zeros_like(self._log_predictions)])
-        self._votes = np.concatenate([self._votes, np.zeros_like(self._votes)])
-        self._ids += [None] * len(self._ids)
+        more = len(self._ids) if self.size is None else min(len(self._ids), self.size - len(self._ids))
+        self._log_predictions = np.concatenate([self._log_predictions, np.zeros_like(self._log_predictions[:more])])
+        self._votes = np.concatenate([self._votes, np.zeros_like(self._votes[:more])])
+        self._ids += [None] * more

@@ -5,8 +5,9 @@ Called by the session for every event, and by anyone who wants to recompute an i
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -120,4 +121,24 @@ def _rule_asks(method: Method, policy_state: Any, item: ItemState, probs: FloatA
 
 def _stop_reason(method: Method) -> Reason:
     reason: Reason = getattr(method.policy, "stop_reason", "rule")
+    if reason not in get_args(Reason) or reason == "ask":
+        raise PolicyError(
+            f"policy {method.policy.name!r}: stop_reason={reason!r}; expected one of {get_args(Reason)[1:]}."
+        )
     return reason
+
+
+def through_json(policy_state: Any, method: Method) -> Any:  # noqa: ANN401
+    """The state as a journal would give it back, so that a live session and a resumed one hold the same."""
+    try:
+        return json.loads(json.dumps(policy_state, allow_nan=False))
+    except (TypeError, ValueError) as cause:
+        raise PolicyError(
+            f"policy {method.policy.name!r}: its state {policy_state!r} does not survive JSON ({cause}); "
+            "keep it in numbers, strings, lists and dicts."
+        ) from cause
+
+
+def updated_state(method: Method, policy_state: Any, closing: ItemState) -> Any:  # noqa: ANN401
+    """The policy's state after the item closed; the old one is not touched, even by a policy that writes in place."""
+    return through_json(method.policy.update(through_json(policy_state, method), closing.view()), method)

@@ -36,7 +36,7 @@ def parse_prediction(raw: Any, classes: Sequence[str], num_classifiers: int, *, 
         return _one(raw, classes, where)[None]
     if raw is None:
         raw = [None] * num_classifiers
-    if isinstance(raw, (str, Mapping, float, int)) or len(raw) != num_classifiers:
+    if not (isinstance(raw, (list, tuple)) or np.ndim(raw) > 0) or len(raw) != num_classifiers:
         raise InvalidPrediction(
             f"{where} is {raw!r}; expected a list of {num_classifiers} predictions, one per classifier."
         )
@@ -51,7 +51,7 @@ def _one(raw: Any, classes: Sequence[str], where: str) -> FloatArray:  # noqa: A
         return _spread({raw: HARD_LABEL_CONFIDENCE}, classes, where)
     if isinstance(raw, Mapping):
         return _spread(raw, classes, where)
-    if np.ndim(raw) == 0:
+    if isinstance(raw, (float, int, np.number)):
         return _score(raw, classes, where)
     vector = probabilities(raw, where=where)
     if vector.shape != (num_classes,):
@@ -96,9 +96,13 @@ def class_number(label: Any, classes: Sequence[str], *, where: str = "label") ->
 
 def checked_id(value: Any, *, where: str) -> str:  # noqa: ANN401
     """A non-empty string; ids are strings at the door, so that 7 and '7' cannot be two items."""
-    if isinstance(value, str) and value:
-        return value
-    raise InvalidInput(f"{where}={value!r}; expected a non-empty string. Use str(...) on numeric ids.")
+    if not isinstance(value, str) or not value:
+        raise InvalidInput(f"{where}={value!r}; expected a non-empty string. Use str(...) on numeric ids.")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{where}={value!r} is not valid Unicode text; remove the lone surrogate.") from None
+    return value
 
 
 def checked_time(value: float | None) -> float:

@@ -30,9 +30,10 @@ class Prior:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """How an item closed: the answer, and what it was computed from, so that it can be computed again."""
+class Standing:
+    """The item's decision as it stands, and what it was computed from, so that it can be computed again."""
 
+    ask: bool
     label: int
     confidence: float
     num_votes: int
@@ -52,7 +53,7 @@ class Ballot:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemState:
-    """Everything known of an item in memory. `votes` counts late votes too; `outcome` is None while it is open."""
+    """Everything known of an item in memory. `votes` counts late votes too; `standing` is None before a decision."""
 
     number: int
     predictions: FloatArray  # (M, K)
@@ -66,8 +67,13 @@ class ItemState:
     prediction: FloatArray  # (K,), mean of the classifiers
     abstentions: int = 0
     ballots: Mapping[str, Ballot] = field(default_factory=lambda: MappingProxyType({}))
-    outcome: Outcome | None = None
+    standing: Standing | None = None
     seen_by_policy: bool = False
+
+    @property
+    def is_closed(self) -> bool:
+        """Has the item been answered?"""
+        return self.standing is not None and not self.standing.ask
 
     @property
     def pool_left(self) -> int:
@@ -112,19 +118,22 @@ def advance(item: ItemState, event: Mapping[str, Any], label: int | None) -> Ite
 def _with_ballot(item: ItemState, voter: str | None, label: int, abstentions: int) -> ItemState:
     ballots = item.ballots
     if voter is not None:
-        ballots = MappingProxyType({**ballots, voter: Ballot(label, late=item.outcome is not None)})
+        ballots = MappingProxyType({**ballots, voter: Ballot(label, late=item.is_closed)})
     votes = item.votes if label == ABSTAINED else _changed(item.votes, label, 1)
     return replace(item, votes=votes, abstentions=abstentions, ballots=ballots)
 
 
 def _without_ballot(item: ItemState, voter: str) -> ItemState:
-    """Take a ballot back. One that the decision counted reopens the item; a late one changes nothing but the counts."""
+    """Take a ballot back. One that the decision counted calls for a new one, which then counts late ballots too."""
     ballot = item.ballots[voter]
-    ballots = MappingProxyType({name: kept for name, kept in item.ballots.items() if name != voter})
-    outcome = item.outcome if ballot.late else None
+    kept = {name: other for name, other in item.ballots.items() if name != voter}
+    standing = item.standing if ballot.late else None
+    if standing is None:
+        kept = {name: Ballot(other.label) for name, other in kept.items()}
+    ballots = MappingProxyType(kept)
     if ballot.label == ABSTAINED:
-        return replace(item, ballots=ballots, abstentions=item.abstentions - 1, outcome=outcome)
-    return replace(item, ballots=ballots, votes=_changed(item.votes, ballot.label, -1), outcome=outcome)
+        return replace(item, ballots=ballots, abstentions=item.abstentions - 1, standing=standing)
+    return replace(item, ballots=ballots, votes=_changed(item.votes, ballot.label, -1), standing=standing)
 
 
 def _changed(votes: IntArray, label: int, change: int) -> IntArray:

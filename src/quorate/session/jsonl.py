@@ -18,9 +18,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from quorate.errors import JournalError
+from quorate.errors import InvalidInput, JournalError
 from quorate.session.durable import failure, lock, sync, sync_directory, write_all
-from quorate.session.journal import FIRST_SEQ, Event, Header, Progress, check_event
+from quorate.session.journal import FIRST_SEQ, Event, Header, Journal, Progress, check_event
 from quorate.session.lines import encode_line, header_line, read_header, refuse_damaged_newline, scan_events
 
 log = logging.getLogger("quorate.journal")
@@ -278,3 +278,13 @@ def _save_beside(path: Path, tail: bytes, offset: int, *, mode: int) -> Path:
         os.close(fd)
     sync_directory(path.parent)
     return saved_as
+
+
+def as_journal(given: Any) -> Journal | None:  # noqa: ANN401
+    """A journal as it is, the journal in the file of that path, or None."""
+    if given is None or all(callable(getattr(given, part, None)) for part in ("header", "events", "start", "append")):
+        journal: Journal | None = given
+        return journal
+    if isinstance(given, (str, os.PathLike)):
+        return JsonlJournal(Path(given))
+    raise InvalidInput(f"journal={given!r}; expected a path, a journal such as quorate.JsonlJournal(path), or None.")

@@ -9,11 +9,13 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from quorate import rng
 from quorate.errors import (
     DuplicateVote,
+    InvalidInput,
     ItemExists,
     JournalError,
     RequestReused,
@@ -22,10 +24,11 @@ from quorate.errors import (
 from quorate.learning.learner import refit
 from quorate.methods import Method, as_method
 from quorate.session import resume as resuming
-from quorate.session.decide import Verdict, believe, decide, draw_quota
+from quorate.session.decide import Verdict, believe, decide, draw_quota, updated_state
 from quorate.session.inputs import checked_id, checked_time, class_number, parse_prediction
 from quorate.session.items import ItemState, advance, opened
 from quorate.session.journal import Event, Journal
+from quorate.session.jsonl import as_journal
 from quorate.session.state import REASONS, Settings, apply, initial, label_number, request_content, voter_key
 from quorate.types import Decision, FitReport, PriorParams
 from quorate.validate import class_names, vote_limits, whole
@@ -58,7 +61,7 @@ class Session:
         window: int | None = 500,
         refit_every: int | None = 20,
         seed: int = 0,
-        journal: Journal | None = None,
+        journal: Journal | str | Path | None = None,
         num_classifiers: int = 1,
         min_votes: int = 0,
         max_votes: int | None = None,
@@ -75,9 +78,10 @@ class Session:
             max_votes=None if max_votes is None else whole(max_votes, where="max_votes", least=0),
         )
         vote_limits(settings.min_votes, settings.max_votes)
-        if journal is not None:
-            journal.start(settings.header())
-        self._use(settings, journal)
+        store = as_journal(journal)
+        self._use(settings, store)
+        if store is not None:
+            store.start(settings.header())
 
     def _use(self, settings: Settings, journal: Journal | None) -> None:
         self._lock = threading.RLock()
@@ -88,7 +92,7 @@ class Session:
     @classmethod
     def resume(
         cls,
-        journal: Journal,
+        journal: Journal | str | Path,
         *,
         method: Method | str | None = None,
         progress: Callable[[int, int], None] | None = None,
@@ -101,10 +105,13 @@ class Session:
         `progress(done, total)` is called now and then; without it, a resume of over two seconds reports on stderr.
         """
         given = None if method is None else as_method(method)
-        settings = resuming.settings_from(journal.header(), given, expected)
+        store = as_journal(journal)
+        if store is None:
+            raise InvalidInput("journal=None; pass the journal to resume, or its path.")
+        settings = resuming.settings_from(store.header(), given, expected)
         session = cls.__new__(cls)
-        session._use(settings, journal)
-        for event in journal.events(progress=progress or resuming.StderrProgress()):
+        session._use(settings, store)
+        for event in store.events(progress=progress or resuming.StderrProgress()):
             resuming.replay(session._state, event)
         return session
 
@@ -193,23 +200,29 @@ class Session:
             event = self._event("close", item_id, time, request_id)
             if self._is_repeat(event):
                 return self.decision(item_id)
-            if item_id not in self._state.open:
-                self._known(item_id)
+            self._known(item_id)
+            if item_id in self._state.open:
+                return self._commit(event, self._state.open[item_id])
+            if request_id is None:
                 return self.decision(item_id)
-            return self._commit(event, self._state.open[item_id])
+            return self._commit(event, self._state.find(item_id))  # changes nothing but that the request is known
 
-    def predict(self, prediction: Any) -> Decision:  # noqa: ANN401
+    def predict(self, prediction: Any, pool_size: int | None = None) -> Decision:  # noqa: ANN401
         """The answer with no experts at all (the query-free phase): no item is opened, nothing is stored."""
         with self._lock:
             settings = self._state.settings
             probs = parse_prediction(prediction, settings.classes, settings.num_classifiers, item="(predict)")
-            event = {"prediction": probs, "pool_size": settings.pool_size, "quota": None, "tie_draw": 0.0}
+            size = settings.pool_size if pool_size is None else whole(pool_size, where="pool_size")
+            event = {"prediction": probs, "pool_size": size, "quota": None, "tie_draw": 0.0}
             item = opened(event | {"min_votes": 0, "max_votes": None}, 0)
             verdict = decide(settings.method, self._state.prior, self._state.policy_state, item, closing=True)
             return self._decision(verdict, 0)
 
     def decision(self, item_id: str) -> Decision:
-        """The decision as it stands. `probs` is None for an item closed so long ago that only a summary is kept."""
+        """The decision as the item's last event left it, whatever was learned since.
+
+        `probs` is None for an item closed so long ago that only a summary is kept.
+        """
         with self._lock:
             state = self._state
             self._known(item_id)
@@ -217,12 +230,13 @@ class Session:
             if item is None:
                 confidence, num_votes, label, reason = state.old.get(item_id) or ()
                 return Decision(False, state.settings.classes[label], confidence, None, num_votes, REASONS[reason])
-            if item.outcome is None:
-                return self._decision(self._decide(item), int(item.votes.sum()))
-            outcome = item.outcome
-            probs = believe(state.settings.method.predicting, outcome.prior, item, outcome.votes, outcome.pool_size)
-            verdict = Verdict(False, outcome.label, outcome.confidence, probs, outcome.reason)
-            return self._decision(verdict, outcome.num_votes)
+            standing = item.standing
+            if standing is None:
+                raise UnknownItem(f"item_id={item_id!r} has no decision yet.")
+            probs = believe(state.settings.method.predicting, standing.prior, item, standing.votes, standing.pool_size)
+            probs.flags.writeable = False
+            verdict = Verdict(standing.ask, standing.label, standing.confidence, probs, standing.reason)
+            return self._decision(verdict, standing.num_votes)
 
     def open_items(self) -> list[str]:
         """Ids of the items that are still open, oldest first."""
@@ -246,7 +260,8 @@ class Session:
     @property
     def params(self) -> PriorParams:
         """What has been learned so far."""
-        return self._state.params
+        with self._lock:
+            return self._state.params
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -255,13 +270,11 @@ class Session:
 
     def counts(self) -> dict[str, int]:
         """Items opened, open and closed, and votes held: a glance at the session."""
-        state = self._state
-        return {
-            "opened": state.num_opened,
-            "open": len(state.open),
-            "closed": state.num_closed,
-            "votes": state.num_votes,
-        }
+        with self._lock:
+            state = self._state
+            still_open = len(state.open)
+            closed = state.num_opened - still_open
+            return {"opened": state.num_opened, "open": still_open, "closed": closed, "votes": state.num_votes}
 
     # -- how an event comes about -----------------------------------------------------------------------------------
 
@@ -298,7 +311,7 @@ class Session:
             raise DuplicateVote(
                 f"voter={voter!r} has already voted or abstained on item {item_id!r}; retract that first to change it."
             )
-        if item is None or item.outcome is not None:
+        if item is None or item.is_closed:
             event["late"] = True
         if item is None:
             return self._commit(event, None)
@@ -311,7 +324,7 @@ class Session:
 
     def _commit(self, event: Event, after: ItemState | None) -> Decision:
         """Decide, write the event with its decision, let it take effect, learn if it is time."""
-        if after is None or after.outcome is not None:
+        if after is None or after.is_closed:
             event["decision"] = {"ask": False}
             self._record(event)
             return self.decision(event["item"])
@@ -325,19 +338,12 @@ class Session:
             "reason": decision.reason,
             "params": self._state.prior.seq,
         }
-        if not (decision.ask or after.seen_by_policy):
-            self._show_policy(event, after)
+        if not (decision.ask or after.seen_by_policy):  # the policy's new state travels in the event
+            event["policy_state"] = updated_state(self._state.settings.method, self._state.policy_state, after)
         self._record(event)
         if not decision.ask:
             self._learn_if_due()
         return decision
-
-    def _show_policy(self, event: Event, closing: ItemState) -> None:
-        """Let the policy learn from the item; its new state travels in the event, so that replay needs no policy."""
-        before = self._state.policy_state
-        after = self._state.settings.method.policy.update(before, closing.view())
-        if after is not None or before is not None:
-            event["policy_state"] = after
 
     def _record(self, event: Event) -> None:
         """Journal first, effect second: what is not written did not happen."""

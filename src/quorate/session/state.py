@@ -6,32 +6,24 @@ decisions and fitted parameters are in the events, so replay needs neither a ran
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Any
+from typing import Any, get_args
 
 from quorate.errors import JournalCorrupt
 from quorate.learning.window import Window
 from quorate.methods import Method
 from quorate.prior.hyperprior import hyperprior
-from quorate.session.decide import prior_of
-from quorate.session.items import ItemState, Outcome, Prior, advance, opened
+from quorate.session.decide import prior_of, through_json
+from quorate.session.items import ItemState, Prior, Standing, advance, opened
 from quorate.session.journal import Event
 from quorate.session.ledger import CompactMap
 from quorate.types import PriorParams, Reason
 
-REASONS: tuple[Reason, ...] = (
-    "ask",
-    "confident",
-    "not_worth_it",
-    "rule",
-    "quota",
-    "settled",
-    "exhausted",
-    "closed",
-)
+REASONS: tuple[Reason, ...] = get_args(Reason)
 REQUESTED = ("type", "item", "label", "voter", "prediction", "pool_size", "min_votes", "max_votes")
 OLD_ITEM = [("confidence", "f8"), ("num_votes", "i4"), ("label", "i4"), ("reason", "i1")]
 
@@ -76,7 +68,6 @@ class State:
     window: Window
     seq: int = 0
     num_opened: int = 0
-    num_closed: int = 0
     num_votes: int = 0
     closed_since_fit: int = 0
     votes_since_fit: int = 0
@@ -101,15 +92,15 @@ def initial(settings: Settings) -> State:
         settings=settings,
         params=params,
         prior=prior_of(params, 0),
-        policy_state=settings.method.policy.init(num_classes),
+        policy_state=through_json(settings.method.policy.init(num_classes), settings.method),
         window=Window(settings.window, settings.num_classifiers, num_classes),
     )
 
 
 def request_content(event: Mapping[str, Any]) -> int:
     """64 bits of what a request asked for, to tell a repeated request from a reused id."""
-    asked = [str(event.get(key)) for key in REQUESTED]
-    return int.from_bytes(blake2b("\x1f".join(asked).encode(), digest_size=8).digest(), "little")
+    asked = json.dumps([event.get(key) for key in REQUESTED])
+    return int.from_bytes(blake2b(asked.encode(), digest_size=8).digest(), "little")
 
 
 def voter_key(item_id: str, voter: str) -> str:
@@ -152,16 +143,16 @@ def _item_event(state: State, event: Event) -> None:
         state.num_opened += 1
     else:
         before = state.find(item_id)
-        if (
-            before is None
-        ):  # closed so long ago that only the ledger knows it: the journal keeps the vote, nothing learns
+        if before is None:  # only the ledger knows it any more: the journal keeps the vote, nothing learns from it
             if event.get("voter") is not None:
                 state.old_voters.set(voter_key(item_id, event["voter"]))
             state.num_votes += label is not None
             return
         after = advance(before, event, label)
         _count(state, event, before, label)
-    _place(state, item_id, before, _closed(state, after, event))
+    if not after.is_closed:
+        after = _decided(state, before, after, event)
+    _place(state, item_id, after)
 
 
 def _count(state: State, event: Event, before: ItemState, label: int | None) -> None:
@@ -179,12 +170,11 @@ def _count(state: State, event: Event, before: ItemState, label: int | None) -> 
         state.votes_since_fit += 1
 
 
-def _closed(state: State, item: ItemState, event: Event) -> ItemState:
-    """The item with its outcome, if the event's decision stopped it."""
+def _decided(state: State, before: ItemState | None, item: ItemState, event: Event) -> ItemState:
+    """The item with the event's decision, and what follows if that closed it."""
     decision = event["decision"]
-    if item.outcome is not None or decision["ask"]:
-        return item
-    outcome = Outcome(
+    standing = Standing(
+        ask=decision["ask"],
         label=state.settings.classes.index(decision["label"]),
         confidence=decision["confidence"],
         num_votes=decision["num_votes"],
@@ -193,33 +183,37 @@ def _closed(state: State, item: ItemState, event: Event) -> ItemState:
         pool_size=item.pool_left,
         prior=state.prior,
     )
+    if standing.ask:
+        return replace(item, standing=standing)
     if "policy_state" in event:
         state.policy_state = event["policy_state"]
-    state.num_closed += 1
-    state.closed_since_fit += 1
-    return replace(item, outcome=outcome, seen_by_policy=True)
+    if before is None or not before.is_closed:
+        state.closed_since_fit += 1
+    return replace(item, standing=standing, seen_by_policy=True)
 
 
-def _place(state: State, item_id: str, before: ItemState | None, after: ItemState) -> None:
+def _place(state: State, item_id: str, item: ItemState) -> None:
     """Put the item where it belongs now: among the open, or among the recently closed."""
-    if after.outcome is None:
-        if before is not None and before.outcome is not None:
-            state.num_closed -= 1
-            del state.recent[item_id]
-        state.open[item_id] = after
+    if not item.is_closed:
+        state.recent.pop(item_id, None)
+        state.open[item_id] = item
         return
     state.open.pop(item_id, None)
-    state.recent[item_id] = after
-    if state.settings.window is not None:
-        while len(state.recent) > state.settings.window:
-            _shelve(state, *state.recent.popitem(last=False))
+    state.recent[item_id] = item
+    if state.settings.window is not None and len(state.recent) > 2 * state.settings.window:
+        _shelve_one(state)
 
 
-def _shelve(state: State, item_id: str, item: ItemState) -> None:
-    """Keep only a summary of the item and who voted on it."""
-    outcome = item.outcome
-    if outcome is not None:
-        reason = REASONS.index(outcome.reason)
-        state.old.set(item_id, (outcome.confidence, outcome.num_votes, outcome.label, reason))
+def _shelve_one(state: State) -> None:
+    """Keep only a summary of the oldest closed item that learning no longer looks at, and of who voted on it."""
+    item_id = next(iter(state.recent))
+    while item_id in state.window:  # at most `window` of them, so this ends; each goes to the back only once a round
+        state.recent.move_to_end(item_id)
+        item_id = next(iter(state.recent))
+    item = state.recent.pop(item_id)
+    if item.standing is not None:
+        standing = item.standing
+        reason = REASONS.index(standing.reason)
+        state.old.set(item_id, (standing.confidence, standing.num_votes, standing.label, reason))
     for voter in item.ballots:
         state.old_voters.set(voter_key(item_id, voter))

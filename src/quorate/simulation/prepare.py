@@ -37,7 +37,7 @@ class Stream:
     blocks: IntArray
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=8)
 def prepare(
     dataset: VoteDataset, pool_size: int | None, model: int | str, seed: int, order: str = "shuffled"
 ) -> Stream:

@@ -13,6 +13,7 @@ from quorate.decision.belief import EXHAUSTED, POSTERIORS, QUOTA, SETTLED
 from quorate.decision.model_picker import ModelPicker
 from quorate.decision.quota import QuotaPolicy
 from quorate.decision.rules import Rule, rule_of
+from quorate.errors import InvalidInput
 from quorate.learning.problem import pack, unpack
 from quorate.methods import Method, as_method
 from quorate.prior.hyperprior import hyperprior
@@ -21,7 +22,7 @@ from quorate.session.decide import NO_LIMIT
 from quorate.simulation.prepare import Stream, prepare
 from quorate.simulation.stream import BY_PICKER, BY_RATE, NO_QUOTA, Inputs, Outputs, Plan, run_stream
 from quorate.types import FloatArray, IntArray, PriorParams, VoteDataset
-from quorate.validate import whole
+from quorate.validate import vote_limits, whole
 
 STOPS = {SETTLED: "settled", EXHAUSTED: "exhausted", QUOTA: "quota"}
 
@@ -87,12 +88,15 @@ def simulate(
     chosen = as_method(method)
     size = None if window is None else whole(window, where="window")
     every = whole(refit_every, where="refit_every")
+    if not isinstance(model, (str, int, np.integer)):
+        raise InvalidInput(f"model={model!r}; expected a classifier's number or name, or 'all'.")
     stream = prepare(dataset, pool_size, model, whole(seed, where="seed", least=0), order)
     stop_asking = len(stream.items)
     if query_free_after is not None:
         stop_asking = whole(query_free_after, where="query_free_after", least=0)
     most = NO_LIMIT if max_votes is None else whole(max_votes, where="max_votes", least=0)
     limits = (whole(min_votes, where="min_votes", least=0), most)
+    vote_limits(*limits)
     rule = rule_of(chosen.policy)
     if rule is None:
         return through_session(dataset, stream, chosen, seed, size, every, limits, stop_asking)
@@ -141,7 +145,7 @@ def _compiled(
         shape=prior.shape,
         rate=prior.rate,
         bias_sd=prior.bias_sd,
-        window=num_items if window is None else window,
+        window=num_items if window is None else min(window, num_items),
         refit_every=refit_every,
         stop_asking=stop_asking,
         min_votes=limits[0],
@@ -189,7 +193,7 @@ def through_session(
     params = session.params
     for t in range(len(stream.items)):
         if t >= stop_asking:
-            decisions.append(session.predict(stream.predictions[t]))
+            decisions.append(session.predict(stream.predictions[t], pool_size=int(stream.pool_sizes[t])))
             continue
         decision = session.open(str(t), stream.predictions[t], pool_size=int(stream.pool_sizes[t]))
         while decision.ask:
@@ -222,10 +226,10 @@ def _result(
     right = top[np.arange(len(labels)), labels] / top.sum(axis=1)
     return Simulation(
         method=method,
-        items=stream.items,
+        items=stream.items.copy(),  # the stream is shared by later runs
         costs=costs,
         predictions=labels,
-        consensus=stream.consensus,
+        consensus=stream.consensus.copy(),
         errors=labels != stream.consensus,
         expected_errors=1.0 - right,
         confidence=confidence,

@@ -101,6 +101,11 @@ def run_stream(inputs: Inputs, plan: Plan, start: FloatArray, outputs: Outputs) 
     seen = np.zeros(num_classes, dtype=np.int64)
     probs = np.empty(num_classes)
     info = np.empty(INFO_SIZE)
+    same_belief = (
+        plan.ask_posterior == plan.predict_posterior
+        and plan.ask_learned == plan.predict_learned
+        and plan.rule_kind != ALWAYS
+    )
     entered = 0
     closed_since_fit = 0
     votes_since_fit = 0
@@ -130,9 +135,10 @@ def run_stream(inputs: Inputs, plan: Plan, start: FloatArray, outputs: Outputs) 
                 break
             seen[inputs.votes[t, asked]] += 1
             asked += 1
-        prior = packed if plan.predict_learned else fixed
-        _believe(plan.predict_posterior, prior, num_classifiers, logs, mean, seen, pool_size, probs)
-        label = pick_label(probs, inputs.tie_draws[t])
+        if code != RULE or not same_belief:  # else probs is already the belief at which the rule stopped
+            prior = packed if plan.predict_learned else fixed
+            _believe(plan.predict_posterior, prior, num_classifiers, logs, mean, seen, pool_size, probs)
+        label = pick_label(probs, inputs.tie_draws[t] if t < plan.stop_asking else 0.0)
         outputs.costs[t] = asked
         outputs.labels[t] = label
         outputs.confidence[t] = probs[label]
