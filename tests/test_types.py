@@ -14,6 +14,13 @@ from quorate.types import Item, PriorParams
         ({"tau": [[[1.0, 1.0]]]}, r"tau has shape \(1, 1, 2\)"),
         ({"tau": [1.0]}, "K >= 2"),
         ({"bias": [0.0, 0.0, 0.0]}, "bias=.*must be 2 finite"),
+        ({"theta": "x"}, "theta='x' is not numeric"),
+        ({"theta": None}, "theta=None must be positive"),
+        ({"phi": "1.0"}, "phi='1.0' is not numeric"),
+        ({"phi": [1.0, 1.0]}, "expected one number"),
+        ({"tau": "x"}, "tau='x' is not numeric"),
+        ({"tau": [[1.0, 1.0], [1.0]]}, "rectangular"),
+        ({"bias": "x"}, "bias='x' is not numeric"),
         ({"bias": [0.0, np.inf]}, "bias=.*must be 2 finite"),
     ],
 )

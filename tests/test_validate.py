@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -32,6 +34,9 @@ def test_a_sum_slightly_off_is_renormalised_and_the_input_is_left_alone():
         ([1.0], "at least 2 classes"),
         (0.4, "at least 2 classes"),
         (["a", "b"], "not numeric"),
+        (["0.5", "0.5"], "not numeric"),
+        (np.array(["0.5", 0.5], dtype=object), "not numeric"),
+        ([0.5 + 0j, 0.5], "not numeric"),
         ([[0.5, 0.5], [1.0]], "rectangular"),
     ],
 )
@@ -40,10 +45,17 @@ def test_bad_probabilities_say_what_is_wrong(raw, words):
         validate.probabilities(raw)
 
 
-@pytest.mark.parametrize("votes", [[1.5, 0], [-1, 2], [np.nan, 1], [3], "ab"])
+@pytest.mark.parametrize("votes", [[1.5, 0], [-1, 2], [np.nan, 1], [3], "ab", ["1", "2"]])
 def test_bad_counts_are_refused(votes):
     with pytest.raises(InvalidInput, match="votes"):
         validate.counts(votes)
+
+
+@pytest.mark.parametrize("huge", [validate.MOST_VOTES + 1, 1e19, 1e300, 10**400])
+def test_counts_no_array_holds_are_refused_and_do_not_wrap(huge):
+    with pytest.raises(InvalidInput, match="votes"):
+        validate.counts([huge, 0])
+    assert validate.counts([validate.MOST_VOTES, 0]).tolist() == [validate.MOST_VOTES, 0]
 
 
 @pytest.mark.parametrize("alpha", [[0.0, 1], [np.inf, 1], [-1, 1], [2.0]])
@@ -64,13 +76,69 @@ def test_whole_numbers_are_whole(value, fine):
             validate.whole(value, where="n", most=10)
 
 
-@pytest.mark.parametrize("value", [-0.1, 1.1, np.nan, "x", True, None])
+@pytest.mark.parametrize("value", [pytest.param(10**5000, id="digits"), 10.0**300, validate.MOST_WHOLE + 1])
+def test_whole_numbers_have_an_upper_bound_that_the_message_states(value):
+    with pytest.raises(InvalidInput, match=r"n=.* <= 4294967295; lower it"):
+        validate.whole(value, where="n")
+
+
+@pytest.mark.parametrize("value", [1, 0.5, np.float32(0.5), np.int8(1), np.array(0.25), Fraction(1, 4)])
+def test_numbers_of_any_kind_come_back_as_python_floats(value):
+    assert type(validate.fraction(value, where="threshold")) is float
+    assert validate.fraction(value, where="threshold") == float(value)
+
+
+@pytest.mark.parametrize(
+    "value", [-0.1, 1.1, np.nan, "x", "0.9", b"1", np.str_("0.5"), True, np.True_, None, [0.5], 1j, 10**400, -(10**400)]
+)
 def test_fractions_lie_between_0_and_1(value):
     with pytest.raises(InvalidInput, match=r"in \[0, 1\]"):
         validate.fraction(value, where="threshold")
 
 
-@pytest.mark.parametrize("classes", ["cat", ["cat"], ["cat", "cat"], ["cat", ""], ["cat", 3]])
+@pytest.mark.parametrize(
+    "classes", ["cat", ["cat"], ["cat", "cat"], ["cat", ""], ["cat", 3], 3, None, [["cat"], "dog"], np.array(3)]
+)
 def test_class_names_are_different_strings(classes):
     with pytest.raises(InvalidInput, match="classes"):
         validate.class_names(classes)
+
+
+@pytest.mark.parametrize(
+    ("check", "fix"),
+    [
+        (lambda: validate.whole(0, where="n"), "raise it"),
+        (lambda: validate.whole(11, where="n", most=10), "lower it"),
+        (lambda: validate.whole("3", where="n"), "pass e.g. n=1"),
+        (lambda: validate.fraction(1.5, where="x"), "lower it"),
+        (lambda: validate.fraction(-1, where="x"), "raise it"),
+        (lambda: validate.fraction("0.9", where="x"), "pass a number itself"),
+        (lambda: validate.counts([0.5, 1]), "Pass how many votes"),
+        (lambda: validate.counts([3]), "Pass one count per class"),
+        (lambda: validate.counts([1e300, 0]), "Pass the votes of one item"),
+        (lambda: validate.concentrations([1.0]), "Pass one concentration"),
+        (lambda: validate.concentrations([0.0, 1.0]), "Pass numbers above 0"),
+        (lambda: validate.class_names(["cat", "cat"]), "name every class once"),
+        (lambda: validate.class_names(["cat", 3]), "give each class a name"),
+        (lambda: validate.class_names(None), "pass them all"),
+    ],
+)
+def test_every_message_says_what_to_do(check, fix):
+    with pytest.raises(InvalidInput, match=fix):
+        check()
+
+
+def test_a_message_is_one_line_and_does_not_go_on_for_ever():
+    with pytest.raises(InvalidInput) as caught:
+        validate.fraction(np.ones((100, 100)), where="x")
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+def test_a_value_that_cannot_be_shown_is_named_by_its_type():
+    class Shy:
+        def __repr__(self):
+            raise RuntimeError
+
+    with pytest.raises(InvalidInput, match="x=<Shy>"):
+        validate.fraction(Shy(), where="x")

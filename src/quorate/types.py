@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import validate
 from quorate.errors import InvalidInput
 
 FloatArray = NDArray[np.float64]
@@ -46,23 +47,27 @@ class PriorParams:
 
     def __post_init__(self) -> None:
         """Freeze the arrays and refuse values outside the model's support."""
-        tau = frozen_array(self.tau)
-        object.__setattr__(self, "theta", float(self.theta))
-        object.__setattr__(self, "phi", float(self.phi))
+        for name in ("theta", "phi"):
+            number = validate.positive(getattr(self, name), where=name)
+            if number.ndim != 0:
+                raise InvalidInput(
+                    f"{name} has shape {number.shape}; expected one number; pass values by class as tau."
+                )
+            object.__setattr__(self, name, float(number))
+        tau = frozen_array(validate.positive(self.tau, where="tau"))
         object.__setattr__(self, "tau", tau)
-        for name, value in (("theta", self.theta), ("phi", self.phi), ("tau", tau)):
-            if not (np.all(np.isfinite(value)) and np.all(np.asarray(value) > 0)):
-                raise InvalidInput(f"{name}={value!r} must be positive and finite; pass values above 0.")
         if tau.ndim not in (1, 2) or tau.shape[-1] < 2:
             raise InvalidInput(
-                f"tau has shape {tau.shape}; expected (K,) for one classifier or (M, K) for several, K >= 2."
+                f"tau has shape {tau.shape}; expected (K,) for one classifier or (M, K) for several, K >= 2. "
+                "Pass one trust per class, e.g. np.ones(K)."
             )
         if self.bias is not None:
-            bias = frozen_array(self.bias)
+            bias = frozen_array(validate.as_floats(self.bias, where="bias"))
             object.__setattr__(self, "bias", bias)
             if bias.shape != tau.shape[-1:] or not np.all(np.isfinite(bias)):
                 raise InvalidInput(
-                    f"bias={bias!r} must be {tau.shape[-1]} finite numbers, one per class, as tau has classes."
+                    f"bias={bias!r} must be {tau.shape[-1]} finite numbers, one per class, as tau has classes; "
+                    "pass None for no bias."
                 )
 
     @property

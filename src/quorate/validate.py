@@ -7,14 +7,19 @@ Every message names the argument, the value, the rule and the fix.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable
+from numbers import Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quorate.errors import InvalidInput, InvalidPrediction
-from quorate.types import FloatArray, IntArray
 
+if TYPE_CHECKING:  # `types` checks its own values with this module
+    from quorate.types import FloatArray, IntArray
+
+MOST_VOTES = 100_000  # votes of one class, and members of a pool: the exact posterior takes seconds there
+MOST_WHOLE = 2**32 - 1  # any other whole number; also the largest seed most libraries take
 PREDICTION_FLOOR = 1e-9  # smallest probability a classifier may speak: keeps log f finite (docs/paper-notes.md)
 SUM_TOLERANCE = 1e-3
 
@@ -58,21 +63,35 @@ def floored(array: FloatArray) -> FloatArray:
 
 
 def as_floats(values: Any, *, where: str, error: type[InvalidInput] = InvalidInput) -> FloatArray:  # noqa: ANN401
-    """`values` as float64, or an error that names the argument."""
+    """`values` as float64, or an error that names the argument; text is not read as numbers."""
     try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as cause:
-        raise error(f"{where}={values!r} is not numeric; pass numbers in a rectangular array.") from cause
+        array = np.asarray(values)
+        if array.dtype.kind not in "biufO" or (array.dtype.kind == "O" and any(map(_is_text, array.flat))):
+            raise TypeError("not numbers")
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError, RuntimeError) as cause:
+        raise error(f"{where}={shown(values)} is not numeric; pass numbers in a rectangular array.") from cause
 
 
 def counts(votes: Any, *, where: str = "votes") -> IntArray:  # noqa: ANN401
-    """Vote counts (..., K): whole numbers, none negative."""
+    """Vote counts (..., K): whole numbers, none negative, none above MOST_VOTES."""
     array = as_floats(votes, where=where)
     if array.ndim == 0 or array.shape[-1] < 2:
-        raise InvalidInput(f"{where} has shape {array.shape}; expected counts for at least 2 classes on the last axis.")
+        raise InvalidInput(
+            f"{where} has shape {array.shape}; expected counts for at least 2 classes on the last axis. "
+            "Pass one count per class, 0 for a class without votes."
+        )
     bad = ~np.isfinite(array) | (array < 0) | (array != np.floor(array))
     if np.any(bad):
-        raise InvalidInput(f"{where} contains {_first(array, bad)}; expected counts: whole numbers >= 0.")
+        raise InvalidInput(
+            f"{where} contains {_first(array, bad)}; expected counts: whole numbers >= 0. "
+            "Pass how many votes each class has, not shares or labels."
+        )
+    if np.any(array > MOST_VOTES):
+        raise InvalidInput(
+            f"{where} contains {_first(array, array > MOST_VOTES):g}; expected counts of at most {MOST_VOTES}. "
+            "Pass the votes of one item's pool, class by class."
+        )
     return array.astype(np.int64)
 
 
@@ -80,21 +99,27 @@ def concentrations(alpha: Any, *, where: str = "alpha") -> FloatArray:  # noqa: 
     """Dirichlet concentrations (..., K): positive and finite."""
     array = as_floats(alpha, where=where)
     if array.ndim == 0 or array.shape[-1] < 2:
-        raise InvalidInput(f"{where} has shape {array.shape}; expected at least 2 classes on the last axis.")
+        raise InvalidInput(
+            f"{where} has shape {array.shape}; expected at least 2 classes on the last axis. "
+            "Pass one concentration per class."
+        )
     bad = ~np.isfinite(array) | (array <= 0)
     if np.any(bad):
-        raise InvalidInput(f"{where} contains {_first(array, bad)}; expected positive, finite concentrations.")
+        raise InvalidInput(
+            f"{where} contains {_first(array, bad)}; expected positive, finite concentrations. "
+            "Pass numbers above 0, as PriorParams with phi > 0 gives them."
+        )
     return array
 
 
-def whole(value: Any, *, where: str, least: int = 1, most: int | None = None) -> int:  # noqa: ANN401
+def whole(value: Any, *, where: str, least: int = 1, most: int = MOST_WHOLE) -> int:  # noqa: ANN401
     """A whole number in [least, most]; True and 2.0-like strings are refused, 2.0 is not."""
     is_number = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         is_number = True
-    rule = f"a whole number >= {least}" + ("" if most is None else f" and <= {most}")
-    if not is_number or value < least or (most is not None and value > most):
-        raise InvalidInput(f"{where}={value!r}; expected {rule}.")
+    if not is_number or value < least or value > most:
+        fix = "lower it" if is_number and value > most else "raise it" if is_number else f"pass e.g. {where}={least}"
+        raise InvalidInput(f"{where}={shown(value)}; expected a whole number >= {least} and <= {most}; {fix}.")
     return int(value)
 
 
@@ -104,15 +129,23 @@ def fraction(value: Any, *, where: str) -> float:  # noqa: ANN401
 
 
 def bounded(value: Any, *, where: str, least: float, most: float = math.inf) -> float:  # noqa: ANN401
-    """A finite number in [least, most]."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if isinstance(value, bool) or not (math.isfinite(number) and least <= number <= most):
+    """A finite number in [least, most], as a Python float; text and truth values are refused."""
+    number = _number(value)
+    if not (math.isfinite(number) and least <= number <= most):
         rule = f"at least {least:g}" if math.isinf(most) else f"in [{least:g}, {most:g}]"
-        raise InvalidInput(f"{where}={value!r}; expected a number {rule}.")
+        fix = f"pass a number itself, e.g. {where}={least:g}"
+        if not math.isnan(number):
+            fix = "lower it" if number > least else "raise it"
+        raise InvalidInput(f"{where}={shown(value)}; expected a number {rule}; {fix}.")
     return number
+
+
+def positive(value: Any, *, where: str) -> FloatArray:  # noqa: ANN401
+    """Numbers above 0, of any shape."""
+    array = as_floats(value, where=where)
+    if not (np.all(np.isfinite(array)) and np.all(array > 0)):
+        raise InvalidInput(f"{where}={shown(value)} must be positive and finite; pass values above 0.")
+    return array
 
 
 def vote_limits(min_votes: int, max_votes: int | None) -> None:
@@ -121,17 +154,52 @@ def vote_limits(min_votes: int, max_votes: int | None) -> None:
         raise InvalidInput(f"max_votes={max_votes} is below min_votes={min_votes}; raise max_votes or lower min_votes.")
 
 
-def class_names(classes: Sequence[str]) -> tuple[str, ...]:
+def class_names(classes: Iterable[str]) -> tuple[str, ...]:
     """At least two different, non-empty strings."""
     if isinstance(classes, str):
         raise InvalidInput(f"classes={classes!r} is one string; pass a list of class names, e.g. ['cat', 'dog'].")
-    names = tuple(classes)
+    try:
+        names = tuple(classes)
+    except TypeError as cause:
+        raise InvalidInput(
+            f"classes={shown(classes)}; expected a list of names; pass them all, e.g. ['cat', 'dog']."
+        ) from cause
     for name in names:
         if not isinstance(name, str) or not name:
-            raise InvalidInput(f"classes contains {name!r}; expected non-empty strings.")
+            raise InvalidInput(
+                f"classes contains {shown(name)}; expected non-empty strings; give each class a name, e.g. str(number)."
+            )
     if len(names) < 2 or len(set(names)) != len(names):
-        raise InvalidInput(f"classes={list(names)!r}; expected at least 2 different names.")
+        raise InvalidInput(f"classes={shown(list(names))}; expected at least 2 different names; name every class once.")
     return names
+
+
+def shown(value: Any) -> str:  # noqa: ANN401
+    """A value as a message shows it: on one line, and not for ever."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= 200 else f"{text[:200]}..."
+
+
+def _number(value: Any) -> float:  # noqa: ANN401
+    """The number a value is, or nan if it is none."""
+    if isinstance(value, (bool, np.bool_)):
+        return math.nan
+    try:
+        if isinstance(value, Real):
+            return float(value)
+        array = np.asarray(value)  # numbers of other libraries
+        return float(array) if array.ndim == 0 and array.dtype.kind in "iuf" else math.nan
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except (TypeError, ValueError, RuntimeError):
+        return math.nan
+
+
+def _is_text(value: Any) -> bool:  # noqa: ANN401
+    return isinstance(value, (str, bytes))
 
 
 def _first(values: FloatArray, where: Any) -> float:  # noqa: ANN401

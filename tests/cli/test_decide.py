@@ -65,6 +65,14 @@ def test_votes_alone_are_enough(run):
     assert json.loads(result.stdout)["label"] == "class-0"
 
 
+def test_the_seed_draws_the_quota_and_the_sentence_says_so(run):
+    random = ("decide", "--votes", "2,1", "--pool-size", "9", "--method", "random:query_rate=0.4")
+    asks = {seed: json.loads(run(*random, "--seed", seed, "--json").stdout)["ask"] for seed in range(12)}
+    assert set(asks.values()) == {True, False}
+    stops = next(seed for seed, ask in asks.items() if not ask)
+    assert f"drawn with seed {stops}, see --seed" in run(*random, "--seed", stops).stdout
+
+
 @pytest.mark.parametrize(
     ("args", "says"),
     [
@@ -79,6 +87,15 @@ def test_votes_alone_are_enough(run):
         (("--prediction", "0.7,0.3", "--pool-size", "6", "--threshold", "0.9", "--min-gain", "0.1"), "Pass one"),
         (("--prediction", "0.7,0.3", "--pool-size", "0"), "pool_size=0"),
         (("--pool-size", "6"), "nothing to decide on"),
+        (("--votes", "1,0,0", "--pool-size", "99999999999999999999999"), "<= 100000; lower it"),
+        (("--votes", "1e300,0,0", "--pool-size", "6"), "counts of at most 100000"),
+        (("--votes", "1,0", "--pool-size", "6", "--seed", "-1"), "seed=-1"),
+        (
+            ("--votes", "1,0", "--pool-size", "6", "--method", "finexp:threshold=0.9", "--threshold", "0.5"),
+            "knob 'threshold' is given twice (0.9 and 0.5)",
+        ),
+        (("--votes", "1,0", "--pool-size", "6", "--method", "beta:threshold=0.9,threshold=0.9"), "given twice"),
+        (("--votes", "1,0", "--pool-size", "6", "--method", "quorum:votes=9" + "9" * 30), "lower it"),
     ],
 )
 def test_a_mistake_is_one_line_on_stderr_and_exit_code_1(run, args, says):

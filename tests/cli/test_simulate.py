@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+import quorate.workflows.compare_methods
 from quorate.datasets import synthetic
 from quorate.simulation import simulate
 from quorate.version import __version__
@@ -59,6 +60,13 @@ def test_recorded_votes_are_read_from_npz(run, tmp_path):
         (("--accuracy", "1.5"), "accuracy=1.5"),
         (("--accuracy", "0.01"), "worse than guessing"),
         (("--repeats", "0"), "repeats=0"),
+        (("--repeats", "99999999999"), "repeats=99999999999"),
+        (("--pool-size", "99999999999999"), "pool_size=99999999999999"),
+        (("--items", "99999999999999"), "num_items=99999999999999"),
+        (("--items", "999999999"), "Ask for fewer items"),
+        (("--classes", "99999"), "num_classes=99999"),
+        (("--seed", "-1"), "seed=-1"),
+        (("--method", "quorum:votes=1,votes=2"), "given twice"),
         (("--method", "quorum:depth=2"), "no knob 'depth'"),
     ],
 )
@@ -67,6 +75,16 @@ def test_a_mistake_is_one_line_on_stderr_and_exit_code_1(run, args, says):
     assert result.exit_code == 1
     assert len(result.stderr.strip().splitlines()) == 1
     assert says in result.stderr
+
+
+def test_too_little_memory_is_one_line_and_exit_code_1(run, monkeypatch):
+    def full(*args, **kwargs):
+        raise MemoryError
+
+    monkeypatch.setattr(quorate.workflows.compare_methods, "synthetic", full)
+    result = run("simulate", *SMALL)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("quorate: this does not fit into the memory")
 
 
 def test_a_folder_that_cannot_be_made_is_one_line_before_any_work(run, tmp_path):

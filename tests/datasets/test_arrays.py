@@ -19,7 +19,18 @@ def test_counts_become_votes():
         ({"votes": [[0.5, 1]]}, "whole numbers"),
         ({"predictions": [[0.2, 0.8], [0.5, 0.5]]}, "expected .models, 1, 2."),
         ({"models": ["a", "b"]}, "models names 2"),
+        ({"models": 3}, "models=3; expected a list"),
         ({"blocks": [0, 1]}, "blocks has shape"),
+        ({"blocks": ["x"]}, "blocks=.*is not numeric"),
+        ({"blocks": [np.nan]}, "blocks contains nan"),
+        ({"blocks": [0.5]}, "blocks contains 0.5"),
+        ({"votes": [[0, 1], [1]]}, "is ragged.*-1"),
+        ({"votes": np.zeros((0, 2), dtype=int), "predictions": np.zeros((1, 0, 2))}, "at least one item"),
+        ({"votes": []}, "at least one item"),
+        ({"votes": None}, "whole numbers"),
+        ({"votes": [["a", "b"]]}, "whole numbers"),
+        ({"classes": None}, "classes=None"),
+        ({"classes": [str(k) for k in range(40_000)]}, "at most 32767"),
     ],
 )
 def test_arrays_that_do_not_fit_are_named(arguments, words):
@@ -47,6 +58,28 @@ def test_a_pickled_npz_is_refused(tmp_path):
     np.savez(tmp_path / "evil.npz", votes=np.array([object()]), probs=np.ones((1, 1, 2)))
     with pytest.raises(InvalidInput, match="Pickles are not read"):
         load_npz(tmp_path / "evil.npz")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        ({"votes": [[0, 1]], "probs": [[0.5, 0.5]]}, "probs has shape"),
+        ({"votes": [[0, 1]], "probs": [[["a", "b"]]]}, "probs=.*not numeric"),
+        ({"counts": [1, 2], "probs": [[[0.5, 0.5]]]}, "counts has shape"),
+        ({"counts": [[1e19, 2]], "probs": [[[0.5, 0.5]]]}, "counts contains 1e"),
+        ({"votes": [[0, 1]], "probs": [[[0.5, 0.5]]], "is_post_shift": ["x"]}, "blocks"),
+        ({"votes": [[0, 1]]}, "expected `probs`"),
+    ],
+)
+def test_an_npz_with_nonsense_is_refused(tmp_path, arrays, words):
+    np.savez(tmp_path / "set.npz", **arrays)
+    with pytest.raises(InvalidInput, match=words):
+        load_npz(tmp_path / "set.npz")
+
+
+def test_falling_blocks_are_refused():
+    with pytest.raises(InvalidInput, match="non-decreasing"):
+        vote_dataset([[0, 1], [1, 1]], [[0.2, 0.8], [0.5, 0.5]], classes=["a", "b"], blocks=[1, 0])
 
 
 def test_a_missing_file_is_named():

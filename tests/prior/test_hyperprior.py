@@ -32,6 +32,19 @@ def test_what_has_no_mode_is_refused(values):
         Hyperprior(3.0, 2.0, bias_sd=0.0)
 
 
+@pytest.mark.parametrize("value", ["x", "3", None, [3.0], {}, True])
+@pytest.mark.parametrize("where", ["shape", "rate", "bias_sd"])
+def test_nonsense_is_refused_by_name(where, value):
+    with pytest.raises(InvalidInput, match=f"{where}=.*expected a number"):
+        Hyperprior(**({"shape": 3.0, "rate": 2.0} | {where: value}))
+
+
+@pytest.mark.parametrize(("sizes", "word"), [((1, 1), "num_classes=1"), ((2, 0), "num_classifiers=0"), (("a",), "'a'")])
+def test_a_mode_needs_classes_and_classifiers(sizes, word):
+    with pytest.raises(InvalidInput, match=word):
+        hyperprior("default").mode(*sizes)
+
+
 @pytest.mark.parametrize("name", sorted(HYPERPRIORS))
 @pytest.mark.parametrize("num_classifiers", [1, 3])
 @pytest.mark.parametrize("with_bias", [False, True])

@@ -1,7 +1,11 @@
 """A decision without a session, and the sentence made of it."""
 
+from dataclasses import dataclass
+
 import pytest
 
+from quorate.decision.counting import Quorum
+from quorate.errors import PolicyError
 from quorate.methods import METHODS, method
 from quorate.workflows.decide import decide_once, explain
 
@@ -19,3 +23,18 @@ def test_a_full_pool_is_exhausted():
     decision = decide_once(method("ask-all"), votes=[2, 1], pool_size=3, classes=["yes", "no"])
     assert (decision.reason, decision.label, decision.confidence) == ("exhausted", "yes", 1.0)
     assert "whole pool has voted" in explain(decision, method("ask-all"), pool_size=3)
+
+
+@dataclass(frozen=True)
+class BrokenQuota(Quorum):
+    """A policy whose quota is nonsense."""
+
+    name = "broken"
+
+    def quota(self, state, item, *, rng):
+        return "many"
+
+
+def test_a_quota_that_is_no_number_is_refused():
+    with pytest.raises(PolicyError, match=r"quota.*'many'"):
+        decide_once(method(BrokenQuota()), votes=[1, 0], pool_size=3, classes=["yes", "no"])

@@ -34,6 +34,9 @@ def decide(
         float | None,
         typer.Option(help="Ask while a vote can buy this much accuracy; 1/min_gain votes = one error."),
     ] = None,
+    seed: Annotated[
+        int, typer.Option(help="For methods that draw how many votes an item gets (random, entropy, mp): the seed.")
+    ] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
     """Ask one more expert, or stop? One decision, from nothing but what you type.
@@ -50,7 +53,7 @@ def decide(
     probs = _numbers(prediction, "prediction")
     cast = _numbers(votes, "votes")
     names = _names(classes, probs, cast)
-    decision = decide_once(chosen, prediction=probs, votes=cast, pool_size=pool_size, classes=names)
+    decision = decide_once(chosen, prediction=probs, votes=cast, pool_size=pool_size, classes=names, seed=seed)
     shares = [] if decision.probs is None else [float(share) for share in decision.probs]
     if json:
         print_json(
@@ -62,11 +65,12 @@ def decide(
                 "num_votes": decision.num_votes,
                 "reason": decision.reason,
                 "method": chosen.describe(),
+                "seed": seed,
                 "version": __version__,
             }
         )
         return
-    print_lines(explain(decision, chosen, pool_size=pool_size), "")
+    print_lines(explain(decision, chosen, pool_size=pool_size, seed=seed), "")
     said = ["-"] * len(names) if probs is None else [f"{share:.3f}" for share in probs]
     counted = ["0"] * len(names) if cast is None else [f"{count:g}" for count in cast]
     rows = list(zip(names, said, counted, [f"{100 * share:.1f} %" for share in shares], strict=True))

@@ -31,6 +31,8 @@ def plain_errors() -> Iterator[None]:
         if problem.errno == errno.EPIPE:  # `quorate methods | head`: typer knows what to do
             raise
         fail(f"{problem.filename or 'output'}: {problem.strerror or problem}")
+    except MemoryError:
+        fail("this does not fit into the memory of this machine; ask for fewer items, experts or classes.")
     except KeyboardInterrupt:
         print("quorate: interrupted", file=sys.stderr)
         raise typer.Exit(130) from None

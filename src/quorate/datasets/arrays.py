@@ -5,7 +5,7 @@ Called by the generators, by loaders and by anyone who has the arrays in memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -13,8 +13,10 @@ from zipfile import BadZipFile
 import numpy as np
 
 from quorate.errors import InvalidInput
-from quorate.types import VoteDataset, frozen_array
-from quorate.validate import as_floats, class_names, counts, floored, probabilities
+from quorate.types import IntArray, VoteDataset, frozen_array
+from quorate.validate import MOST_VOTES, as_floats, class_names, counts, floored, probabilities, shown
+
+MOST_CLASSES = 2**15 - 1  # votes are kept as int16
 
 
 def vote_dataset(
@@ -34,14 +36,13 @@ def vote_dataset(
     (2, 2, ('model-0',))
     """
     names = class_names(classes)
-    table = np.asarray(votes)
-    if table.ndim != 2 or not np.issubdtype(table.dtype, np.integer):
-        raise InvalidInput(
-            f"votes has shape {table.shape} and type {table.dtype}; expected whole numbers (items, votes per item)."
-        )
+    if len(names) > MOST_CLASSES:
+        raise InvalidInput(f"classes has {len(names)} names; expected at most {MOST_CLASSES}; merge the rare ones.")
+    table = _vote_table(votes)
     if table.size and (table.min() < -1 or table.max() >= len(names)):
         raise InvalidInput(
-            f"votes range over {table.min()}..{table.max()}; expected classes 0..{len(names) - 1}, or -1 for none."
+            f"votes range over {table.min()}..{table.max()}; expected classes 0..{len(names) - 1}, or -1 for none. "
+            "Pass class numbers, in the order of `classes`."
         )
     if np.any((table >= 0).sum(axis=1) == 0):
         item = int(np.flatnonzero((table >= 0).sum(axis=1) == 0)[0])
@@ -50,14 +51,11 @@ def vote_dataset(
     stack = stack[None] if stack.ndim == 2 else stack
     if stack.shape[1:] != (len(table), len(names)):
         raise InvalidInput(
-            f"predictions has shape {stack.shape}; expected (models, {len(table)}, {len(names)}), as votes and classes."
+            f"predictions has shape {stack.shape}; expected (models, {len(table)}, {len(names)}), as votes "
+            "and classes. Pass one probability for each item and class."
         )
-    labels = tuple(models) if models is not None else tuple(f"model-{m}" for m in range(len(stack)))
-    if len(labels) != len(stack):
-        raise InvalidInput(f"models names {len(labels)} classifiers; predictions hold {len(stack)}. Name each once.")
-    stretch = np.zeros(len(table), dtype=np.int64) if blocks is None else np.asarray(blocks, dtype=np.int64)
-    if stretch.shape != (len(table),) or np.any(np.diff(stretch) < 0):
-        raise InvalidInput(f"blocks has shape {stretch.shape}; expected one non-decreasing number per item.")
+    labels = _model_names(models, len(stack))
+    stretch = _stretches(blocks, len(table))
     return VoteDataset(
         name=name,
         votes=frozen_array(table, np.int16),
@@ -69,9 +67,62 @@ def vote_dataset(
     )
 
 
+def _vote_table(votes: Any) -> np.ndarray:  # noqa: ANN401
+    """Votes (T, N) as whole numbers, at least one item."""
+    try:
+        table = np.asarray(votes)
+    except (TypeError, ValueError) as cause:
+        raise InvalidInput(
+            f"votes={shown(votes)} is ragged; expected a row of votes per item, all of one length. "
+            "Fill short rows up with -1."
+        ) from cause
+    if table.size == 0:
+        raise InvalidInput(f"votes has shape {table.shape}; expected at least one item with a vote. Pass some items.")
+    if table.ndim != 2 or not np.issubdtype(table.dtype, np.integer):
+        raise InvalidInput(
+            f"votes has shape {table.shape} and type {table.dtype}; expected whole numbers (items, votes per item). "
+            "Pass the class number of each vote, -1 for none."
+        )
+    if table.shape[1] > MOST_VOTES:
+        raise InvalidInput(
+            f"votes has {table.shape[1]} votes per item; expected at most {MOST_VOTES}. Pass the votes of one pool."
+        )
+    return table
+
+
+def _model_names(models: Sequence[str] | None, num_models: int) -> tuple[str, ...]:
+    """A name for each classifier."""
+    if models is None:
+        return tuple(f"model-{m}" for m in range(num_models))
+    if isinstance(models, str) or not isinstance(models, Iterable):
+        raise InvalidInput(f"models={shown(models)}; expected a list of names; pass e.g. ['resnet'].")
+    labels = tuple(models)
+    if len(labels) != num_models:
+        raise InvalidInput(f"models names {len(labels)} classifiers; predictions hold {num_models}. Name each once.")
+    return labels
+
+
+def _stretches(blocks: Any, num_items: int) -> IntArray:  # noqa: ANN401
+    """The stretch of the stream each item is in."""
+    if blocks is None:
+        return np.zeros(num_items, dtype=np.int64)
+    stretch = as_floats(blocks, where="blocks")
+    fix = "Number the stretches 0, 1, ... in the order of the items."
+    if stretch.shape != (num_items,):
+        raise InvalidInput(f"blocks has shape {stretch.shape}; expected one number per item, ({num_items},). {fix}")
+    bad = ~(np.abs(stretch) < 2**53) | (stretch != np.floor(stretch))
+    if np.any(bad):
+        raise InvalidInput(f"blocks contains {stretch[bad][0]}; expected whole numbers. {fix}")
+    if np.any(np.diff(stretch) < 0):
+        raise InvalidInput(f"blocks={shown(blocks)} fall; expected non-decreasing numbers. {fix}")
+    return stretch.astype(np.int64)
+
+
 def expand_counts(histograms: Any) -> np.ndarray:  # noqa: ANN401
     """Counts (T, K) -> votes (T, N), -1 padded; the order within an item means nothing (simulations permute it)."""
     table = counts(histograms, where="counts")
+    if table.ndim != 2 or table.size == 0:
+        raise InvalidInput(f"counts has shape {table.shape}; expected (items, classes). Pass a row of counts per item.")
     longest = int(table.sum(axis=1).max())
     votes = np.full((len(table), longest), -1, dtype=np.int16)
     for row, histogram in zip(votes, table, strict=True):
@@ -91,7 +142,10 @@ def _read_npz(file: Path) -> dict[str, Any]:
             f"path={str(file)!r} is not an .npz of plain arrays: {cause}. Pickles are not read."
         ) from cause
     if "probs" not in arrays or not ("votes" in arrays or "counts" in arrays):
-        raise InvalidInput(f"path={str(file)!r} holds {sorted(arrays)}; expected `probs`, and `votes` or `counts`.")
+        raise InvalidInput(
+            f"path={str(file)!r} holds {sorted(arrays)}; expected `probs`, and `votes` or `counts`. "
+            "Save them under these names with np.savez."
+        )
     return arrays
 
 
@@ -108,10 +162,14 @@ def load_npz(path: str | Path, *, name: str | None = None) -> VoteDataset:
     arrays = _read_npz(file)
     votes = arrays["votes"] if "votes" in arrays else expand_counts(arrays["counts"])
     probs = as_floats(arrays["probs"], where="probs")
+    if probs.ndim != 3 or probs.size == 0:
+        raise InvalidInput(
+            f"probs has shape {probs.shape}; expected (models, items, classes). For one model write probs[None]."
+        )
     models = [str(m) for m in arrays["models"]] if "models" in arrays else None
     num_classes = probs.shape[-1]
     classes = [str(c) for c in arrays["classes"]] if "classes" in arrays else [str(k) for k in range(num_classes)]
-    blocks = arrays["is_post_shift"].astype(np.int64) if "is_post_shift" in arrays else None
+    blocks = arrays.get("is_post_shift")
     keep = np.asarray(np.isfinite(probs).all(axis=(1, 2)))
     sums = probs[keep].sum(axis=-1)
     notes = []

@@ -16,9 +16,11 @@ from quorate.datasets.arrays import vote_dataset
 from quorate.errors import InvalidInput
 from quorate.rng import stream
 from quorate.types import FloatArray, IntArray, VoteDataset
-from quorate.validate import bounded, fraction, whole
+from quorate.validate import MOST_VOTES, bounded, fraction, whole
 
 CLARITY_SPREAD = 1.5  # Beta concentration of an item's agreement: mostly clear, some confusing, as in ImageNet-16H
+MOST_CLASSES = 1000  # of a made-up stream; recorded ones may have more
+MOST_CELLS = 10**8  # items * classes * votes: about a gigabyte while it is made
 NUM_LEVELS = 20  # quantiles of that Beta, to average the classifier's accuracy over
 
 
@@ -49,11 +51,13 @@ def synthetic(
     ((100, 6), (1, 100, 10))
     """
     num_items = whole(num_items, where="num_items")
-    num_classes = whole(num_classes, where="num_classes", least=2)
-    pool_size = whole(pool_size, where="pool_size")
+    num_classes = whole(num_classes, where="num_classes", least=2, most=MOST_CLASSES)
+    pool_size = whole(pool_size, where="pool_size", most=MOST_VOTES)
     num_models = whole(num_models, where="num_models")
-    fraction(unevenness, where="unevenness")
-    bounded(calibration, where="calibration", least=0.0)
+    _refuse_giants(num_items, num_classes, pool_size, num_models)
+    unevenness = fraction(unevenness, where="unevenness")
+    calibration = bounded(calibration, where="calibration", least=0.0)
+    seed = whole(seed, where="seed", least=0)
     halves = [
         Half(accuracy, agreement, num_classes),
         Half(
@@ -77,6 +81,17 @@ def synthetic(
     return vote_dataset(votes, np.stack(predictions), classes=names, blocks=blocks, name="synthetic")
 
 
+def _refuse_giants(num_items: int, num_classes: int, pool_size: int, num_models: int) -> None:
+    """Streams that no memory holds."""
+    cells = num_items * num_classes * max(pool_size, num_models)
+    if cells > MOST_CELLS:
+        raise InvalidInput(
+            f"num_items={num_items} with num_classes={num_classes}, pool_size={pool_size} and num_models={num_models} "
+            f"makes {cells:.2g} cells; expected at most {MOST_CELLS:.2g} (items * classes * votes or models). "
+            "Ask for fewer items."
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Half:
     """The dials of one half of the stream."""
@@ -92,7 +107,7 @@ class Half:
             if value < 1 / self.num_classes - 1e-9:
                 raise InvalidInput(
                     f"{where}={value!r} is worse than guessing among {self.num_classes} classes; "
-                    f"expected at least {1 / self.num_classes:.4g}."
+                    f"expected at least {1 / self.num_classes:.4g}; raise it."
                 )
 
 

@@ -40,7 +40,9 @@ class Hyperprior:
                 f"shape={self.shape:g} has no interior mode to start from; pass a shape above 1, e.g. 1.1 or 3."
             )
         if not (self.rate > 0 and self.bias_sd > 0):
-            raise InvalidInput(f"rate={self.rate:g}, bias_sd={self.bias_sd:g}; both must be above 0.")
+            raise InvalidInput(
+                f"rate={self.rate:g}, bias_sd={self.bias_sd:g}; both must be above 0; raise the one that is 0."
+            )
 
     def mode(self, num_classes: int, num_classifiers: int = 1, *, with_bias: bool = False) -> PriorParams:
         """The most probable parameters before any vote: (shape - 1) / rate, tau divided by M, bias 0.
@@ -50,6 +52,8 @@ class Hyperprior:
         >>> Hyperprior(shape=3.0, rate=2.0).mode(2, 4).tau[0]
         array([0.25, 0.25])
         """
+        num_classes = validate.whole(num_classes, where="num_classes", least=2)
+        num_classifiers = validate.whole(num_classifiers, where="num_classifiers")
         peak = (self.shape - 1) / self.rate
         shape = (num_classes,) if num_classifiers == 1 else (num_classifiers, num_classes)
         bias = np.zeros(num_classes) if with_bias else None

@@ -22,6 +22,8 @@ from quorate.workflows.records import point_record, write_csv, write_json
 from quorate.workflows.specs import parse_method
 from quorate.workflows.sweep import Point, Progress, Replicate, grid_methods, sweep
 
+MOST_REPEATS = 10_000
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -38,7 +40,7 @@ class Source:
     def seeds(self) -> tuple[int, ...]:
         """One seed per stream."""
         first = whole(self.seed, where="seed", least=0)
-        return tuple(range(first, first + whole(self.repeats, where="repeats")))
+        return tuple(range(first, first + whole(self.repeats, where="repeats", most=MOST_REPEATS)))
 
     def replicates(self) -> tuple[Replicate, ...]:
         """The streams: recorded votes reshuffled, or synthetic ones drawn anew, by each seed."""

@@ -15,11 +15,11 @@ from quorate.errors import InvalidInput
 from quorate.methods import Method
 from quorate.prior.hyperprior import hyperprior
 from quorate.rng import stream
-from quorate.session.decide import decide, prior_of
+from quorate.session.decide import decide, draw_quota, prior_of
 from quorate.session.inputs import parse_prediction
 from quorate.session.items import ItemState, opened
-from quorate.types import Decision, IntArray
-from quorate.validate import class_names, counts, whole
+from quorate.types import Decision, FloatArray, IntArray
+from quorate.validate import MOST_VOTES, class_names, counts, whole
 from quorate.workflows.specs import knob_text
 
 BECAUSE = {
@@ -27,7 +27,7 @@ BECAUSE = {
     "confident": "that is above the threshold ({who})",
     "not_worth_it": "no further vote can be worth its price ({who})",
     "rule": "its rule is met ({who})",
-    "quota": "the votes drawn for this item are used up ({who})",
+    "quota": "the number of votes drawn for this item is used up ({who}; drawn with seed {seed}, see --seed)",
     "settled": "the votes still missing ({left}) cannot change the winner",
     "exhausted": "the whole pool has voted",
     "closed": "nobody is available",
@@ -41,29 +41,34 @@ def decide_once(
     votes: Sequence[float] | None = None,
     pool_size: int,
     classes: Sequence[str],
+    seed: int = 0,
 ) -> Decision:
     """Ask one more expert, or stop? `votes` are counts in the order of `classes`; `prediction` as in `Session.open`.
+
+    `seed`: of the quota, for methods that draw one (random, entropy, mp).
 
     >>> import quorate.methods
     >>> decide_once(quorate.methods.method("quorum"), votes=[3, 1], pool_size=6, classes=["cat", "dog"]).reason
     'rule'
     """
     names = class_names(classes)
-    size = whole(pool_size, where="pool_size")
+    size = whole(pool_size, where="pool_size", most=MOST_VOTES)
+    rng = stream(whole(seed, where="seed", least=0), "quota", 0)
     cast = _counts(votes, names, size)
     learner = method.learner
     start = (learner.hyperprior if learner else hyperprior("default")).mode(
         len(names), 1, with_bias=bool(learner and learner.bias)
     )
     policy_state = method.policy.init(len(names))
-    item = _item(method, policy_state, parse_prediction(prediction, names, 1, item="(decide)"), cast, size)
+    item = _item(parse_prediction(prediction, names, 1, item="(decide)"), size)
+    item = replace(item, quota=draw_quota(method, policy_state, item, rng=rng), votes=cast)
     verdict = decide(method, prior_of(start, 0), policy_state, item)
     return Decision(
         verdict.ask, names[verdict.label], verdict.confidence, verdict.probs, int(cast.sum()), verdict.reason
     )
 
 
-def _item(method: Method, policy_state: Any, probs: Any, votes: IntArray, pool_size: int) -> ItemState:  # noqa: ANN401
+def _item(probs: FloatArray, pool_size: int) -> ItemState:
     event = {
         "prediction": probs,
         "pool_size": pool_size,
@@ -72,9 +77,7 @@ def _item(method: Method, policy_state: Any, probs: Any, votes: IntArray, pool_s
         "min_votes": 0,
         "max_votes": None,
     }
-    item = opened(event, 0)
-    quota = method.policy.quota(policy_state, item.view(), rng=stream(0, "quota", 0))
-    return replace(item, quota=quota, votes=votes)
+    return opened(event, 0)
 
 
 def _counts(votes: Sequence[float] | None, classes: Sequence[str], pool_size: int) -> IntArray:
@@ -83,7 +86,8 @@ def _counts(votes: Sequence[float] | None, classes: Sequence[str], pool_size: in
     cast = counts(votes)
     if cast.shape != (len(classes),):
         raise InvalidInput(
-            f"votes={list(votes)!r} counts {len(cast)} classes; expected {len(classes)} counts, one per class."
+            f"votes={list(votes)!r} counts {len(cast)} classes; expected {len(classes)} counts, one per class; "
+            "write 0 for a class without votes."
         )
     if cast.sum() > pool_size:
         raise InvalidInput(
@@ -92,12 +96,12 @@ def _counts(votes: Sequence[float] | None, classes: Sequence[str], pool_size: in
     return cast
 
 
-def explain(decision: Decision, method: Method, *, pool_size: int) -> str:
+def explain(decision: Decision, method: Method, *, pool_size: int, seed: int = 0) -> str:
     """The decision as a sentence for people."""
     sure = f"{100 * decision.confidence:.1f} % sure"
     knobs = knob_text(method.knobs)
     who = f"{method.name}: {knobs}" if knobs else method.name
-    because = BECAUSE[decision.reason].format(who=who, left=pool_size - decision.num_votes)
+    because = BECAUSE[decision.reason].format(who=who, left=pool_size - decision.num_votes, seed=seed)
     if decision.ask:
         return f"Ask one more. So far the answer would be '{decision.label}', {sure}, but {because}."
     return f"Stop: '{decision.label}', {sure}, because {because}."

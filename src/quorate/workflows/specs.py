@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from quorate.errors import UnknownMethod
+from quorate.errors import InvalidInput, UnknownMethod
 from quorate.methods import Method, method
 
 
@@ -21,8 +21,16 @@ def parse_method(spec: str, **extra: Any) -> Method:  # noqa: ANN401
     Threshold(threshold=0.9)
     """
     name, _, rest = spec.strip().partition(":")
-    knobs = dict(_knob(part, spec) for part in rest.split(",") if part.strip())
-    return method(name, **knobs, **{key: value for key, value in extra.items() if value is not None})
+    written = [_knob(part, spec) for part in rest.split(",") if part.strip()]
+    pairs = written + [(key, value) for key, value in extra.items() if value is not None]
+    knobs = dict(pairs)
+    if len(knobs) < len(pairs):
+        twice = next(key for key in knobs if [other for other, _ in pairs].count(key) > 1)
+        values = " and ".join(repr(value) for key, value in pairs if key == twice)
+        raise InvalidInput(
+            f"method {spec!r}: knob {twice!r} is given twice ({values}); a knob has one value. Pass one."
+        )
+    return method(name, **knobs)
 
 
 def _knob(text: str, spec: str) -> tuple[str, Any]:
