@@ -18,7 +18,12 @@ records = st.tuples(st.integers(-(2**31), 2**31 - 1), st.floats(allow_nan=False)
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(keys, records), max_size=200), st.lists(keys, max_size=20))
 def test_it_answers_as_a_dict_does(writes, others):
-    ledger, plain = CompactMap(FIELDS), {}
+    _answers_as_a_dict(CompactMap(FIELDS), writes, others)
+    _answers_as_a_dict(CompactMap(FIELDS, words=1), writes, others)
+
+
+def _answers_as_a_dict(ledger, writes, others):
+    plain = {}
     for key, record in writes:
         ledger.set(key, record)
         plain[key] = record
@@ -29,8 +34,9 @@ def test_it_answers_as_a_dict_does(writes, others):
         assert (key in ledger) == (key in plain)
 
 
-def test_growing_many_times_keeps_every_entry():
-    ledger = CompactMap(FIELDS)
+@pytest.mark.parametrize("words", [1, 2])
+def test_growing_many_times_keeps_every_entry(words):
+    ledger = CompactMap(FIELDS, words=words)
     for number in range(50_000):
         ledger.set(f"item-{number}", (number, number / 7))
         if number & (number - 1) == 0:
@@ -77,6 +83,15 @@ def test_200_000_entries_of_16_bytes_stay_below_50_bytes_each_even_while_growing
         tracemalloc.stop()
     assert peak / len(names) < 50
     assert ledger.nbytes <= peak
+
+
+def test_a_shorter_digest_saves_eight_bytes_an_entry():
+    long, short = CompactMap(FIELDS), CompactMap(FIELDS, words=1)
+    for number in range(5000):
+        for ledger in (long, short):
+            ledger.set(str(number), (number, 0.5))
+    assert long.nbytes - short.nbytes == 2 * 4096 * 8
+    assert long != short
 
 
 def test_overwriting_takes_no_space():

@@ -31,7 +31,8 @@ class CompactMap:
     Entries lie one after the other in chunks; a table of uint32 slots (open addressing, linear probing, at most 2/3
     full) points at them. An entry costs 16 bytes + the record + 6 to 12 bytes of slots (4 to 6 more while the slots
     double). The keys themselves are not kept: they cannot be listed, and two keys are one if their digests are equal,
-    which for a billion keys has a chance below 1e-20.
+    which for a billion keys has a chance below 1e-20. With `words=1` the digest has 64 bits: 8 bytes less an entry, and
+    for five million keys a chance below 1e-6.
 
     A record is a tuple with one value a field; without `dtype` the map is a set: every record is `()`.
 
@@ -41,9 +42,20 @@ class CompactMap:
     ((3, 0.975), None, True, 1)
     """
 
-    __slots__ = ("_digests", "_dtype", "_index", "_length", "_limit", "_mask", "_records", "_scratch", "_slots")
+    __slots__ = (
+        "_digests",
+        "_dtype",
+        "_index",
+        "_length",
+        "_limit",
+        "_mask",
+        "_records",
+        "_scratch",
+        "_slots",
+        "_words",
+    )
 
-    def __init__(self, dtype: DTypeLike | None = None) -> None:
+    def __init__(self, dtype: DTypeLike | None = None, *, words: int = 2) -> None:
         """`dtype`: a NumPy structured type of fixed size; numbers and fixed-length bytes, no Python objects."""
         self._dtype = np.dtype([] if dtype is None else dtype)
         if self._dtype.names is None or self._dtype.hasobject:
@@ -51,8 +63,9 @@ class CompactMap:
                 f"dtype={dtype!r} is not a structured type of plain values; pass fields with their types, "
                 "e.g. [('label', 'i2'), ('confidence', 'f8')]."
             )
+        self._words = words
         self._length = 0
-        self._digests: list[memoryview[int]] = []  # of each chunk: 2 * _CHUNK_ROWS uint64
+        self._digests: list[memoryview[int]] = []  # of each chunk: words * _CHUNK_ROWS uint64
         self._records: list[NDArray[np.void]] = []  # of each chunk: _CHUNK_ROWS records
         self._scratch = np.zeros(1, dtype=self._dtype)
         self._use_slots(np.zeros(_FIRST_SLOTS, dtype=np.uint32))
@@ -65,7 +78,7 @@ class CompactMap:
     @property
     def nbytes(self) -> int:
         """Bytes held by the arrays."""
-        chunk = _CHUNK_ROWS * (16 + self._dtype.itemsize)
+        chunk = _CHUNK_ROWS * (8 * self._words + self._dtype.itemsize)
         return len(self._records) * chunk + self._slots.nbytes
 
     def __len__(self) -> int:
@@ -94,18 +107,18 @@ class CompactMap:
 
     def snapshot(self) -> NDArray[np.void]:
         """All entries as one array with fields `digest` and `record`, sorted by digest: the same for equal maps."""
-        entries = np.zeros(self._length, dtype=[("digest", np.uint64, (2,)), ("record", self._dtype)])
+        entries = np.zeros(self._length, dtype=[("digest", np.uint64, (self._words,)), ("record", self._dtype)])
         for chunk, (digests, records) in enumerate(zip(self._digests, self._records, strict=True)):
             part = entries[chunk * _CHUNK_ROWS : (chunk + 1) * _CHUNK_ROWS]
-            part["digest"] = np.frombuffer(digests, dtype=np.uint64).reshape(-1, 2)[: len(part)]
+            part["digest"] = np.frombuffer(digests, dtype=np.uint64).reshape(-1, self._words)[: len(part)]
             part["record"] = records[: len(part)]
-        return entries[np.lexsort((entries["digest"][:, 0], entries["digest"][:, 1]))]
+        return entries[np.lexsort((entries["digest"][:, 0], entries["digest"][:, -1]))]
 
     def __eq__(self, other: object) -> bool:
         """The same keys with the same records, bit for bit, in whatever order they came."""
         if not isinstance(other, CompactMap):
             return NotImplemented
-        if self._dtype != other._dtype or self._length != other._length:
+        if (self._dtype, self._words, self._length) != (other._dtype, other._words, other._length):
             return False
         return self.snapshot().tobytes() == other.snapshot().tobytes()
 
@@ -129,12 +142,12 @@ class CompactMap:
 
     def _find(self, low: int, high: int) -> int:
         """The row of this digest; if it is not here, ~slot, where slot is the empty one it would take."""
-        index, mask, digests = self._index, self._mask, self._digests
+        index, mask, digests, words = self._index, self._mask, self._digests, self._words
         slot = low & mask
         while row := index[slot]:
             row -= 1  # a slot holds row + 1; 0 is empty
-            chunk, place = digests[row >> _CHUNK_BITS], (row & _ROW_MASK) << 1
-            if chunk[place] == low and chunk[place + 1] == high:
+            chunk, place = digests[row >> _CHUNK_BITS], (row & _ROW_MASK) * words
+            if chunk[place] == low and (words == 1 or chunk[place + 1] == high):
                 return row
             slot = (slot + 1) & mask
         return ~slot
@@ -147,10 +160,12 @@ class CompactMap:
             slot = ~self._find(low, high)
         place = row & _ROW_MASK
         if place == 0 and row >> _CHUNK_BITS == len(self._records):
-            self._digests.append(np.zeros(2 * _CHUNK_ROWS, dtype=np.uint64).data)
+            self._digests.append(np.zeros(self._words * _CHUNK_ROWS, dtype=np.uint64).data)
             self._records.append(np.zeros(_CHUNK_ROWS, dtype=self._dtype))
         chunk = self._digests[row >> _CHUNK_BITS]
-        chunk[place << 1], chunk[(place << 1) + 1] = low, high
+        chunk[place * self._words] = low
+        if self._words == 2:
+            chunk[place * 2 + 1] = high
         self._length = row + 1
         self._index[slot] = row + 1
         return row
@@ -166,7 +181,7 @@ class CompactMap:
         slots = np.zeros(2 * len(self._slots), dtype=np.uint32)
         for chunk, digests in enumerate(self._digests):
             first = chunk * _CHUNK_ROWS
-            low = np.frombuffer(digests, dtype=np.uint64)[::2][: self._length - first]
+            low = np.frombuffer(digests, dtype=np.uint64)[:: self._words][: self._length - first]
             _place(slots, low, np.arange(first + 1, first + 1 + len(low), dtype=np.uint32))
         self._use_slots(slots)
 

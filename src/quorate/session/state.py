@@ -74,8 +74,8 @@ class State:
     open: dict[str, ItemState] = field(default_factory=dict)
     recent: OrderedDict[str, ItemState] = field(default_factory=OrderedDict)
     old: CompactMap = field(default_factory=lambda: CompactMap(OLD_ITEM))
-    old_voters: CompactMap = field(default_factory=CompactMap)
-    requests: CompactMap = field(default_factory=lambda: CompactMap([("content", "u8")]))
+    old_voters: CompactMap = field(default_factory=lambda: CompactMap(words=1))
+    requests: CompactMap = field(default_factory=lambda: CompactMap([("content", "u8")], words=1))
 
     def find(self, item_id: str) -> ItemState | None:
         """The item, open or recently closed, if it is still held in full."""
