@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import quorate
-from quorate import Hyperprior, PriorParams, Simulation, VoteDataset, concentration, simulate
+from quorate import Hyperprior, Method, PriorParams, Simulation, VoteDataset, concentration, simulate
 from quorate.datasets import load_npz, synthetic
 from quorate.learning.learner import refit
 from quorate.learning.window import Window
@@ -155,7 +155,7 @@ class Refit(NamedTuple):
         return refit(self.start, self.window, self.prior)[0]
 
 
-def warm_refits(dataset: VoteDataset, method: str, *, pool_size: int, window: int, count: int) -> list[Refit]:
+def warm_refits(dataset: VoteDataset, method: str | Method, *, pool_size: int, window: int, count: int) -> list[Refit]:
     """`count` of the refits, every 20 items, that `method` made once its window was full, spread evenly."""
     run = simulate(dataset, method, pool_size=pool_size, seed=0, window=window)
     stream = prepare(dataset, pool_size, 0, 0)

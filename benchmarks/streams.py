@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from common import SHIFT, Refit, alternate, data_set, median, params_at, seconds, warm_refits
-from quorate import VoteDataset, simulate
+from quorate import VoteDataset, method, simulate
 from quorate.experiments import as_published
 from quorate.prior.hyperprior import HYPERPRIORS
 from quorate.simulation import prepare
@@ -74,7 +74,8 @@ def finexp_row(*, refits: int, samples: int, decisions: int, rounds: int) -> Row
     rng = np.random.default_rng(0)
     ours = [seconds(lambda: _simulate(dataset, "finexp", EVERY))]
     per_row = []
-    for each in warm_refits(dataset, "finexp", pool_size=POOL, window=WINDOW, count=refits):
+    published = method("finexp", hyperprior="paper")  # learned under the hyperprior the published refits start from
+    for each in warm_refits(dataset, published, pool_size=POOL, window=WINDOW, count=refits):
         per_row.append(seconds(lambda each=each: _published_refit(each, samples, rng)) / len(each.votes))
         ours += [seconds(lambda: _simulate(dataset, "finexp", EVERY)) for _ in range(rounds)]
     windows = [min(int((run.costs[: at + 1] > 0).sum()), WINDOW) for at, _ in run.trace]
@@ -96,18 +97,18 @@ def eager_rows(*, count: int, rounds: int) -> list[Row]:
     """A refit after every item against one every 20."""
     dataset, source = data_set(SHIFT)
     rows = []
-    for method in ("finexp", "quorate"):
-        refits = warm_refits(dataset, method, pool_size=POOL, window=WINDOW, count=count)
+    for name in ("finexp", "quorate"):
+        refits = warm_refits(dataset, name, pool_size=POOL, window=WINDOW, count=count)
         tasks = [
-            (lambda name=method: _simulate(dataset, name, 1), 1),
-            (lambda name=method: _simulate(dataset, name, EVERY), 3),
+            (lambda name=name: _simulate(dataset, name, 1), 1),
+            (lambda name=name: _simulate(dataset, name, EVERY), 3),
             (lambda own=refits: _run(own), 5),
         ]
         eager, lazy, warm = (median(times) for times in alternate(*tasks, rounds=rounds))
         refits_each = eager / dataset.num_items / (warm / count)
         rows.append(
             Row(
-                f"eager_{method}", f"{method}, refit after every item", f"{method}, refit every {EVERY}",
+                f"eager_{name}", f"{name}, refit after every item", f"{name}, refit every {EVERY}",
                 f"{source}, first classifier", eager, lazy,
                 note=f"{refits_each:.2f} warm refits an item (one takes {1e6 * warm / count:.0f} us)",
                 extra={"refits_an_item": refits_each, "warm_refit": warm / count},

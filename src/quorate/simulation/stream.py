@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.compiled import kernel
-from quorate.decision.belief import ASK, RULE, belief_into, pick_label, stop_before_rule
+from quorate.decision.belief import ASK, INFINITE, RULE, TIE_WIDTH, belief_into, pick_label, stop_before_rule
 from quorate.decision.model_picker import picker_rate, picker_update
 from quorate.decision.quota import binomial_quantile
-from quorate.decision.rules import ALWAYS, rule_asks
+from quorate.decision.rules import ALWAYS, THRESHOLD, rule_asks
 from quorate.learning.fit import INFO_SIZE, fit_kernel
+from quorate.posterior.duel import duel
+from quorate.prior.concentration import concentration_into
 from quorate.types import FloatArray, IntArray
 
 NO_QUOTA, BY_RATE, BY_PICKER = range(3)
@@ -70,6 +72,17 @@ class Outputs(NamedTuple):
 
 
 @kernel
+def _unpacked(
+    packed: FloatArray, num_classifiers: int, num_classes: int
+) -> tuple[float, float, FloatArray, FloatArray]:
+    """theta, phi, tau (M, K), bias (K,): the parameters out of the order in which learning packs them."""
+    end = 2 + num_classifiers * num_classes
+    tau = packed[2:end].reshape((num_classifiers, num_classes))
+    bias = packed[end:] if packed.size > end else np.zeros(num_classes)
+    return packed[0], packed[1], tau, bias
+
+
+@kernel
 def _believe(
     posterior: int,
     packed: FloatArray,
@@ -80,12 +93,16 @@ def _believe(
     pool_size: int,
     out: FloatArray,
 ) -> None:
-    """`belief_into` with the parameters as learning packs them: theta, phi, tau (M K), and a bias (K) or none."""
-    num_classes = mean.size
-    end = 2 + num_classifiers * num_classes
-    tau = packed[2:end].reshape((num_classifiers, num_classes))
-    bias = packed[end:] if packed.size > end else np.zeros(num_classes)
-    belief_into(posterior, packed[0], packed[1], tau, bias, logs, mean, votes, pool_size, out)
+    """`belief_into` with packed parameters."""
+    theta, phi, tau, bias = _unpacked(packed, num_classifiers, mean.size)
+    belief_into(posterior, theta, phi, tau, bias, logs, mean, votes, pool_size, out)
+
+
+@kernel
+def _concentrate(packed: FloatArray, num_classifiers: int, logs: FloatArray, out: FloatArray) -> None:
+    """`concentration_into` with packed parameters."""
+    theta, phi, tau, bias = _unpacked(packed, num_classifiers, out.size)
+    concentration_into(theta, phi, tau, bias, logs, out)
 
 
 @kernel
@@ -106,6 +123,8 @@ def run_stream(inputs: Inputs, plan: Plan, start: FloatArray, outputs: Outputs) 
         and plan.ask_learned == plan.predict_learned
         and plan.rule_kind != ALWAYS
     )
+    duels = plan.rule_kind == THRESHOLD and plan.ask_posterior == INFINITE
+    alpha = np.empty(num_classes)
     entered = 0
     closed_since_fit = 0
     votes_since_fit = 0
@@ -122,12 +141,20 @@ def run_stream(inputs: Inputs, plan: Plan, start: FloatArray, outputs: Outputs) 
             limit = min(limit, binomial_quantile(inputs.quota_draws[t], pool_size, rate))
         seen[:] = 0
         asked = 0
+        first_look = min(plan.min_votes, limit)  # before it, votes are asked without looking
         code = ASK
         while t < plan.stop_asking:
             code = stop_before_rule(seen, pool_size, plan.min_votes, limit, plan.stops_when_settled)
             if code == RULE:
+                prior = packed if plan.ask_learned else fixed
+                if duels:
+                    if asked == first_look:
+                        _concentrate(prior, num_classifiers, logs, alpha)
+                    if duel(alpha + seen) <= plan.rule_first - TIE_WIDTH:  # hence so is max p: no need to integrate
+                        seen[inputs.votes[t, asked]] += 1
+                        asked += 1
+                        continue
                 if plan.rule_kind != ALWAYS:
-                    prior = packed if plan.ask_learned else fixed
                     _believe(plan.ask_posterior, prior, num_classifiers, logs, mean, seen, pool_size, probs)
                 if not rule_asks(plan.rule_kind, plan.rule_first, plan.rule_second, probs, seen, pool_size - asked):
                     break
