@@ -67,10 +67,12 @@ def log_peak(shape: float) -> float:
 
 
 @kernel
-def lower_probability(shape: float, s: float, peak: float, log_tail: float) -> float:
-    """P(Gamma(shape) <= shape e^s), given peak = log_peak(shape); tails of probability e^-log_tail may be left out."""
+def lower_probability(shape: float, s: float, peak: float, density: float, log_tail: float) -> float:
+    """P(Gamma(shape) <= shape e^s), given peak = log_peak(shape) and the density exp(peak - shape * exp_excess(s)).
+
+    Tails of probability e^-log_tail may be left out.
+    """
     x = shape * math.exp(s)
-    density = math.exp(peak - shape * exp_excess(s))
     probability: float
     if shape > 30.0:
         probability = _lower_by_panels(shape, s, peak, log_tail)

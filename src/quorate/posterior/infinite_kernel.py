@@ -32,21 +32,33 @@ LOG_DROP = 34.0  # a class whose chance to reach the first panel is below e^-34 
 LEFT_END = -28.0  # below t = -28, G = x^b / Gamma(b + 1) to 7e-13, and the rest of the integral is closed form
 CLOSURE = 1e-11  # the sum over classes must be 1 to this, or the panels are doubled
 MAX_ATTEMPTS = 5
-SHAPE, SHIFT, PEAK, START = 0, 1, 2, 3  # rows of the array `classes`
+SHAPE, SHIFT, PEAK, START, DENSITY = 0, 1, 2, 3, 4  # rows of the array `classes`
 SMALLEST = 1e-290  # smaller shapes overflow the offset t - log(shape), and cannot win beside larger ones
 
 
-def _running_integrals() -> FloatArray:
-    """(n, n): entry [q, i] is the integral from -1/2 to NODES[i] of the Lagrange polynomial of node q."""
+HALF = NUM_NODES // 2
+# The nodes of a panel in mirrored order, first those left of its middle, then their mirror images.
+MIRRORED = np.concatenate([NODES[:HALF], -NODES[:HALF]])
+MIRRORED_WEIGHTS = np.concatenate([WEIGHTS[:HALF], WEIGHTS[:HALF]])
+
+
+def _running_integrals() -> tuple[FloatArray, FloatArray]:
+    """(n/2, n/2) twice: see `_accumulate`.
+
+    With R[q, i] the integral of the Lagrange polynomial of node q from -1/2 to node i, and q', i' the mirror images,
+    R[q, i] - WEIGHTS[q] / 2 changes sign under (q, i) -> (q', i'): half of the matrix says it all.
+    """
     legendre = np.polynomial.legendre.legvander(2 * NODES, NUM_NODES)  # (n, n + 1)
     degree = np.arange(1, NUM_NODES)
     integral = np.empty((NUM_NODES, NUM_NODES))  # [i, m] = (2 m + 1) int_{-1}^{y_i} P_m(y) dy
     integral[:, 0] = legendre[:, 1] + 1
     integral[:, 1:] = legendre[:, degree + 1] - legendre[:, degree - 1]
-    return np.ascontiguousarray(WEIGHTS[:, None] / 2 * (legendre[:, :NUM_NODES] @ integral.T))
+    centred = WEIGHTS[:, None] / 2 * (legendre[:, :NUM_NODES] @ integral.T - 1)  # R - WEIGHTS / 2
+    near, far = centred[:HALF, :HALF], centred[::-1][:HALF, :HALF]
+    return np.ascontiguousarray((near - far) / 2), np.ascontiguousarray((near + far) / 2)
 
 
-RUNNING = _running_integrals()
+EVEN, ODD = _running_integrals()
 
 
 @kernel
@@ -67,7 +79,7 @@ def infinite_into(beta: FloatArray, out: FloatArray) -> None:
         for j in range(num_classes):
             out[j] = beta[j] / top / rivals
         return
-    classes = np.empty((4, num_classes))
+    classes = np.empty((5, num_classes))
     active = np.empty(num_classes, np.int64)
     _describe(beta, top, classes)
     end = upper_offset(min((LOG_TAIL + math.log(num_classes)) / top, 1e300))
@@ -97,7 +109,7 @@ def infinite_into(beta: FloatArray, out: FloatArray) -> None:
 
 @kernel
 def _describe(beta: FloatArray, top: float, classes: FloatArray) -> None:
-    """Fill the rows of classes (4, K): shape, shift = log(top / shape) without cancellation, log_peak; last unset."""
+    """Fill three rows of classes (5, K): shape, shift = log(top / shape) without cancellation, log_peak."""
     log_top = math.log(top)
     for j in range(beta.size):
         shape = max(beta[j], SMALLEST)
@@ -129,8 +141,9 @@ def _first_offset(classes: FloatArray, top: float, direct: bool) -> float:
         for j in range(shapes.size):
             s = start + shifts[j]
             if s < 0.0:
-                surplus += shapes[j] * exp_excess(s)
-                slope += shapes[j] * math.expm1(s)
+                rise = math.expm1(s)
+                surplus += shapes[j] * (rise - s if s < -0.25 else exp_excess(s))
+                slope += shapes[j] * rise
         if surplus <= 0.0:
             break
         start -= surplus / slope
@@ -139,18 +152,21 @@ def _first_offset(classes: FloatArray, top: float, direct: bool) -> float:
 
 @kernel
 def _keep_contenders(classes: FloatArray, start: float, active: IntArray) -> int:
-    """Move the classes that can win to the front, with G_j(start); say how many they are and, in active, which."""
+    """Move the classes that can win to the front, with G_j and g_j at start; say how many they are and, in active, which."""
     size = 0
     for j in range(active.size):
         shape, shift, peak = classes[SHAPE, j], classes[SHIFT, j], classes[PEAK, j]
         s = start + shift
-        if s > 0.0 and shape * exp_excess(s) > LOG_DROP:
+        depth = shape * exp_excess(s)
+        if s > 0.0 and depth > LOG_DROP:
             continue
+        density = math.exp(peak - depth)
         active[size] = j
         classes[SHAPE, size] = shape
         classes[SHIFT, size] = shift
         classes[PEAK, size] = peak
-        classes[START, size] = lower_probability(shape, s, peak, LOG_DROP)
+        classes[START, size] = lower_probability(shape, s, peak, density, LOG_DROP)
+        classes[DENSITY, size] = density
         size += 1
     return size
 
@@ -167,26 +183,33 @@ def _integrate(
     size = probs.size
     shapes, shifts, peaks = classes[SHAPE], classes[SHIFT], classes[PEAK]
     width = (end - start) / panels
-    scratch = np.empty((6, size + 1, NUM_NODES))
-    factors, densities, cdfs = scratch[0], scratch[1], scratch[2]
-    before, sums, damping, after = scratch[3], scratch[4], scratch[5, 0], scratch[5, 1]
+    scratch = np.empty((5, size + 1, NUM_NODES))
+    factors, densities, cdfs, before, sums = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
+    rows = np.empty((2, NUM_NODES))
+    damping, after = rows[0], rows[1]
     edges = classes[START].copy()  # G_j where the panel begins
     amplitudes = np.empty(size)  # of g_j in the present panel, but for factors and damping
     growth = np.empty(size)
-    sums[:, :] = 0.0
+    for j in range(size):
+        for i in range(NUM_NODES):
+            sums[j, i] = 0.0
     if direct:
         for j in range(size):
             _factorise(shapes[j], width, factors[j])
             half = math.exp(0.5 * shapes[j] * width)
             growth[j] = half * half
-            amplitudes[j] = width * half * math.exp(peaks[j] - shapes[j] * exp_excess(start + shifts[j]))
+            amplitudes[j] = width * half * classes[DENSITY, j]
+        _factorise(1.0, width, factors[size])
     x_start = top * math.exp(start)
     for panel in range(panels):
         middle = start + (panel + 0.5) * width
+        x_middle = top * math.exp(middle)
         for i in range(NUM_NODES):
             before[0, i] = 1.0
-            after[i] = WEIGHTS[i]
-            damping[i] = math.exp(x_start - top * math.exp(middle + width * NODES[i])) if direct else 1.0
+            after[i] = MIRRORED_WEIGHTS[i]
+        if direct:
+            for i in range(NUM_NODES):
+                damping[i] = math.exp(x_start - x_middle * factors[size, i])
         for j in range(size):
             if direct:
                 for i in range(NUM_NODES):
@@ -194,7 +217,7 @@ def _integrate(
                 amplitudes[j] *= growth[j]
             else:
                 for i in range(NUM_NODES):
-                    s = middle + width * NODES[i] + shifts[j]
+                    s = middle + width * MIRRORED[i] + shifts[j]
                     densities[j, i] = width * math.exp(peaks[j] - shapes[j] * exp_excess(s))
             edges[j] = _accumulate(edges[j], densities[j], cdfs[j])
             for i in range(NUM_NODES):
@@ -209,25 +232,37 @@ def _integrate(
 
 @kernel
 def _factorise(shape: float, width: float, factors: FloatArray) -> None:
-    """e^(shape * width * NODES), half of it as reciprocals."""
-    half = NUM_NODES // 2
-    for i in range(half):
-        factor = math.exp(shape * width * NODES[half + i])
-        factors[half + i] = factor
-        factors[half - 1 - i] = 1.0 / factor
+    """e^(shape * width * MIRRORED), half of it as reciprocals."""
+    for i in range(HALF):
+        factors[i] = math.exp(shape * width * MIRRORED[i])
+    for i in range(HALF):
+        factors[HALF + i] = 1.0 / factors[i]
 
 
 @kernel
 def _accumulate(edge: float, density: FloatArray, cdf: FloatArray) -> float:
-    """Fill cdf (n,) with G at the nodes from G = edge where the panel begins; return G where it ends."""
-    for i in range(NUM_NODES):
-        cdf[i] = edge
-    for q in range(NUM_NODES):
-        value = density[q]
-        edge += WEIGHTS[q] * value
-        for i in range(NUM_NODES):
-            cdf[i] += RUNNING[q, i] * value
-    return edge
+    """Fill cdf (n,) with G at the nodes from G = edge where the panel begins; return G where it ends.
+
+    The density's even part about the middle of the panel has an odd running integral there, and the odd part an
+    even one: two matrices of a quarter of the size. Their eight rows are written out to be summed in registers.
+    """
+    d0, d1, d2, d3 = density[0], density[1], density[2], density[3]
+    d4, d5, d6, d7 = density[4], density[5], density[6], density[7]
+    m0, m1, m2, m3 = density[8], density[9], density[10], density[11]
+    m4, m5, m6, m7 = density[12], density[13], density[14], density[15]
+    e0, e1, e2, e3, e4, e5, e6, e7 = d0 + m0, d1 + m1, d2 + m2, d3 + m3, d4 + m4, d5 + m5, d6 + m6, d7 + m7
+    o0, o1, o2, o3, o4, o5, o6, o7 = d0 - m0, d1 - m1, d2 - m2, d3 - m3, d4 - m4, d5 - m5, d6 - m6, d7 - m7
+    total = (WEIGHTS[0] * e0 + WEIGHTS[1] * e1) + (WEIGHTS[2] * e2 + WEIGHTS[3] * e3)
+    total += (WEIGHTS[4] * e4 + WEIGHTS[5] * e5) + (WEIGHTS[6] * e6 + WEIGHTS[7] * e7)
+    middle = edge + 0.5 * total
+    for i in range(HALF):
+        even = (EVEN[0, i] * o0 + EVEN[1, i] * o1) + (EVEN[2, i] * o2 + EVEN[3, i] * o3)
+        even += (EVEN[4, i] * o4 + EVEN[5, i] * o5) + (EVEN[6, i] * o6 + EVEN[7, i] * o7)
+        odd = (ODD[0, i] * e0 + ODD[1, i] * e1) + (ODD[2, i] * e2 + ODD[3, i] * e3)
+        odd += (ODD[4, i] * e4 + ODD[5, i] * e5) + (ODD[6, i] * e6 + ODD[7, i] * e7)
+        cdf[i] = middle + even + odd
+        cdf[HALF + i] = middle + even - odd
+    return edge + total
 
 
 @kernel
