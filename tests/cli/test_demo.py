@@ -69,6 +69,28 @@ def test_verdicts_follow_the_measured_difference(summary):
             assert "better than the best simple rule" in budget["verdict"]
 
 
+def test_votes_at_equal_error_are_printed_written_and_add_up(quick_demo, summary):
+    page = (quick_demo[1] / "report.html").read_text().replace("\u00a0", " ")
+    printed = " ".join(quick_demo[0].stdout.split())
+    for setting in summary["settings"]:
+        equal = setting["equal_error"]
+        rows = {row["method"]: row for row in setting["budgets"][1]["methods"]}
+        assert equal["error_rate"] == rows["quorate"]["error_rate"]
+        assert equal["quorate_votes"] == rows["quorate"]["votes_per_item"]
+        assert equal["until_settled_votes"] == setting["until_settled_votes"]
+        saved = 1 - equal["quorate_votes"] / equal["best_simple_rule_votes"]
+        assert equal["saved_against_best_simple_rule"] == pytest.approx(saved)
+        assert equal["sentence"] in printed
+        assert equal["sentence"] in page
+    assert f"needs {summary['settings'][0]['equal_error']['best_simple_rule_votes']:.1f} votes" in summary["headline"]
+
+
+def test_the_report_says_that_standard_errors_are_optimistic(quick_demo, summary):
+    page = (quick_demo[1] / "report.html").read_text()
+    for text in (page, summary["standard_errors"], " ".join(quick_demo[0].stdout.split())):
+        assert "treat the items as independent" in text
+
+
 def test_results_hold_every_point_with_the_version(quick_demo):
     with (quick_demo[1] / "results.csv").open() as file:
         rows = list(csv.DictReader(file))

@@ -32,6 +32,7 @@ def demo(
     """
     from quorate.workflows.comparison import verdict
     from quorate.workflows.demo import run_demo
+    from quorate.workflows.equal_error import COUPLED, equal_error_sentence
     from quorate.workflows.plots import MISSING
     from quorate.workflows.records import summary_of
     from quorate.workflows.report import default_sentence
@@ -45,8 +46,9 @@ def demo(
     for comparison in result.comparisons:
         print_lines("", comparison.setting.about)
         _print_comparison(comparison)
-        print_lines(*(verdict(matched) for matched in reversed(comparison.matched)), default_sentence(comparison))
-    print_lines("", result.headline, "")
+        print_lines(*(verdict(matched) for matched in reversed(comparison.matched)))
+        print_lines(equal_error_sentence(comparison), default_sentence(comparison))
+    print_lines("", COUPLED, "", result.headline, "")
     if not result.has_plots:
         print_lines(MISSING)
     print_lines(f"quorate {__version__}, {result.seconds:.0f} s. Written to {result.out}/:")

@@ -13,12 +13,14 @@ from pathlib import Path
 
 from quorate.methods import METHODS
 from quorate.version import __version__
+from quorate.workflows.catalogue import is_simple
 from quorate.workflows.comparison import Comparison, budgets_of, compare, percent
+from quorate.workflows.equal_error import equal_error, savings
 from quorate.workflows.plots import write_plots
 from quorate.workflows.records import write_results, write_summary
 from quorate.workflows.report import write_report
 from quorate.workflows.settings import SETTINGS, Setting
-from quorate.workflows.sweep import Progress, Replicate, grid_methods, refine, sweep
+from quorate.workflows.sweep import Curve, Progress, Replicate, grid_methods, refine, sweep
 
 SEEDS = (1, 2)
 QUICK_ITEMS = 300
@@ -67,10 +69,19 @@ def run_setting(setting: Setting, *, quick: bool = False, progress: Progress | N
     seeds = SEEDS[:1] if quick else SEEDS
     replicates = demo_replicates(setting, seeds, num_items=QUICK_ITEMS if quick else None)
     families = grid_methods(METHODS, pool_size=setting.pool_size, num_classes=setting.dials["num_classes"], quick=quick)
-    coarse = sweep(families, replicates, progress=_share(progress, 0.0, 0.6))
-    rounds = 1 if quick else 2
-    curves = refine(coarse, replicates, budgets_of(coarse), rounds=rounds, progress=_share(progress, 0.6, 1.0))
-    return compare(setting, seeds, curves)
+    coarse = sweep(families, replicates, progress=_share(progress, 0.0, 0.7))
+    curves = refine(coarse, replicates, budgets_of(coarse), progress=_share(progress, 0.7, 1.0))
+    comparison = compare(setting, seeds, curves)
+    found = equal_error(comparison)
+    if found.votes is None:
+        return comparison
+    # the simple rules are cheap to run: read them closely too where they reach our error
+    finer = {each.name: each for each in refine(_simple(curves), replicates, [found.votes], rounds=2)}
+    return compare(setting, seeds, [finer.get(each.name, each) for each in curves])
+
+
+def _simple(curves: Sequence[Curve]) -> list[Curve]:
+    return [each for each in curves if is_simple(each.points[0].method)]
 
 
 def demo_replicates(setting: Setting, seeds: Sequence[int], *, num_items: int | None = None) -> tuple[Replicate, ...]:
@@ -86,9 +97,19 @@ def headline_of(comparison: Comparison) -> str:
         f"At {ours.votes_per_item:.1f} votes per item quorate is wrong on {percent(ours.error_rate)} of items; "
         f"the best other method ({rival.name}) on {percent(rival.error_rate)}, "
         f"the best simple rule ({simple.name}) on {percent(simple.error_rate)}. "
+        f"{_same_error(comparison, simple.name)} "
         f"Asking everyone costs {comparison.ask_all:.0f} votes, asking until settled {comparison.until_settled:.1f}; "
         f"ties leave {percent(comparison.tie_floor)} wrong whatever one does."
     )
+
+
+def _same_error(comparison: Comparison, named: str) -> str:
+    """Votes for the same error, short; `named` is the rule spoken of just before."""
+    found = equal_error(comparison)
+    if found.votes is None:
+        return "No simple rule gets down to quorate's error."
+    rule = "that rule" if found.simple == named else f"the best simple rule ({found.simple})"
+    return f"For the same error {rule} needs {found.votes:.1f} votes: {savings(found)}."
 
 
 def _overall(progress: Progress | None, number: int) -> Progress | None:

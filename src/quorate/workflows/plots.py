@@ -19,7 +19,7 @@ from quorate.workflows.comparison import Comparison
 from quorate.workflows.sweep import Curve
 
 MISSING = "No plots: matplotlib is not installed. To have them: pip install 'quorate[plot]'"
-INK, QUIET, GRID = "#222222", "#767676", "#e4e4e4"
+INK, QUIET, BUDGET, GRID = "#222222", "#767676", "#b9b9b9", "#ececec"
 BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072B2", "#D55E00", "#009E73", "#9A4F96", "#8C8C8C"
 
 STYLES: dict[str, dict[str, Any]] = {
@@ -38,7 +38,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "mp": {"color": SKY, "linestyle": "-."},
     "mp-released": {"color": SKY, "linestyle": ":"},
 }
-TICKS = (0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20, 30, 50, 100)
+TICKS = (0.1, 0.2, 0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
 SINGLE = {"until-settled": "D", "ask-all": "X"}
 RC: dict[Any, Any] = {
     "font.size": 9.5,
@@ -109,11 +109,12 @@ def draw(axes: Any, curves: Sequence[Curve], *, title: str, budgets: Sequence[fl
     if settled is not None:
         axes.axhline(100 * settled.error_rate, color=QUIET, linewidth=1, linestyle=(0, (1, 2)), zorder=1)
         axes.annotate(
-            "ties: no one can do better", (0.02, 100 * settled.error_rate), (0, -3), xycoords=("axes fraction", "data"),
-            textcoords="offset points", fontsize=8, color=QUIET, va="top",
+            "ties: no one can do better", (1.0, 100 * settled.error_rate), (0, -7), xycoords=("axes fraction", "data"),
+            textcoords="offset points", fontsize=8, color=QUIET, va="top", ha="right",
         )  # fmt: skip
-    for budget in budgets:
-        axes.axvline(budget, color=QUIET, linewidth=0.8, zorder=1)
+    for number, budget in enumerate(budgets):
+        label = None if number else "budgets compared"
+        axes.axvline(budget, color=BUDGET, linewidth=1.0, linestyle=(0, (5, 3)), zorder=1, label=label)
     axes.set(title=title, xlabel="votes per item", ylabel="wrong answers, %", xlim=(0, None), yscale="log")
     axes.set_ylim(*_limits(curves))
     axes.yaxis.set_major_locator(FixedLocator(TICKS))
@@ -137,7 +138,7 @@ def _line(axes: Any, curve: Curve) -> None:  # noqa: ANN401
 def _limits(curves: Sequence[Curve]) -> tuple[float, float]:
     """From below the best to above the worst error, in percent; the axis is logarithmic, so nothing hides at 0."""
     errors = [100 * point.error_rate for curve in curves for point in curve.points]
-    return max(0.7 * min(errors), 0.05), min(1.15 * max(errors), 100.0)
+    return max(0.75 * min(errors), 0.05), min(1.15 * max(errors), 100.0)
 
 
 def _single(figures: Any, curves: Sequence[Curve], title: str, budgets: Sequence[float]) -> Any:  # noqa: ANN401
@@ -151,7 +152,7 @@ def _single(figures: Any, curves: Sequence[Curve], title: str, budgets: Sequence
 
 def _save(figure: Any, folder: Path) -> tuple[Path, ...]:  # noqa: ANN401
     files = (folder / "error-cost.png", folder / "error-cost.svg")
-    figure.savefig(files[0], dpi=160)
+    figure.savefig(files[0], dpi=150)
     figure.savefig(files[1], metadata={"Date": None})
     return files
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from quorate.version import __version__
 from quorate.workflows.comparison import Comparison, Matched, verdict
+from quorate.workflows.equal_error import COUPLED, equal_error, equal_error_sentence
 from quorate.workflows.sweep import Curve, Point, Reading, paired
 
 COLUMNS = ("setting", "method", "knobs", "votes_per_item", "error_rate", "num_items", "seeds", "version")
@@ -69,6 +70,7 @@ def summary_of(comparisons: Sequence[Comparison], *, headline: str, seconds: flo
         "version": __version__,
         "headline": headline,
         "seconds": round(seconds, 1),
+        "standard_errors": COUPLED,
         "settings": [_setting_summary(comparison) for comparison in comparisons],
     }
 
@@ -86,7 +88,25 @@ def _setting_summary(comparison: Comparison) -> dict[str, Any]:
         "until_settled_votes": comparison.until_settled,
         "tie_floor": comparison.tie_floor,
         "references": [reading_record(reading, comparison) for reading in comparison.references],
+        "equal_error": _equal_error_summary(comparison),
         "budgets": [_budget_summary(matched, comparison) for matched in comparison.matched],
+    }
+
+
+def _equal_error_summary(comparison: Comparison) -> dict[str, Any]:
+    found = equal_error(comparison)
+    return {
+        "sentence": equal_error_sentence(comparison),
+        "error_rate": found.error_rate,
+        "quorate_votes": found.ours,
+        "best_simple_rule": found.simple,
+        "best_simple_rule_votes": found.votes,
+        "best_simple_rule_votes_low": found.low,
+        "best_simple_rule_votes_high": found.high,
+        "saved_against_best_simple_rule": found.fewer,
+        "is_clear": found.is_clear,
+        "until_settled_votes": found.until_settled,
+        "until_settled_error_rate": found.settled_error_rate,
     }
 
 

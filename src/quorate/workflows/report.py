@@ -12,6 +12,7 @@ from pathlib import Path
 from quorate.version import __version__
 from quorate.workflows.catalogue import SENTENCES
 from quorate.workflows.comparison import OURS, Comparison, Matched, percent, verdict
+from quorate.workflows.equal_error import COUPLED, equal_error_sentence
 from quorate.workflows.plots import MISSING, can_plot, data_uri
 from quorate.workflows.sweep import Reading
 
@@ -28,7 +29,8 @@ p { margin: .5rem 0; } .quiet { color: var(--quiet); font-size: .88rem; }
 .headline { font-size: 1.12rem; border-left: 4px solid #0072B2; padding: .3rem 0 .3rem .9rem; }
 .verdict { font-weight: 600; }
 img { width: 100%; max-width: 38rem; height: auto; background: #fff; border-radius: 8px; padding: .4rem; }
-.scroll { overflow-x: auto; }
+.scroll { overflow-x: auto; margin-top: 1.2rem; }
+ul { margin: .5rem 0; padding-left: 1.1rem; } li { margin: .35rem 0; }
 table { border-collapse: collapse; width: 100%; font-size: .88rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--quiet); padding: .3rem 0; }
 th, td { text-align: right; padding: .28rem .5rem; border-bottom: 1px solid var(--line); white-space: nowrap; }
@@ -42,7 +44,8 @@ INTRO = (
     "A classifier predicts each item for free; experts can be asked one at a time; the truth is the plurality of the "
     "whole pool. Every method met the same items, experts and ties. Each method's knob was turned over its whole "
     "range, and its error read at the same number of votes per item as all others (between two knob values: a mix of "
-    "the two). Ties of the pool count as half wrong between two classes, two thirds between three, for everyone."
+    "the two). Ties of the pool count as half wrong between two classes, two thirds between three, for everyone. "
+    + COUPLED
 )
 
 
@@ -74,14 +77,19 @@ the tables in summary.json.</p>
 def section(comparison: Comparison) -> str:
     """One setting: what it is, what came out, the plot, a table per budget."""
     setting = comparison.setting
-    verdicts = "".join(f'<p class="verdict">{escape(verdict(matched))}</p>' for matched in reversed(comparison.matched))
+    said = [
+        (verdict(comparison.middle), equal_error_sentence(comparison)),
+        tuple(verdict(matched) for matched in reversed(comparison.matched) if matched is not comparison.middle),
+        (default_sentence(comparison),),
+    ]
+    first, *others = ("".join(f"<li>{escape(text)}</li>" for text in texts if text) for texts in said)
     picture = ""
     if can_plot():
         text = f"{setting.title}: wrong answers against votes per item"
         picture = f'<img alt="{escape(text)}" src="{data_uri(comparison)}">'
     tables = "".join(table(matched, comparison) for matched in reversed(comparison.matched))
     return f"""<h2>{escape(setting.title)}</h2><p>{escape(setting.about)}</p>
-{verdicts}<p>{escape(default_sentence(comparison))}</p>{picture}{tables}"""
+<ul class="verdict">{first}</ul><ul>{"".join(others)}</ul>{picture}{tables}"""
 
 
 def default_sentence(comparison: Comparison) -> str:

@@ -37,7 +37,7 @@ SETTINGS = (
         "A typical stream",
         "10 classes, 10 experts who agree on about three votes in four, and a classifier that is right on three items "
         "in four, better on some classes than on others, and somewhat overconfident.",
-        2000,
+        1600,
         10,
         TYPICAL,
     ),
@@ -46,7 +46,7 @@ SETTINGS = (
         "The classifier breaks half-way",
         "As above, but from the middle of the stream on the classifier is right on one item in four only, and as sure "
         "of itself as before.",
-        1200,
+        1000,
         10,
         TYPICAL | {"shift_accuracy": 0.25},
     ),
@@ -55,7 +55,7 @@ SETTINGS = (
         "A useless, overconfident classifier",
         "The classifier is right on 12 % of the items, hardly better than guessing among 10 classes, yet half sure "
         "on average. There is nothing to gain from it; the question is how much harm it does.",
-        1200,
+        800,
         10,
         TYPICAL | {"accuracy": 0.12, "calibration": 15.0, "unevenness": 0.0},
     ),
@@ -63,7 +63,7 @@ SETTINGS = (
         "small-pool",
         "A pool of three",
         "Only three experts: after two equal votes all is settled, so there is little to save and many pools end tied.",
-        2000,
+        1200,
         3,
         TYPICAL,
     ),

@@ -111,6 +111,22 @@ class Curve:
         low, high = self.points[right - 1], self.points[right]
         return Reading(low, high, float((budget - costs[right - 1]) / (costs[right] - costs[right - 1])))
 
+    def cost_of(self, error_rate: float) -> float | None:
+        """The fewest votes per item at which the curve is down to `error_rate`; None if it never is.
+
+        The way back of `at`: between two points a mix of the two.
+        """
+        wanted = error_rate + 1e-12
+        for number, point in enumerate(self.points):
+            if point.error_rate > wanted:
+                continue
+            if number == 0:
+                return point.votes_per_item
+            before = self.points[number - 1]
+            share = (before.error_rate - wanted) / (before.error_rate - point.error_rate)
+            return before.votes_per_item + share * (point.votes_per_item - before.votes_per_item)
+        return None
+
 
 def between(low: Mapping[str, Any], high: Mapping[str, Any], weight: float) -> dict[str, Any]:
     """Two settings of the same knobs as one.
@@ -204,10 +220,10 @@ def refine(
     replicates: Sequence[Replicate],
     budgets: Sequence[float],
     *,
-    rounds: int = 3,
+    rounds: int = 1,
     progress: Progress | None = None,
 ) -> tuple[Curve, ...]:
-    """The curves with knob values added by bisection around each budget, so that little is left to mix there."""
+    """The curves with knob values added close to each budget, so that little is left to mix there."""
     report = progress or _silent
     refined: list[Curve] = []
     for finer in _in_threads(lambda each: _refined(each, replicates, budgets, rounds), curves):
@@ -220,21 +236,26 @@ def _refined(coarse: Curve, replicates: Sequence[Replicate], budgets: Sequence[f
     for budget in budgets:
         for _ in range(rounds):
             reading = coarse.at(budget)
-            chosen = _middle(reading.low.method, reading.high.method)
-            if chosen is None or reading.high.votes_per_item - reading.low.votes_per_item < 0.04 * budget:
+            gap = reading.high.votes_per_item - reading.low.votes_per_item
+            chosen = _mixed(reading)
+            if chosen is None or reading.weight * (1 - reading.weight) * gap < 0.01 * budget:
                 break
             coarse = curve([*coarse.runs, run_point(chosen, replicates)])
     return coarse
 
 
-def _middle(low: Method, high: Method) -> Method | None:
-    """The method half-way between two values of its one knob; None for whole-numbered knobs and for the ends."""
+def _mixed(reading: Reading) -> Method | None:
+    """The method where the reading lies between two values of its one knob; None for whole-numbered knobs."""
+    low, high = reading.low.method, reading.high.method
     differing = [key for key, value in low.knobs.items() if value != high.knobs[key]]
     if len(differing) != 1 or not isinstance(low.knobs[differing[0]], float):
         return None
-    first, second = sorted((low.knobs[differing[0]], high.knobs[differing[0]]))
-    middle = math.sqrt(first * second) if 0 < 4 * first < second else (first + second) / 2
-    return method(low.name, **{**low.knobs, differing[0]: middle})
+    key = differing[0]
+    first, second = low.knobs[key], high.knobs[key]
+    share = min(max(reading.weight, 0.1), 0.9)
+    if min(first, second) > 0 and max(first, second) > 2 * min(first, second):
+        return method(low.name, **{**low.knobs, key: first ** (1 - share) * second**share})
+    return method(low.name, **{**low.knobs, key: (1 - share) * first + share * second})
 
 
 def _in_threads(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[Any]:
