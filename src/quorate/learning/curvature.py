@@ -39,56 +39,57 @@ def hessian(
     by_class = np.zeros((blocks, blocks, num_classes))  # the diag(w - theta D s) terms
     cross = np.zeros((2, size))  # rows theta and phi
     inputs = np.ones((blocks, num_classes))  # dz_k / d(tau_mk, bias_k): log f_mk and 1
-    batch = np.zeros((_BATCH, size))
+    batch = np.zeros((_BATCH, size))  # sqrt(kappa) y, times the inputs
+    scales = np.zeros((_BATCH, 2))  # rows theta and phi are these multiples of `batch`, but for the classes voted for
     filled = 0
-    weights = np.zeros(num_classes)
-    across = np.empty((2, num_classes))
+    pulls = np.empty(num_classes)  # w / sqrt(kappa) of the classes voted for
     for t in range(first.size - 1):
-        if first[t] == first[t + 1]:
+        kappa = 2.0 * theta * sums[t, 0] + theta * theta * sums[t, 2] if first[t] < first[t + 1] else 0.0
+        if not kappa > 0.0:
             continue
         s = share[t]
-        for m in range(num_classifiers):
-            inputs[m] = log_predictions[t, m]
-        kappa = 2.0 * theta * sums[t, 0] + theta * theta * sums[t, 2]
         root = math.sqrt(kappa)
-        inverse = 1.0 / root if root > 0.0 else 0.0
-        for k in range(num_classes):
-            weights[k] = -theta * sums[t, 0] * s[k]
-            across[0, k] = -(sums[t, 0] + theta * sums[t, 2]) * s[k]
-            across[1, k] = -theta * sums[t, 1] * s[k]
-        y = batch[filled, size - num_classes :]  # the last block is filled last, so it may hold y meanwhile
-        for k in range(num_classes):
-            y[k] = root * s[k]
-        for entry in range(first[t], first[t + 1]):
-            k = classes[entry]
-            own = theta * s[k] * (slopes[entry] + theta * bends[entry] * s[k])
-            weights[k] += own
-            y[k] -= own * inverse
-            across[0, k] += own / theta
-            across[1, k] += theta * bends[entry] * s[k]
-            for other in range(first[t], entry + 1):
-                j = classes[other]
-                product = own * inverse * inverse * theta * s[j] * (slopes[other] + theta * bends[other] * s[j])
-                _subtract_pair(out, inputs, k, j, product)
+        inverse = 1.0 / root
+        level = -theta * sums[t, 0] * inverse
+        scales[filled, 0] = -(sums[t, 0] + theta * sums[t, 2]) * inverse
+        scales[filled, 1] = -theta * sums[t, 1] * inverse
         for m in range(blocks):
             row = inputs[m]
+            if m < num_classifiers:
+                spoken = log_predictions[t, m]
+                for k in range(num_classes):
+                    row[k] = spoken[k]
             target = batch[filled, m * num_classes : (m + 1) * num_classes]
             for k in range(num_classes):
-                target[k] = y[k] * row[k]
-            for a in range(2):
-                into = cross[a, m * num_classes : (m + 1) * num_classes]
-                for k in range(num_classes):
-                    into[k] += across[a, k] * row[k]
+                target[k] = root * s[k] * row[k]
             for n in range(m + 1):
                 pair = by_class[m, n]
+                other = inputs[n]
                 for k in range(num_classes):
-                    pair[k] += weights[k] * row[k] * inputs[n, k]
+                    pair[k] += level * target[k] * other[k]
+        for entry in range(first[t], first[t + 1]):
+            k = classes[entry]
+            bend = theta * bends[entry] * s[k]
+            own = theta * s[k] * (slopes[entry] + bend)
+            pull = own * inverse
+            pulls[entry - first[t]] = pull
+            theta_part = own / theta + scales[filled, 0] * pull
+            phi_part = bend + scales[filled, 1] * pull
+            for m in range(blocks):
+                x = inputs[m, k]
+                batch[filled, m * num_classes + k] -= pull * x
+                cross[0, m * num_classes + k] += theta_part * x
+                cross[1, m * num_classes + k] += phi_part * x
+                for n in range(m + 1):
+                    by_class[m, n, k] += (own - pull * pull) * x * inputs[n, k]
+            for before in range(first[t], entry):
+                _subtract_pair(out, inputs, k, classes[before], pull * pulls[before - first[t]])
         filled += 1
         if filled == _BATCH:
-            _add_outer(out, batch)
+            _add_outer(out, cross, batch, scales)
             filled = 0
     batch[filled:] = 0.0
-    _add_outer(out, batch)
+    _add_outer(out, cross, batch, scales)
     for m in range(blocks):
         for n in range(m + 1):
             for k in range(num_classes):
@@ -100,32 +101,36 @@ def hessian(
 
 
 @kernel
-def _add_outer(out: FloatArray, batch: FloatArray) -> None:
-    """out[2 + a, 2 + b] += sum_i batch[i, a] batch[i, b] for b <= a."""
+def _add_outer(out: FloatArray, cross: FloatArray, batch: FloatArray, scales: FloatArray) -> None:
+    """out[2 + a, 2 + b] += sum_i batch[i, a] batch[i, b] for b <= a; cross[a, b] += sum_i scales[i, a] batch[i, b]."""
     row0 = batch[0]
     row1 = batch[1]
     row2 = batch[2]
     row3 = batch[3]
-    for a in range(batch.shape[1]):
-        c0 = row0[a]
-        c1 = row1[a]
-        c2 = row2[a]
-        c3 = row3[a]
-        target = out[2 + a, 2:]
-        for b in range(a + 1):
+    size = batch.shape[1]
+    for a in range(size + 2):
+        if a < size:
+            c0, c1, c2, c3 = row0[a], row1[a], row2[a], row3[a]
+            target = out[2 + a, 2:]
+            end = min(size, (a | 7) + 1)  # whole vectors; what lies beyond the diagonal is overwritten at the end
+        else:
+            c0, c1, c2, c3 = scales[0, a - size], scales[1, a - size], scales[2, a - size], scales[3, a - size]
+            target = cross[a - size]
+            end = size
+        for b in range(end):
             target[b] += (c0 * row0[b] + c1 * row1[b]) + (c2 * row2[b] + c3 * row3[b])
 
 
 @kernel
 def _subtract_pair(out: FloatArray, inputs: FloatArray, k: int, j: int, product: float) -> None:
-    """Subtract product * (inputs of class k)(inputs of class j)' and, for j != k, its transpose; lower triangle."""
+    """Subtract product * (inputs of class k)(inputs of class j)' and its transpose, j < k, from the lower triangle."""
     num_classes = inputs.shape[1]
     for m in range(inputs.shape[0]):
+        multiple = product * inputs[m, k]
         for n in range(inputs.shape[0]):
-            a = m * num_classes + k
-            b = n * num_classes + j
-            if k != j or a >= b:
-                out[2 + max(a, b), 2 + min(a, b)] -= product * inputs[m, k] * inputs[n, j]
+            a = 2 + m * num_classes + k
+            b = 2 + n * num_classes + j
+            out[max(a, b), min(a, b)] -= multiple * inputs[n, j]
 
 
 @kernel

@@ -24,9 +24,9 @@ CONVERGED = 1e-6  # what a report calls converged; see FitReport
 DENSE_LIMIT = 150  # parameters above this: conjugate gradients instead of a Cholesky factor
 INFO_SIZE = 4  # iterations, evaluations, gradient norm, log posterior: what `fit_kernel` reports
 
-_TOLERANCE = 2e-13  # what the search aims at: near rounding; Newton gains six digits in its last step, so it is cheap
+_TOLERANCE = 1e-10  # what the search aims at; Newton's last step gains several digits, so it mostly ends far below
 _MAX_ITERATIONS = 400
-_MAX_STEP = 3.0  # longest move of any coordinate: a factor of e^3 = 20 for theta, phi, tau
+_MAX_STEP = 3.0  # longest move of a logarithm: a factor of e^3 = 20 for theta, phi, tau; a bias b moves 3 + 2 |b|
 _MAX_LOG = 40.0  # theta, phi, tau stay within e^-40 .. e^40, where the likelihood is flat to the last digit
 
 
@@ -144,7 +144,7 @@ def minimise(
             dense_step(factor, gradient, step)
         else:
             conjugate_step(packed, evidence, belief, traces, gradient, min(0.1, math.sqrt(norm)), step)
-        slope = _shorten(step, gradient)
+        slope = _shorten(step, point, num_logs, gradient)
         length = 1.0
         accepted = False
         for _ in range(40):
@@ -179,16 +179,17 @@ def minimise(
 
 
 @kernel
-def _shorten(step: FloatArray, gradient: FloatArray) -> float:
-    """Scale the step so that no coordinate moves more than _MAX_STEP; returns gradient' step, below 0."""
+def _shorten(step: FloatArray, point: FloatArray, num_logs: int, gradient: FloatArray) -> float:
+    """Scale the step so that no coordinate moves further than _MAX_STEP allows; returns gradient' step, below 0."""
     longest = 0.0
     slope = 0.0
     for p in range(step.size):
-        longest = max(longest, abs(step[p]))
+        reach = _MAX_STEP if p < num_logs else _MAX_STEP + 2.0 * abs(point[p])
+        longest = max(longest, abs(step[p]) / reach)
         slope += step[p] * gradient[p]
-    if longest > _MAX_STEP:
-        step *= _MAX_STEP / longest
-        slope *= _MAX_STEP / longest
+    if longest > 1.0:
+        step /= longest
+        slope /= longest
     return slope
 
 

@@ -24,6 +24,8 @@ from quorate.prior.hyperprior import Hyperprior
 from quorate.prior.hyperprior import hyperprior as find_hyperprior
 from quorate.types import FloatArray, PriorParams
 
+_FEW = 8  # counts up to this: `rise` written out
+
 
 def negative_log_posterior(
     params: PriorParams, predictions: ArrayLike, votes: ArrayLike, *, hyperprior: str | Hyperprior = "default"
@@ -104,6 +106,7 @@ def evaluate(packed: FloatArray, evidence: Evidence, belief: Belief, traces: Tra
     softmax_rows(packed, log_predictions, share)
     gradient[:] = 0.0  # holds the log likelihood's slope in Theta until the end
     log_likelihood = 0.0
+    product = 1.0  # one logarithm for the factors of many classes, before they can overflow
     theta_slope = 0.0
     phi_slope = 0.0
     for t in range(first.size - 1):
@@ -115,8 +118,22 @@ def evaluate(packed: FloatArray, evidence: Evidence, belief: Belief, traces: Tra
         bend_share_share = 0.0
         for entry in range(first[t], first[t + 1]):
             own_share = s[classes[entry]]
-            log_rise, slope, bend = rise(theta * own_share + phi, sizes[entry])
-            log_likelihood += log_rise
+            alpha = theta * own_share + phi
+            if sizes[entry] <= _FEW and 1e-30 < alpha < 1e20:
+                slope = 0.0
+                bend = 0.0
+                for votes in range(sizes[entry]):
+                    factor = alpha + votes
+                    inverse = 1.0 / factor
+                    product *= factor
+                    slope += inverse
+                    bend -= inverse * inverse
+                if product > 1e100 or product < 1e-100:
+                    log_likelihood += math.log(product)
+                    product = 1.0
+            else:
+                log_rise, slope, bend = rise(alpha, sizes[entry])
+                log_likelihood += log_rise
             slopes[entry] = slope
             bends[entry] = bend
             phi_slope += slope
@@ -142,6 +159,7 @@ def evaluate(packed: FloatArray, evidence: Evidence, belief: Belief, traces: Tra
                 row[k] -= slope_share * s[k]
             for entry in range(first[t], first[t + 1]):
                 row[classes[entry]] += slopes[entry] * s[classes[entry]]
+    log_likelihood += math.log(product)
     total = theta + num_classes * phi
     for votes in range(more_than.size):
         log_likelihood -= more_than[votes] * math.log(total + votes)

@@ -34,20 +34,48 @@ def softmax_rows(packed: FloatArray, log_predictions: FloatArray, out: FloatArra
             spoken = log_predictions[t, m]
             for k in range(num_classes):
                 row[k] += tau[k] * spoken[k]
-        highest = row[0]
-        for k in range(1, num_classes):
-            highest = max(highest, row[k])
+        highest = _highest(row)
         for k in range(num_classes):
             row[k] -= highest
     exponentiate(out.reshape(out.size))
     for t in range(num_items):
         row = out[t]
-        total = 0.0
-        for k in range(num_classes):
-            total += row[k]
-        scale = 1.0 / total
+        scale = 1.0 / _total(row)
         for k in range(num_classes):
             row[k] *= scale
+
+
+@kernel
+def _highest(row: FloatArray) -> float:
+    """The largest of row (n,). Four at a time, so that a comparison need not wait for the one before it."""
+    a = b = c = d = row[0]
+    whole = row.size & ~3
+    for k in range(0, whole, 4):
+        a = row[k] if row[k] > a else a
+        b = row[k + 1] if row[k + 1] > b else b
+        c = row[k + 2] if row[k + 2] > c else c
+        d = row[k + 3] if row[k + 3] > d else d
+    for k in range(whole, row.size):
+        a = row[k] if row[k] > a else a
+    a = b if b > a else a
+    c = d if d > c else c
+    highest: float = c if c > a else a
+    return highest
+
+
+@kernel
+def _total(row: FloatArray) -> float:
+    """The sum of row (n,), four partial sums at a time."""
+    a = b = c = d = 0.0
+    whole = row.size & ~3
+    for k in range(0, whole, 4):
+        a += row[k]
+        b += row[k + 1]
+        c += row[k + 2]
+        d += row[k + 3]
+    for k in range(whole, row.size):
+        a += row[k]
+    return (a + b) + (c + d)
 
 
 @kernel
@@ -67,9 +95,13 @@ def exponentiate(values: FloatArray) -> None:
             rounded[i] = whole
             whole -= _ROUNDER
             r = (x - whole * _LN2_HIGH) - whole * _LN2_LOW
-            tail = 1 / 3628800 + r * (1 / 39916800 + r * (1 / 479001600 + r / 6227020800))
-            tail = 1 / 720 + r * (1 / 5040 + r * (1 / 40320 + r * (1 / 362880 + r * tail)))
-            part[i] = 1.0 + r * (1.0 + r * (0.5 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120 + r * tail)))))
+            rr = r * r
+            r4 = rr * rr
+            low = (1.0 + r) + rr * (0.5 + r * (1 / 6))  # in groups of four, so that they can be computed side by side
+            middle = (1 / 24 + r * (1 / 120)) + rr * (1 / 720 + r * (1 / 5040))
+            high = (1 / 40320 + r * (1 / 362880)) + rr * (1 / 3628800 + r * (1 / 39916800))
+            last = 1 / 479001600 + r * (1 / 6227020800)
+            part[i] = low + r4 * (middle + r4 * (high + r4 * last))
         for i in range(part.size):
             bits[i] = (bits[i] << 52) + _ONE
         for i in range(part.size):

@@ -152,7 +152,7 @@ def _first_offset(classes: FloatArray, top: float, direct: bool) -> float:
 
 @kernel
 def _keep_contenders(classes: FloatArray, start: float, active: IntArray) -> int:
-    """Move the classes that can win to the front, with G_j and g_j at start; say how many they are and, in active, which."""
+    """Move the classes that can win to the front, with G_j and g_j at start; return how many; active says which."""
     size = 0
     for j in range(active.size):
         shape, shift, peak = classes[SHAPE, j], classes[SHIFT, j], classes[PEAK, j]
@@ -252,7 +252,7 @@ def _accumulate(edge: float, density: FloatArray, cdf: FloatArray) -> float:
     m4, m5, m6, m7 = density[12], density[13], density[14], density[15]
     e0, e1, e2, e3, e4, e5, e6, e7 = d0 + m0, d1 + m1, d2 + m2, d3 + m3, d4 + m4, d5 + m5, d6 + m6, d7 + m7
     o0, o1, o2, o3, o4, o5, o6, o7 = d0 - m0, d1 - m1, d2 - m2, d3 - m3, d4 - m4, d5 - m5, d6 - m6, d7 - m7
-    total = (WEIGHTS[0] * e0 + WEIGHTS[1] * e1) + (WEIGHTS[2] * e2 + WEIGHTS[3] * e3)
+    total: float = (WEIGHTS[0] * e0 + WEIGHTS[1] * e1) + (WEIGHTS[2] * e2 + WEIGHTS[3] * e3)
     total += (WEIGHTS[4] * e4 + WEIGHTS[5] * e5) + (WEIGHTS[6] * e6 + WEIGHTS[7] * e7)
     middle = edge + 0.5 * total
     for i in range(HALF):
