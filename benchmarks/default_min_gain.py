@@ -53,7 +53,7 @@ def area_ratio(ours, theirs):
 
 
 def measure(dataset, pool_size):
-    """Cost until settled; (len(GRID), 2) votes per item and error above the floor; the area ratio: means over streams."""
+    """Cost until settled; (len(GRID), 2) votes per item and error above the floor; area ratio: means over streams."""
     settled, points, ratios = [], [], []
     for model in range(len(dataset.models)):
         for seed in SEEDS:
