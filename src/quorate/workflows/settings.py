@@ -55,7 +55,7 @@ SETTINGS = (
         "A useless, overconfident classifier",
         "The classifier is right on 12 % of the items, hardly better than guessing among 10 classes, yet half sure "
         "on average. There is nothing to gain from it; the question is how much harm it does.",
-        800,
+        1000,
         10,
         TYPICAL | {"accuracy": 0.12, "calibration": 15.0, "unevenness": 0.0},
     ),
