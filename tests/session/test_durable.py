@@ -12,10 +12,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from journal_support import HEADER, contents, failing_write, path, vote, write_journal
 
 from quorate.errors import JournalError, JournalLocked
 from quorate.session.jsonl import JsonlJournal
+from tests.session.journal_support import HEADER, contents, failing_write, path, vote, write_journal
 
 __all__ = ["path"]
 

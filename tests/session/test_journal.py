@@ -3,11 +3,11 @@
 from contextlib import closing
 
 import pytest
-from journal_support import HEADER, path, vote
 
 from quorate.errors import JournalError
 from quorate.session.journal import Journal, MemoryJournal
 from quorate.session.jsonl import JsonlJournal
+from tests.session.journal_support import HEADER, path, vote
 
 __all__ = ["path"]
 

@@ -7,11 +7,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from journal_support import HEADER, contents, path, vote, write_journal
 
 from quorate.errors import JournalCorrupt, JournalError
 from quorate.session.jsonl import JsonlJournal
 from quorate.session.lines import encode_line, header_line, read_journal
+from tests.session.journal_support import HEADER, contents, path, vote, write_journal
 
 __all__ = ["path"]
 
