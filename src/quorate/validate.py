@@ -123,6 +123,11 @@ def whole(value: Any, *, where: str, least: int = 1, most: int = MOST_WHOLE) -> 
     return int(value)
 
 
+def members(pool_size: Any, *, where: str = "pool_size") -> int:  # noqa: ANN401
+    """How many experts a pool has: at least 1, at most MOST_VOTES."""
+    return whole(pool_size, where=where, most=MOST_VOTES)
+
+
 def fraction(value: Any, *, where: str) -> float:  # noqa: ANN401
     """A number in [0, 1]."""
     return bounded(value, where=where, least=0.0, most=1.0)

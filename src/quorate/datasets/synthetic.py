@@ -16,7 +16,7 @@ from quorate.datasets.arrays import vote_dataset
 from quorate.errors import InvalidInput
 from quorate.rng import stream
 from quorate.types import FloatArray, IntArray, VoteDataset
-from quorate.validate import MOST_VOTES, bounded, fraction, whole
+from quorate.validate import bounded, fraction, members, whole
 
 CLARITY_SPREAD = 1.5  # Beta concentration of an item's agreement: mostly clear, some confusing, as in ImageNet-16H
 MOST_CLASSES = 1000  # of a made-up stream; recorded ones may have more
@@ -52,7 +52,7 @@ def synthetic(
     """
     num_items = whole(num_items, where="num_items")
     num_classes = whole(num_classes, where="num_classes", least=2, most=MOST_CLASSES)
-    pool_size = whole(pool_size, where="pool_size", most=MOST_VOTES)
+    pool_size = members(pool_size)
     num_models = whole(num_models, where="num_models")
     _refuse_giants(num_items, num_classes, pool_size, num_models)
     unevenness = fraction(unevenness, where="unevenness")

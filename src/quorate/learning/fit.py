@@ -24,7 +24,7 @@ CONVERGED = 1e-6  # what a report calls converged; see FitReport
 DENSE_LIMIT = 150  # parameters above this: conjugate gradients instead of a Cholesky factor
 INFO_SIZE = 4  # iterations, evaluations, gradient norm, log posterior: what `fit_kernel` reports
 
-_TOLERANCE = 1e-10  # what the search aims at; Newton's last step gains several digits, so it mostly ends far below
+_TOLERANCE = 1e-9  # what the search aims at; Newton's last step gains several digits, so it mostly ends far below
 _MAX_ITERATIONS = 400
 _MAX_STEP = 3.0  # longest move of a logarithm: a factor of e^3 = 20 for theta, phi, tau; a bias b moves 3 + 2 |b|
 _MAX_LOG = 40.0  # theta, phi, tau stay within e^-40 .. e^40, where the likelihood is flat to the last digit

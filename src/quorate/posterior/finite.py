@@ -219,11 +219,14 @@ def plurality_finite(alpha: Any, votes: Any, *, pool_size: Any) -> FloatArray:  
 
 
 def _pool_sizes(pool_size: Any) -> IntArray:  # noqa: ANN401
-    """Pool sizes as an array of whole numbers >= 1."""
+    """Pool sizes as an array of whole numbers."""
     if np.ndim(pool_size) == 0:
-        return np.asarray(validate.whole(pool_size, where="pool_size"), dtype=np.int64)
+        return np.asarray(validate.members(pool_size), dtype=np.int64)
     sizes = validate.as_floats(pool_size, where="pool_size")
-    bad = ~np.isfinite(sizes) | (sizes < 1) | (sizes != np.floor(sizes))
+    bad = ~np.isfinite(sizes) | (sizes < 1) | (sizes != np.floor(sizes)) | (sizes > validate.MOST_VOTES)
     if np.any(bad):
-        raise InvalidInput(f"pool_size contains {sizes[bad].flat[0]:g}; expected whole numbers >= 1.")
+        raise InvalidInput(
+            f"pool_size contains {sizes[bad].flat[0]:g}; expected whole numbers >= 1 and <= {validate.MOST_VOTES}. "
+            "Pass how many experts each pool has."
+        )
     return np.asarray(sizes, dtype=np.int64)

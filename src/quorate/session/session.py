@@ -31,7 +31,7 @@ from quorate.session.journal import Event, Journal
 from quorate.session.jsonl import as_journal
 from quorate.session.state import REASONS, Settings, apply, initial, label_number, request_content, voter_key
 from quorate.types import Decision, FitReport, PriorParams
-from quorate.validate import class_names, vote_limits, whole
+from quorate.validate import class_names, members, vote_limits, whole
 
 log = logging.getLogger("quorate.session")
 
@@ -69,11 +69,11 @@ class Session:
         settings = Settings(
             method=as_method(method),
             classes=class_names(classes),
-            pool_size=whole(pool_size, where="pool_size"),
+            pool_size=members(pool_size),
             window=None if window is None else whole(window, where="window"),
             refit_every=None if refit_every is None else whole(refit_every, where="refit_every"),
             seed=whole(seed, where="seed", least=0),
-            num_classifiers=whole(num_classifiers, where="num_classifiers"),
+            num_classifiers=whole(num_classifiers, where="num_classifiers", most=1000),
             min_votes=whole(min_votes, where="min_votes", least=0),
             max_votes=None if max_votes is None else whole(max_votes, where="max_votes", least=0),
         )
@@ -139,7 +139,7 @@ class Session:
             high = settings.max_votes if max_votes is None else whole(max_votes, where="max_votes", least=0)
             vote_limits(low, high)
             number = self._state.num_opened
-            size = settings.pool_size if pool_size is None else whole(pool_size, where="pool_size")
+            size = settings.pool_size if pool_size is None else members(pool_size)
             event |= {
                 "prediction": probs.tolist(),
                 "pool_size": size,
@@ -212,7 +212,7 @@ class Session:
         with self._lock:
             settings = self._state.settings
             probs = parse_prediction(prediction, settings.classes, settings.num_classifiers, item="(predict)")
-            size = settings.pool_size if pool_size is None else whole(pool_size, where="pool_size")
+            size = settings.pool_size if pool_size is None else members(pool_size)
             event = {"prediction": probs, "pool_size": size, "quota": None, "tie_draw": 0.0}
             item = opened(event | {"min_votes": 0, "max_votes": None}, 0)
             verdict = decide(settings.method, self._state.prior, self._state.policy_state, item, closing=True)

@@ -13,7 +13,7 @@ import numpy as np
 from quorate.errors import InvalidInput
 from quorate.rng import stream, uniforms
 from quorate.types import FloatArray, IntArray, VoteDataset
-from quorate.validate import whole
+from quorate.validate import members, whole
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +93,7 @@ def _order(dataset: VoteDataset, seed: int, order: str) -> IntArray:
 
 def _pools(dataset: VoteDataset, pool_size: int | None, seed: int, items: IntArray) -> tuple[np.ndarray, IntArray]:
     """The drawn pools: each item's votes in random order (blanks last), cut at the pool size."""
-    width = dataset.votes.shape[1] if pool_size is None else whole(pool_size, where="pool_size")
+    width = dataset.votes.shape[1] if pool_size is None else members(pool_size)
     keys = stream(seed, "experts").random(dataset.votes.shape)
     keys[dataset.votes < 0] = 2.0
     shuffled = np.take_along_axis(dataset.votes, np.argsort(keys, axis=1), axis=1)[items, :width]

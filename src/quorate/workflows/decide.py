@@ -19,7 +19,7 @@ from quorate.session.decide import decide, draw_quota, prior_of
 from quorate.session.inputs import parse_prediction
 from quorate.session.items import ItemState, opened
 from quorate.types import Decision, FloatArray, IntArray
-from quorate.validate import MOST_VOTES, class_names, counts, whole
+from quorate.validate import class_names, counts, members, whole
 from quorate.workflows.specs import knob_text
 
 BECAUSE = {
@@ -52,7 +52,7 @@ def decide_once(
     'rule'
     """
     names = class_names(classes)
-    size = whole(pool_size, where="pool_size", most=MOST_VOTES)
+    size = members(pool_size)
     rng = stream(whole(seed, where="seed", least=0), "quota", 0)
     cast = _counts(votes, names, size)
     learner = method.learner
