@@ -24,7 +24,7 @@ CONVERGED = 1e-6  # what a report calls converged; see FitReport
 DENSE_LIMIT = 150  # parameters above this: conjugate gradients instead of a Cholesky factor
 INFO_SIZE = 4  # iterations, evaluations, gradient norm, log posterior: what `fit_kernel` reports
 
-_TOLERANCE = 1e-9  # what the search aims at; Newton's last step gains several digits, so it mostly ends far below
+_TOLERANCE = 1e-8  # what the search aims at; Newton's last step gains several digits, so it mostly ends far below
 _MAX_ITERATIONS = 400
 _MAX_STEP = 3.0  # longest move of a logarithm: a factor of e^3 = 20 for theta, phi, tau; a bias b moves 3 + 2 |b|
 _MAX_LOG = 40.0  # theta, phi, tau stay within e^-40 .. e^40, where the likelihood is flat to the last digit
@@ -134,11 +134,12 @@ def minimise(
     evaluations = 1
     iterations = 0
     damping = 0.0
-    norm_before = 0.0
+    norm_before = 1e-300
     while norm > _TOLERANCE and iterations < _MAX_ITERATIONS:
         if dense:
-            # The last factor would divide the norm again by what the last step did: if that is enough, keep it.
-            if 2.0 * norm * norm > _TOLERANCE * norm_before or damping > 0.0:
+            # The last factor would divide the norm again by what the last step did, and that costs a third of a new
+            # Hessian: keep it if two such steps are enough.
+            if 2.0 * norm * (norm / norm_before) ** 2 > _TOLERANCE or damping > 0.0:
                 hessian(packed, evidence, belief, traces, gradient, matrix)
                 damping = factorise(matrix, 0.1 * damping if damping > 1e-9 else 0.0, factor)
             dense_step(factor, gradient, step)
@@ -168,7 +169,7 @@ def minimise(
         point, trial = trial, point
         gradient, trial_gradient = trial_gradient, gradient
         value = trial_value
-        norm_before = norm if length == 1.0 else 0.0
+        norm_before = norm if length == 1.0 else 1e-300
         norm = trial_norm
         iterations += 1
     _exponentiate(point, num_logs, out)

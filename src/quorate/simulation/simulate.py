@@ -25,6 +25,7 @@ from quorate.types import FloatArray, IntArray, PriorParams, VoteDataset
 from quorate.validate import vote_limits, whole
 
 STOPS = {SETTLED: "settled", EXHAUSTED: "exhausted", QUOTA: "quota"}
+NUM_STOPS = 5  # ASK, SETTLED, EXHAUSTED, QUOTA, RULE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +35,8 @@ class Simulation:
     `costs` votes asked   `predictions` class numbers answered   `consensus` the pool's plurality, ties broken by seed
     `errors` prediction != consensus   `expected_errors` the same, averaged over how ties could have been broken
     `confidence` the method's own   `reasons` why it stopped   `items` rows of the data set
-    `trace` (item after which it was fitted, parameters), oldest first
+    `trace` (item after which it was fitted, parameters), oldest first; `fits` (F, P) and `fitted_after` (F,) hold them
+    as learning packs them, `tau_shape` is (K,) or (M, K)
     """
 
     method: Method
@@ -46,7 +48,22 @@ class Simulation:
     expected_errors: FloatArray
     confidence: FloatArray
     reasons: tuple[str, ...]
-    trace: tuple[tuple[int, PriorParams], ...]
+    fits: FloatArray
+    fitted_after: IntArray
+    tau_shape: tuple[int, ...]
+
+    @property
+    def trace(self) -> tuple[tuple[int, PriorParams], ...]:
+        """What was learned, and after which item."""
+        pairs = zip(self.fitted_after, self.fits, strict=True)
+        return tuple((int(after), unpack(packed, self.tau_shape)) for after, packed in pairs)
+
+    def __repr__(self) -> str:
+        """The run in a line."""
+        return (
+            f"Simulation({self.method.name}, {len(self.costs)} items: {self.mean_cost:.2f} votes per item, "
+            f"{100 * self.error_rate:.2f} % wrong, {len(self.fits)} fits)"
+        )
 
     @property
     def mean_cost(self) -> float:
@@ -161,9 +178,10 @@ def _compiled(
     )
     num_fits = run_stream(inputs, plan, packed, outputs)
     own = getattr(policy, "stop_reason", "rule")
-    reasons = tuple("closed" if t >= stop_asking else STOPS.get(int(c), own) for t, c in enumerate(outputs.stops))
-    learned = tuple((int(outputs.trace_at[i]), unpack(outputs.trace[i], start.tau.shape)) for i in range(num_fits))
-    return _result(stream, method, outputs.costs, outputs.labels, outputs.confidence, reasons, learned)
+    reasons = np.array([STOPS.get(code, own) for code in range(NUM_STOPS)])[outputs.stops]
+    reasons[stop_asking:] = "closed"
+    learned = outputs.trace[:num_fits], outputs.trace_at[:num_fits], start.tau.shape
+    return _result(stream, method, outputs.costs, outputs.labels, outputs.confidence, tuple(reasons.tolist()), learned)
 
 
 def through_session(
@@ -189,7 +207,7 @@ def through_session(
         max_votes=None if limits[1] == NO_LIMIT else limits[1],
     )
     decisions = []
-    learned: list[tuple[int, PriorParams]] = []
+    fits, fitted_after = [], []
     params = session.params
     for t in range(len(stream.items)):
         if t >= stop_asking:
@@ -201,7 +219,8 @@ def through_session(
         decisions.append(decision)
         if session.params is not params:
             params = session.params
-            learned.append((t, params))
+            fits.append(pack(params))
+            fitted_after.append(t)
     return _result(
         stream,
         method,
@@ -209,7 +228,7 @@ def through_session(
         np.array([dataset.classes.index(decision.label) for decision in decisions]),
         np.array([decision.confidence for decision in decisions]),
         tuple(decision.reason for decision in decisions),
-        tuple(learned),
+        (np.array(fits), np.array(fitted_after, dtype=np.int64), params.tau.shape),
     )
 
 
@@ -220,7 +239,7 @@ def _result(
     labels: IntArray,
     confidence: FloatArray,
     reasons: tuple[str, ...],
-    trace: tuple[tuple[int, PriorParams], ...],
+    learned: tuple[FloatArray, IntArray, tuple[int, ...]],
 ) -> Simulation:
     top = stream.counts == stream.counts.max(axis=1, keepdims=True)  # (T, K)
     right = top[np.arange(len(labels)), labels] / top.sum(axis=1)
@@ -234,5 +253,7 @@ def _result(
         expected_errors=1.0 - right,
         confidence=confidence,
         reasons=reasons,
-        trace=trace,
+        fits=learned[0],
+        fitted_after=learned[1],
+        tau_shape=learned[2],
     )
