@@ -13,7 +13,7 @@ from quorate.posterior.finite import plurality_finite
 from quorate.posterior.infinite import plurality_infinite
 from quorate.prior.concentration import concentration
 from quorate.prior.hyperprior import Hyperprior
-from quorate.session import JsonlJournal, MemoryJournal, Session
+from quorate.session import JsonlJournal, MemoryJournal, Session, read_journal
 from quorate.simulation import Simulation, simulate
 from quorate.types import Decision, FitReport, Item, PriorParams, VoteDataset
 from quorate.version import __version__
@@ -38,5 +38,6 @@ __all__ = [
     "method",
     "plurality_finite",
     "plurality_infinite",
+    "read_journal",
     "simulate",
 ]

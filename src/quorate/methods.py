@@ -170,13 +170,13 @@ def method(
     return replace(built, name=name, knobs=MappingProxyType(_resolved(build, built, knobs)))
 
 
-def as_method(given: Method | str) -> Method:
-    """A method as it is, or the method of that name with its defaults."""
+def as_method(given: Method | str | QueryPolicy) -> Method:
+    """A method as it is, the method of that name with its defaults, or a method around a policy."""
     if isinstance(given, Method):
         return given
-    if isinstance(given, str):
+    if isinstance(given, str) or (isinstance(given, QueryPolicy) and not isinstance(given, type)):
         return method(given)
-    raise InvalidInput(f"method={given!r}; expected a name or quorate.method(...).")
+    raise InvalidInput(f"method={given!r}; expected a name, quorate.method(...) or a policy of your own.")
 
 
 def _resolved(build: Callable[..., Method], built: Method, knobs: dict[str, Any]) -> dict[str, Any]:
@@ -201,9 +201,9 @@ def _own(
     bias: bool = True,
     **unknown: Any,  # noqa: ANN401
 ) -> Method:
-    if not isinstance(policy, QueryPolicy):
+    if isinstance(policy, type) or not isinstance(policy, QueryPolicy):
         raise UnknownMethod(
-            f"{policy!r} is not a policy; it needs `name`, init, quota, asks and update. "
+            f"{policy!r} is not a policy; pass an instance with `name`, init, quota, asks and update. "
             "Run quorate.testing.check_policy on it."
         )
     if unknown:

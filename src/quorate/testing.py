@@ -36,6 +36,8 @@ def check_policy(policy: QueryPolicy, *, num_classes: int = 4, pool_size: int = 
     ...     def update(self, state, closed): return state
     >>> check_policy(AskTwice())
     """
+    if isinstance(policy, type):
+        raise PolicyError(f"{policy!r} is a class; pass an instance of it: check_policy({policy.__name__}(...)).")
     if not isinstance(policy, QueryPolicy):
         missing = [part for part in ("name", "init", "quota", "asks", "update") if not hasattr(policy, part)]
         raise PolicyError(f"{policy!r} is not a policy: it lacks {', '.join(missing)}.")

@@ -69,6 +69,7 @@ def writes(self, state, item, probs):
     ("policy", "words"),
     [
         (object(), "lacks name, init"),
+        (Good, r"is a class; pass an instance"),
         (broken(name=""), "non-empty string"),
         (broken(stop_reason="because"), "stop_reason='because'"),
         (broken(quota=forgetful_rng()), "same seed gave different"),

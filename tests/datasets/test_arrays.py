@@ -39,7 +39,7 @@ def test_arrays_that_do_not_fit_are_named(arguments, words):
         vote_dataset(good.pop("votes"), good.pop("predictions"), **good)
 
 
-def test_an_npz_is_renormalised_and_models_with_gaps_are_left_out_and_both_are_said(tmp_path):
+def test_an_npz_is_renormalised_and_missing_predictions_are_filled_and_both_are_said(tmp_path):
     probs = np.full((2, 3, 2), 1e-9)
     probs[0, :, 0] = 3e-9
     probs[1, 1] = np.nan
@@ -47,10 +47,10 @@ def test_an_npz_is_renormalised_and_models_with_gaps_are_left_out_and_both_are_s
         tmp_path / "set.npz", votes=np.zeros((3, 4), dtype=np.int8), probs=probs, is_post_shift=[False, False, True]
     )
     data = load_npz(tmp_path / "set.npz")
-    assert data.models == ("model-0",)
+    np.testing.assert_allclose(data.predictions[1, 1], [0.5, 0.5])
     assert data.blocks.tolist() == [0, 0, 1]
     np.testing.assert_allclose(data.predictions[0, 0], [0.75, 0.25])
-    assert "1 of 2 models left out" in data.notes[0]
+    assert "1 of 6 predictions are missing" in data.notes[0]
     assert "renormalised" in data.notes[1]
 
 

@@ -698,3 +698,19 @@ def test_reading_while_others_write_is_safe():
     stop.set()
     reader.join()
     assert not problems
+
+
+def test_ballots_tell_who_has_acted(session):
+    session.open("a", None)
+    session.vote("a", "cat", "ann")
+    session.abstain("a", "bob")
+    session.vote("a", "dog")
+    assert session.ballots("a") == {"ann": "cat", "bob": None}
+    with pytest.raises(errors.UnknownItem):
+        session.ballots("zzz")
+
+
+def test_a_policy_may_be_handed_over_as_it_is():
+    assert make(method=Plain()).open("a", None).reason == "rule"
+    with pytest.raises(errors.InvalidInput, match="a policy of your own"):
+        make(method=Plain)

@@ -96,7 +96,14 @@ def progress_bar(*, quiet: bool = False) -> Iterator[Report | None]:
         yield None if quiet else _lines()
         return
     what = TextColumn("{task.description}")
-    columns = (BarColumn(24), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), what)
+    columns = (
+        BarColumn(24),
+        TimeElapsedColumn(),
+        TextColumn("so far, about"),
+        TimeRemainingColumn(),
+        TextColumn("left:"),
+        what,
+    )
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("starting", total=None)
         yield lambda done, total, what: bar.update(task, completed=done, total=total, description=what)

@@ -153,8 +153,8 @@ def load_npz(path: str | Path, *, name: str | None = None) -> VoteDataset:
     """A data set from an `.npz` with `votes` (T, N) or `counts` (T, K), and `probs` (M, T, K).
 
     Optional: `models`, `classes`, `is_post_shift` (T,) (then clean items come first and are shuffled apart).
-    Predictions are renormalised (some published ones sum to 5e-9) and a model with missing predictions is left out;
-    both are said in `notes`.
+    Predictions are renormalised (some published ones sum to 5e-9); a row of NaN is an item without a prediction, for
+    which all classes are alike, as in a session. Both are said in `notes`.
     """
     file = Path(path)
     if not file.is_file():
@@ -170,18 +170,19 @@ def load_npz(path: str | Path, *, name: str | None = None) -> VoteDataset:
     num_classes = probs.shape[-1]
     classes = [str(c) for c in arrays["classes"]] if "classes" in arrays else [str(k) for k in range(num_classes)]
     blocks = arrays.get("is_post_shift")
-    keep = np.asarray(np.isfinite(probs).all(axis=(1, 2)))
-    sums = probs[keep].sum(axis=-1)
+    missing = np.asarray(np.isnan(probs).all(axis=-1))  # (M, T)
+    probs = np.where(missing[..., None], 1.0 / num_classes, probs)
+    sums = probs.sum(axis=-1)
     notes = []
-    if not keep.all():
-        notes.append(f"{int((~keep).sum())} of {len(keep)} models left out: they have no prediction for some items")
+    if missing.any():
+        notes.append(f"{int(missing.sum())} of {missing.size} predictions are missing: all classes alike there")
     if np.any(np.abs(sums - 1) > 1e-3):
         notes.append(f"predictions renormalised: rows summed to between {sums.min():.2g} and {sums.max():.2g}")
     return vote_dataset(
         votes,
-        floored(probs[keep]),
+        floored(probs),
         classes=classes,
-        models=None if models is None else [m for m, kept in zip(models, keep, strict=True) if kept],
+        models=models,
         blocks=blocks,
         name=name or file.stem,
         notes=notes,

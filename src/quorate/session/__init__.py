@@ -2,6 +2,7 @@
 
 from quorate.session.journal import Journal, MemoryJournal
 from quorate.session.jsonl import JsonlJournal
+from quorate.session.lines import read_journal
 from quorate.session.session import Session
 
-__all__ = ["Journal", "JsonlJournal", "MemoryJournal", "Session"]
+__all__ = ["Journal", "JsonlJournal", "MemoryJournal", "Session", "read_journal"]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from quorate import rng
+from quorate.decision.policy import QueryPolicy
 from quorate.errors import (
     DuplicateVote,
     InvalidInput,
@@ -26,7 +27,7 @@ from quorate.methods import Method, as_method
 from quorate.session import resume as resuming
 from quorate.session.decide import Verdict, believe, decide, draw_quota, updated_state
 from quorate.session.inputs import checked_id, checked_time, class_number, parse_prediction
-from quorate.session.items import ItemState, advance, opened
+from quorate.session.items import ABSTAINED, ItemState, advance, opened
 from quorate.session.journal import Event, Journal
 from quorate.session.jsonl import as_journal
 from quorate.session.state import REASONS, Settings, apply, initial, label_number, request_content, voter_key
@@ -54,7 +55,7 @@ class Session:
 
     def __init__(
         self,
-        method: Method | str,
+        method: Method | str | QueryPolicy,
         *,
         classes: Sequence[str],
         pool_size: int,
@@ -94,7 +95,7 @@ class Session:
         cls,
         journal: Journal | str | Path,
         *,
-        method: Method | str | None = None,
+        method: Method | str | QueryPolicy | None = None,
         progress: Callable[[int, int], None] | None = None,
         **expected: Any,  # noqa: ANN401
     ) -> Session:
@@ -238,6 +239,13 @@ class Session:
             verdict = Verdict(standing.ask, standing.label, standing.confidence, probs, standing.reason)
             return self._decision(verdict, standing.num_votes)
 
+    def ballots(self, item_id: str) -> dict[str, str | None]:
+        """Who has acted on an open or recent item: voter -> class named, None for an abstention. Named voters only."""
+        with self._lock:
+            classes = self._state.settings.classes
+            ballots = self._held(item_id).ballots
+            return {voter: None if act.label == ABSTAINED else classes[act.label] for voter, act in ballots.items()}
+
     def open_items(self) -> list[str]:
         """Ids of the items that are still open, oldest first."""
         with self._lock:
@@ -379,6 +387,6 @@ class Session:
         if item is None:
             raise UnknownItem(
                 f"item_id={item_id!r} closed more than {self._state.settings.window} items ago; "
-                "only its summary is kept, so its votes can no longer be retracted."
+                "only its summary is kept, not its ballots; the journal has them."
             )
         return item

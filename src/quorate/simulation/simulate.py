@@ -11,6 +11,7 @@ import numpy as np
 
 from quorate.decision.belief import EXHAUSTED, POSTERIORS, QUOTA, SETTLED
 from quorate.decision.model_picker import ModelPicker
+from quorate.decision.policy import QueryPolicy
 from quorate.decision.quota import QuotaPolicy
 from quorate.decision.rules import Rule, rule_of
 from quorate.errors import InvalidInput
@@ -78,7 +79,7 @@ class Simulation:
 
 def simulate(
     dataset: VoteDataset,
-    method: Method | str,
+    method: Method | str | QueryPolicy,
     *,
     pool_size: int | None = None,
     model: int | str = 0,

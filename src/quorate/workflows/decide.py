@@ -99,6 +99,9 @@ def _counts(votes: Sequence[float] | None, classes: Sequence[str], pool_size: in
 def explain(decision: Decision, method: Method, *, pool_size: int, seed: int = 0) -> str:
     """The decision as a sentence for people."""
     sure = f"{100 * decision.confidence:.1f} % sure"
+    if method.predicting.posterior == "vote_share" and decision.reason not in ("settled", "exhausted"):
+        share = f"with {100 * decision.confidence:.0f} % of the votes"
+        sure = f"{share} (this method has no probability)" if decision.num_votes else "the classifier's choice"
     knobs = knob_text(method.knobs)
     who = f"{method.name}: {knobs}" if knobs else method.name
     because = BECAUSE[decision.reason].format(who=who, left=pool_size - decision.num_votes, seed=seed)

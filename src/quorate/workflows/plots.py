@@ -132,6 +132,8 @@ def _line(axes: Any, curve: Curve) -> None:  # noqa: ANN401
         )
         return
     style = {"linewidth": 1.3, "markersize": 3.5, "zorder": 3} | STYLES.get(curve.name, {"color": INK})
+    if len(costs) == 1:  # a single knob value is a point, not a line
+        style |= {"marker": style.get("marker", "o"), "markersize": 7}
     axes.plot(costs, errors, label=curve.name, **style)
 
 
