@@ -73,9 +73,9 @@ class State:
     votes_since_fit: int = 0
     open: dict[str, ItemState] = field(default_factory=dict)
     recent: OrderedDict[str, ItemState] = field(default_factory=OrderedDict)
-    old: CompactMap = field(default_factory=lambda: CompactMap(OLD_ITEM))
+    old: CompactMap = field(default_factory=lambda: CompactMap(OLD_ITEM, words=1))
     old_voters: CompactMap = field(default_factory=lambda: CompactMap(words=1))
-    requests: CompactMap = field(default_factory=lambda: CompactMap([("content", "u8")], words=1))
+    requests: CompactMap = field(default_factory=lambda: CompactMap([("content", "u4")], words=1))
 
     def find(self, item_id: str) -> ItemState | None:
         """The item, open or recently closed, if it is still held in full."""
@@ -98,9 +98,9 @@ def initial(settings: Settings) -> State:
 
 
 def request_content(event: Mapping[str, Any]) -> int:
-    """64 bits of what a request asked for, to tell a repeated request from a reused id."""
+    """32 bits of what a request asked for, to tell a repeated request from a reused id."""
     asked = json.dumps([event.get(key) for key in REQUESTED])
-    return int.from_bytes(blake2b(asked.encode(), digest_size=8).digest(), "little")
+    return int.from_bytes(blake2b(asked.encode(), digest_size=4).digest(), "little")
 
 
 def voter_key(item_id: str, voter: str) -> str:
