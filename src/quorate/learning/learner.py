@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quorate.learning.fit import INFO_SIZE, fit_kernel, report_of
+from quorate.learning.fit import INFO_SIZE, WARM, fit_kernel, report_of
 from quorate.learning.problem import pack, unpack
 from quorate.learning.window import Window
 from quorate.prior.hyperprior import Hyperprior
@@ -25,6 +25,7 @@ def refit(params: PriorParams, window: Window, hyperprior: Hyperprior) -> tuple[
         hyperprior.shape,
         hyperprior.rate,
         hyperprior.bias_sd,
+        WARM,
         packed,
         info,
     )

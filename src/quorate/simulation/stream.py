@@ -16,7 +16,7 @@ from quorate.decision.belief import ASK, INFINITE, RULE, TIE_WIDTH, belief_into,
 from quorate.decision.model_picker import picker_rate, picker_update
 from quorate.decision.quota import binomial_quantile
 from quorate.decision.rules import ALWAYS, THRESHOLD, rule_asks
-from quorate.learning.fit import INFO_SIZE, fit_kernel
+from quorate.learning.fit import INFO_SIZE, WARM, fit_kernel
 from quorate.posterior.duel import duel
 from quorate.prior.concentration import concentration_into
 from quorate.types import FloatArray, IntArray
@@ -186,7 +186,16 @@ def run_stream(inputs: Inputs, plan: Plan, start: FloatArray, outputs: Outputs) 
         if closed_since_fit >= plan.refit_every and votes_since_fit > 0:
             in_window = min(entered, plan.window)
             fit_kernel(
-                packed, window_predictions, window_votes, in_window, plan.shape, plan.rate, plan.bias_sd, packed, info
+                packed,
+                window_predictions,
+                window_votes,
+                in_window,
+                plan.shape,
+                plan.rate,
+                plan.bias_sd,
+                WARM,
+                packed,
+                info,
             )
             outputs.trace[num_fits] = packed
             outputs.trace_at[num_fits] = t
