@@ -391,15 +391,7 @@ def test_a_session_can_be_shared_between_threads(tmp_path):
 
 
 def test_a_failing_journal_leaves_the_session_as_it_was():
-    class Full(MemoryJournal):
-        broken = False
-
-        def append(self, event):
-            if self.broken:
-                raise errors.JournalError("disk full")
-            super().append(event)
-
-    journal = Full()
+    journal = FullJournal()
     session = make(journal=journal)
     session.open("a", None)
     before = known(session)
