@@ -62,3 +62,11 @@ class JournalMismatch(JournalError):
 
 class MissingExtra(QuorateError):
     """An optional part is not installed; the message has the line that installs it."""
+
+
+class RefusedPickle(InvalidInput):
+    """A pickle asks for more than numpy arrays and plain containers; nothing of it was executed."""
+
+
+class DownloadError(QuorateError):
+    """A data set's file cannot be fetched, or what arrived is not the published file."""

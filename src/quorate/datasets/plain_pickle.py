@@ -1,0 +1,291 @@
+"""A pickle of numpy arrays -> the arrays, by a small machine of its own that calls nothing the file names.
+
+It reads the opcodes with `pickletools` and knows a fixed list of them; `numpy`'s rebuilding functions are recognised by
+name and done here with `np.frombuffer`. Called by the loaders of published pickles and by `prediction_files`.
+"""
+
+from __future__ import annotations
+
+import pickletools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quorate.datasets.pickled_arrays import Blank, Element, array_of, element_of, said, set_element_state
+from quorate.errors import InvalidInput, RefusedPickle
+from quorate.validate import shown
+
+MOST_BYTES = 2**30  # of a file
+MOST_OPCODES = 2_000_000  # seconds; the published files have fewer than 300
+MOST_DEPTH = 32  # of containers in containers
+MOST_KEY = 2**31  # whole numbers as keys of a dict: small ones cannot be made to collide
+FIX = "Ask whoever made it for an .npz, or convert it where you trust it: np.savez(name, probs=..., votes=...)."
+
+# Every spelling numpy 1 and 2 write, with the few builtins that protocol 2 needs for bytes.
+GLOBALS = {
+    f"{module} {name}": name
+    for modules, names in (
+        (("numpy.core.multiarray", "numpy._core.multiarray"), ("_reconstruct", "scalar")),
+        (("numpy.core.numeric", "numpy._core.numeric"), ("_frombuffer",)),
+        (("numpy",), ("ndarray", "dtype")),
+        (("_codecs",), ("encode",)),
+        (("builtins", "__builtin__"), ("bytes",)),
+    )
+    for module in modules
+    for name in names
+}
+VALUES = frozenset(
+    {"INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT", "STRING", "BINSTRING",
+     "SHORT_BINSTRING", "UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "BINBYTES", "SHORT_BINBYTES",
+     "BINBYTES8", "BYTEARRAY8"}
+)  # fmt: skip
+CONSTANTS: dict[str, Any] = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
+PUTS, GETS = frozenset({"PUT", "BINPUT", "LONG_BINPUT"}), frozenset({"GET", "BINGET", "LONG_BINGET"})
+SILENT = frozenset({"PROTO", "FRAME", "READONLY_BUFFER", "STOP"})
+EXPLAINED = {
+    "PERSID": "a persistent id", "BINPERSID": "a persistent id", "NEXT_BUFFER": "a buffer outside the file",
+    "EXT1": "an extension code", "EXT2": "an extension code", "EXT4": "an extension code",
+    "INST": "an object of a class", "OBJ": "an object of a class", "NEWOBJ": "an object of a class",
+    "NEWOBJ_EX": "an object of a class",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Global:
+    """A name the file may use; it stands for an action of this module, and is never imported."""
+
+    name: str
+
+
+def read_pickle(path: str | Path) -> Any:  # noqa: ANN401
+    """What a pickle of numpy arrays holds: arrays, numbers, text, and dicts, lists and tuples of them.
+
+    Anything else in it (a function, a class, an array of objects, ...) is refused and nothing of it is run.
+
+    >>> import pickle, tempfile
+    >>> import numpy as np
+    >>> file = Path(tempfile.mkdtemp()) / "probs.pkl"
+    >>> _ = file.write_bytes(pickle.dumps({"probs": np.array([[0.5, 0.5]])}))
+    >>> read_pickle(file)["probs"]
+    array([[0.5, 0.5]])
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise InvalidInput(f"path={str(path)!r} is not a file; name a pickle of numpy arrays.")
+    if file.stat().st_size > MOST_BYTES:
+        raise RefusedPickle(f"{str(file)!r} has {file.stat().st_size} bytes; expected at most {MOST_BYTES}. {FIX}")
+    return read_pickle_bytes(file.read_bytes(), where=str(file))
+
+
+def read_pickle_bytes(content: bytes, *, where: str = "pickle") -> Any:  # noqa: ANN401
+    """The same from memory; `where` names the source in messages."""
+    try:
+        return _resolved(_Machine(len(content)).run(content), {})
+    except RefusedPickle as cause:
+        raise RefusedPickle(f"{where!r} is refused: {cause} Nothing in it was run. {FIX}") from None
+    except (ValueError, IndexError, KeyError, TypeError, OverflowError, UnicodeError) as cause:
+        raise RefusedPickle(
+            f"{where!r} is not a whole pickle ({shown(str(cause))}); expected a pickle of numpy arrays, as published. "
+            f"Download it again. {FIX}"
+        ) from cause
+
+
+def _opcodes(content: bytes) -> Iterator[tuple[str, Any]]:
+    """Name and argument of each opcode, up to the end of the file."""
+    end = 0
+    for number, (opcode, argument, position) in enumerate(pickletools.genops(content)):
+        if number >= MOST_OPCODES:
+            raise RefusedPickle(f"it has more than {MOST_OPCODES} opcodes, so it is not a file of arrays.")
+        yield opcode.name, argument
+        end = position or 0
+    if end + 1 != len(content):
+        raise RefusedPickle(f"{len(content) - end - 1} bytes follow its end.")
+
+
+class _Machine:
+    """The pickle's stack and memo: plain Python values, `Blank` arrays not filled yet, and `Global` names."""
+
+    def __init__(self, num_bytes: int) -> None:
+        self.stack: list[Any] = []
+        self.marks: list[int] = []
+        self.memo: dict[int, Any] = {}  # a dict: an absurd index costs nothing
+        self.room = 2 * num_bytes + 64  # bytes that may be made of the file's: text to bytes, bytes to array
+
+    def take_room(self, num_bytes: int) -> None:
+        """Refuse a file that builds from one content again and again."""
+        self.room -= num_bytes
+        if self.room < 0:
+            raise RefusedPickle("it makes far more of its content than it has.")
+
+    def run(self, content: bytes) -> Any:  # noqa: ANN401
+        """The one value left at the end."""
+        for name, argument in _opcodes(content):
+            self.step(name, argument)
+        if len(self.stack) != 1 or self.marks:
+            raise RefusedPickle(f"it leaves {len(self.stack)} values behind instead of one.")
+        return self.stack[0]
+
+    def step(self, name: str, argument: Any) -> None:  # noqa: ANN401
+        """One opcode."""
+        if name in VALUES:
+            self.stack.append(argument)
+        elif name in CONSTANTS:
+            self.stack.append(CONSTANTS[name])
+        elif name in PUTS:
+            self.memo[argument] = self.stack[-1]
+        elif name in GETS:
+            self.stack.append(self.memo[argument])
+        elif name in ACTIONS:
+            ACTIONS[name](self, argument)
+        elif name not in SILENT:
+            what = EXPLAINED.get(name, "something arrays do not need")
+            raise RefusedPickle(f"it asks for {what} ({name} {said(argument)}).")
+
+    def since_mark(self) -> list[Any]:
+        """Take what was put on the stack since the last mark."""
+        start = self.marks.pop()
+        taken = self.stack[start:]
+        del self.stack[start:]
+        return taken
+
+    def top(self, number: int) -> list[Any]:
+        """Take the last `number` values, which must be above the last mark."""
+        floor = self.marks[-1] if self.marks else 0
+        if len(self.stack) - number < floor:
+            raise RefusedPickle("it takes more values off its stack than it put there.")
+        taken = self.stack[len(self.stack) - number :]
+        del self.stack[len(self.stack) - number :]
+        return taken
+
+
+def _mark(machine: _Machine, _: Any) -> None:  # noqa: ANN401
+    machine.marks.append(len(machine.stack))
+
+
+def _memoize(machine: _Machine, _: Any) -> None:  # noqa: ANN401
+    machine.memo[len(machine.memo)] = machine.stack[-1]
+
+
+def _named(machine: _Machine, argument: Any) -> None:  # noqa: ANN401
+    """GLOBAL and STACK_GLOBAL: a name of the list, as a mere name."""
+    parts = [argument] if argument is not None else machine.top(2)
+    if not all(isinstance(part, str) for part in parts):
+        raise RefusedPickle("it asks for a global whose name is not text.")
+    name = " ".join(parts)
+    if name not in GLOBALS:
+        asked = said(name.replace(" ", "."))
+        raise RefusedPickle(f"it asks for {asked}; only numpy's array functions are known here.")
+    machine.stack.append(Global(GLOBALS[name]))
+
+
+def _reduce(machine: _Machine, _: Any) -> None:  # noqa: ANN401
+    """A call: done here for the known names, refused for everything else."""
+    function, arguments = machine.top(2)
+    if not isinstance(function, Global) or not isinstance(arguments, tuple):
+        raise RefusedPickle(f"it calls {said(function)}, which is not one of numpy's array functions.")
+    machine.stack.append(_called(machine, function.name, arguments))
+
+
+def _called(machine: _Machine, name: str, arguments: tuple[Any, ...]) -> Any:  # noqa: ANN401
+    match name, arguments:
+        case "_reconstruct", (Global(name="ndarray"), _, _):
+            return Blank()
+        case "_frombuffer", ((bytes() | bytearray()) as buffer, Element() as element, shape, order):
+            machine.take_room(len(buffer))
+            return Blank(array_of(buffer, element, shape, order=order))
+        case "dtype", (str() as text, *_):
+            return element_of(text)
+        case "scalar", (Element() as element, buffer):
+            machine.take_room(element.dtype.itemsize)
+            return array_of(buffer, element, (1,), order="C")[0]
+        case "encode", (str() as text, "latin1" | "latin-1"):
+            machine.take_room(len(text))
+            return text.encode("latin-1")
+        case "bytes", ():
+            return b""
+    raise RefusedPickle(f"it calls {name} with {said(arguments)}, which is not how numpy rebuilds an array.")
+
+
+def _build(machine: _Machine, _: Any) -> None:  # noqa: ANN401
+    """Fill a blank array, or say more of an element type; nothing else has a state here."""
+    target, state = machine.top(2)
+    if isinstance(target, Element) and isinstance(state, tuple):
+        set_element_state(target, state)
+    elif isinstance(target, Blank) and target.array is None and isinstance(state, tuple) and len(state) == 5:
+        _, shape, element, is_fortran, buffer = state
+        if not isinstance(element, Element):
+            raise RefusedPickle(f"an array's type is {said(element)}, not a numpy dtype.")
+        machine.take_room(len(buffer) if isinstance(buffer, (bytes, bytearray, str)) else 0)
+        target.array = array_of(buffer, element, shape, order="F" if is_fortran is True else "C")
+    else:
+        raise RefusedPickle(f"it sets the state of {said(target)} to {said(state)}.")
+    machine.stack.append(target)
+
+
+def _tuple_of(size: int) -> Callable[[_Machine, Any], None]:
+    return lambda machine, _: machine.stack.append(tuple(machine.top(size)))
+
+
+def _extend(machine: _Machine, values: list[Any]) -> None:
+    target = machine.stack[-1]
+    if not isinstance(target, list):
+        raise RefusedPickle(f"it appends to {said(target)}, which is not a list.")
+    target.extend(values)
+
+
+def _set_items(machine: _Machine, pairs: list[Any]) -> None:
+    target = machine.stack[-1]
+    if not isinstance(target, dict):
+        raise RefusedPickle(f"it sets items of {said(target)}, which is not a dict.")
+    for key, value in zip(pairs[::2], pairs[1::2], strict=True):
+        if not (isinstance(key, str) or (isinstance(key, int) and abs(key) < MOST_KEY)):
+            raise RefusedPickle(f"a dict has the key {said(key)}; expected text or a small whole number.")
+        target[key] = value
+
+
+def _new_dict(machine: _Machine, _: Any) -> None:  # noqa: ANN401
+    pairs = machine.since_mark()
+    machine.stack.append({})
+    _set_items(machine, pairs)
+
+
+ACTIONS: dict[str, Callable[[_Machine, Any], None]] = {
+    "MARK": _mark,
+    "MEMOIZE": _memoize,
+    "GLOBAL": _named,
+    "STACK_GLOBAL": _named,
+    "REDUCE": _reduce,
+    "BUILD": _build,
+    "TUPLE": lambda machine, _: machine.stack.append(tuple(machine.since_mark())),
+    "TUPLE1": _tuple_of(1),
+    "TUPLE2": _tuple_of(2),
+    "TUPLE3": _tuple_of(3),
+    "EMPTY_LIST": lambda machine, _: machine.stack.append([]),
+    "LIST": lambda machine, _: machine.stack.append(machine.since_mark()),
+    "APPEND": lambda machine, _: _extend(machine, machine.top(1)),
+    "APPENDS": lambda machine, _: _extend(machine, machine.since_mark()),
+    "EMPTY_DICT": lambda machine, _: machine.stack.append({}),
+    "DICT": _new_dict,
+    "SETITEM": lambda machine, _: _set_items(machine, machine.top(2)),
+    "SETITEMS": lambda machine, _: _set_items(machine, machine.since_mark()),
+}
+
+
+def _resolved(value: Any, done: dict[int, Any], depth: int = 0) -> Any:  # noqa: ANN401
+    """The value with every blank replaced by its array; each container once, however often it is referred to."""
+    if depth > MOST_DEPTH:
+        raise RefusedPickle(f"its containers lie more than {MOST_DEPTH} deep, or hold themselves.")
+    if id(value) in done:
+        return done[id(value)]
+    if isinstance(value, Blank):
+        if value.array is None:
+            raise RefusedPickle("an array was announced but never filled.")
+        return value.array
+    if isinstance(value, (Global, Element)):
+        raise RefusedPickle(f"it holds {said(value)} itself, which is no data.")
+    if isinstance(value, dict):
+        done[id(value)] = {key: _resolved(inner, done, depth + 1) for key, inner in value.items()}
+    elif isinstance(value, (list, tuple)):
+        done[id(value)] = type(value)(_resolved(inner, done, depth + 1) for inner in value)
+    return done.get(id(value), value)
