@@ -1,0 +1,83 @@
+"""Takes what a finished batch's audit found; returns the largest number of errors it leaves possible, exactly.
+
+One look, at the end. Called by `workflows.audit` and by anyone who closes a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import hypergeom
+
+from quorate import validate
+from quorate.audit.running import level_in_range
+from quorate.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """With confidence 1 - alpha: at most `most_errors` of the `num_unsettled` items are wrong.
+
+    `num_audited` were checked, `num_wrong` found wrong; of the unsettled items only, the settled ones are not in it.
+    """
+
+    alpha: float
+    num_unsettled: int
+    num_audited: int
+    num_wrong: int
+    most_errors: int
+
+
+def most_errors(num_unsettled: int, num_audited: int, num_wrong: int, *, alpha: float = 0.05) -> int:
+    """max{M : P(Hypergeometric(U, M, n) <= x) > alpha}: the most errors among U items that x among n leave possible.
+
+    n of the U items were checked, drawn without replacement, x were wrong. The probability falls as M rises, so M is
+    found by bisection between x and U - n + x. Exact: over all draws, the true M exceeds it with probability <= alpha.
+
+    >>> most_errors(2400, 240, 0, alpha=0.05)
+    28
+    """
+    level = level_in_range(alpha)
+    whole = validate.whole(num_unsettled, where="num_unsettled", least=0)
+    checked = validate.whole(num_audited, where="num_audited", least=0, most=whole)
+    wrong = validate.whole(num_wrong, where="num_wrong", least=0, most=checked)
+    possible, refuted = wrong, whole - checked + wrong + 1
+    while refuted - possible > 1:
+        middle = (possible + refuted) // 2
+        if hypergeom.cdf(wrong, whole, middle, checked) > level:
+            possible = middle
+        else:
+            refuted = middle
+    return possible
+
+
+def end_of_batch(
+    rates: Sequence[float], audited: Sequence[bool], losses: Sequence[float | None], *, alpha: float = 0.05
+) -> Batch:
+    """The exact statement from the coins of the batch's unsettled items; `losses` are read where audited.
+
+    A panel that was not completed (None) and a tie that the answer shares (a loss between 0 and 1) count as errors.
+    Coins of one and the same rate, given how many fell on "audit", pick every set of that size with equal chance: a
+    draw without replacement. Coins of different rates do not, and are refused: the running bound is made for them.
+    It also needs decisions that did not depend on this batch's coins: do not feed audits back before its end.
+
+    >>> end_of_batch([0.5] * 6, [True, True, True, False, False, False], [0, 0, 1, None, None, None]).most_errors
+    4
+    """
+    chances = validate.as_floats(rates, where="rates")
+    if not len(chances) == len(audited) == len(losses):
+        raise InvalidInput(
+            f"rates, audited and losses have {len(chances)}, {len(audited)} and {len(losses)} entries; "
+            "expected one of each per unsettled item; pass them in the same order."
+        )
+    if chances.size and np.ptp(chances) > 0:
+        raise InvalidInput(
+            f"rates range from {chances.min():g} to {chances.max():g}; expected one rate for all items: only then is "
+            "the audit a draw without replacement, as the exact end-of-batch statement needs. Use the running bound."
+        )
+    found = [loss for coin, loss in zip(audited, losses, strict=True) if coin]
+    wrong = sum(loss is None or validate.fraction(loss, where="losses") > 0 for loss in found)
+    most = most_errors(len(chances), len(found), wrong, alpha=alpha)
+    return Batch(level_in_range(alpha), len(chances), len(found), wrong, most)

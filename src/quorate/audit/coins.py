@@ -1,0 +1,86 @@
+"""Takes the ids of closed, unsettled items, a rate and a seed; returns which of them go to the full panel.
+
+One coin per item, by its id alone: neither the order of the items nor the items that come later move it.
+Called by `workflows.audit` and by anyone who audits a live session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from quorate import validate
+from quorate.errors import InvalidInput
+from quorate.rng import stream
+
+
+@dataclass(frozen=True, slots=True)
+class Coin:
+    """One toss: `item` goes to the full panel (`audited`), which had probability `rate`."""
+
+    item: str
+    rate: float
+    audited: bool
+
+
+def draw(
+    items: Iterable[str], rates: float | Sequence[float], *, seed: int, min_rate: float | None = None
+) -> tuple[Coin, ...]:
+    """Toss the coin of each item: audited iff U(seed, item) < rate, with U uniform on [0, 1) and a function of both.
+
+    `rates`: one for all, or one per item, each above 0 (and not below `min_rate`, the q_min declared for the running
+    bound). Who closes the items must not know the seed while they do: choose it afterwards, or let someone else.
+
+    >>> draw(["a", "b", "c", "d"], 0.5, seed=3)[2]
+    Coin(item='c', rate=0.5, audited=True)
+    >>> draw(["c", "x"], 0.5, seed=3)[0]
+    Coin(item='c', rate=0.5, audited=True)
+    """
+    ids = _ids(items)
+    root = validate.whole(seed, where="seed", least=0)
+    least = None if min_rate is None else rate_in_range(min_rate, where="min_rate")
+    chances = _rates(rates, len(ids), least)
+    return tuple(
+        Coin(item, rate, bool(stream(root, "audit", item).random() < rate))
+        for item, rate in zip(ids, chances, strict=True)
+    )
+
+
+def rate_in_range(value: object, *, where: str = "rate") -> float:
+    """A probability of being audited: above 0, at most 1."""
+    rate = validate.fraction(value, where=where)
+    if rate == 0:
+        raise InvalidInput(f"{where}=0; expected a number above 0: an item that can never be audited proves nothing.")
+    return rate
+
+
+def _ids(items: Iterable[str]) -> list[str]:
+    """Different, non-empty strings."""
+    if isinstance(items, str):
+        raise InvalidInput(f"items={validate.shown(items)} is one string; pass a list of item ids, e.g. ['a', 'b'].")
+    ids = list(items)
+    for item in ids:
+        if not isinstance(item, str) or not item:
+            raise InvalidInput(f"items contains {validate.shown(item)}; expected non-empty strings; pass str(id).")
+    if len(set(ids)) != len(ids):
+        twice = next(item for item in ids if ids.count(item) > 1)
+        raise InvalidInput(f"items contains {validate.shown(twice)} twice; expected each once: a coin is tossed once.")
+    return ids
+
+
+def _rates(rates: float | Sequence[float], count: int, least: float | None) -> list[float]:
+    """One checked rate per item."""
+    array = validate.as_floats(rates, where="rates")
+    if array.ndim == 0:
+        chances = [rate_in_range(float(array), where="rates")] * count
+    elif array.shape == (count,):
+        chances = [rate_in_range(float(rate), where="rates") for rate in array]
+    else:
+        raise InvalidInput(
+            f"rates has shape {array.shape}; expected one number, or {count}, one per item; pass e.g. rates=0.1."
+        )
+    if least is not None and chances and min(chances) < least:
+        raise InvalidInput(
+            f"rates contains {min(chances):g}, below min_rate={least:g}; raise it: the bound relies on min_rate."
+        )
+    return chances

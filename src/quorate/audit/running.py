@@ -1,0 +1,211 @@
+"""Takes closed items one by one, with what was audited of them; returns how many can be wrong, at any time.
+
+`RunningAudit` is a value: `update` and `settle` give the next one, `bound(alpha)` reads it. `running_totals` is the
+same for whole arrays of streams. Called by `workflows.audit`, by dashboards and by the coverage simulation.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate import validate
+from quorate.audit.coins import rate_in_range
+from quorate.audit.mixture import SCALED, log_terms, solve_total, worst_log_terms
+from quorate.errors import InvalidInput
+from quorate.types import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """With probability 1 - alpha, at every time at once: the losses of the closed items sum to at most `total`.
+
+    `mean` = total / num_items: settled items count among the items. `estimate` is the unbiased sum of X (it may be
+    negative). `is_informative` is False while the bound says no more than that every unaudited item may be wrong:
+    show "not enough audits yet".
+    """
+
+    alpha: float
+    num_items: int
+    total: float
+    estimate: float
+    is_informative: bool
+
+    @property
+    def mean(self) -> float:
+        """The largest share of the closed items that can be wrong; 1 while there are none."""
+        return self.total / self.num_items if self.num_items else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunningAudit:
+    """What has been seen of the closed items so far; starts as `RunningAudit(min_rate=q_min)`.
+
+    `min_rate` q_min, declared before the first coin   `num_settled` of `num_items`: no coin, loss known (0 unless tied)
+    `num_incomplete` of `num_audited`: panels that could not be completed (yet)   `known_loss` losses seen, plus 1 for
+    each incomplete panel   `estimate` sum of X   `sums` (8,) exponents of `audit.mixture`
+
+    >>> audit = RunningAudit(min_rate=0.2)
+    >>> for number in range(300):
+    ...     audit = audit.update(expected_loss=0.02, rate=0.2, audited=number % 5 == 0, loss=0.0)
+    >>> audit = audit.settle()
+    >>> bound = audit.bound(0.05)
+    >>> audit.num_items, audit.num_audited, round(bound.total, 1), round(bound.mean, 3), bound.is_informative
+    (301, 60, 23.8, 0.079, True)
+    """
+
+    min_rate: float
+    num_items: int = 0
+    num_settled: int = 0
+    num_audited: int = 0
+    num_incomplete: int = 0
+    known_loss: float = 0.0
+    settled_loss: float = 0.0
+    estimate: float = 0.0
+    sums: tuple[float, ...] = (0.0,) * len(SCALED)
+
+    def __post_init__(self) -> None:
+        """Refuse a rate outside (0, 1]."""
+        object.__setattr__(self, "min_rate", rate_in_range(self.min_rate, where="min_rate"))
+
+    @property
+    def num_unaudited(self) -> int:
+        """Closed items that are neither settled nor audited."""
+        return self.num_items - self.num_settled - self.num_audited
+
+    def settle(self, loss: float = 0.0) -> RunningAudit:
+        """One more closed item whose votes leave nothing open: no coin, and its loss is known.
+
+        0, or 1 - 1/t where the whole pool has voted and t classes are tied, the answer among them.
+        """
+        known = validate.fraction(loss, where="loss")
+        return replace(
+            self,
+            num_items=self.num_items + 1,
+            num_settled=self.num_settled + 1,
+            known_loss=self.known_loss + known,
+            settled_loss=self.settled_loss + known,
+            estimate=self.estimate + known,
+        )
+
+    def update(self, *, expected_loss: float, rate: float, audited: bool, loss: float | None = None) -> RunningAudit:
+        """One more closed, unsettled item; O(8).
+
+        `expected_loss` u = 1 - confidence and `rate` q, both fixed before the coin; `audited` the coin; `loss` what the
+        full panel says of the answer, None if the panel is not complete: it counts as wrong. Ignored if not audited.
+        """
+        u = validate.fraction(expected_loss, where="expected_loss")
+        q = rate_in_range(rate)
+        if q < self.min_rate:
+            raise InvalidInput(
+                f"rate={q:g} is below min_rate={self.min_rate:g}, on which the bound relies; declare the lowest rate "
+                "before the first coin."
+            )
+        if not audited:
+            return self._with(log_terms(u, 0.0, min_rate=self.min_rate), u)
+        seen = 1.0 if loss is None else validate.fraction(loss, where="loss")
+        residual = (seen - u) / q
+        if loss is None:
+            terms = worst_log_terms(u, q, min_rate=self.min_rate)
+        else:
+            terms = log_terms(u, residual, min_rate=self.min_rate)
+        return replace(
+            self._with(terms, u + residual),
+            num_audited=self.num_audited + 1,
+            num_incomplete=self.num_incomplete + (loss is None),
+            known_loss=self.known_loss + seen,
+        )
+
+    def _with(self, terms: FloatArray, estimate: float) -> RunningAudit:
+        sums = tuple(old + float(new) for old, new in zip(self.sums, terms, strict=True))
+        return replace(self, num_items=self.num_items + 1, estimate=self.estimate + estimate, sums=sums)
+
+    def bound(self, alpha: float = 0.05) -> Bound:
+        """The largest sum of losses not refuted at level alpha: where the mixture of `audit.mixture` equals 1/alpha.
+
+        Never below the losses seen, never above these plus one for each item not audited: both are certain.
+        """
+        level = level_in_range(alpha)
+        solved = float(solve_total(np.array(self.sums), min_rate=self.min_rate, alpha=level)) + self.settled_loss
+        most = self.known_loss + self.num_unaudited
+        total = min(max(solved, self.known_loss), most)
+        informative = self.num_items > 0 and (self.num_unaudited == 0 or (self.num_audited > 0 and total < most))
+        return Bound(level, self.num_items, total, self.estimate, informative)
+
+
+def level_in_range(alpha: float) -> float:
+    """The chance of being wrong that is accepted: above 0, below 1."""
+    level = validate.fraction(alpha, where="alpha")
+    if level in (0.0, 1.0):
+        raise InvalidInput(f"alpha={level:g}; expected a number above 0 and below 1; pass e.g. alpha=0.05.")
+    return level
+
+
+def running_totals(
+    expected_loss: FloatArray,
+    rate: FloatArray,
+    audited: NDArray[np.bool_],
+    loss: FloatArray,
+    *,
+    settled: NDArray[np.bool_] | None = None,
+    min_rate: float,
+    alpha: float = 0.05,
+) -> FloatArray:
+    """`RunningAudit(...).bound(alpha).total` after each item of each stream: arrays (..., T) -> (..., T).
+
+    `loss` is read where `audited` (nan: panel not complete) and where `settled` (the known loss), nowhere else.
+
+    >>> audited = np.arange(300) % 5 == 0
+    >>> u, q, loss = np.full(300, 0.02), np.full(300, 0.2), np.zeros(300)
+    >>> running_totals(u, q, audited, loss, min_rate=0.2)[[9, 99, 299]].round(1)
+    array([ 8. , 23.7, 23.8])
+    """
+    level, least = level_in_range(alpha), rate_in_range(min_rate, where="min_rate")
+    u, q, drawn, seen, known = _streams(expected_loss, rate, audited, loss, settled, least)
+    missing = drawn & np.isnan(seen)
+    residual = np.where(drawn & ~missing, (np.where(drawn & ~missing, seen, 0.0) - u) / q, 0.0)
+    terms = log_terms(u, residual, min_rate=least)  # (..., T, 8)
+    if missing.any():
+        terms[missing] = worst_log_terms(u[missing], q[missing], min_rate=least)
+    terms[known] = 0.0
+    fixed = np.where(known, seen, 0.0).cumsum(axis=-1)
+    observed = fixed + np.where(drawn, np.where(missing, 1.0, seen), 0.0).cumsum(axis=-1)
+    most = observed + (~drawn & ~known).cumsum(axis=-1)
+    solved = solve_total(terms.cumsum(axis=-2), min_rate=least, alpha=level) + fixed
+    return np.asarray(np.clip(solved, observed, most))
+
+
+def _streams(
+    expected_loss: FloatArray,
+    rate: FloatArray,
+    audited: NDArray[np.bool_],
+    loss: FloatArray,
+    settled: NDArray[np.bool_] | None,
+    min_rate: float,
+) -> tuple[FloatArray, FloatArray, NDArray[np.bool_], FloatArray, NDArray[np.bool_]]:
+    """The arrays of `running_totals`, checked and of one shape."""
+    u, q, seen = (
+        validate.as_floats(values, where=where)
+        for values, where in ((expected_loss, "expected_loss"), (rate, "rate"), (loss, "loss"))
+    )
+    known = np.zeros(u.shape, dtype=bool) if settled is None else np.asarray(settled, dtype=bool)
+    drawn = np.asarray(audited, dtype=bool)
+    shapes = {array.shape for array in (u, q, drawn, seen, known)}
+    if len(shapes) != 1 or u.ndim == 0:
+        raise InvalidInput(f"arrays of shapes {sorted(shapes)}; expected one shape (..., T) for all; broadcast them.")
+    drawn = drawn & ~known
+    _refuse(~known & ~((u >= 0) & (u <= 1)), u, "expected_loss", "in [0, 1]")
+    _refuse(~known & ~((q >= min_rate) & (q <= 1)), q, "rate", f"in [min_rate, 1] = [{min_rate:g}, 1]")
+    _refuse(known & ~((seen >= 0) & (seen <= 1)), seen, "loss", "in [0, 1] for settled items")
+    _refuse(drawn & ~np.isnan(seen) & ~((seen >= 0) & (seen <= 1)), seen, "loss", "in [0, 1], or nan")
+    return np.where(known, 0.0, u), np.where(known, 1.0, q), drawn, seen, known
+
+
+def _refuse(bad: NDArray[np.bool_], values: FloatArray, where: str, rule: str) -> None:
+    if bad.any():
+        value = float(values[bad].flat[0])
+        shown = "nan" if math.isnan(value) else f"{value:g}"
+        raise InvalidInput(f"{where} contains {shown}; expected numbers {rule}; correct the record of these items.")

@@ -1,0 +1,111 @@
+"""Takes the numbers of an audit; returns the sentences a quality manager can sign, with what they rest on.
+
+Called by `workflows.audit` and by dashboards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from quorate.audit.batch import Batch
+from quorate.audit.running import Bound
+
+ASSUMPTIONS = (
+    "An error is an answer other than the plurality of the full panel; an answer that shares a tie of t classes counts "
+    "as 1 - 1/t of an error. The panel itself may be wrong about the world: that is not measured here.",
+    "Answer, confidence and audit rate of an item were fixed before its coin was tossed, nobody who closed items knew "
+    "the coins, and no coin was tossed twice.",
+    "An audited item got the votes it would have got in a full panel, and its answer was not changed afterwards.",
+    "A panel that was not completed counts as an error.",
+)
+RUNNING = (
+    "Valid at every time at once: look as often as you like. No calibrated confidence, no constant error rate and no "
+    "independent items are assumed."
+)
+BATCH = (
+    "Valid for one look at the end of the batch, fixed beforehand; all items had the same audit rate, and no audit "
+    "influenced a later decision of the batch."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The counts behind a sentence.
+
+    `num_settled` of the `num_items` closed items left nothing open: no vote could change them; `settled_loss` is what
+    ties among them count. `num_wrong` of the `num_audited` disagree with the panel (ties in part), `num_incomplete`
+    of them because the panel was not completed.
+    """
+
+    num_items: int
+    num_settled: int
+    num_audited: int
+    num_wrong: float
+    num_incomplete: int = 0
+    settled_loss: float = 0.0
+
+    @property
+    def num_unsettled(self) -> int:
+        """Closed items that a further vote could have changed."""
+        return self.num_items - self.num_settled
+
+
+def running_sentence(tally: Tally, bound: Bound) -> str:
+    """What the running bound says, in words.
+
+    >>> tally = Tally(num_items=4000, num_settled=1600, num_audited=240, num_wrong=3)
+    >>> print(running_sentence(tally, Bound(0.05, 4000, 108.2, 30.0, True)))
+    With 95 % confidence, at most 2.71 % of the 4000 closed items (108.2 of them) are answered other than by the full
+    panel's plurality. Basis: the votes settled 1600 items; of the other 2400, coins tossed beforehand sent 240 to the
+    full panel, which found 3 wrong.
+    """
+    if not bound.is_informative:
+        return (
+            f"Not enough audits yet: {_basis(tally)} Nothing better than the trivial bound can be signed "
+            f"with {_percent(1 - bound.alpha)} confidence."
+        )
+    return (
+        f"With {_percent(1 - bound.alpha)} confidence, at most {_above(100 * bound.mean):.2f} % of the "
+        f"{tally.num_items} closed items ({_up(bound.total)} of them) are answered other than by the full panel's "
+        f"plurality. Basis: {_basis(tally)}"
+    )
+
+
+def batch_sentence(tally: Tally, batch: Batch) -> str:
+    """What the exact end-of-batch statement says, in words; ties that the whole pool ended in are added.
+
+    >>> tally = Tally(num_items=4000, num_settled=1600, num_audited=240, num_wrong=0)
+    >>> print(batch_sentence(tally, Batch(0.05, 2400, 240, 0, 28)))
+    With 95 % confidence, at most 28 of the batch's 2400 unsettled items are wrong: at most 0.70 % of all 4000 closed
+    items.
+    """
+    share = 100 * (batch.most_errors + tally.settled_loss) / max(tally.num_items, 1)
+    ties = f", with {_up(tally.settled_loss)} for ties of whole pools" if tally.settled_loss else ""
+    return (
+        f"With {_percent(1 - batch.alpha)} confidence, at most {batch.most_errors} of the batch's "
+        f"{batch.num_unsettled} unsettled items are wrong: at most {_above(share):.2f} % of all {tally.num_items} "
+        f"closed items{ties}."
+    )
+
+
+def _basis(tally: Tally) -> str:
+    missing = f" ({tally.num_incomplete} because the panel was not completed)" if tally.num_incomplete else ""
+    ties = f" (ties among them count {_up(tally.settled_loss)})" if tally.settled_loss else ""
+    return (
+        f"the votes settled {tally.num_settled} items{ties}; of the other {tally.num_unsettled}, coins tossed "
+        f"beforehand sent {tally.num_audited} to the full panel, which found {tally.num_wrong:g} wrong{missing}."
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.6g} %"
+
+
+def _above(number: float, step: float = 0.01) -> float:
+    """Rounded up to `step`, so that what is printed is never below the bound."""
+    return max(0.0, float(-(-(number - 1e-9) // step) * step))
+
+
+def _up(number: float) -> str:
+    """Rounded up to a tenth, without an idle .0."""
+    return f"{_above(number, 0.1):.1f}".removesuffix(".0")

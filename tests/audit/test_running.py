@@ -1,0 +1,210 @@
+"""The running bound: one by one as all at once, its certain limits, how it moves, and that it covers at every time."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from quorate.audit import RunningAudit, running_totals
+from quorate.errors import InvalidInput
+from tests.audit.scenarios import SCENARIOS
+from tests.audit.test_mixture import brute_force_total
+
+ITEM = st.tuples(
+    st.floats(0, 0.8), st.floats(0.1, 1), st.booleans(), st.sampled_from([0.0, 0.0, 0.5, 1.0, None]), st.booleans()
+)
+
+
+def folded(items, *, min_rate=0.1):
+    state = RunningAudit(min_rate=min_rate)
+    for u, q, audited, loss, settled in items:
+        state = state.settle() if settled else state.update(expected_loss=u, rate=q, audited=audited, loss=loss)
+    return state
+
+
+@given(st.lists(ITEM, min_size=1, max_size=30), st.sampled_from([0.01, 0.05, 0.3]))
+@settings(max_examples=60, deadline=None)
+def test_one_by_one_gives_what_all_at_once_gives(items, alpha):
+    u, q, audited, loss, settled = (np.array(column) for column in zip(*items, strict=True))
+    loss = np.where(settled, 0.0, loss.astype(float))
+    totals = running_totals(u, q, audited, loss, settled=settled, min_rate=0.1, alpha=alpha)
+    one_by_one = [folded(items[: t + 1]).bound(alpha).total for t in range(len(items))]
+    assert totals == pytest.approx(one_by_one, rel=1e-9, abs=1e-9)
+
+
+def test_the_bound_is_the_formula_in_forty_digits_with_settled_items_beside():
+    rng = np.random.default_rng(4)
+    u, q = rng.beta(0.5, 8, 500), np.full(500, 0.2)
+    audited, loss = rng.random(500) < q, 1.0 * (rng.random(500) < 0.05)
+    state = RunningAudit(min_rate=0.2)
+    for row in zip(u, q, audited, loss, strict=True):
+        state = state.settle().update(expected_loss=row[0], rate=row[1], audited=row[2], loss=row[3])
+    expected = brute_force_total(u, q, audited, loss, min_rate=0.2, alpha=0.05)
+    bound = state.bound(0.05)
+    assert bound.total == pytest.approx(expected, rel=1e-10)
+    assert bound.mean == pytest.approx(expected / 1000)  # settled items count among the items, without a loss
+    assert bound.estimate == pytest.approx((u + np.where(audited, (loss - u) / q, 0)).sum())
+
+
+@given(st.lists(ITEM, min_size=1, max_size=30), st.floats(0.001, 0.9), st.floats(0.001, 0.9))
+@settings(max_examples=60, deadline=None)
+def test_the_bound_falls_as_alpha_rises_and_keeps_within_what_is_certain(items, one, other):
+    state = folded(items)
+    strict, lax = (state.bound(alpha) for alpha in sorted((one, other)))
+    assert lax.total <= strict.total + 1e-9
+    assert state.known_loss - 1e-9 <= lax.total <= state.known_loss + state.num_unaudited + 1e-9
+    assert 0 <= lax.mean <= 1
+
+
+@given(st.lists(ITEM, min_size=1, max_size=30), st.data())
+@settings(max_examples=60, deadline=None)
+def test_one_more_error_never_lowers_the_bound(items, data):
+    """For u up to 0.82; beyond, a right answer surprises the model more than a wrong one, and widens the bound more."""
+    place = data.draw(st.integers(0, len(items) - 1))
+    u, q, _, _, _ = items[place]
+    right = [*items[:place], (u, q, True, 0.0, False), *items[place + 1 :]]
+    wrong = [*items[:place], (u, q, True, 1.0, False), *items[place + 1 :]]
+    assert folded(wrong).bound(0.05).total >= folded(right).bound(0.05).total - 1e-9
+
+
+@given(st.lists(ITEM, min_size=1, max_size=30), st.floats(0, 1), st.floats(0, 1), st.floats(0.1, 1))
+@settings(max_examples=60, deadline=None)
+def test_a_panel_still_missing_never_gives_a_lower_bound_than_its_outcome(items, u, loss, q):
+    """So that a report made while panels are out stays true, at all times at once, when they come in."""
+    pending = folded([*items, (u, q, True, None, False)]).bound(0.05)
+    complete = folded([*items, (u, q, True, loss, False)]).bound(0.05)
+    assert pending.total >= complete.total - 1e-9
+
+
+@given(st.lists(ITEM, min_size=2, max_size=30), st.randoms())
+@settings(max_examples=60, deadline=None)
+def test_the_order_of_past_items_does_not_matter_to_the_bound_after_them(items, random):
+    shuffled = random.sample(items, len(items))
+    assert folded(shuffled).bound(0.05).total == pytest.approx(folded(items).bound(0.05).total)
+
+
+def test_what_the_panel_would_have_said_of_an_unaudited_item_is_not_used():
+    items = [(0.1, 0.3, number % 3 == 0, 0.0, False) for number in range(90)]
+    peeked = [(u, q, audited, loss if audited else 1.0, s) for u, q, audited, loss, s in items]
+    assert folded(items) == folded(peeked)
+
+
+def test_not_enough_audits_yet_is_said_until_the_bound_says_something():
+    state = RunningAudit(min_rate=0.1)
+    assert not state.bound().is_informative
+    assert state.bound().mean == 1
+    for _ in range(20):
+        state = state.update(expected_loss=0.01, rate=0.1, audited=False)
+    assert not state.bound().is_informative
+    assert state.bound().total == 20
+    state = state.update(expected_loss=0.01, rate=0.1, audited=True, loss=0.0)
+    assert not state.bound().is_informative  # an audit, but the bound still allows every other item to be wrong
+    for number in range(400):
+        state = state.update(expected_loss=0.01, rate=0.1, audited=number % 10 == 0, loss=0.0)
+    assert state.bound().is_informative
+    assert state.bound().mean < 0.2
+
+
+def test_without_audits_no_confidence_however_high_makes_a_bound():
+    state = RunningAudit(min_rate=0.5)
+    for _ in range(3000):
+        state = state.update(expected_loss=0.0, rate=0.5, audited=False)
+    assert not state.bound().is_informative
+
+
+def test_settled_items_alone_need_no_audit():
+    state = RunningAudit(min_rate=0.1).settle().settle(0.5)
+    assert state.bound().is_informative
+    assert (state.bound().total, state.bound().mean) == (0.5, 0.25)
+
+
+def test_a_full_audit_is_exact():
+    state = folded([(0.1, 1.0, True, loss, False) for loss in (0.0, 1.0, 0.0, 0.5)])
+    assert state.bound().total == 1.5
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: RunningAudit(min_rate=0), "above 0"),
+        (lambda: RunningAudit(min_rate=0.2).update(expected_loss=0.1, rate=0.1, audited=True), "below min_rate"),
+        (lambda: RunningAudit(min_rate=0.2).update(expected_loss=1.1, rate=0.2, audited=False), "expected_loss=1.1"),
+        (lambda: RunningAudit(min_rate=0.2).update(expected_loss=0.1, rate=0.2, audited=True, loss=2), "loss=2"),
+        (lambda: RunningAudit(min_rate=0.2).settle(-1), "loss=-1"),
+        (lambda: RunningAudit(min_rate=0.2).bound(0), "alpha=0"),
+        (lambda: RunningAudit(min_rate=0.2).bound(1), "alpha=1"),
+    ],
+)
+def test_values_outside_their_range_are_refused(call, says):
+    with pytest.raises(InvalidInput, match=says):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"expected_loss": [0.1, np.nan]}, "expected_loss contains nan"),
+        ({"rate": [0.05, 0.1]}, "rate contains 0.05"),
+        ({"loss": [2.0, 0.0]}, "loss contains 2"),
+        ({"loss": [0.0, -1.0], "settled": [False, True]}, "for settled items"),
+        ({"loss": [0.0]}, "expected one shape"),
+    ],
+)
+def test_arrays_with_impossible_entries_are_refused(change, says):
+    arrays = {"expected_loss": [0.1, 0.1], "rate": [0.1, 0.1], "audited": [True, False], "loss": [0.0, 0.0]} | change
+    with pytest.raises(InvalidInput, match=says):
+        running_totals(**{name: np.array(values) for name, values in arrays.items()}, min_rate=0.1)
+
+
+def violations(streams, alpha):
+    """The share of streams whose sum of losses exceeded the bound at any time."""
+    totals = running_totals(
+        streams.expected_loss,
+        streams.rate,
+        streams.audited,
+        np.where(streams.audited | streams.settled, streams.loss, np.nan),
+        settled=streams.settled,
+        min_rate=streams.min_rate,
+        alpha=alpha,
+    )
+    return float((totals < streams.loss.cumsum(axis=-1) - 1e-9).any(axis=-1).mean())
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_bound_covers_at_every_time(name):
+    """2000 streams of 160 items: violated at any time in at most alpha, plus 3 standard errors."""
+    streams = SCENARIOS[name](np.random.default_rng(20), (2000, 160))
+    for alpha in (0.05, 0.2):
+        assert violations(streams, alpha) <= alpha + 3 * (alpha * (1 - alpha) / 2000) ** 0.5
+
+
+def test_the_check_of_coverage_can_fail():
+    """Coins tossed at a quarter of the rate that is claimed: the bound is violated far more often than alpha."""
+    rng = np.random.default_rng(8)
+    honest = SCENARIOS["sure and often wrong"](rng, (2000, 400))
+    lying = honest.__class__(
+        honest.expected_loss,
+        honest.rate,
+        honest.audited & (rng.random(honest.audited.shape) < 0.25),
+        honest.loss,
+        honest.settled,
+        honest.min_rate,
+    )
+    assert violations(lying, 0.2) > 0.5
+
+
+def test_the_bound_is_worth_having():
+    """True error 0.89 %, 4000 items, 40 % settled, q = 0.1: the bound is about 2.9 % (docs/audit.md)."""
+    rng = np.random.default_rng(3)
+    chance = np.full((60, 2400), 0.0089 / 0.6)
+    audited, loss = rng.random(chance.shape) < 0.1, 1.0 * (rng.random(chance.shape) < chance)
+    totals = running_totals(chance, np.full(chance.shape, 0.1), audited, loss, min_rate=0.1)
+    assert 0.026 < totals[:, -1].mean() / 4000 < 0.032
+
+
+@given(st.lists(ITEM, min_size=1, max_size=20), st.floats(0.001, 0.1))
+@settings(max_examples=40, deadline=None)
+def test_a_lower_declared_rate_never_gives_a_bound_out_of_its_limits(items, least):
+    state = folded(items, min_rate=least)
+    assume(state.num_unaudited)
+    assert state.known_loss <= state.bound(0.05).total <= state.known_loss + state.num_unaudited
