@@ -12,9 +12,18 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from quorate.errors import InvalidInput
-from quorate.types import IntArray, VoteDataset, frozen_array
-from quorate.validate import MOST_VOTES, as_floats, class_names, counts, floored, probabilities, shown
+from quorate.errors import InvalidInput, InvalidPrediction
+from quorate.types import FloatArray, IntArray, VoteDataset, frozen_array
+from quorate.validate import (
+    MOST_VOTES,
+    SUM_TOLERANCE,
+    as_floats,
+    class_names,
+    counts,
+    floored,
+    probabilities,
+    shown,
+)
 
 MOST_CLASSES = 2**15 - 1  # votes are kept as int16
 
@@ -149,12 +158,40 @@ def _read_npz(file: Path) -> dict[str, Any]:
     return arrays
 
 
-def load_npz(path: str | Path, *, name: str | None = None) -> VoteDataset:
+def tidied(probs: Any, *, where: str = "probs") -> tuple[FloatArray, tuple[str, ...]]:  # noqa: ANN401
+    """Published predictions (..., K) as probabilities, and notes of what was done to them.
+
+    Rows are renormalised and floored (some published ones sum to 5e-9). A row of NaN is an item without a prediction,
+    for which all classes are alike, as in a session. Both are said in the notes.
+
+    >>> tidied([[2.0, 6.0], [np.nan, np.nan]])[0]
+    array([[0.25, 0.75],
+           [0.5 , 0.5 ]])
+    """
+    array = as_floats(probs, where=where, error=InvalidPrediction)
+    missing = np.asarray(np.isnan(array).all(axis=-1))  # (...)
+    array = np.where(missing[..., None], 1.0 / array.shape[-1], array)
+    sums = array.sum(axis=-1)
+    bad = ~np.isfinite(array) | (array < 0)
+    if bad.any() or not np.all(sums > 0):
+        value = array[bad].flat[0] if bad.any() else 0.0
+        raise InvalidPrediction(
+            f"{where} contains {value:g}{'' if bad.any() else ' for every class of an item'}; expected probabilities "
+            ">= 0, or NaN for every class of an item without a prediction. Pass probabilities, not logits."
+        )
+    notes = []
+    if missing.any():
+        notes.append(f"{int(missing.sum())} of {missing.size} predictions are missing: all classes alike there")
+    if np.any(np.abs(sums - 1) > SUM_TOLERANCE):
+        notes.append(f"predictions renormalised: rows summed to between {sums.min():.2g} and {sums.max():.2g}")
+    return floored(array), tuple(notes)
+
+
+def load_npz(path: str | Path, *, name: str | None = None, classes: Sequence[str] | None = None) -> VoteDataset:
     """A data set from an `.npz` with `votes` (T, N) or `counts` (T, K), and `probs` (M, T, K).
 
-    Optional: `models`, `classes`, `is_post_shift` (T,) (then clean items come first and are shuffled apart).
-    Predictions are renormalised (some published ones sum to 5e-9); a row of NaN is an item without a prediction, for
-    which all classes are alike, as in a session. Both are said in `notes`.
+    Optional: `models`, `classes` (else the ones given here, else 0, 1, ...), `is_post_shift` (T,) (then clean items
+    come first and are shuffled apart). Predictions are put in order by `tidied`, which says so in `notes`.
     """
     file = Path(path)
     if not file.is_file():
@@ -167,23 +204,14 @@ def load_npz(path: str | Path, *, name: str | None = None) -> VoteDataset:
             f"probs has shape {probs.shape}; expected (models, items, classes). For one model write probs[None]."
         )
     models = [str(m) for m in arrays["models"]] if "models" in arrays else None
-    num_classes = probs.shape[-1]
-    classes = [str(c) for c in arrays["classes"]] if "classes" in arrays else [str(k) for k in range(num_classes)]
-    blocks = arrays.get("is_post_shift")
-    missing = np.asarray(np.isnan(probs).all(axis=-1))  # (M, T)
-    probs = np.where(missing[..., None], 1.0 / num_classes, probs)
-    sums = probs.sum(axis=-1)
-    notes = []
-    if missing.any():
-        notes.append(f"{int(missing.sum())} of {missing.size} predictions are missing: all classes alike there")
-    if np.any(np.abs(sums - 1) > 1e-3):
-        notes.append(f"predictions renormalised: rows summed to between {sums.min():.2g} and {sums.max():.2g}")
+    names = classes or [str(k) for k in range(probs.shape[-1])]
+    predictions, notes = tidied(probs)
     return vote_dataset(
         votes,
-        floored(probs),
-        classes=classes,
+        predictions,
+        classes=[str(c) for c in arrays["classes"]] if "classes" in arrays else names,
         models=models,
-        blocks=blocks,
+        blocks=arrays.get("is_post_shift"),
         name=name or file.stem,
         notes=notes,
     )

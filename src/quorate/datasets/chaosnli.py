@@ -1,0 +1,85 @@
+"""ChaosNLI-SNLI: 1,514 pairs of sentences, 3 classes, 100 votes each (Nie et al., EMNLP 2020) -> `VoteDataset`.
+
+Reads `chaosnli_snli.npz`, or the published `.jsonl` with the published predictions (`.json`, logits by item).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+
+from quorate.datasets.arrays import expand_counts, load_npz, vote_dataset
+from quorate.datasets.content import with_predictions
+from quorate.datasets.places import beside, locate, unknown_form
+from quorate.datasets.prediction_files import Paths, Predictions, read_predictions
+from quorate.errors import InvalidInput
+from quorate.types import FloatArray, VoteDataset
+from quorate.validate import floored
+
+NAME = "chaosnli"
+FILES = ("chaosnli_snli.npz", "chaosNLI_snli.jsonl")
+PREDICTIONS = ("model_predictions_for_snli_mnli.json",)
+CLASSES = ("entailment", "neutral", "contradiction")
+FORMS = "chaosnli_snli.npz, or chaosNLI_snli.jsonl with `uid` and `label_count` [E, N, C] in each line"
+
+
+def load(path: str | Path | None = None, *, predictions: Paths | None = None) -> VoteDataset:
+    """ChaosNLI from a file or a folder; None: the folder in `QUORATE_DATA`.
+
+    Counts become 100 votes an item. `predictions`: file(s) of probabilities (items, 3) or (models, items, 3), or the
+    published `model_predictions_for_snli_mnli.json`, which is taken if it lies near the `.jsonl`.
+
+    >>> load("nowhere")  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    quorate.errors.InvalidInput: path='nowhere' is neither a file nor a folder with chaosnli_snli.npz, ...
+    """
+    file = locate(path, FILES, dataset=NAME)
+    if file.suffix == ".npz":
+        return with_predictions(load_npz(file, name=NAME, classes=CLASSES), predictions)
+    if file.suffix != ".jsonl":
+        raise unknown_form(file, NAME, FORMS)
+    uids, counts = _read_jsonl(file)
+    source = predictions if predictions is not None else beside(file, PREDICTIONS)
+    if source is None:
+        raise InvalidInput(
+            f"{str(file)!r} holds votes but no predictions; put {PREDICTIONS[0]} beside it, or pass predictions="
+            f"'probs.npy' (or .npz, .csv, .parquet): probabilities ({len(uids)}, 3) in the order of its lines."
+        )
+    if isinstance(source, (str, Path)) and Path(source).suffix == ".json":
+        read = _read_logits(Path(source), uids)
+    else:
+        read = read_predictions(source, num_items=len(uids), classes=CLASSES)
+    votes = expand_counts(counts)
+    return vote_dataset(votes, read.probs, classes=CLASSES, models=read.models, name=NAME, notes=read.notes)
+
+
+def _read_jsonl(file: Path) -> tuple[list[str], list[list[int]]]:
+    try:
+        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+        uids, counts = [str(line["uid"]) for line in lines], [list(line["label_count"]) for line in lines]
+    except (ValueError, KeyError, TypeError) as cause:
+        raise unknown_form(file, NAME, f"{FORMS} ({cause!r})") from None
+    if not uids or any(len(row) != len(CLASSES) for row in counts):
+        raise unknown_form(file, NAME, FORMS)
+    return uids, counts
+
+
+def _read_logits(file: Path, uids: list[str]) -> Predictions:
+    """The published predictions: model -> uid -> logits [E, N, C]; softmax makes them probabilities."""
+    try:
+        content: Any = json.loads(file.read_text(encoding="utf-8"))
+        logits: dict[str, FloatArray] = {
+            str(model): np.array([items[uid]["logits"] for uid in uids], dtype=np.float64)
+            for model, items in content.items()
+        }
+        probs = floored(softmax(np.stack(list(logits.values())), axis=-1))  # (M, T, K)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as cause:
+        raise InvalidInput(
+            f"predictions: {str(file)!r} does not hold model -> uid -> logits for every item ({cause!r}); "
+            f"use {PREDICTIONS[0]} as published, or probabilities in an .npy, .npz, .csv or .parquet."
+        ) from None
+    return Predictions(probs, tuple(logits), ("predictions are the softmax of the published logits",))

@@ -1,0 +1,70 @@
+"""CIFAR-10H: 10,000 images, 10 classes, about 50 votes each (Peterson et al., ICCV 2019) -> `VoteDataset`.
+
+Reads `cifar10h.npz`, the votes pickle of the paper's authors, or the counts that come with CIFAR-10H.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.datasets.arrays import expand_counts, load_npz, vote_dataset
+from quorate.datasets.content import with_predictions
+from quorate.datasets.places import PICKLES, beside, locate, unknown_form
+from quorate.datasets.plain_pickle import read_pickle
+from quorate.datasets.prediction_files import Paths, plain_arrays, read_predictions
+from quorate.errors import InvalidInput
+from quorate.types import VoteDataset
+
+NAME = "cifar10h"
+FILES = ("cifar10h.npz", "cifar10h_annotator_preds.pkl", "cifar10h-counts.npy")
+PREDICTIONS = ("cifar10-fixmatch-rs1-s40.pkl",)
+CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+SORTED = "rows are sorted by annotator: a column is not a person (simulations permute each row)"
+FORMS = "cifar10h.npz, the votes (items, votes) as a pickle or .npy, or the counts (items, 10) as .npy"
+
+
+def load(path: str | Path | None = None, *, predictions: Paths | None = None) -> VoteDataset:
+    """CIFAR-10H from a file or a folder; None: the folder in `QUORATE_DATA`, else what `quorate data fetch` got.
+
+    `predictions`: file(s) of classifiers' probabilities (items, 10) or (models, items, 10), rows in the order of the
+    CIFAR-10 test set: .npy, .npz, .csv, .parquet or a pickle of plain arrays. Votes alone need them; the authors'
+    `cifar10-fixmatch-rs1-s40.pkl` is taken if it lies near.
+
+    >>> load("nowhere")  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    quorate.errors.InvalidInput: path='nowhere' is neither a file nor a folder with cifar10h.npz, ...
+    """
+    file = locate(path, FILES, dataset=NAME)
+    if file.suffix == ".npz":
+        dataset = with_predictions(load_npz(file, name=NAME, classes=CLASSES), predictions)
+        return replace(dataset, notes=(*dataset.notes, SORTED))
+    votes, note = read_votes(file)
+    source = predictions if predictions is not None else beside(file, PREDICTIONS)
+    if source is None:
+        raise InvalidInput(
+            f"{str(file)!r} holds votes but no predictions; pass predictions='probs.npy' (or .npz, .csv, .parquet): "
+            f"probabilities ({len(votes)}, 10) of your classifier, or put the paper's {PREDICTIONS[0]} beside it."
+        )
+    read = read_predictions(source, num_items=len(votes), classes=CLASSES)
+    notes = (note, *read.notes)
+    return vote_dataset(votes, read.probs, classes=CLASSES, models=read.models, name=NAME, notes=notes)
+
+
+def read_votes(file: Path) -> tuple[NDArray[np.int64], str]:
+    """Votes (T, N), -1 padded, of a file without predictions, and a note of where they come from."""
+    if file.suffix in PICKLES:
+        votes = read_pickle(file)
+    elif file.suffix == ".npy":
+        votes = plain_arrays(file)
+    else:
+        raise unknown_form(file, NAME, FORMS)
+    if not isinstance(votes, np.ndarray) or votes.ndim != 2 or votes.dtype.kind not in "iuf" or not votes.size:
+        raise unknown_form(file, NAME, FORMS)
+    if votes.shape[1] != len(CLASSES):
+        return votes, SORTED
+    sums = votes.sum(axis=1)
+    return expand_counts(votes).astype(np.int64), f"votes from counts: {sums.min():g} to {sums.max():g} an item"

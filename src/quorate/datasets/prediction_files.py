@@ -1,0 +1,149 @@
+"""Files of classifiers' predictions -> probabilities (M, T, K) with a name for each classifier.
+
+Reads `.npy`, `.npz`, `.csv`, `.parquet` and pickles of plain arrays; called by the loaders for `predictions=`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from quorate.datasets.arrays import tidied
+from quorate.datasets.plain_pickle import read_pickle
+from quorate.datasets.prediction_tables import read_csv, read_parquet
+from quorate.errors import InvalidInput, InvalidPrediction
+from quorate.types import FloatArray
+from quorate.validate import SUM_TOLERANCE, shown
+
+Paths = str | Path | Iterable[str | Path] | Mapping[str, str | Path]
+STACKS = (
+    "probs",
+    "model_confs",
+    "predictions",
+)  # keys that hold (T, K) or (M, T, K); the second as the authors name it
+SHAPES = "expected (items, classes), or (models, items, classes)"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Predictions:
+    """`probs` (M, T, K), floored; `models` M names; `notes` what was done to them."""
+
+    probs: FloatArray
+    models: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def read_predictions(source: Paths, *, num_items: int, classes: Sequence[str]) -> Predictions:
+    """The predictions of one file, of several, or of a mapping name -> file, for items in the data set's order.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "resnet.npy"
+    >>> np.save(file, [[0.9, 0.1], [0.2, 0.8]])
+    >>> read_predictions(file, num_items=2, classes=["cat", "dog"]).models
+    ('resnet',)
+    """
+    parts: dict[str, FloatArray] = {}
+    notes: list[str] = []
+    for given, path in _named_paths(source):
+        for own, stack in _stacks(Path(path), classes).items():
+            probs, said = _checked(stack, f"{path}: {own}" if own else str(path), num_items, len(classes))
+            notes += [f"{Path(path).name}: {note}" for note in said]
+            for number, table in enumerate(probs):
+                prefix = given if isinstance(source, Mapping) or not own else ""
+                name = "-".join(part for part in (prefix, own, str(number) if len(probs) > 1 else "") if part)
+                if name in parts:
+                    raise InvalidInput(f"two classifiers are called {name!r}; pass predictions={{name: path, ...}}.")
+                parts[name] = table
+    if not parts:
+        raise InvalidInput(f"predictions={shown(source)} names no file; pass a path, a list of paths or name -> path.")
+    return Predictions(np.stack(list(parts.values())), tuple(parts), tuple(notes))
+
+
+def _named_paths(source: Paths) -> list[tuple[str, str | Path]]:
+    """A name for what each file holds: the given one, else the file's."""
+    if isinstance(source, Mapping):
+        return [(str(name), path) for name, path in source.items()]
+    if isinstance(source, (str, Path)):
+        return [(Path(source).stem, source)]
+    if not isinstance(source, Iterable):
+        raise InvalidInput(f"predictions={shown(source)}; pass a path, a list of paths or a mapping name -> path.")
+    return [(Path(path).stem, path) for path in source]
+
+
+def _stacks(file: Path, classes: Sequence[str]) -> dict[str, Any]:
+    """The tables of one file by name; '' where the file has no name for them."""
+    if not file.is_file():
+        raise InvalidInput(f"predictions: {str(file)!r} is not a file; name an .npy, .npz, .csv or .parquet.")
+    match file.suffix.lower():
+        case ".npy":
+            return {"": plain_arrays(file)}
+        case ".npz":
+            return _chosen(plain_arrays(file), file)
+        case ".csv":
+            return read_csv(file, classes)
+        case ".parquet":
+            return read_parquet(file, classes)
+        case ".pkl" | ".pickle":
+            content = read_pickle(file)
+            return _chosen(content, file) if isinstance(content, dict) else {"": content}
+    raise InvalidInput(
+        f"predictions: {str(file)!r} ends in {file.suffix!r}; expected .npy, .npz, .csv, .parquet or a pickle of plain "
+        "arrays. Save it as one of these."
+    )
+
+
+def plain_arrays(file: Path) -> Any:  # noqa: ANN401
+    """The array of an `.npy`, or the arrays of an `.npz` by name; never unpickled."""
+    try:
+        content = np.load(file, allow_pickle=False)
+        return {name: content[name] for name in content} if isinstance(content, np.lib.npyio.NpzFile) else content
+    except (ValueError, OSError, BadZipFile, EOFError) as cause:
+        raise InvalidInput(
+            f"{str(file)!r} is not a file of plain arrays ({cause}); save or download it again."
+        ) from None
+
+
+def _chosen(arrays: dict[Any, Any], file: Path) -> dict[str, Any]:
+    """Which arrays of a mapping are predictions: one of STACKS (named by `models`), else all that have classes."""
+    key = next((name for name in STACKS if name in arrays), None)
+    if key is not None:
+        stack = np.asarray(arrays[key])
+        names = [str(name) for name in arrays.get("models", ())]
+        if stack.ndim == 3 and len(names) == len(stack):
+            return dict(zip(names, stack, strict=True))
+        return {"": stack}
+    tables = {str(name): array for name, array in arrays.items() if np.ndim(array) in (2, 3)}
+    if not tables:
+        held = {str(name): np.shape(array) for name, array in arrays.items()}
+        raise InvalidInput(
+            f"predictions: {str(file)!r} holds {shown(held)}; {SHAPES}, under `probs` or by the classifiers' names."
+        )
+    return tables
+
+
+def _checked(stack: Any, where: str, num_items: int, num_classes: int) -> tuple[FloatArray, tuple[str, ...]]:  # noqa: ANN401
+    """Probabilities (M, T, K) that fit the votes."""
+    array = np.asarray(stack)
+    array = array[None] if array.ndim == 2 else array
+    if array.ndim != 3 or array.shape[1:] != (num_items, num_classes) or not len(array):
+        raise InvalidInput(
+            f"predictions: {where!r} has shape {np.shape(stack)}; {SHAPES}: here {num_items} items and {num_classes} "
+            "classes. Put the items in the order of the votes."
+        )
+    probs, notes = tidied(array, where=where)
+    sums = array.astype(np.float64).sum(axis=-1)
+    off = np.abs(sums - 1) > SUM_TOLERANCE  # NaN, a missing prediction, is not
+    if off.any() and not where.endswith(AUTHORS_FILES):
+        raise InvalidPrediction(
+            f"predictions: {where!r} has a row that sums to {sums[off].flat[0]:.6g}; expected 1 (within "
+            f"{SUM_TOLERANCE:g}). Pass probabilities, not logits or counts."
+        )
+    return probs, notes
+
+
+AUTHORS_FILES = ("cifar10-fixmatch-rs1-s40.pkl", "imagenet_16h.pkl")  # confidences that their own code normalises
