@@ -1,0 +1,111 @@
+"""Raw votes -> votes with an item, a worker and a label each, by the rules; what breaks one is an entry.
+
+Blank cells are set aside, ids and labels brought to one spelling. Called by `votes` before duplicates are settled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from quorate.tables.arrow import TEXT, pa, pc
+from quorate.tables.codes import Coded, renamed
+from quorate.tables.gather import Raw, only
+from quorate.tables.labels import match_labels
+from quorate.tables.rules import MOST_SAMPLES, RULES, Entry, fired
+
+WHOLE_NUMBER = r"^(-?(?:0|[1-9][0-9]*))\.0+$"
+
+
+def clean(raw: Raw, classes: Sequence[str] | None) -> Raw:
+    """The votes that have an item and a label, under tidy names; their entries are added to those of `raw`."""
+    filled, entries = _without_blanks(raw)
+    task, of_task = tidy_ids(filled.task, filled)
+    worker, of_worker = tidy_ids(filled.worker, filled)
+    tidy = replace(filled, task=task, worker=worker)
+    labelled, of_label = relabelled(tidy, classes, given=classes is not None)
+    lost = [] if raw.time is None else _entry("bad-timestamp", labelled, np.isnan(_time(labelled)))
+    everything = (*raw.entries, *entries, *of_task, *of_worker, *of_label, *lost)
+    return replace(labelled, entries=everything)
+
+
+def tidy_ids(coded: Coded, raw: Raw) -> tuple[Coded, list[Entry]]:
+    """Ids compared as text: outer white space goes, 7.0 is 7, leading zeros stay."""
+    spaced = pc.utf8_trim_whitespace(coded.names)
+    whole = pc.replace_substring_regex(spaced, WHOLE_NUMBER, r"\1")
+    entries = [
+        entry
+        for rule, before, after in (("id-space", coded.names, spaced), ("id-number", spaced, whole))
+        for entry in _entry(rule, raw, _cells(coded, changed(before, after)), coded)
+    ]
+    blank = pc.equal(whole, "")
+    if not pc.any(blank).as_py() and not changed(coded.names, whole).any():
+        return coded, []
+    return renamed(coded, pc.if_else(blank, pa.scalar(None, TEXT), whole)), entries
+
+
+def relabelled(raw: Raw, classes: Sequence[str] | None, *, given: bool) -> tuple[Raw, list[Entry]]:
+    """The votes with each label as the class it names; unknown labels are set aside only if classes were `given`."""
+    names = raw.label.names.to_pylist()
+    used = np.bincount(raw.label.codes[raw.label.codes >= 0], minlength=len(names)) > 0
+    matches = match_labels([name if on else None for name, on in zip(names, used, strict=True)], classes, given=given)
+    entries = []
+    for rule in ("label-space", "label-number", "label-case", "unknown-label"):
+        hit = _cells(raw.label, np.array([match.rule == rule for match in matches], dtype=bool))
+        entries += _entry(rule, raw, hit, raw.label)
+    if all(name is None or match.name == name for name, match in zip(names, matches, strict=True)):
+        return raw, entries
+    label = renamed(raw.label, _texts([match.name for match in matches]))
+    return only(replace(raw, label=label), label.codes >= 0), entries
+
+
+def changed(before: Any, after: Any) -> np.ndarray:  # noqa: ANN401
+    """Which names are not what they were."""
+    return np.asarray(pc.fill_null(pc.not_equal(before, after), False).to_numpy(zero_copy_only=False))
+
+
+def blank_cells(coded: Coded) -> np.ndarray:
+    """Which cells are null, empty or white space."""
+    blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(coded.names), ""), True)
+    return np.append(blank.to_numpy(zero_copy_only=False), True)[coded.codes]
+
+
+def _without_blanks(raw: Raw) -> tuple[Raw, list[Entry]]:
+    no_task, no_label, no_worker = (blank_cells(each) for each in (raw.task, raw.label, raw.worker))
+    empty = no_task & no_label & (no_worker | (not raw.has_workers))
+    entries = _entry("blank-row", raw, empty)
+    entries += _entry("missing-task", raw, no_task & ~empty, raw.label)
+    entries += _entry("blank-label", raw, no_label & ~no_task)
+    keep = ~(no_task | no_label)
+    if raw.has_workers:
+        entries += _entry("missing-worker", raw, no_worker & keep)
+    worker = Coded(np.where(no_worker, np.int32(-1), raw.worker.codes), raw.worker.names)
+    return only(replace(raw, worker=worker), keep), entries
+
+
+def _entry(rule: str, raw: Raw, hit: np.ndarray, value: Coded | None = None) -> list[Entry]:
+    """An entry for the votes where `hit`, or none."""
+    at = np.flatnonzero(hit)
+    if not len(at):
+        return []
+    count = len(at)
+    at = at if RULES[rule].set_aside else at[:MOST_SAMPLES]
+    texts = {"tasks": raw.task.texts(at), "workers": raw.worker.texts(at)}
+    values = None if value is None else value.texts(at)
+    return [fired(rule, raw.source, raw.rows[at], count=count, values=values, **texts)]
+
+
+def _cells(coded: Coded, of_name: np.ndarray) -> np.ndarray:
+    """What holds of a cell's name, for every cell."""
+    return np.append(of_name, False)[coded.codes]
+
+
+def _texts(names: Iterable[str | None]) -> Any:  # noqa: ANN401
+    return pa.array(list(names), type=TEXT)
+
+
+def _time(raw: Raw) -> np.ndarray:
+    return np.empty(0) if raw.time is None else raw.time

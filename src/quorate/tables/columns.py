@@ -1,0 +1,85 @@
+"""Names of columns -> which is the item, the worker, the label and the time, by the names people use.
+
+Called by the readers; a column can always be named outright, and then nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from quorate.errors import InvalidInput
+
+# In order of preference; compared without case, spaces, dots, dashes and underscores.
+SYNONYMS: dict[str, tuple[str, ...]] = {
+    "task": (
+        "task", "task_id", "item", "item_id", "example", "example_id", "sample", "sample_id", "instance", "instance_id",
+        "question", "question_id", "subject", "subject_id", "unit", "unit_id", "object", "object_id", "document",
+        "document_id", "doc_id", "image", "image_id", "filename", "file_name", "file", "record_id", "hit_id", "uid",
+        "key", "id", "index", "Unnamed: 0",
+    ),
+    "item": (  # of tables with a row per item: a class may be called "image" or "object", so ids come first
+        "task", "task_id", "item", "item_id", "id", "uid", "key", "example_id", "sample_id", "instance_id",
+        "question_id", "subject_id", "unit_id", "object_id", "document_id", "doc_id", "image_id", "record_id",
+        "filename", "file_name", "file", "index", "Unnamed: 0", "example", "sample", "instance", "question", "subject",
+        "unit", "object", "document", "image",
+    ),
+    "worker": (
+        "worker", "worker_id", "annotator", "annotator_id", "rater", "rater_id", "labeler", "labeler_id", "labeller",
+        "labeller_id", "voter", "voter_id", "expert", "expert_id", "judge", "judge_id", "coder", "coder_id", "reviewer",
+        "reviewer_id", "performer", "performer_id", "contributor", "contributor_id", "participant", "participant_id",
+        "user", "user_id", "user_name", "completed_by", "email",
+    ),
+    "label": (
+        "label", "vote", "answer", "choice", "class", "category", "annotation", "response", "judgment", "judgement",
+        "rating", "class_label", "label_name", "class_name", "value",
+    ),
+    "timestamp": (
+        "timestamp", "time", "datetime", "date", "created_at", "submitted_at", "completed_at", "voted_at", "updated_at",
+        "created", "submit_time", "end_time",
+    ),
+    "prediction": (
+        "prediction", "predicted", "predicted_label", "predicted_class", "pred", "pred_label", "hard_label",
+        "model_label", "label", "class", "category",
+    ),
+    "score": (
+        "score", "confidence", "probability", "prob", "proba", "certainty", "p", "positive_probability",
+        "positive_score",
+    ),
+}  # fmt: skip
+
+
+def squeezed(name: str) -> str:
+    """A column's name without what people write differently.
+
+    >>> squeezed("Task_ID") == squeezed("task id")
+    True
+    """
+    return re.sub(r"[\s_.\-]+", "", name.removeprefix("\ufeff")).casefold()
+
+
+def find_column(role: str, columns: Sequence[str], *, named: str | None = None, source: str = "source") -> str | None:
+    """The column of a role: the one named, else the best-known synonym, else None.
+
+    >>> find_column("worker", ["Item ID", "Annotator", "answer"])
+    'Annotator'
+    """
+    if named is not None:
+        if named not in columns:
+            raise InvalidInput(
+                f"{role}={named!r} is not a column of {source}; expected one of {list(columns)[:30]}; name one of them."
+            )
+        return named
+    by_name = {squeezed(column): column for column in reversed(columns)}
+    return next((by_name[squeezed(each)] for each in SYNONYMS[role] if squeezed(each) in by_name), None)
+
+
+def looks_like_worker(column: str) -> bool:
+    """Whether a column is called after a worker, such as "annotator_2" or "rater B"; used to tell wide from counts.
+
+    >>> looks_like_worker("annotator_2"), looks_like_worker("cat")
+    (True, False)
+    """
+    names = {squeezed(name) for name in SYNONYMS["worker"]}
+    stem = re.sub(r"([\s_.\-]*\d+|[\s_.\-]+[A-Za-z])$", "", column.strip())
+    return squeezed(stem) in names or re.fullmatch(r"[rwau][\s_.\-]?\d+", column.strip().casefold()) is not None

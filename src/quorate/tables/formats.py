@@ -1,0 +1,135 @@
+"""An opened table -> its layout: long, wide or counts, which columns are read, and why, in words.
+
+Conservative: long wherever an item and a label column are found. Called by `votes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from quorate.errors import InvalidInput
+from quorate.tables.columns import find_column, looks_like_worker
+from quorate.tables.counts import looks_like_counts, read_counts
+from quorate.tables.gather import Raw, collect
+from quorate.tables.long_votes import LongColumns, long_chunks
+from quorate.tables.rules import Entry, fired
+from quorate.tables.sources import Opened, Progress, head
+from quorate.tables.wide_votes import vote_columns, wide_chunks
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a table is read, and what was decided about it."""
+
+    read: Callable[[Progress | None], Raw]
+    decisions: tuple[str, ...]
+    entries: tuple[Entry, ...] = ()
+
+
+def choose(
+    opened: Opened,
+    *,
+    format: str,  # noqa: A002
+    task: str | None,
+    worker: str | Sequence[str] | None,
+    label: str | None,
+    timestamp: str | None,
+    classes: Sequence[str] | None,
+) -> Layout:
+    """The layout asked for, or the one the columns speak for."""
+    item = find_column("task", opened.columns, named=task, source=opened.name)
+    answer = find_column("label", [name for name in opened.columns if name != item], named=label, source=opened.name)
+    listed = None if worker is None or isinstance(worker, str) else list(worker)
+    if format == "long" or label is not None or (format == "auto" and item and answer and listed is None):
+        return _long(opened, item, answer, worker, timestamp)
+    known = find_column("item", opened.columns, named=task, source=opened.name)
+    item = known if known is not None else _first_column(opened, format)
+    others = [name for name in opened.columns if name != item]
+    if listed is not None:
+        others = [str(find_column("worker", opened.columns, named=name, source=opened.name)) for name in listed]
+    if format == "counts" or (format == "auto" and listed is None and _are_counts(opened, others, classes)):
+        return _counts(opened, item, others, classes, told=format == "counts")
+    return _wide(opened, item, others, classes, told=format == "wide", listed=listed is not None)
+
+
+def _long(
+    opened: Opened, task: str | None, label: str | None, worker: str | Sequence[str] | None, timestamp: str | None
+) -> Layout:
+    if task is None or label is None:
+        missing = "item" if task is None else "label"
+        raise InvalidInput(
+            f"{opened.name} has no column for the {missing} among {list(opened.columns)[:30]}; "
+            f"name it: {'task' if task is None else 'label'}='...'."
+        )
+    if worker is not None and not isinstance(worker, str):
+        raise InvalidInput(f"worker={list(worker)!r} names several columns; a long table has one; name it alone.")
+    rest = [name for name in opened.columns if name not in (task, label)]
+    who = find_column("worker", opened.columns if worker else rest, named=worker, source=opened.name)
+    when = find_column("timestamp", opened.columns if timestamp else rest, named=timestamp, source=opened.name)
+    columns = LongColumns(task, label, who, when)
+
+    def read(progress: Progress | None) -> Raw:
+        return collect(long_chunks(opened, columns, progress), opened.name, has_workers=who is not None)
+
+    return Layout(read, (f"{opened.name}: {columns.told()}",))
+
+
+def _first_column(opened: Opened, format: str) -> str:  # noqa: A002
+    if len(opened.columns) < 2:
+        raise InvalidInput(
+            f"{opened.name} has the columns {list(opened.columns)}; expected an item and a label column at least. "
+            "Name them: task='...', label='...'."
+        )
+    if format == "auto" and find_column("label", opened.columns) is not None:
+        raise InvalidInput(
+            f"{opened.name} has a label column but none for the item among {list(opened.columns)[:30]}; "
+            "name it: task='...'."
+        )
+    return opened.columns[0]
+
+
+def _are_counts(opened: Opened, others: Sequence[str], classes: Sequence[str] | None) -> bool:
+    """Counts only if every cell is a whole number and the columns are not called after annotators."""
+    if any(looks_like_worker(name) for name in others):
+        return False
+    if classes is not None and not set(others) & set(classes):
+        return False
+    return looks_like_counts(head(opened), others)
+
+
+def _counts(opened: Opened, task: str, others: Sequence[str], classes: Sequence[str] | None, *, told: bool) -> Layout:
+    picked = [name for name in others if classes is None or name in classes]
+    if not picked:
+        raise InvalidInput(f"{opened.name}: none of the columns {list(others)[:30]} is a class; check classes.")
+    why = "" if told else "; every cell is a whole number: pass format='wide' if the columns are annotators"
+    decision = f"{opened.name}: counts of votes: item {task!r}, classes {picked[:30]}{why}"
+
+    def read(progress: Progress | None) -> Raw:
+        return read_counts(opened, task, picked, progress)
+
+    return Layout(read, (decision,), _ignored(opened, others, picked))
+
+
+def _wide(
+    opened: Opened, task: str, others: Sequence[str], classes: Sequence[str] | None, *, told: bool, listed: bool
+) -> Layout:
+    picked = list(others) if listed else vote_columns(head(opened), others, classes)
+    if not picked:
+        raise InvalidInput(
+            f"{opened.name}: no column of {list(others)[:30]} holds votes; name the annotators' columns: worker=[...]."
+        )
+    why = "" if told or listed else "; pass format='long' or name the columns if that is wrong"
+    decision = f"{opened.name}: a column per annotator: item {task!r}, annotators {picked[:30]}{why}"
+
+    def read(progress: Progress | None) -> Raw:
+        return collect(wide_chunks(opened, task, picked, progress), opened.name)
+
+    return Layout(read, (decision,), _ignored(opened, others, picked))
+
+
+def _ignored(opened: Opened, others: Sequence[str], picked: Sequence[str]) -> tuple[Entry, ...]:
+    left = [name for name in others if name not in picked]
+    if not left:
+        return ()
+    return (fired("ignored-column", opened.name, [0] * min(len(left), 5), count=len(left), values=left[:5]),)

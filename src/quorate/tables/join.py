@@ -1,0 +1,246 @@
+"""`join`: votes and predictions -> `Joined`, by item id and class name, with one report of everything that was done.
+
+Called by every command that reads tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from quorate.errors import InvalidInput
+from quorate.tables.align import Aligned, aligned, looked_up, named_classes
+from quorate.tables.arrow import TEXT, pa, pc
+from quorate.tables.clean import relabelled
+from quorate.tables.codes import by_first
+from quorate.tables.duplicates import settle
+from quorate.tables.joined import Joined
+from quorate.tables.predictions import Predictions, uniform
+from quorate.tables.report import Report, merged, refuse_dirt
+from quorate.tables.rules import MOST_SAMPLES, Entry, fired
+from quorate.tables.timestamps import filled
+from quorate.tables.votes import Votes, case_entries
+from quorate.types import FloatArray, IntArray, frozen_array
+from quorate.validate import class_names, shown
+
+MOST_CLASSES = 2**15 - 1  # votes are kept as int16
+Items = Literal["votes", "votes-and-predictions"]
+
+
+def join(
+    votes: Votes,
+    predictions: Predictions | None = None,
+    *,
+    classes: Sequence[str] | None = None,
+    items: Items = "votes",
+    strict: bool = False,
+) -> Joined:
+    """Votes and predictions of the same items.
+
+    Without `predictions` every class is alike to the one classifier there is, "uniform". `classes`: exactly these, in
+    this order, and other labels are set aside; else the classes of the predictions in the order of their columns, then
+    those of the votes by first vote. `items`: "votes" keeps every item with a vote (uniform where a classifier has no
+    prediction), "votes-and-predictions" only those with a usable prediction.
+
+    >>> from quorate.tables import read_predictions, read_votes
+    >>> votes = read_votes(pa.table({"task": ["b", "a", "b"], "worker": ["x", "x", "y"], "label": ["dog"] * 3}))
+    >>> probs = read_predictions(pa.table({"id": ["a", "b"], "cat": [0.9, 0.2], "dog": [0.1, 0.8]}))
+    >>> joined = join(votes, probs)
+    >>> joined.items, joined.classes, joined.predictions[0, 0].round(2)
+    (('b', 'a'), ('cat', 'dog'), array([0.2, 0.8]))
+    """
+    if items not in ("votes", "votes-and-predictions"):
+        raise InvalidInput(f"items={shown(items)}; expected 'votes' or 'votes-and-predictions'.")
+    given = votes.given if classes is None else class_names(classes)
+    tables = predictions.tables if predictions is not None else ()
+    known = named_classes(tables, given)
+    votes = _relabelled(votes, known, given)
+    final = _final_classes(votes, known, given)
+    sources = [aligned(table, final, given=given is not None) for table in tables]
+    recorded, entries = _recorded(votes, sources, keep_all=items == "votes")
+    outcome, more = _with_predictions(votes, recorded, sources, len(final))
+    entries = [*(entry for source in sources for entry in source.entries), *entries, *more]
+    if strict:
+        refuse_dirt(entries)
+    return _joined(votes, recorded, final, outcome, _report(votes, predictions, recorded, entries))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Recorded:
+    """The votes that are kept: `at` their positions in recorded order, `tasks` the items by first vote."""
+
+    at: IntArray
+    tasks: IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Outcome:
+    """The predictions by item, and those of items without votes."""
+
+    probs: FloatArray
+    models: tuple[str, ...]
+    unvoted: Any
+    unvoted_probs: FloatArray
+
+
+def _relabelled(votes: Votes, known: tuple[str, ...], given: tuple[str, ...] | None) -> Votes:
+    """The votes under the names of the classes; duplicates are settled again if that changed any label."""
+    if not known or (given is not None and given == votes.given):
+        return votes
+    raw, entries = relabelled(votes.raw, known, given=given is not None)
+    if raw is votes.raw:
+        return replace(votes, given=given)
+    raw = replace(raw, entries=(*raw.entries, *entries))
+    kept, settled = settle(raw)
+    again = replace(votes, raw=raw, counts_vote=kept, settled=settled, given=given)
+    return again if given is not None else replace(again, settled=(*settled, *case_entries(again)))
+
+
+def _final_classes(votes: Votes, known: tuple[str, ...], given: tuple[str, ...] | None) -> tuple[str, ...]:
+    if votes.num_votes == 0:
+        tally = "; ".join(votes.report.lines()[-5:])
+        raise InvalidInput(f"{votes.raw.source}: no vote is left to join ({tally}). Correct the source or the classes.")
+    final = given if given is not None else tuple(dict.fromkeys([*known, *votes.classes]))
+    if len(final) < 2:
+        raise InvalidInput(f"the only class is {final[0]!r}; expected at least 2; name them all: classes=[...].")
+    if len(final) > MOST_CLASSES:
+        raise InvalidInput(
+            f"there are {len(final)} classes, such as {final[-1]!r}; expected at most {MOST_CLASSES}; "
+            "is the label column free text?"
+        )
+    return final
+
+
+def _recorded(votes: Votes, sources: Sequence[Aligned], *, keep_all: bool) -> tuple[_Recorded, list[Entry]]:
+    """The votes in recorded order: by time where there is any, else by row."""
+    raw = votes.raw
+    at = np.flatnonzero(votes.counts_vote)
+    if raw.time is not None:
+        at = at[np.argsort(filled(raw.time)[at], kind="stable")]
+    tasks = by_first(raw.task.codes[at], len(raw.task.names))
+    if keep_all or not sources:
+        return _Recorded(at, tasks), []
+    names = raw.task.names.take(pa.array(tasks))
+    usable = np.any([looked_up(source, names)[2] for source in sources], axis=0)
+    if usable.all():
+        return _Recorded(at, tasks), []
+    is_kept = np.zeros(len(raw.task.names), dtype=bool)
+    is_kept[tasks[usable]] = True
+    out = np.sort(at[~is_kept[raw.task.codes[at]]])
+    texts = {"tasks": raw.task.texts(out), "workers": raw.worker.texts(out), "values": raw.label.texts(out)}
+    kept = _Recorded(at[is_kept[raw.task.codes[at]]], tasks[usable])
+    if not len(kept.at):
+        raise InvalidInput(f"no item of {raw.source} has a usable prediction; check the ids, or pass items='votes'.")
+    return kept, [fired("left-out", raw.source, raw.rows[out], **texts)]
+
+
+def _with_predictions(
+    votes: Votes, recorded: _Recorded, sources: Sequence[Aligned], num_classes: int
+) -> tuple[_Outcome, list[Entry]]:
+    names = votes.raw.task.names.take(pa.array(recorded.tasks))
+    nothing = pa.array([], type=TEXT)
+    if not sources:
+        none = np.empty((1, 0, num_classes))
+        return _Outcome(uniform(len(names), num_classes), ("uniform",), nothing, none), []
+    entries: list[Entry] = []
+    found = [looked_up(source, names) for source in sources]
+    for source, (_, present, _) in zip(sources, found, strict=True):
+        entries += _unmatched(votes, source, names, present)
+    every = pa.concat_arrays([source.table.ids for source in sources]).unique()
+    apart = every.filter(pc.invert(pc.is_in(every, value_set=votes.raw.task.names.take(pa.array(_voted(votes))))))
+    if len(apart):
+        few = apart.slice(0, MOST_SAMPLES)
+        where = ", ".join(source.table.source for source in sources)
+        entries.append(fired("prediction-without-votes", where, np.zeros(len(few)), count=len(apart), tasks=few))
+        entries += _leading_zeros(votes, names, apart)
+    unvoted = np.stack([looked_up(source, apart)[0] for source in sources])
+    models = tuple(source.table.model for source in sources)
+    return _Outcome(np.stack([probs for probs, _, _ in found]), models, apart, unvoted), entries
+
+
+def _voted(votes: Votes) -> IntArray:
+    """Codes of every item with a vote that counts."""
+    return by_first(votes.raw.task.codes[votes.counts_vote], len(votes.raw.task.names))
+
+
+def _unmatched(votes: Votes, source: Aligned, names: Any, present: np.ndarray) -> list[Entry]:  # noqa: ANN401
+    """An entry for the items a classifier does not know; an error if it knows none."""
+    if present.all():
+        return []
+    if not present.any():
+        mine, theirs = (list(each.slice(0, 3).to_pylist()) for each in (names, source.table.ids))
+        raise InvalidInput(
+            f"no item of {votes.raw.source} is in {source.table.source}: votes have ids such as {mine}, predictions "
+            f"such as {theirs}; expected the same ids in both; name the id columns (task=, id_column=)."
+        )
+    absent = names.filter(pa.array(~present))
+    few = absent.slice(0, MOST_SAMPLES)
+    return [fired("no-prediction", source.table.source, np.zeros(len(few)), count=len(absent), tasks=few)]
+
+
+def _leading_zeros(votes: Votes, names: Any, apart: Any) -> list[Entry]:  # noqa: ANN401
+    """Ids of the predictions that would be items but for leading zeros."""
+    known = pc.utf8_ltrim(names, characters="0")
+    hit = apart.filter(pc.is_in(pc.utf8_ltrim(apart, characters="0"), value_set=known))
+    if not len(hit):
+        return []
+    few = hit.slice(0, MOST_SAMPLES)
+    return [fired("leading-zeros", votes.raw.source, np.zeros(len(few)), count=len(hit), tasks=few)]
+
+
+def _report(votes: Votes, predictions: Predictions | None, recorded: _Recorded, entries: Sequence[Entry]) -> Report:
+    reports = [votes.report] + ([predictions.report] if predictions is not None else [])
+    totals = {"rows": votes.raw.num_rows, "votes": len(recorded.at), "items": len(recorded.tasks)}
+    if predictions is not None:
+        totals |= dict(predictions.report.totals)
+    return merged(reports, totals=totals, entries=entries)
+
+
+def _joined(votes: Votes, recorded: _Recorded, classes: tuple[str, ...], outcome: _Outcome, report: Report) -> Joined:
+    raw, at = votes.raw, recorded.at
+    place = np.full(len(raw.task.names), -1, dtype=np.int32)
+    place[recorded.tasks] = np.arange(len(recorded.tasks), dtype=np.int32)
+    item = place[raw.task.codes[at]]
+    order = np.argsort(item, kind="stable")
+    at = at[order]
+    item = item[order]
+    number = {name: k for k, name in enumerate(classes)}
+    class_of = np.array([number.get(name, -1) for name in raw.label.names.to_pylist()], dtype=np.int16)
+    worker, workers = _workers(votes, at)
+    starts = np.append(0, np.cumsum(np.bincount(item, minlength=len(recorded.tasks))))
+    return Joined(
+        items=tuple(raw.task.names.take(pa.array(recorded.tasks)).to_pylist()),
+        starts=_fixed(starts),
+        item=_fixed(item),
+        label=_fixed(class_of[raw.label.codes[at]]),
+        worker=_fixed(worker),
+        order=_fixed(order),
+        time=None if raw.time is None else _fixed(raw.time[at]),
+        classes=classes,
+        workers=workers,
+        predictions=_fixed(outcome.probs),
+        models=outcome.models,
+        unvoted=tuple(outcome.unvoted.to_pylist()),
+        unvoted_predictions=frozen_array(outcome.unvoted_probs),
+        report=report,
+        name=raw.source,
+        backend=votes.backend,
+    )
+
+
+def _workers(votes: Votes, at: IntArray) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Worker numbers of the votes, and the names of those who have one."""
+    codes = votes.raw.worker.codes[at]
+    used = by_first(codes[codes >= 0], len(votes.raw.worker.names))
+    place = np.full(len(votes.raw.worker.names) + 1, -1, dtype=np.int32)  # code -1 finds the last
+    place[used] = np.arange(len(used), dtype=np.int32)
+    return place[codes], tuple(votes.raw.worker.names.take(pa.array(used)).to_pylist())
+
+
+def _fixed(array: Any) -> Any:  # noqa: ANN401
+    """The array itself, read-only: it was made here, so it needs no copy."""
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,132 @@
+"""Label Studio JSON exports -> chunks of votes: one vote per annotation with exactly one choice.
+
+`annotations[].completed_by` is the worker (an id, or a record with an email or id), `result[].value.choices` the label,
+`created_at` the time; cancelled annotations and several choices are set aside. Called by `votes` and `predictions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quorate.errors import InvalidInput
+from quorate.tables import json_records
+from quorate.tables.arrow import TEXT, pa
+from quorate.tables.codes import encode
+from quorate.tables.gather import Chunk
+from quorate.tables.rules import fired
+from quorate.tables.sources import Progress
+from quorate.tables.timestamps import seconds
+
+BLOCK = 50_000  # votes per chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """One annotation: a vote, or the `rule` that sets it aside."""
+
+    row: int
+    task: str | None
+    worker: str | None
+    label: str | None
+    time: str | None
+    rule: str | None = None
+
+
+def is_label_studio(path: Path) -> bool:
+    """Whether the first record has what a Label Studio task has."""
+    first = json_records.first_records(path, most=1)
+    return bool(first) and ("annotations" in first[0] or "completions" in first[0]) and "data" in first[0]
+
+
+def studio_chunks(path: Path, *, task: str | None, control: str | None, progress: Progress | None) -> Iterator[Chunk]:
+    """The votes of an export. `task`: a field of `data` to use as item id; `control`: the `from_name` to read."""
+    found: list[Annotation] = []
+    total, what = path.stat().st_size, f"reading {path.name}"
+    bad: list[int] = []
+    num_rows = 0
+    for number, record, done in json_records.records(path):
+        num_rows += 1
+        if record is None:
+            bad.append(number)
+            continue
+        found.extend(_annotations(number, record, task, control))
+        if len(found) >= BLOCK:
+            yield _chunk(path.name, found, bad, num_rows)
+            found, bad, num_rows = [], [], 0
+            if progress is not None:
+                progress(min(done, total), total, what)
+    yield _chunk(path.name, found, bad, num_rows)
+    if progress is not None:
+        progress(total, total, what)
+
+
+def item_id(record: Mapping[str, Any], task: str | None) -> str | None:
+    """The id of a task: its `id`, or the field of `data` that was named."""
+    value = record.get("id") if task in (None, "id") else (record.get("data") or {}).get(task)
+    return json_records.plain(value)
+
+
+def choices(result: Any, control: str | None) -> list[str]:  # noqa: ANN401
+    """All choices of a result, of one control if it is named."""
+    regions = [region for region in result or [] if isinstance(region, dict)]
+    if control is not None:
+        regions = [region for region in regions if region.get("from_name") == control]
+    values = [(region.get("value") or {}).get("choices") or [] for region in regions]
+    return [str(choice) for value in values for choice in (value if isinstance(value, list) else [value])]
+
+
+def field_names(path: Path) -> list[str]:
+    """The fields of `data` in the first task."""
+    first = json_records.first_records(path, most=1)
+    return sorted(first[0].get("data") or {}) if first else []
+
+
+def check_field(path: Path, name: str | None, *, argument: str) -> None:
+    """Refuse a field that the first task does not have."""
+    if name is not None and name != "id" and name not in field_names(path):
+        raise InvalidInput(f"{argument}={name!r} is not a field of `data` in {path.name}; it has {field_names(path)}.")
+
+
+def _annotations(number: int, record: Mapping[str, Any], task: str | None, control: str | None) -> list[Annotation]:
+    item = item_id(record, task)
+    given = record.get("annotations") or record.get("completions") or []
+    return [_annotation(number, item, each, control) for each in given if isinstance(each, dict)]
+
+
+def _annotation(number: int, item: str | None, given: Mapping[str, Any], control: str | None) -> Annotation:
+    picked = choices(given.get("result"), control)
+    rule = "skipped-annotation" if given.get("was_cancelled") else "several-choices" if len(picked) > 1 else None
+    label = " | ".join(picked) if picked else None
+    time = json_records.plain(given.get("created_at"))
+    return Annotation(number, item, _worker(given.get("completed_by")), label, time, rule)
+
+
+def _worker(given: Any) -> str | None:  # noqa: ANN401
+    if isinstance(given, dict):
+        return json_records.plain(given.get("email") or given.get("id"))
+    return json_records.plain(given)
+
+
+def _chunk(name: str, found: list[Annotation], bad: list[int], num_rows: int) -> Chunk:
+    entries = [fired("bad-line", name, bad)] if bad else []
+    for rule in ("skipped-annotation", "several-choices"):
+        aside = [each for each in found if each.rule == rule]
+        if aside:
+            tasks, workers, labels = ([getattr(a, each) for a in aside] for each in ("task", "worker", "label"))
+            entries.append(fired(rule, name, [a.row for a in aside], tasks=tasks, workers=workers, values=labels))
+    votes = [each for each in found if each.rule is None]
+    times = pa.array([vote.time for vote in votes], type=TEXT)
+    return Chunk(
+        task=encode(pa.array([vote.task for vote in votes], type=TEXT)),
+        worker=encode(pa.array([vote.worker for vote in votes], type=TEXT)),
+        label=encode(pa.array([vote.label for vote in votes], type=TEXT)),
+        time=seconds(times),
+        rows=np.array([vote.row for vote in votes], dtype=np.int64),
+        entries=tuple(entries),
+        num_rows=num_rows,
+    )

@@ -1,0 +1,77 @@
+"""Labels as they are written -> the classes they name: exactly, then without outer space, as a number, by case.
+
+Case is folded only where no two classes differ by it alone. Called by `clean` and `join`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+_WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]*))\.0+")
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The class a label names (None: no class), and the rule that was needed (None: it was written so)."""
+
+    name: str | None
+    rule: str | None
+
+
+def match_labels(labels: Sequence[str | None], classes: Sequence[str] | None, *, given: bool) -> list[Match]:
+    """The class of each label. Without `classes` every label is one; with them a stranger is unknown if `given`.
+
+    >>> [match.name for match in match_labels(["cat", " cat", "Cat", "bird"], ["cat", "dog"], given=True)]
+    ['cat', 'cat', 'cat', None]
+    """
+    known = tuple(classes) if classes is not None else ()
+    exact, numbers, cases = set(known), _unique(known, whole_number), _unique(known, str.casefold)
+    return [Match(None, None) if label is None else _match(label, exact, numbers, cases, given) for label in labels]
+
+
+def whole_number(text: str) -> str:
+    """A whole number without its decimals; any other text as it is.
+
+    >>> whole_number("1.0"), whole_number("01.0"), whole_number("1.5")
+    ('1', '01.0', '1.5')
+    """
+    found = _WHOLE.fullmatch(text)
+    return found[1] if found else text
+
+
+def differ_by_case(names: Iterable[str]) -> list[str]:
+    """The names that another one equals but for case.
+
+    >>> differ_by_case(["cat", "Cat", "dog"])
+    ['cat', 'Cat']
+    """
+    folded: dict[str, list[str]] = {}
+    for name in names:
+        folded.setdefault(name.casefold(), []).append(name)
+    return [name for group in folded.values() if len(group) > 1 for name in group]
+
+
+def _match(label: str, exact: set[str], numbers: dict[str, str], cases: dict[str, str], given: bool) -> Match:
+    if label in exact:
+        return Match(label, None)
+    bare = label.strip()
+    if bare in exact:
+        return Match(bare, "label-space")
+    number = whole_number(bare)
+    if number in numbers:
+        return Match(numbers[number], "label-number")
+    if bare.casefold() in cases:
+        return Match(cases[bare.casefold()], "label-case")
+    if given:
+        return Match(None, "unknown-label")
+    return Match(number, "label-number" if number != bare else "label-space" if bare != label else None)
+
+
+def _unique(names: Sequence[str], form: Callable[[str], str]) -> dict[str, str]:
+    """The names by a form of them, where no two share it."""
+    forms = [form(name) for name in names]
+    shared = Counter(forms)
+    return {each: name for each, name in zip(forms, names, strict=True) if shared[each] == 1}

@@ -1,0 +1,134 @@
+"""The entries of the rules -> a frozen summary: what was decided, how much was read, every rule with its count.
+
+Made by the readers and by `join`; strict mode raises from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quorate.errors import InvalidInput
+from quorate.tables.rejects import write_rejects
+from quorate.tables.rules import MOST_SAMPLES, RULES, Entry
+from quorate.validate import shown
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One rule over all sources: how often it fired and on which rows first."""
+
+    rule: str
+    met: str
+    done: str
+    set_aside: bool
+    count: int
+    samples: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Report:
+    """What reading decided, how much it read and which rules fired.
+
+    `decisions` sentences: the format, the columns, the delimiter   `totals` rows, votes, items ... by name
+    """
+
+    decisions: tuple[str, ...]
+    totals: Mapping[str, int]
+    entries: tuple[Entry, ...]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Every rule that fired, in the order of the documentation."""
+        names = {entry.rule for entry in self.entries}
+        return tuple(_finding(name, self.entries) for name in RULES if name in names)
+
+    @property
+    def num_set_aside(self) -> int:
+        """Rows in the rejects."""
+        return sum(len(entry.rows) for entry in self.entries if RULES[entry.rule].set_aside)
+
+    def count(self, rule: str) -> int:
+        """How often a rule fired; 0 if it did not."""
+        if rule not in RULES:
+            raise InvalidInput(f"rule={shown(rule)} is not a rule; expected one of {list(RULES)}.")
+        return sum(entry.count for entry in self.entries if entry.rule == rule)
+
+    def write_rejects(self, path: str | Path) -> int:
+        """Write every row set aside, with its number and the reason (.csv, .tsv or .parquet); returns how many."""
+        return write_rejects(self.entries, path)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole summary as plain values, for JSON."""
+        findings = [
+            {"rule": f.rule, "met": f.met, "done": f.done, "count": f.count, "set_aside": f.set_aside}
+            | {"samples": [dict(sample) for sample in f.samples]}
+            for f in self.findings
+        ]
+        return {
+            "decisions": list(self.decisions),
+            "totals": dict(self.totals),
+            "set_aside": self.num_set_aside,
+            "findings": findings,
+        }
+
+    def lines(self) -> list[str]:
+        """The summary for people, a line each."""
+        totals = ", ".join(f"{number} {name}" for name, number in self.totals.items())
+        found = [f"{f.count} x {f.met}: {f.done} ({f.rule})" for f in self.findings]
+        return [*self.decisions, totals, *found]
+
+
+def merged(reports: Sequence[Report], *, totals: Mapping[str, int], entries: Sequence[Entry] = ()) -> Report:
+    """Several reports as one, with the totals of the whole."""
+    decisions = [line for report in reports for line in report.decisions]
+    earlier = [entry for report in reports for entry in report.entries]
+    return Report(tuple(dict.fromkeys(decisions)), dict(totals), (*earlier, *entries))
+
+
+def refuse_dirt(entries: Sequence[Entry]) -> None:
+    """Strict mode: the first offending row, and how many more there are."""
+    if not entries:
+        return
+    first = min(entries, key=lambda entry: int(entry.rows.min()) if len(entry.rows) and entry.rows.min() else 2**62)
+    sample = _samples(first)[0] if len(first.rows) else {}
+    told = ", ".join(f"{name} {shown(value)}" for name, value in sample.items() if name in ("task", "worker", "value"))
+    place = f"{first.source}, row {sample['row']}" if "row" in sample else first.source
+    more = sum(entry.count for entry in entries) - 1
+    by_rule = ", ".join(f"{n} {rule}" for rule, n in _tally(entries).items())
+    raise InvalidInput(
+        f"{place}: {RULES[first.rule].met}{f' ({told})' if told else ''}; strict reading allows none, and {more} more "
+        f"were met (in all: {by_rule}). Correct the source, or read it without strict."
+    )
+
+
+def _tally(entries: Sequence[Entry]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for entry in entries:
+        counts[entry.rule] = counts.get(entry.rule, 0) + entry.count
+    return counts
+
+
+def _finding(name: str, entries: Sequence[Entry]) -> Finding:
+    mine = [entry for entry in entries if entry.rule == name]
+    rule = RULES[name]
+    samples = [sample for entry in mine for sample in _samples(entry)][:MOST_SAMPLES]
+    return Finding(name, rule.met, rule.done, rule.set_aside, sum(e.count for e in mine), tuple(samples))
+
+
+def _samples(entry: Entry) -> list[dict[str, Any]]:
+    """The first rows of an entry, by row number."""
+    first = entry.rows.argsort(kind="stable")[:MOST_SAMPLES]
+    return [_sample(entry, int(at)) for at in first]
+
+
+def _sample(entry: Entry, at: int) -> dict[str, Any]:
+    sample: dict[str, Any] = {"source": entry.source}
+    if entry.rows[at] > 0:  # 0: a whole item or column, not a row
+        sample["row"] = int(entry.rows[at])
+    for name, texts in (("task", entry.tasks), ("worker", entry.workers), ("value", entry.values)):
+        if texts is not None and texts[at].is_valid:
+            sample[name] = texts[at].as_py()
+    return sample

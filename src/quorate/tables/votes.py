@@ -1,0 +1,156 @@
+"""`read_votes`: a file or a frame of votes -> `Votes`, compact and clean, with a report of every rule that fired.
+
+The format is told or found out; whatever is decided stands in the report. Called by `join` and by the commands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from quorate.errors import InvalidInput
+from quorate.tables.arrow import TEXT, pa
+from quorate.tables.clean import clean
+from quorate.tables.codes import by_first
+from quorate.tables.duplicates import settle
+from quorate.tables.formats import choose
+from quorate.tables.frames import open_frame
+from quorate.tables.gather import Raw, collect
+from quorate.tables.label_studio import check_field, is_label_studio, studio_chunks
+from quorate.tables.labels import differ_by_case
+from quorate.tables.open_files import ending_of, existing, open_file
+from quorate.tables.report import Report, refuse_dirt
+from quorate.tables.rules import Entry, fired
+from quorate.tables.sources import Progress
+from quorate.validate import class_names, shown
+
+Format = Literal["auto", "long", "wide", "counts", "label-studio"]
+FORMATS = ("auto", "long", "wide", "counts", "label-studio")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Votes:
+    """Votes read from one source. `raw` every vote with an item and a label; `counts_vote` (V,) those that count.
+
+    `given` the classes the caller named, or None; `backend` the kind of frame the votes came in.
+    """
+
+    raw: Raw
+    counts_vote: np.ndarray
+    settled: tuple[Entry, ...]
+    decisions: tuple[str, ...]
+    given: tuple[str, ...] | None = None
+    backend: str = "pyarrow"
+
+    @property
+    def num_votes(self) -> int:
+        """Votes that count."""
+        return int(self.counts_vote.sum())
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes given, or the columns of counts, or the labels in the order of their first vote."""
+        if self.given is not None:
+            return self.given
+        used = by_first(self.raw.label.codes[self.counts_vote], len(self.raw.label.names))
+        names = self.raw.label.names.take(pa.array(used)).to_pylist()
+        return tuple(dict.fromkeys([*(self.raw.classes or ()), *names]))
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """Ids of the items with a vote, in the order of their first vote in the source."""
+        used = by_first(self.raw.task.codes[self.counts_vote], len(self.raw.task.names))
+        return tuple(self.raw.task.names.take(pa.array(used)).to_pylist())
+
+    @property
+    def report(self) -> Report:
+        """What was decided and which rules fired."""
+        used = by_first(self.raw.task.codes[self.counts_vote], len(self.raw.task.names))
+        totals = {"rows": self.raw.num_rows, "votes": self.num_votes, "items": len(used)}
+        return Report(self.decisions, totals, (*self.raw.entries, *self.settled))
+
+
+def read_votes(
+    source: Any,  # noqa: ANN401
+    *,
+    format: Format = "auto",  # noqa: A002 - the word users look for
+    task: str | None = None,
+    worker: str | Sequence[str] | None = None,
+    label: str | None = None,
+    timestamp: str | None = None,
+    classes: Sequence[str] | None = None,
+    strict: bool = False,
+    progress: Progress | None = None,
+) -> Votes:
+    """Votes from a path (CSV, TSV, JSONL, Parquet, Excel, Label Studio JSON) or a pandas, polars or PyArrow table.
+
+    `format` "long" (a row per vote), "wide" (a column per annotator), "counts" (a column per class), "label-studio",
+    or "auto": long if an item and a label column are found. `task`, `worker`, `label`, `timestamp` name the columns;
+    in wide tables `worker` may list the annotators' columns; in Label Studio exports `task` is a field of `data` and
+    `label` the `from_name`. `classes` are all the labels there are: others are set aside. `strict` refuses every
+    irregularity. `progress(done, total, what)` is called as reading goes on.
+
+    >>> votes = read_votes(pa.table({"item": ["a", "a", "b"], "annotator": ["x", "y", "x"], "label": ["1", "0", "1"]}))
+    >>> votes.num_votes, votes.items, votes.classes
+    (3, ('a', 'b'), ('1', '0'))
+    """
+    if format not in FORMATS:
+        raise InvalidInput(f"format={shown(format)}; expected one of {list(FORMATS)}.")
+    given = None if classes is None else class_names(classes)
+    if _is_studio(source, format):
+        raw, told = _studio(existing(source), task, label, progress)
+        backend = "pyarrow"
+    else:
+        opened = open_frame(source) if not isinstance(source, (str, Path)) else open_file(source)
+        layout = choose(
+            opened, format=format, task=task, worker=worker, label=label, timestamp=timestamp, classes=given
+        )
+        raw = layout.read(progress)
+        raw = replace(raw, entries=(*opened.entries, *layout.entries, *raw.entries))
+        told, backend = (*opened.decisions, *layout.decisions), opened.backend
+    if raw.num_rows == 0 and not raw.entries:
+        raise InvalidInput(f"{raw.source} holds no votes: no row follows the header. Export it again.")
+    return _settled(clean(raw, given), told, given, backend, strict)
+
+
+def _settled(raw: Raw, told: tuple[str, ...], given: tuple[str, ...] | None, backend: str, strict: bool) -> Votes:
+    kept, entries = settle(raw)
+    votes = Votes(raw, kept, entries, told, given, backend)
+    alike = () if given is not None else case_entries(votes)
+    votes = replace(votes, settled=(*entries, *alike))
+    if strict:
+        refuse_dirt([*votes.raw.entries, *votes.settled])
+    return votes
+
+
+def case_entries(votes: Votes) -> tuple[Entry, ...]:
+    """Labels that differ by case only, with the row each was first met in."""
+    names = differ_by_case(votes.classes)
+    if not names:
+        return ()
+    codes = {name: code for code, name in enumerate(votes.raw.label.names.to_pylist())}
+    rows = [int(votes.raw.rows[np.argmax(votes.raw.label.codes == codes.get(name, -2))]) for name in names]
+    return (fired("labels-differ-by-case", votes.raw.source, rows, values=pa.array(names, type=TEXT)),)
+
+
+def _is_studio(source: Any, format: Format) -> bool:  # noqa: A002, ANN401
+    if not isinstance(source, (str, Path)) or format not in ("auto", "label-studio"):
+        return False
+    ending = ending_of(Path(source))
+    if ending not in (".json", ".jsonl", ".ndjson"):
+        return False
+    return format == "label-studio" or is_label_studio(existing(source))
+
+
+def _studio(path: Path, task: str | None, label: str | None, progress: Progress | None) -> tuple[Raw, tuple[str, ...]]:
+    check_field(path, task, argument="task")
+    raw = collect(studio_chunks(path, task=task, control=label, progress=progress), path.name)
+    if raw.time is not None and np.isnan(raw.time).all():
+        raw = replace(raw, time=None)
+    item = "the task's id" if task in (None, "id") else f"data.{task}"
+    control = "any control" if label is None else f"the control {label!r}"
+    return raw, (f"{path.name}: a Label Studio export: item {item}, label from the choices of {control}",)
