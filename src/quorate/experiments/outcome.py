@@ -5,6 +5,7 @@ Made by `runs`, kept by `store`, read by every experiment. Arrays only, so that 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -21,6 +22,7 @@ class Outcome:
     `drawn_errors` (Q, B) share wrong against the consensus whose ties were drawn   `confidence` (Q, B) mean of it
     `params` (Q, P) parameters at the end as learning packs them, (Q, 0) if nothing is learned
     `item_costs`, `item_errors` (Q, T) where the job keeps items, else (Q, 0)
+    `seconds` it took, where it was run just now; not part of the result, hence not stored with it
     """
 
     job: Job
@@ -32,6 +34,7 @@ class Outcome:
     params: FloatArray
     item_costs: np.ndarray
     item_errors: np.ndarray
+    seconds: float = math.nan
 
     @property
     def mean_costs(self) -> FloatArray:
@@ -44,8 +47,8 @@ class Outcome:
         return np.asarray(self.errors @ self.sizes / self.sizes.sum())
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Everything but the job."""
+        """What is stored: everything but the job and its time."""
         return {name: getattr(self, name) for name in ARRAYS}
 
 
-ARRAYS = tuple(field.name for field in fields(Outcome) if field.name != "job")
+ARRAYS = tuple(field.name for field in fields(Outcome) if field.name not in ("job", "seconds"))

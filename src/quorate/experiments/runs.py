@@ -6,7 +6,8 @@ after every vote, which no threshold changes. Called by `sweep`, here or on anot
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import time
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from quorate.experiments import as_published
 from quorate.experiments.design import Job, Knobs
 from quorate.experiments.outcome import Outcome
 from quorate.methods import method
+from quorate.prior.hyperprior import hyperprior
 from quorate.rng import stream as random_stream
 from quorate.simulation import prepare, simulate
 from quorate.simulation.fixed_paths import FixedPaths, fixed_paths
@@ -23,7 +25,8 @@ from quorate.simulation.prepare import Stream
 from quorate.types import FloatArray, IntArray, VoteDataset
 
 FIXED = {"fixed-finexp": "finite", "fixed-infexp": "infinite"}
-PUBLISHED = {  # method -> (which estimator, are the votes already seen left out of the final count, as was released?)
+# Method -> which estimator, and whether the votes already seen are left out of the final count, as was released.
+PUBLISHED: dict[str, tuple[Literal["infexp", "finexp"], bool]] = {
     "infexp": ("infexp", False),
     "finexp": ("finexp", False),
     "finexp-released": ("finexp", True),
@@ -40,7 +43,7 @@ class Run(NamedTuple):
 
 
 def run_job(job: Job, dataset: VoteDataset) -> Outcome:
-    """The job's outcome; the same on every machine.
+    """The job's outcome; the same in every thread, process and like machine.
 
     >>> from quorate.datasets import synthetic
     >>> from quorate.experiments.design import settings
@@ -49,14 +52,13 @@ def run_job(job: Job, dataset: VoteDataset) -> Outcome:
     >>> run_job(job, data).costs.ravel()[0]
     np.float64(0.0)
     """
-    stream = prepare(dataset, job.pool_size, job.model, job.seed)
+    started = time.perf_counter()
+    stream = prepare(dataset, job.pool_size, job.model, job.seed, "shuffled")  # as `simulate` asks for it: made once
     runs = _runs(job, dataset, stream)
     labels = np.array([run.labels for run in runs])  # (Q, T)
     costs = np.array([run.costs for run in runs])
     confidence = np.array([run.confidence for run in runs])
-    phases = stream.blocks
-    if job.query_free_after is not None:
-        phases = (np.arange(len(stream.items)) >= job.query_free_after).astype(np.int64)
+    phases = _phases(job, stream)
     errors = expected_errors(stream, labels)
     kept = slice(None) if job.keep_items else slice(0)
     return Outcome(
@@ -67,8 +69,9 @@ def run_job(job: Job, dataset: VoteDataset) -> Outcome:
         drawn_errors=_by_phase(labels != stream.consensus, phases),
         confidence=_by_phase(confidence, phases),
         params=_rows([run.params for run in runs]),
-        item_costs=costs[:, kept].astype(np.int16),
+        item_costs=costs[:, kept].astype(np.int32),
         item_errors=errors[:, kept].astype(np.float32),
+        seconds=time.perf_counter() - started,
     )
 
 
@@ -77,6 +80,19 @@ def expected_errors(stream: Stream, labels: IntArray) -> FloatArray:
     top = stream.counts == stream.counts.max(axis=1, keepdims=True)  # (T, K)
     share = top / top.sum(axis=1, keepdims=True)
     return np.asarray(1.0 - share[np.arange(len(share)), labels])
+
+
+def _phases(job: Job, stream: Stream) -> IntArray:
+    """(T,) the phase each item is in."""
+    if job.query_free_after is None:
+        return stream.blocks
+    num_items = len(stream.items)
+    if not 0 < job.query_free_after < num_items:
+        raise InvalidInput(
+            f"query_free_after={job.query_free_after}; expected between 1 and {num_items - 1}: the stream has "
+            f"{num_items} items, and both phases need some. Choose an earlier item, or None for no second phase."
+        )
+    return (np.arange(num_items) >= job.query_free_after).astype(np.int64)
 
 
 def _by_phase(values: np.ndarray, phases: IntArray) -> FloatArray:
@@ -93,10 +109,11 @@ def _rows(params: list[FloatArray]) -> FloatArray:
 
 def _runs(job: Job, dataset: VoteDataset, stream: Stream) -> list[Run]:
     if job.variant == "as-published":
+        _check_published(job)
         return [_published(job, stream, knobs) for knobs in job.knobs]
     if job.method in FIXED and job.query_free_after is None:
         paths = fixed_paths(stream, POSTERIORS[FIXED[job.method]])
-        return [_on_paths(paths, knobs) for knobs in job.knobs]
+        return [_on_paths(paths, job, knobs) for knobs in job.knobs]
     return [_simulated(job, dataset, knobs) for knobs in job.knobs]
 
 
@@ -115,24 +132,34 @@ def _simulated(job: Job, dataset: VoteDataset, knobs: Knobs) -> Run:
     return Run(done.costs, done.predictions, done.confidence, params)
 
 
-def _on_paths(paths: FixedPaths, knobs: Knobs) -> Run:
-    costs, labels, confidence = paths.at(float(dict(knobs)["threshold"]))
+def _on_paths(paths: FixedPaths, job: Job, knobs: Knobs) -> Run:
+    costs, labels, confidence = paths.at(method(job.method, **dict(knobs)).knobs["threshold"])
     return Run(costs, labels, confidence, np.zeros(0))
 
 
 def _published(job: Job, stream: Stream, knobs: Knobs) -> Run:
-    if job.method not in PUBLISHED:
-        raise InvalidInput(f"method={job.method!r} has no published variant; choose one of {sorted(PUBLISHED)}.")
     estimator, forget_votes = PUBLISHED[job.method]
+    chosen = method(estimator, **dict(knobs)).knobs
     done = as_published.stream(
         stream.votes,
         stream.mean_predictions,
-        method=estimator,  # type: ignore[arg-type]
+        method=estimator,
         pool_size=job.pool_size,
-        threshold=float(dict(knobs)["threshold"]),
+        threshold=chosen["threshold"],
         rng=random_stream(job.seed, "as-published", job.method),
         window=job.window or len(stream.items),
         refit_every=job.refit_every,
+        hyperprior=hyperprior(chosen["hyperprior"]) if "hyperprior" in dict(knobs) else None,
         forget_votes=forget_votes,
     )
     return Run(done.costs, done.labels, np.full(len(done.labels), np.nan), np.zeros(0))
+
+
+def _check_published(job: Job) -> None:
+    fix = "Run the exact variant instead."
+    if job.method not in PUBLISHED:
+        raise InvalidInput(f"method={job.method!r} has no published variant; choose one of {sorted(PUBLISHED)}.")
+    if job.query_free_after is not None:
+        raise InvalidInput(f"query_free_after={job.query_free_after}; the published variants always ask. {fix}")
+    if job.model == "all":
+        raise InvalidInput(f"model='all'; the published variants take one classifier. Name it. {fix}")
