@@ -13,32 +13,11 @@ from quorate.version import __version__
 from quorate.workflows.catalogue import SENTENCES
 from quorate.workflows.comparison import OURS, Comparison, Matched, percent, verdict
 from quorate.workflows.equal_error import COUPLED, equal_error_sentence
+from quorate.workflows.page_style import PAGE_STYLE
 from quorate.workflows.plots import MISSING, can_plot, data_uri
 from quorate.workflows.sweep import Reading
 
-STYLE = """
-:root { color-scheme: light dark; --ink: #1d2430; --paper: #fff; --quiet: #5c6675; --line: #dde2e9; --ours: #e8f2fb; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e6e9ee; --paper: #14181f; --quiet: #9aa5b4; --line: #313a47; --ours: #17324a; }
-}
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 52rem; padding: 1.2rem; font: 16px/1.55 system-ui, sans-serif;
-       color: var(--ink); background: var(--paper); }
-h1 { font-size: 1.6rem; line-height: 1.2; margin: .6rem 0; } h2 { font-size: 1.25rem; margin: 2.4rem 0 .4rem; }
-p { margin: .5rem 0; } .quiet { color: var(--quiet); font-size: .88rem; }
-.headline { font-size: 1.12rem; border-left: 4px solid #0072B2; padding: .3rem 0 .3rem .9rem; }
-.verdict { font-weight: 600; }
-img { width: 100%; max-width: 38rem; height: auto; background: #fff; border-radius: 8px; padding: .4rem; }
-.scroll { overflow-x: auto; margin-top: 1.2rem; }
-ul { margin: .5rem 0; padding-left: 1.1rem; } li { margin: .35rem 0; }
-table { border-collapse: collapse; width: 100%; font-size: .88rem; font-variant-numeric: tabular-nums; }
-caption { text-align: left; color: var(--quiet); padding: .3rem 0; }
-th, td { text-align: right; padding: .28rem .5rem; border-bottom: 1px solid var(--line); white-space: nowrap; }
-th { font-weight: 600; vertical-align: bottom; white-space: normal; }
-th:first-child, td:first-child, th:nth-child(4), td:nth-child(4) { text-align: left; }
-tr.ours td { background: var(--ours); font-weight: 600; } tr.reference td { color: var(--quiet); }
-dt { font-weight: 600; margin-top: .5rem; } dd { margin: 0; }
-"""
+STYLE = PAGE_STYLE + "th:first-child, td:first-child, th:nth-child(4), td:nth-child(4) { text-align: left; }"
 HEADS = ("method", "wrong, %", "votes per item", "knob", "saved against asking everyone", "saved against until settled")
 INTRO = (
     "A classifier predicts each item for free; experts can be asked one at a time; the truth is the plurality of the "

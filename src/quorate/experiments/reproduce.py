@@ -1,0 +1,155 @@
+"""Runs the paper's experiments in order and writes what they found: a page, a summary, figures, tables, every run.
+
+Takes a folder of data, gives a `Reproduction` and its files. What is stored in out/runs is not run again, so it can be
+stopped or killed at any time and goes on where it was. Called by `quorate reproduce`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from quorate.errors import InvalidInput, MissingExtra, QuorateError
+from quorate.experiments.exports import json_text, table_csv, write_runs, write_whole
+from quorate.experiments.figures import Drawn, draw
+from quorate.experiments.report import page
+from quorate.experiments.reproduction import Part, Reproduction, summary_of
+from quorate.experiments.section import Context, Section
+from quorate.experiments.sources import USES, Sources, data_folder
+from quorate.experiments.sweep import Backend, Progress, on_threads
+from quorate.experiments.tally import STEPS, Tally
+from quorate.validate import shown
+
+Experiment = Callable[[Context], Section]
+EXPERIMENTS: dict[str, Experiment] = {}
+AS_PUBLISHED = "as-published"
+WHAT = ("curves", "shift", "two-phase", "calibration")
+SEEDS = (3, 4, 5)
+OUT = "quorate-reproduction"
+EXTRAS = ("joblib", "matplotlib", "statsmodels", "pyarrow")
+
+
+def reproduce(
+    what: str = "all",
+    *,
+    data: str | Path | None = None,
+    out: str | Path = OUT,
+    seeds: Sequence[int] = SEEDS,
+    quick: bool = False,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    as_published: bool = False,
+    progress: Progress | None = None,
+    experiments: Mapping[str, Experiment] = EXPERIMENTS,
+) -> Reproduction:
+    """Run one experiment, or "all", on the data sets in `data`; write the report and all else to `out`.
+
+    `jobs`: threads (None: one a core). `cluster`: address of a Dask scheduler, or "local:2". `as_published`: also the
+    estimators as they were published. `experiments`: name -> experiment, to run your own. The results do not depend on
+    `jobs`, `cluster` or on what was stored before.
+    """
+    parts = _parts(what, experiments, as_published)
+    chosen_seeds = _checked_seeds(seeds)
+    _need(EXTRAS)
+    sources = Sources(data_folder(data))
+    _need_data(sources, parts)
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    tally = Tally(sources, folder / "runs", _backend(cluster, jobs), progress, parts)
+    context = Context(sources, chosen_seeds, quick, tally.run)
+    made = tuple(_part(name, experiments[name], context, tally) for name in parts)
+    left_out = sources.left_out(part for part in parts if part in USES)
+    done = Reproduction(made, chosen_seeds, quick, folder, sources.checksums(), left_out)
+    if progress is not None:
+        progress(STEPS, STEPS, "drawing figures and writing files")
+    return _written(done, tally)
+
+
+def _parts(what: str, experiments: Mapping[str, Experiment], as_published: bool) -> tuple[str, ...]:
+    names = [name for name in experiments if name != AS_PUBLISHED]
+    if what != "all" and what not in names:
+        raise InvalidInput(f"what={shown(what)} is no experiment; choose one of {', '.join(names)}, or all.")
+    chosen = names if what == "all" else [what]
+    return (*chosen, AS_PUBLISHED) if as_published else tuple(chosen)
+
+
+def _checked_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
+    chosen = tuple(int(seed) for seed in seeds)
+    if not chosen or len(set(chosen)) < len(chosen) or min(chosen) < 0:
+        raise InvalidInput(f"seeds={shown(list(seeds))}; expected one or more different numbers >= 0, such as 3,4,5.")
+    return chosen
+
+
+def _need(modules: Sequence[str]) -> None:
+    """Before the work, not after it."""
+    missing = [name for name in modules if find_spec(name) is None]
+    if missing:
+        raise MissingExtra(
+            f"to reproduce needs {', '.join(missing)}, not installed here: pip install 'quorate[reproduce]'"
+        )
+
+
+def _need_data(sources: Sources, parts: Sequence[str]) -> None:
+    known = [part for part in parts if part in USES]
+    if known and not sources.any_of(known):
+        raise InvalidInput(
+            f"data={shown(str(sources.folder))} holds nothing to reproduce with: {'; '.join(sources.left_out(known))}. "
+            "`quorate data list` says what there is, `quorate data fetch NAME` gets it; name its folder with --data."
+        )
+
+
+def _backend(cluster: str | None, jobs: int | None) -> Backend:
+    if jobs is not None and jobs < 1:
+        raise InvalidInput(f"jobs={jobs}; expected at least 1, or nothing for one a core.")
+    if cluster is None:
+        return on_threads(jobs or os.cpu_count() or 1)
+    from quorate.experiments.cluster import backend_for  # noqa: PLC0415
+
+    return backend_for(cluster, jobs)
+
+
+def _part(name: str, experiment: Experiment, context: Context, tally: Tally) -> Part:
+    started = time.perf_counter()
+    tally.begin(name)
+    section = experiment(context)
+    return Part(name, section, time.perf_counter() - started, tally.num_run, tally.num_stored)
+
+
+def _written(done: Reproduction, tally: Tally) -> Reproduction:
+    """All files; the page and the summary last, when what they speak of is there."""
+    started = time.perf_counter()
+    summary_of(done)  # a section that breaks its rules is told so before anything is written
+    records = [record for found in tally.records.values() for record in found]
+    files = [*_write_tables(done), *write_runs(records, done.out)]
+    drawn = {part.stem(figure.key): draw(figure) for part in done.parts for figure in part.section.figures}
+    files += _write_figures(done, drawn)
+    done = replace(done, writing_seconds=time.perf_counter() - started)
+    files.append(write_whole(done.out / "report.html", page(done, drawn)))
+    files.append(write_whole(done.out / "summary.json", json_text(summary_of(done))))
+    return replace(done, files=tuple(files))
+
+
+def _write_tables(done: Reproduction) -> list[Path]:
+    stems = [(part.stem(table.key), table) for part in done.parts for table in part.section.tables]
+    _once([stem for stem, _ in stems])
+    return [write_whole(done.out / "tables" / f"{stem}.csv", table_csv(table)) for stem, table in stems]
+
+
+def _write_figures(done: Reproduction, drawn: Mapping[str, Drawn]) -> list[Path]:
+    _once([part.stem(figure.key) for part in done.parts for figure in part.section.figures])
+    folder = done.out / "figures"
+    return [
+        write_whole(folder / f"{stem}.{kind}", content)
+        for stem, picture in drawn.items()
+        for kind, content in (("svg", picture.svg), ("png", picture.png))
+    ]
+
+
+def _once(stems: Sequence[str]) -> None:
+    twice = sorted({stem for stem in stems if stems.count(stem) > 1})
+    if twice:
+        raise QuorateError(f"two tables or figures are called {', '.join(twice)}: give each its own key.")

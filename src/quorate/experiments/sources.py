@@ -1,0 +1,123 @@
+"""A folder of data -> the data sets by the names experiments use, loaded when first asked for, with their checksums.
+
+`Sources` is a mapping for `Context.datasets`; what cannot be loaded is not in it, and `left_out` says what that costs
+the reader. Called by `reproduce`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+
+from quorate.datasets import chaosnli, cifar10h, imagenet16h, imagenet16h_shift
+from quorate.datasets.content import checksum
+from quorate.datasets.places import cache_folder, find
+from quorate.errors import InvalidInput
+from quorate.types import VoteDataset
+
+MODULES: dict[str, ModuleType] = {m.NAME: m for m in (cifar10h, imagenet16h, imagenet16h_shift, chaosnli)}
+TITLES = {
+    "cifar10h": "CIFAR-10H",
+    "imagenet16h": "ImageNet-16H",
+    "imagenet16h_shift": "the ImageNet-16H shift set",
+    "chaosnli": "ChaosNLI",
+}
+USES = {  # experiment -> what it reads, and the words for what it makes of it
+    "curves": ("curves", ("cifar10h", "imagenet16h", "imagenet16h_shift", "chaosnli")),
+    "shift": ("shift experiments", ("imagenet16h_shift",)),
+    "two-phase": ("two-phase gains", ("cifar10h",)),
+    "calibration": ("calibration figures", ("cifar10h",)),
+    "as-published": ("as-published estimators", ("imagenet16h_shift",)),
+}
+
+
+def data_folder(data: str | Path | None) -> Path:
+    """The folder to read: the one given, else the one in `QUORATE_DATA`, else the cache of `quorate data fetch`."""
+    return Path(data) if data is not None else Path(os.environ.get("QUORATE_DATA") or cache_folder())
+
+
+@dataclass(frozen=True, eq=False)
+class Sources(Mapping[str, VoteDataset]):
+    """Data sets of one folder: cifar10h, imagenet16h/<model>, imagenet16h/all, imagenet16h_shift, chaosnli.
+
+    "imagenet16h/<model>" holds the items that this classifier covers, "imagenet16h/all" those that the most
+    classifiers cover, with all of these. Asking whether a data set is there loads it, and no other.
+    """
+
+    folder: Path
+    _loaded: dict[str, VoteDataset | InvalidInput] = field(default_factory=dict, repr=False)
+    _parts: dict[str, VoteDataset] = field(default_factory=dict, repr=False)
+    _checksums: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def __getitem__(self, name: str) -> VoteDataset:
+        if name not in self._parts:
+            self._parts[name] = self._part(name)
+        return self._parts[name]
+
+    def __iter__(self) -> Iterator[str]:
+        for name in MODULES:
+            dataset = self.source(name)
+            if isinstance(dataset, VoteDataset):
+                models = (*dataset.models, "all") if name == imagenet16h.NAME else ()
+                yield from (f"{name}/{model}" for model in models) if models else (name,)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def source(self, name: str) -> VoteDataset | InvalidInput:
+        """A published set, whole; or why it is not there."""
+        if name not in self._loaded:
+            try:
+                self._loaded[name] = MODULES[name].load(self.folder)
+            except InvalidInput as problem:
+                self._loaded[name] = problem
+        return self._loaded[name]
+
+    def checksum(self, name: str) -> str:
+        """sha256 of a data set's content."""
+        if name not in self._checksums:
+            self._checksums[name] = checksum(self[name])
+        return self._checksums[name]
+
+    def checksums(self) -> dict[str, str]:
+        """Those of every data set that was used so far, by name."""
+        return {name: self._checksums[name] for name in sorted(self._checksums)}
+
+    def left_out(self, parts: Iterable[str]) -> tuple[str, ...]:
+        """A sentence for each thing that these experiments cannot show for want of data.
+
+        >>> Sources(Path("nowhere")).left_out(["shift"])[0]
+        'shift experiments for the ImageNet-16H shift set are left out: no imagenet16h_shift.npz in nowhere'
+        """
+        wanted = [(what, name) for part in parts for what, names in (USES[part],) for name in names]
+        return tuple(
+            f"{what} for {TITLES[name]} are left out: {why}" for what, name in wanted if (why := self._missing(name))
+        )
+
+    def any_of(self, parts: Iterable[str]) -> bool:
+        """Is there anything that these experiments can use?"""
+        return any(not self._missing(name) for part in parts for name in USES[part][1])
+
+    def _missing(self, name: str) -> str:
+        """Why a set is not there; "" if it is."""
+        dataset = self.source(name)
+        if isinstance(dataset, VoteDataset):
+            return ""
+        found = find(self.folder, MODULES[name].FILES, dataset=name) if self.folder.is_dir() else None
+        return str(dataset) if found else f"no {MODULES[name].FILES[0]} in {self.folder}"
+
+    def _part(self, name: str) -> VoteDataset:
+        base, _, model = name.partition("/")
+        dataset = self.source(base) if base in MODULES else None
+        if not isinstance(dataset, VoteDataset):
+            raise KeyError(name)
+        if base != imagenet16h.NAME:
+            if model:
+                raise KeyError(name)
+            return dataset
+        if model != "all" and model not in dataset.models:
+            raise KeyError(name)
+        return imagenet16h.covered(dataset, None if model == "all" else model)

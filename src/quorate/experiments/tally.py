@@ -1,0 +1,86 @@
+"""Counts what a reproduction runs and what it finds stored, and says how far it is.
+
+`Tally.run` is what experiments get as `Context.run`. Progress is in work, not in jobs, because a job with fifty experts
+takes many times as long as one with three: parts share the bar by the time they took when measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from quorate.experiments.design import Job
+from quorate.experiments.exports import Record, run_records
+from quorate.experiments.outcome import Outcome
+from quorate.experiments.sources import Sources
+from quorate.experiments.store import Store
+from quorate.experiments.sweep import Backend, Progress, sweep
+from quorate.types import VoteDataset
+
+SHARES = {"curves": 70.0, "shift": 20.0, "two-phase": 5.0, "calibration": 5.0, "as-published": 60.0}
+STEPS = 1000  # of the bar
+CHEAP = {"random", "entropy", "mp", "mp-released", "fixed-finexp", "fixed-infexp", "until-settled", "ask-all"}
+
+
+def work(job: Job, dataset: VoteDataset) -> float:
+    """About how long a job takes, in items decided with a learned prior."""
+    per_run = dataset.num_items * (1.0 + 0.1 * job.pool_size)
+    if job.variant == "as-published":
+        return 50.0 * per_run * len(job.knobs)
+    return per_run * (1.0 if job.method in CHEAP else len(job.knobs))
+
+
+@dataclass(slots=True)
+class Tally:
+    """Runs jobs through the store and counts; `begin` starts a part. The counts are of the present part."""
+
+    sources: Sources
+    folder: Path
+    backend: Backend
+    progress: Progress | None = None
+    parts: tuple[str, ...] = ()
+    records: dict[Job, list[Record]] = field(default_factory=dict)
+    part: str = ""
+    num_run: int = 0
+    num_stored: int = 0
+    _known: float = 0.0
+    _done: float = 0.0
+    _shown: int = 0
+
+    def begin(self, part: str) -> None:
+        """Start a part."""
+        self.part, self.num_run, self.num_stored, self._known, self._done = part, 0, 0, 0.0, 0.0
+        self._say("starting")
+
+    def run(self, jobs: Sequence[Job]) -> dict[Job, Outcome]:
+        """The outcome of each job; what was never run is run and stored."""
+        wanted = list(dict.fromkeys(jobs))
+        names = dict.fromkeys(job.data for job in wanted)
+        store = Store(self.folder, {name: self.sources.checksum(name) for name in names})
+        datasets = {name: self.sources[name] for name in names}
+        before = self.num_run
+        outcomes = sweep(wanted, datasets, store, backend=self._counted)
+        self.num_stored += sum(len(job.knobs) for job in wanted) - (self.num_run - before)
+        for job, outcome in outcomes.items():
+            self.records.setdefault(job, run_records(self.part, outcome))
+        return outcomes
+
+    def _counted(self, jobs: Sequence[Job], datasets: Mapping[str, VoteDataset]) -> Iterator[Outcome]:
+        """The backend, with each job counted when it is done."""
+        self._known += sum(work(job, datasets[job.data]) for job in jobs)
+        for outcome in self.backend(jobs, datasets):
+            yield outcome  # the store has it when we go on
+            self.num_run += len(outcome.job.knobs)
+            self._done += work(outcome.job, datasets[outcome.job.data])
+            self._say(outcome.job.label)
+
+    def _say(self, what: str) -> None:
+        if self.progress is None:
+            return
+        shares = [SHARES.get(part, 10.0) for part in self.parts]
+        number = self.parts.index(self.part)
+        within = self._done / self._known if self._known else 0.0
+        reached = (sum(shares[:number]) + shares[number] * within) / sum(shares)
+        self._shown = max(self._shown, int(STEPS * reached))  # more jobs may come: the bar waits, it never goes back
+        self.progress(self._shown, STEPS, f"{self.part}: {what}")
