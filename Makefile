@@ -3,7 +3,7 @@
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
-CORE := prior posterior learning decision session simulation methods densities validate rng
+CORE := prior posterior learning decision session simulation methods audit densities validate rng
 comma := ,
 empty :=
 space := $(empty) $(empty)

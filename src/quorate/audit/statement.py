@@ -23,8 +23,8 @@ RUNNING = (
     "independent items are assumed."
 )
 BATCH = (
-    "Valid for one look at the end of the batch, fixed beforehand; all items had the same audit rate, and no audit "
-    "influenced a later decision of the batch."
+    "Valid for one look at the end of the batch, fixed beforehand; all items had the same audit rate, no audit "
+    "influenced a later decision of the batch, and a panel's tie counts as a whole error."
 )
 
 
@@ -65,7 +65,7 @@ def running_sentence(tally: Tally, bound: Bound) -> str:
             f"with {_percent(1 - bound.alpha)} confidence."
         )
     return (
-        f"With {_percent(1 - bound.alpha)} confidence, at most {_above(100 * bound.mean):.2f} % of the "
+        f"With {_percent(1 - bound.alpha)} confidence, at most {rounded_up(100 * bound.mean):.2f} % of the "
         f"{tally.num_items} closed items ({_up(bound.total)} of them) are answered other than by the full panel's "
         f"plurality. Basis: {_basis(tally)}"
     )
@@ -83,7 +83,7 @@ def batch_sentence(tally: Tally, batch: Batch) -> str:
     ties = f", with {_up(tally.settled_loss)} for ties of whole pools" if tally.settled_loss else ""
     return (
         f"With {_percent(1 - batch.alpha)} confidence, at most {batch.most_errors} of the batch's "
-        f"{batch.num_unsettled} unsettled items are wrong: at most {_above(share):.2f} % of all {tally.num_items} "
+        f"{batch.num_unsettled} unsettled items are wrong: at most {rounded_up(share):.2f} % of all {tally.num_items} "
         f"closed items{ties}."
     )
 
@@ -91,9 +91,10 @@ def batch_sentence(tally: Tally, batch: Batch) -> str:
 def _basis(tally: Tally) -> str:
     missing = f" ({tally.num_incomplete} because the panel was not completed)" if tally.num_incomplete else ""
     ties = f" (ties among them count {_up(tally.settled_loss)})" if tally.settled_loss else ""
+    wrong = f"{rounded_up(tally.num_wrong):g} wrong{missing}"
     return (
         f"the votes settled {tally.num_settled} items{ties}; of the other {tally.num_unsettled}, coins tossed "
-        f"beforehand sent {tally.num_audited} to the full panel, which found {tally.num_wrong:g} wrong{missing}."
+        f"beforehand sent {tally.num_audited} to the full panel, which found {wrong}."
     )
 
 
@@ -101,11 +102,15 @@ def _percent(share: float) -> str:
     return f"{100 * share:.6g} %"
 
 
-def _above(number: float, step: float = 0.01) -> float:
-    """Rounded up to `step`, so that what is printed is never below the bound."""
-    return max(0.0, float(-(-(number - 1e-9) // step) * step))
+def rounded_up(number: float, step: float = 0.01) -> float:
+    """Rounded up to `step`, so that what is printed is never below the bound.
+
+    >>> rounded_up(4.061)
+    4.07
+    """
+    return max(0.0, round(float(-(-(number - 1e-9) // step) * step), 6))
 
 
 def _up(number: float) -> str:
     """Rounded up to a tenth, without an idle .0."""
-    return f"{_above(number, 0.1):.1f}".removesuffix(".0")
+    return f"{rounded_up(number, 0.1):.1f}".removesuffix(".0")

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from quorate.cli import decide, demo, methods, simulate
+from quorate.cli import audit, data, decide, demo, methods, simulate
 from quorate.cli.output import plain_errors
 from quorate.version import __version__
 
@@ -73,6 +73,8 @@ app.command("demo")(demo.demo)
 app.command("decide")(decide.decide)
 app.command("simulate")(simulate.simulate)
 app.command("methods")(methods.methods)
+app.add_typer(data.app)
+app.add_typer(audit.app)
 
 
 def main() -> None:

@@ -25,6 +25,9 @@ def reference() -> str:
 
 
 def _section(name: str, command: Any) -> str:  # noqa: ANN401
+    if hasattr(command, "commands"):  # a group: its page, then those of its commands
+        parts = (_section(f"{name} {each}", inner) for each, inner in command.commands.items())
+        return f"\n## `quorate {name}`\n\n{_plain(command.help)}\n" + "".join(parts)
     options = [parameter for parameter in command.params if parameter.name != "help"]
     rows = "".join(f"| `{', '.join(option.opts)}` | {_cell(option)} |\n" for option in options)
     table = f"\n| option | meaning |\n|---|---|\n{rows}" if rows else ""

@@ -1,0 +1,122 @@
+"""`quorate audit draw` and `quorate audit report`: random closed items to the full panel, and what that proves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quorate.cli.output import print_json, print_lines, print_table
+from quorate.version import __version__
+
+if TYPE_CHECKING:
+    from quorate.workflows.audit import AuditReport
+
+HELP = """
+How many closed items can be wrong? Random audits by the full panel, and a statement to sign.
+
+[cyan]quorate audit draw[/cyan] tosses the coins, [cyan]quorate audit report[/cyan] says what their outcome proves
+(docs/audit.md).
+"""
+
+app = typer.Typer(name="audit", help=HELP, no_args_is_help=True, rich_markup_mode="rich")
+
+
+@app.command("draw")
+def draw(
+    decisions: Annotated[
+        str,
+        typer.Option(
+            "--decisions",
+            "-d",
+            help="What was decided, as quorate run writes it: CSV, JSONL or Parquet with item, consensus_label, "
+            "confidence, stop_reason.",
+        ),
+    ],
+    rate: Annotated[float, typer.Option("--rate", "-q", help="Chance that an unsettled item is audited, above 0.")],
+    seed: Annotated[int, typer.Option(help="Seed of the coins; who closes the items must not know it while they do.")],
+    out: Annotated[
+        str, typer.Option("--out", "-o", help="File of the coins; kept, and grown with new items.")
+    ] = "audit.csv",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+) -> None:
+    """Which closed items go to the full panel: a logged coin for each that its votes do not settle.
+
+    Coins depend on the seed and the item's id only. Run it again when the decisions have grown: coins already tossed
+    stay as they fell, and another seed or rate is refused.
+
+    Example: quorate audit draw --decisions results/decisions.csv --rate 0.1 --seed 7 --out audit.csv
+    """
+    from quorate.workflows.audit import draw_audit
+
+    drawn = draw_audit(decisions, rate=rate, seed=seed, out=out)
+    if json:
+        print_json(drawn.summary())
+        return
+    print_lines(
+        f"{drawn.num_closed} closed items, {drawn.num_settled} of them settled: no coin; {drawn.num_open} still open.",
+        f"{drawn.num_new} coins tossed now, {len(drawn.to_audit)} of them say audit (rate {rate:g}, seed {seed}).",
+        f"In all {drawn.num_audited} of {drawn.num_coins} items go to the full panel: those with audited = 1 in {out}.",
+    )
+
+
+@app.command("report")
+def report(
+    votes: Annotated[
+        str,
+        typer.Option(
+            "--votes", "-v", help="Votes of the full panels, a row each: item, worker, label; a blank label abstains."
+        ),
+    ],
+    decisions: Annotated[
+        str | None, typer.Option("--decisions", "-d", help="The decisions; none: the file the coins were drawn from.")
+    ] = None,
+    audit: Annotated[str, typer.Option("--audit", "-a", help="The coins that quorate audit draw wrote.")] = "audit.csv",
+    alpha: Annotated[float, typer.Option(help="Chance that a statement is wrong; 0.05 is 95 % confidence.")] = 0.05,
+    pool_size: Annotated[
+        int | None,
+        typer.Option("--pool-size", "-n", help="Votes of a full panel; none: as many as the largest one has."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+) -> None:
+    """What the audits prove: how many closed items can be wrong, at any time and at the end of a batch.
+
+    Wrong means other than the full panel's plurality; sharing a tie of t labels counts 1 - 1/t. An audited panel with
+    votes missing counts as wrong unless the votes at hand settle it.
+
+    Example: quorate audit report --audit audit.csv --votes panel.csv --alpha 0.05
+    """
+    from quorate.workflows.audit import report_audit
+
+    result = report_audit(audit, decisions=decisions, votes=votes, alpha=alpha, pool_size=pool_size)
+    if json:
+        print_json(result.summary())
+        return
+    _print(result)
+
+
+def _print(result: AuditReport) -> None:
+    from quorate.audit import ASSUMPTIONS
+    from quorate.audit.statement import rounded_up
+
+    rows = [
+        (
+            f"{each.num_items}",
+            f"{each.num_audited}",
+            f"{rounded_up(each.num_wrong):g}",
+            f"{100 * each.bound.estimate / max(each.num_items, 1):.2f}",
+            f"{rounded_up(100 * each.bound.mean):.2f}" if each.bound.is_informative else "not enough audits yet",
+        )
+        for each in result.checkpoints
+    ]
+    heads = (
+        "closed items",
+        "audited",
+        "found wrong",
+        "estimate, % wrong",
+        f"at most, % wrong (alpha {result.bound.alpha:g})",
+    )
+    title = f"Running bound, in the order of the decisions (quorate {__version__}, seed {result.seed})"
+    print_table(title, heads, rows, text_columns=0)
+    print_lines(*(line for sentence in result.sentences for line in (sentence, "")))
+    print_lines("This rests on:", *(f"- {each}" for each in ASSUMPTIONS), *result.notes)

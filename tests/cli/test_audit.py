@@ -1,0 +1,82 @@
+"""`quorate audit`: coins in a file, a table and a sentence to sign, JSON for programs, one line for mistakes."""
+
+import json
+
+import pytest
+
+from tests.workflows.test_audit import audited_items, decisions_file, votes_file
+
+
+@pytest.fixture
+def drawn(run, tmp_path):
+    """Decisions, coins and panel votes in a folder."""
+    decisions, audit = decisions_file(tmp_path), tmp_path / "audit.csv"
+    result = run("audit", "draw", "--decisions", decisions, "--rate", 0.3, "--seed", 7, "--out", audit)
+    assert result.exit_code == 0, result.output
+    return decisions, audit, votes_file(tmp_path, audit, wrong=audited_items(audit)[:2])
+
+
+def test_a_draw_says_how_many_go_to_the_panel(run, drawn):
+    decisions, audit, _ = drawn
+    again = run("audit", "draw", "-d", decisions, "-q", 0.3, "--seed", 7, "-o", audit)
+    assert "600 closed items, 200 of them settled" in again.stdout
+    assert "0 coins tossed now" in again.stdout
+    assert f"In all {len(audited_items(audit))} of 400 items" in again.stdout
+
+
+def test_a_draw_as_json_names_the_items_to_audit(run, tmp_path):
+    out = tmp_path / "audit.csv"
+    result = run("audit", "draw", "-d", decisions_file(tmp_path), "-q", 0.1, "--seed", 1, "-o", out, "--json")
+    assert json.loads(result.stdout)["to_audit"] == audited_items(out)
+
+
+def test_a_report_has_a_table_a_sentence_to_sign_and_what_it_rests_on(run, drawn):
+    _, audit, votes = drawn
+    result = run("audit", "report", "--audit", audit, "--votes", votes)
+    assert result.exit_code == 0, result.output
+    text = " ".join(result.stdout.split())
+    for part in (
+        "Running bound, in the order of the decisions",
+        "With 95 % confidence, at most",
+        "of the 600 closed items",
+        "which found 2 wrong",
+        "of the batch's 400 unsettled items are wrong",
+        "look as often as you like",
+        "This rests on:",
+        "A full panel is taken to be 5 votes",
+    ):
+        assert part in text
+
+
+def test_json_holds_the_numbers_of_the_sentences(run, drawn):
+    _, audit, votes = drawn
+    content = json.loads(run("audit", "report", "-a", audit, "-v", votes, "--alpha", 0.1, "-n", 5, "--json").stdout)
+    assert (content["num_items"], content["num_settled"], content["num_wrong"]) == (600, 200, 2)
+    assert content["running"]["most_wrong_share"] == pytest.approx(content["running"]["most_wrong"] / 600)
+    assert 2 <= content["running"]["estimate"] <= content["running"]["most_wrong"]
+    assert content["batch"]["num_wrong"] == 2
+    assert len(content["checkpoints"]) == 10
+    assert content["checkpoints"][-1]["most_wrong"] == content["running"]["most_wrong"]
+    assert "90 % confidence" in content["sentences"][0]
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("draw", "-d", "{decisions}", "-q", 0.2, "--seed", 7, "-o", "{audit}"), "may not be tossed again"),
+        (("draw", "-d", "{decisions}", "-q", 0, "--seed", 7, "-o", "new.csv"), "above 0"),
+        (("draw", "-d", "nowhere.csv", "-q", 0.1, "--seed", 7), "is not a file"),
+        (("draw", "-d", "{votes}", "-q", 0.1, "--seed", 7), "expected consensus_label"),
+        (("report", "-a", "{audit}", "-v", "{votes}", "--alpha", 1), "alpha=1"),
+        (("report", "-a", "{audit}", "-v", "{decisions}"), "expected label or vote or answer"),
+        (("report", "-a", "{decisions}", "-v", "{votes}"), "is not a draw"),
+    ],
+)
+def test_a_mistake_is_one_line_on_stderr_and_exit_code_1(run, drawn, args, says):
+    paths = dict(zip(("decisions", "audit", "votes"), drawn, strict=True))
+    result = run("audit", *(str(arg).format(**paths) for arg in args))
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1
+    assert says in lines[0]
