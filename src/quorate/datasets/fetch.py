@@ -49,7 +49,7 @@ def fetch(
         try:
             fetched.append(_fetch_one(entry, file, target, mirror, folder, report))
         except DownloadError as problem:
-            raise DownloadError(f"{problem} {by_hand(entry, file)}") from problem
+            raise DownloadError(f"{problem} {by_hand(entry)}") from problem
     return tuple(fetched)
 
 
@@ -63,12 +63,12 @@ def describe(name: str) -> tuple[str, ...]:
     return (entry.title, f"Licence: {entry.licence}", f"Cite: {entry.citation}", *map(_listed, entry.to_fetch))
 
 
-def by_hand(entry: Source, file: PublishedFile | None = None) -> str:
+def by_hand(entry: Source) -> str:
     """The manual steps, in one line."""
-    steps = list(entry.manual)
-    if file is not None:
-        steps = [f"By hand: download {file.url} into a folder and run `quorate data fetch {entry.name} --from FOLDER`."]
-    return " ".join(steps)
+    if not entry.to_fetch:
+        return " ".join(entry.manual)
+    urls = " and ".join(str(file.url) for file in entry.to_fetch)
+    return f"By hand: download {urls} into a folder and run `quorate data fetch {entry.name} --from FOLDER`."
 
 
 def _listed(file: PublishedFile) -> str:
