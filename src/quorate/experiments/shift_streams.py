@@ -1,0 +1,91 @@
+"""The streams of the shift experiment: which methods on which classifiers, and their outcomes by method.
+
+Takes the data set and the seeds, gives jobs; takes the outcomes, gives `Streams`, in which every method's outcomes
+stand in the same order of (classifier, seed). Called by `shift`; read by its tables, areas, time courses and plots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.experiments.design import Job
+from quorate.experiments.grids import grid
+from quorate.experiments.outcome import Outcome
+from quorate.experiments.section import Context
+from quorate.types import FloatArray, VoteDataset
+
+DATA = "imagenet16h_shift"
+POOL_SIZE = 6
+ALL = "all"
+FUSED, SETTLED = "quorate-all", "until-settled"
+LABELS: Mapping[str, str] = {
+    "random": "RANDOM",
+    "entropy": "ENTROPY",
+    "mp": "MP",
+    "mp-released": "MP (released)",
+    "fixed-finexp": "Fix-FinExp",
+    "fixed-infexp": "Fix-InfExp",
+    "finexp": "FinExp",
+    "infexp": "InfExp",
+    "quorate": "quorate",
+    FUSED: "quorate, all five",
+}
+PRINTED: Mapping[str, str] = {  # our row -> the paper's row it stands beside
+    "random": "random",
+    "entropy": "entropy",
+    "mp": "mp",
+    "mp-released": "mp",
+    "fixed-finexp": "fixed-finexp",
+    "finexp": "finexp",
+    "infexp": "infexp",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """Outcomes by method (`LABELS`, and `SETTLED`): one for each classifier and seed, for `FUSED` one for each seed."""
+
+    models: tuple[str, ...]
+    seeds: tuple[int, ...]
+    outcomes: Mapping[str, tuple[Outcome, ...]]
+
+    def of(self, name: str, model: str) -> tuple[Outcome, ...]:
+        """The outcomes of a method on one classifier, by seed; the fused one has only "all"."""
+        return tuple(outcome for outcome in self.outcomes[name] if name == FUSED or outcome.job.model == model)
+
+    @property
+    def floors(self) -> FloatArray:
+        """(B,) percent of each phase that ties make wrong, whoever is asked: the error when all is settled."""
+        return np.asarray(100 * np.mean([outcome.errors[-1] for outcome in self.outcomes[SETTLED]], axis=0))
+
+    @property
+    def settled_cost(self) -> float:
+        """Votes per item until every pool is settled: the most any method has reason to spend."""
+        return float(np.mean([outcome.mean_costs[-1] for outcome in self.outcomes[SETTLED]]))
+
+
+def streams(context: Context, dataset: VoteDataset) -> Streams:
+    """Run every method over its knob on every classifier and seed."""
+    jobs = {name: _jobs(name, dataset, context) for name in (*LABELS, SETTLED)}
+    found = context.run([job for group in jobs.values() for job in group])
+    outcomes = {name: tuple(found[job] for job in group) for name, group in jobs.items()}
+    return Streams(dataset.models, context.seeds, outcomes)
+
+
+def method_of(name: str) -> str:
+    """The package's method behind a row.
+
+    >>> method_of("quorate-all"), method_of("mp")
+    ('quorate', 'mp')
+    """
+    return "quorate" if name == FUSED else name
+
+
+def _jobs(name: str, dataset: VoteDataset, context: Context) -> list[Job]:
+    method = method_of(name)
+    knobs = grid(method, pool_size=POOL_SIZE, num_classes=dataset.num_classes, quick=context.quick)
+    models = (ALL,) if name == FUSED else dataset.models
+    return [Job(DATA, POOL_SIZE, model, seed, method, knobs) for model in models for seed in context.seeds]
