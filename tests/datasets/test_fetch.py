@@ -1,12 +1,15 @@
 """Downloads against a real server: whole, cut off, resumed, tampered with, missing, gone."""
 
 import hashlib
+import json
 import socket
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from quorate.cli.main import app
 from quorate.datasets import catalogue, imagenet16h_shift
 from quorate.datasets.catalogue import PublishedFile, Source, digests
 from quorate.datasets.fetch import describe, fetch
@@ -190,3 +193,23 @@ def test_the_catalogue_knows_the_real_files(data_dir, tmp_path):
         assert catalogue.matches(digests(path), known[path.name]), path.name
     assert fetch("imagenet16h_shift", cache=tmp_path, folder=data_dir)[0].how == "copied"
     assert imagenet16h_shift.load(tmp_path).num_items == 2400
+
+
+def test_the_command_fetches_from_a_mirror_and_refuses_what_was_tampered_with(entry, site, tmp_path):
+    def run(*more):
+        args = ["data", "fetch", "toy", "--yes", "--cache", str(tmp_path), "--mirror", site.url, *more]
+        return CliRunner().invoke(app, args, env={"COLUMNS": "200", "NO_COLOR": "1"})
+
+    site.cuts = {"votes.pkl": [102_400]}
+    good = run("--json")
+    assert good.exit_code == 0, good.output
+    assert [file["how"] for file in json.loads(good.stdout)["files"]] == ["downloaded", "downloaded"]
+    assert held(tmp_path) == {"votes.pkl": VOTES, "probs.pkl": PROBS}
+    (tmp_path / "toy" / "probs.pkl").unlink()
+    site.files["probs.pkl"] = PROBS[::-1]
+    bad = run()
+    assert bad.exit_code == 1
+    assert bad.stdout.index("Licence: CC0") >= 0
+    assert "not the published probs.pkl" in bad.stderr
+    assert len(bad.stderr.strip().splitlines()) == 1
+    assert held(tmp_path) == {"votes.pkl": VOTES}

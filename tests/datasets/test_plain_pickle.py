@@ -10,7 +10,7 @@ import time
 import hypothesis.extra.numpy as npst
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorate.datasets.plain_pickle import read_pickle, read_pickle_bytes
@@ -30,6 +30,7 @@ class Calls:
         return self.call
 
 
+@settings(deadline=None)
 @given(array=ARRAYS, protocol=st.integers(0, 5), fortran=st.booleans())
 def test_an_array_comes_back_equal_through_every_protocol(array, protocol, fortran):
     given_array = np.asfortranarray(array) if fortran else array
@@ -39,6 +40,7 @@ def test_an_array_comes_back_equal_through_every_protocol(array, protocol, fortr
     assert again["x"][0] is again["y"][0]
 
 
+@settings(deadline=None)
 @given(
     value=st.recursive(
         st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text() | st.binary(),
@@ -202,6 +204,7 @@ def test_too_many_opcodes_and_too_large_files_are_refused(tmp_path, monkeypatch)
         read_pickle(tmp_path / "big.pkl")
 
 
+@settings(deadline=None)
 @given(content=st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused_and_never_crash(content):
     for head in (b"", b"\x80\x04" + BLANK):
@@ -211,6 +214,7 @@ def test_any_bytes_are_read_or_refused_and_never_crash(content):
             continue
 
 
+@settings(deadline=None)
 @given(data=st.data())
 def test_a_damaged_pickle_is_read_or_refused_and_never_crashes(data):
     content = bytearray(pickle.dumps({"a": np.arange(6.0).reshape(2, 3), "b": [1, "x"]}, data.draw(st.integers(2, 5))))
