@@ -244,12 +244,14 @@ def stream(
     hyperprior: Hyperprior | None = None,
     forget_votes: bool = False,
     num_steps: int = ADAM_STEPS,
+    likelihood: Literal["sampled", "closed"] = "sampled",
 ) -> StreamResult:
     """The published algorithm over a prepared stream: votes (T, N) in asking order, -1 for none; predictions (T, K).
 
     Ask while the Monte-Carlo winner's probability is not above the threshold and the pool is not settled; every
     `refit_every` items refit on the last `window` items with votes. `num_items` runs only the first of them.
-    The hyperprior is the paper's: Gamma(1.1, 1) for FinExp, Gamma(3, 2) for InfExp.
+    The hyperprior is the paper's: Gamma(1.1, 1) for FinExp, Gamma(3, 2) for InfExp. `likelihood="closed"` fits FinExp
+    to the closed form that its importance samples estimate, in a fraction of the time; all else stays as published.
 
     >>> votes, predictions = np.zeros((3, 4), int), np.full((3, 2), 0.5)
     >>> rng = np.random.default_rng(0)
@@ -281,7 +283,7 @@ def stream(
             rows = np.flatnonzero(seen[: item + 1].sum(axis=1))[-window:]
             if rows.size:
                 samples = None
-                if method == "finexp":
+                if method == "finexp" and likelihood == "sampled":
                     samples = importance_samples(seen[rows], pool_size=pool_size, num_samples=num_samples, rng=rng)
                 params, taken = adam(params, predictions[rows], seen[rows], hyperprior=prior, samples=samples,
                                      num_steps=num_steps)  # fmt: skip

@@ -139,7 +139,11 @@ def _on_paths(paths: FixedPaths, job: Job, knobs: Knobs) -> Run:
 
 def _published(job: Job, stream: Stream, knobs: Knobs) -> Run:
     estimator, forget_votes = PUBLISHED[job.method]
-    chosen = method(estimator, **dict(knobs)).knobs
+    options = dict(knobs)
+    likelihood = options.pop("likelihood", "sampled")
+    if likelihood not in ("sampled", "closed"):
+        raise InvalidInput(f"likelihood={likelihood!r}; expected 'sampled' (as published) or 'closed' (its limit).")
+    chosen = method(estimator, **options).knobs
     done = as_published.stream(
         stream.votes,
         stream.mean_predictions,
@@ -149,8 +153,9 @@ def _published(job: Job, stream: Stream, knobs: Knobs) -> Run:
         rng=random_stream(job.seed, "as-published", job.method),
         window=job.window or len(stream.items),
         refit_every=job.refit_every,
-        hyperprior=hyperprior(chosen["hyperprior"]) if "hyperprior" in dict(knobs) else None,
+        hyperprior=hyperprior(chosen["hyperprior"]) if "hyperprior" in options else None,
         forget_votes=forget_votes,
+        likelihood="closed" if likelihood == "closed" else "sampled",
     )
     return Run(done.costs, done.labels, np.full(len(done.labels), np.nan), np.zeros(0))
 
