@@ -69,6 +69,8 @@ def test_a_pickled_npz_is_refused(tmp_path):
         ({"counts": [[1e19, 2]], "probs": [[[0.5, 0.5]]]}, "counts contains 1e"),
         ({"votes": [[0, 1]], "probs": [[[0.5, 0.5]]], "is_post_shift": ["x"]}, "blocks"),
         ({"votes": [[0, 1]]}, "expected `probs`"),
+        ({"votes": [[0, 1]], "probs": [[[-2.0, 5.0]]]}, "contains -2.*not logits"),
+        ({"votes": [[0, 1]], "probs": [[[0.0, 0.0]]]}, "for every class of an item"),
     ],
 )
 def test_an_npz_with_nonsense_is_refused(tmp_path, arrays, words):

@@ -144,6 +144,9 @@ HUGE = b"\x8a\x05\x00\x00\x00\x00\x01"  # 2**32
         (BLANK + b"(K\x01K\x02\x85" + FLOATS + b"\x89C\x00tb", "has 0 bytes"),  # 16 bytes wanted
         (BLANK + b"(K\x01" + HUGE + HUGE + b"\x86" + FLOATS + b"\x89C\x00tb", "has 0 bytes"),
         (BLANK + b"(K\x01J\xff\xff\xff\xff\x85" + FLOATS + b"\x89C\x08aaaaaaaatb", "shape"),
+        (BLANK + b"(K\x01K\x00\x85" + short("f8") + b"\x89C\x00tb", "an array's type is 'f8'"),
+        (b"K\x01K\x02a", "appends to 1"),
+        (b"K\x01K\x02K\x03s", "sets items of 1"),
         (BLANK, "never filled"),
         (NDARRAY, "holds ndarray itself"),
         (FLOATS + b"(K\x03" + short("<") + b"NNNJ\xff\xff\xff\xffK\x00tb", "holds Element itself"),
@@ -231,6 +234,12 @@ def test_the_refusal_names_the_file_the_global_and_the_way_out(tmp_path):
     file.write_bytes(pickle.dumps(Calls(os.system, "touch hacked"), 4))
     with pytest.raises(RefusedPickle, match=r"votes\.pkl.*asks for '(posix|nt)\.system'.*Nothing in it was run.*savez"):
         read_pickle(file)
+
+
+def test_a_list_referred_to_twice_is_one_list():
+    inner = [np.arange(2)]
+    again = read_pickle_bytes(pickle.dumps((inner, {"a": inner})))
+    assert again[0] is again[1]["a"]
 
 
 def test_bytes_after_the_end_and_missing_files_are_named(tmp_path):
