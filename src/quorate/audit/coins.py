@@ -6,6 +6,7 @@ Called by `workflows.audit` and by anyone who audits a live session.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -63,7 +64,7 @@ def _ids(items: Iterable[str]) -> list[str]:
         if not isinstance(item, str) or not item:
             raise InvalidInput(f"items contains {validate.shown(item)}; expected non-empty strings; pass str(id).")
     if len(set(ids)) != len(ids):
-        twice = next(item for item in ids if ids.count(item) > 1)
+        twice = Counter(ids).most_common(1)[0][0]
         raise InvalidInput(f"items contains {validate.shown(twice)} twice; expected each once: a coin is tossed once.")
     return ids
 

@@ -15,6 +15,7 @@ ASSUMPTIONS = (
     "as 1 - 1/t of an error. The panel itself may be wrong about the world: that is not measured here.",
     "Answer, confidence and audit rate of an item were fixed before its coin was tossed, nobody who closed items knew "
     "the coins, and no coin was tossed twice.",
+    "Items stand in the order in which they were closed, if audits influenced later decisions; else in any order.",
     "An audited item got the votes it would have got in a full panel, and its answer was not changed afterwards.",
     "A panel that was not completed counts as an error.",
 )
