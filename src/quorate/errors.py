@@ -70,3 +70,7 @@ class RefusedPickle(InvalidInput):
 
 class DownloadError(QuorateError):
     """A data set's file cannot be fetched, or what arrived is not the published file."""
+
+
+class ClusterError(QuorateError):
+    """A cluster cannot be reached, went away, or runs other code than this machine."""

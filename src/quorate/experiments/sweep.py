@@ -136,7 +136,7 @@ def _work_of(job: Job, datasets: Mapping[str, VoteDataset]) -> int:
 
 def _longest_first(jobs: Iterable[Job]) -> list[Job]:
     """Big pools first, so that no core is left with a long job at the end; a stream's jobs stay together."""
-    return sorted(jobs, key=lambda job: (job.variant == "exact", -job.pool_size, *_stream(job), -job.weight, job.method))
+    return sorted(jobs, key=lambda job: (job.variant == "exact", -job.pool_size, _stream(job), -job.weight, job.method))
 
 
 def _stream(job: Job) -> tuple[str, str, int]:
