@@ -6,7 +6,7 @@ ratios and paired differences. Called by `shift`; pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -76,6 +76,36 @@ def fused_ratios(streams: Streams) -> tuple[FusedRatio, ...]:
     return tuple(_fused_ratio(streams, seed) for seed in streams.seeds)
 
 
+def excess_ratio(streams: Streams, fused: Iterable[FusedRatio]) -> float:
+    """The fused ratio of the areas above the tie floor, mean over seeds: nobody can gain below it."""
+    return _mean_ratio(streams, {each.seed: ("quorate", each.best) for each in fused}, float(streams.floors.mean()))
+
+
+def best_single_finexp(streams: Streams) -> float:
+    """Area of all fused over that of FinExp with its best single classifier, chosen in hindsight, mean over seeds."""
+    best = {}
+    for seed in streams.seeds:
+        singles = _of_seed(streams, "finexp", seed)
+        low, high = common_range(singles)
+        best[seed] = ("finexp", min(singles, key=lambda each: area_of(each, low, high)).job.model)
+    return _mean_ratio(streams, best, 0.0)
+
+
+def _mean_ratio(streams: Streams, best: Mapping[int, tuple[str, str]], floor: float) -> float:
+    ratios = []
+    for seed, (name, model) in best.items():
+        (fused,) = _of_seed(streams, FUSED, seed)
+        single = next(each for each in _of_seed(streams, name, seed) if each.job.model == model)
+        low, high = common_range((fused, single))
+        below = floor * (high - low)
+        ratios.append((area_of(fused, low, high) - below) / (area_of(single, low, high) - below))
+    return mean_se(ratios)[0]
+
+
+def _of_seed(streams: Streams, name: str, seed: int) -> list[Outcome]:
+    return [each for each in streams.outcomes[name] if each.job.seed == seed]
+
+
 def dominance(streams: Streams, name: str, baseline: str) -> Dominance:
     """The worst a method does against a baseline between 5 and 90 % of the until-settled cost, paired over streams."""
     settled = streams.outcomes[SETTLED]
@@ -102,10 +132,9 @@ def _inner(settled: Outcome) -> tuple[float, float]:
 
 
 def _fused_ratio(streams: Streams, seed: int) -> FusedRatio:
-    (fused,) = (each for each in streams.outcomes[FUSED] if each.job.seed == seed)
-    singles = [each for each in streams.outcomes["quorate"] if each.job.seed == seed]
+    (fused,), singles = _of_seed(streams, FUSED, seed), _of_seed(streams, "quorate", seed)
     whole = common_range((fused, *singles))
     best = min(singles, key=lambda each: area_of(each, *whole))
-    inner = _inner(next(each for each in streams.outcomes[SETTLED] if each.job.seed == seed))
+    inner = _inner(_of_seed(streams, SETTLED, seed)[0])
     ratios = [area_of(fused, *ends) / area_of(best, *ends) for ends in (whole, inner)]
     return FusedRatio(seed, best.job.model, *ratios)

@@ -17,7 +17,6 @@ from quorate.experiments.shift_streams import FUSED, LABELS, Streams
 from quorate.experiments.shift_table import GROUPINGS, errors_at
 from quorate.experiments.shift_time import (
     ARCHITECTURE_BUDGET,
-    WINDOW,
     Course,
     band,
     first_model,
@@ -145,7 +144,7 @@ def _shift_at(streams: Streams) -> int:
 
 def _thinned(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     places = np.arange(min(SKIPPED, len(values) // 4), len(values), EVERY)
-    return places + 1, values[places]
+    return (places + 1).astype(np.float64), values[places]
 
 
 def _plain(look: dict[str, Any]) -> dict[str, Any]:
@@ -204,6 +203,3 @@ def _mean_curve(streams: Streams, name: str, index: int) -> tuple[FloatArray, Fl
     errors = [each.errors[:, index] if index < len(PHASES) else each.mean_errors for each in outcomes]
     read = [at_cost(each.mean_costs, error, costs) for each, error in zip(outcomes, errors, strict=True)]
     return costs, np.asarray(100 * np.mean(read, axis=0))
-
-
-__all__ = ["WINDOW", "bars", "by_architecture", "by_budget", "curves", "over_orderings", "style"]
