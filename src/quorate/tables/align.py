@@ -94,8 +94,10 @@ def _class_entries(
     if absent and not table.shares_rest:
         entries.append(_about("class-without-column", table.source, absent))
     respelled = [name for name, final in names.items() if final != name]
-    if respelled:
-        entries.append(_about("label-case", table.source, respelled))
+    rules = [match.rule for match in match_labels(respelled, classes, given=True)]
+    for rule in dict.fromkeys(each for each in rules if each is not None):
+        with_it = [name for name, each in zip(respelled, rules, strict=True) if each == rule]
+        entries.append(_about(rule, table.source, with_it))
     return entries
 
 

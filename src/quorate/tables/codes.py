@@ -44,8 +44,9 @@ def encode(column: Any) -> Coded:  # noqa: ANN401
         column = column.dictionary_encode()
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
-    indices = pc.fill_null(column.indices.cast(pa.int64()), -1)
-    return Coded(indices.to_numpy(zero_copy_only=False).astype(np.int32), texts(column.dictionary))
+    indices = column.indices.cast(pa.int32())
+    indices = pc.fill_null(indices, -1) if indices.null_count else indices
+    return Coded(indices.to_numpy(zero_copy_only=False), texts(column.dictionary))
 
 
 def texts(values: Any) -> Any:  # noqa: ANN401

@@ -40,7 +40,8 @@ def _contested(raw: Raw) -> IntArray:
     twice = ordered[1:][ordered[1:] == ordered[:-1]]
     if not len(twice):
         return np.empty(0, dtype=np.int64)
-    return np.flatnonzero(named & np.isin(key, np.unique(twice)))
+    at = np.searchsorted(twice, key)  # far fewer than the votes: cheaper than sorting those again
+    return np.flatnonzero(named & (twice[np.minimum(at, len(twice) - 1)] == key))
 
 
 def _verdicts(raw: Raw, at: IntArray) -> IntArray:

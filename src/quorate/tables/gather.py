@@ -15,7 +15,7 @@ from quorate.tables.codes import Coded, merge
 from quorate.tables.rules import Entry
 from quorate.types import FloatArray, IntArray
 
-FEWEST_NAMES = 2_000_000  # names that may wait before they are merged
+FEWEST_NAMES = 4_000_000  # names that may wait before they are merged
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,7 +22,7 @@ from quorate.tables.sources import Batch, Opened, unique_columns
 
 BLOCK_BYTES = 8 << 20  # text read at a time
 BLOCK_ROWS = 1 << 17  # rows of Parquet and JSONL read at a time
-HEAD_BYTES = 1 << 16
+HEAD_BYTES = 1 << 20  # the header must end within these
 _TEXT_ENDINGS = (".csv", ".tsv", ".tab", ".txt")
 _PACKED = (".gz", ".bz2", ".zst")
 
@@ -62,9 +62,13 @@ def ending_of(file: Path) -> str:
 
 def _open_text(file: Path) -> Opened:
     with pa.input_stream(str(file)) as stream:  # unpacks .gz and the like
-        found = sniff(stream.read(HEAD_BYTES))
+        first = stream.read(HEAD_BYTES)
+    found = sniff(first, is_cut=len(first) == HEAD_BYTES)
     if not found.columns:
-        raise InvalidInput(f"source={str(file)!r} begins with an empty line; expected a header. Put it first.")
+        raise InvalidInput(
+            f"source={str(file)!r} begins with an empty line, or one beyond {HEAD_BYTES} bytes; expected a header; "
+            "put it first."
+        )
     names = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
     entries = (fired("byte-order-mark", file.name, count=1),) if found.has_mark else ()
     return Opened(

@@ -24,15 +24,15 @@ class Sniffed:
     columns: tuple[str, ...]
 
 
-def sniff(head: bytes) -> Sniffed:
-    """Encoding, delimiter and header from the first bytes.
+def sniff(head: bytes, *, is_cut: bool = False) -> Sniffed:
+    """Encoding, delimiter and header from the first bytes; if they are not all (`is_cut`), their last line is left out.
 
     >>> sniff("task;worker;label\\n1;ann;cat\\n".encode("utf-8-sig"))
     Sniffed(encoding='utf-8', has_mark=True, delimiter=';', columns=('task', 'worker', 'label'))
     """
     encoding, has_mark = encoding_of(head)
     lines = head.decode(encoding, errors="replace").removeprefix("\ufeff").splitlines(keepends=True)
-    whole = lines[:-1] if len(lines) > 1 and len(head) >= 1 << 16 else lines  # the last may be cut off
+    whole = lines[:-1] if is_cut else lines
     parsed = {each: _records(whole, each) for each in DELIMITERS}
     best = max(DELIMITERS, key=lambda each: _score(parsed[each]))
     header = parsed[best][0] if parsed[best] else []

@@ -1,0 +1,113 @@
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import quorate
+from quorate.errors import InvalidInput
+from quorate.tables import join, read_predictions, read_votes
+from tests.tables.writing import rejected, vote_rows
+
+
+def votes_of(*rows, **how):
+    task, worker, label = zip(*rows, strict=True)
+    return read_votes(pa.table({"task": list(task), "worker": list(worker), "label": list(label)}), **how)
+
+
+def probs_of(ids, **columns):
+    return read_predictions(pa.table({"id": ids, **columns}))
+
+
+CAST = (("b", "x", "dog"), ("a", "x", "cat"), ("b", "y", "cat"), ("c", "y", "dog"))
+
+
+def test_items_come_in_the_order_of_their_first_vote_and_votes_in_recorded_order():
+    joined = join(votes_of(*CAST))
+    assert joined.items == ("b", "a", "c") and joined.workers == ("x", "y")
+    assert list(joined.starts) == [0, 2, 3, 4] and list(joined.item) == [0, 0, 1, 2]
+    assert list(joined.order) == [0, 2, 1, 3] and list(joined.worker) == [0, 1, 0, 1]
+    assert joined.label.dtype == np.int16 and joined.worker.dtype == joined.item.dtype == np.int32
+    assert vote_rows(joined) == list(CAST)
+
+
+def test_items_without_a_prediction_are_kept_alike_or_left_out(tmp_path):
+    probs = probs_of(["a", "b", "z"], cat=[0.9, 0.4, 0.5], dog=[0.1, 0.6, 0.5])
+    every = join(votes_of(*CAST), probs)
+    assert every.items == ("b", "a", "c") and np.allclose(every.predictions[0, 2], 0.5)
+    assert every.report.count("no-prediction") == 1 and every.unvoted == ("z",)
+    both = join(votes_of(*CAST), probs, items="votes-and-predictions")
+    assert both.items == ("b", "a") and vote_rows(both) == list(CAST[:3])
+    assert both.report.count("no-prediction") == 0 and both.unvoted == ("z",)
+    assert rejected(both.report, tmp_path / "rejects.csv") == [(4, "left-out")]
+    with pytest.raises(InvalidInput, match=r"no prediction for .*and 1 more"):
+        join(votes_of(*CAST), probs, strict=True)
+
+
+def test_classes_are_the_union_by_name_in_a_stated_order():
+    joined = join(votes_of(*CAST, ("c", "z", "bird")), probs_of(["a", "b", "c"], fish=[0.2] * 3, dog=[0.8] * 3))
+    assert joined.classes == ("fish", "dog", "cat", "bird")
+    assert joined.report.count("class-without-column") == 2
+    assert np.allclose(joined.predictions[0, 0], [0.2, 0.8, 0, 0], atol=1e-8) and joined.predictions.min() > 0
+
+
+def test_labels_meet_the_predictions_class_names_by_the_same_rules():
+    votes = votes_of(("a", "x", "Cat"), ("a", "y", "cat"), ("a", "z", "owl"))
+    joined = join(votes, probs_of(["a"], dog=[0.3], cat=[0.7]))
+    assert joined.classes == ("dog", "cat", "owl") and joined.report.count("label-case") == 1
+    assert list(joined.label) == [1, 1, 2]
+
+
+def test_duplicates_are_settled_again_when_class_names_change_a_label(tmp_path):
+    votes = votes_of(("a", "x", "cat"), ("a", "x", "banana"), ("a", "y", "dog"))
+    assert votes.report.count("changed-vote") == 1  # banana is the later vote
+    joined = join(votes, classes=["dog", "cat"])  # but it is no class
+    assert vote_rows(joined) == [("a", "x", "cat"), ("a", "y", "dog")]
+    assert rejected(joined.report, tmp_path / "r.csv") == [(2, "unknown-label")]
+
+
+def test_classes_given_leave_out_other_columns_and_say_so():
+    probs = probs_of(["a", "b", "c"], cat=[0.5, 0.97, 0.2], dog=[0.3, 0.01, 0.8], bird=[0.2, 0.02, 0.0])
+    joined = join(votes_of(*CAST), probs, classes=["dog", "cat"])
+    assert joined.report.count("class-not-asked-for") == 1 and joined.report.count("sum-off") == 1
+    assert np.allclose(joined.predictions[0], [[0.01 / 0.98, 0.97 / 0.98], [0.5, 0.5], [0.8, 0.2]], atol=1e-8)
+
+
+def test_ids_that_never_meet_are_refused_and_leading_zeros_hinted():
+    with pytest.raises(InvalidInput, match=r"no item of frame is in frame.*\['b', 'a', 'c'\].*\['1', '2'\]"):
+        join(votes_of(*CAST), probs_of(["1", "2"], cat=[1, 0], dog=[0, 1]))
+    votes = votes_of(("7", "x", "cat"), ("8", "x", "dog"))
+    joined = join(votes, probs_of(["007", "8"], cat=[0.5, 0.5], dog=[0.5, 0.5]))
+    assert joined.report.count("leading-zeros") == 1 and joined.report.count("no-prediction") == 1
+
+
+def test_one_class_or_no_vote_is_refused():
+    with pytest.raises(InvalidInput, match="the only class is 'cat'"):
+        join(votes_of(("a", "x", "cat")))
+    with pytest.raises(InvalidInput, match="no vote is left"):
+        join(votes_of(("a", "x", "cat")), classes=["dog", "bird"])
+
+
+def test_a_joined_table_is_a_data_set_that_runs():
+    rng = np.random.default_rng(1)
+    rows = [(f"i{t}", f"w{n}", str(rng.choice(["cat", "dog"]))) for t in range(40) for n in range(rng.integers(1, 6))]
+    joined = join(votes_of(*rows))
+    data = joined.to_dataset()
+    assert data.votes.shape == (40, int(np.diff(joined.starts).max())) and data.classes == joined.classes
+    for t in range(40):
+        votes = data.votes[t][data.votes[t] >= 0]
+        assert list(votes) == list(joined.votes_of(t)) and np.all(data.votes[t][len(votes) :] == -1)
+    assert quorate.simulate(data, "until-settled", seed=1).costs.sum() <= joined.num_votes
+
+
+def test_nothing_can_be_written_to():
+    joined = join(votes_of(*CAST))
+    for array in (joined.starts, joined.item, joined.label, joined.worker, joined.order, joined.predictions):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+
+
+def test_quorate_itself_does_not_import_the_extra():
+    code = "import quorate, sys; assert not {'pyarrow', 'narwhals', 'pandas', 'polars', 'openpyxl'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

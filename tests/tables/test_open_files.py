@@ -1,0 +1,64 @@
+import gzip
+
+import openpyxl
+import pytest
+
+from quorate.errors import InvalidInput
+from quorate.tables import join, read_votes
+from tests.tables.writing import rejected, vote_rows, write_csv, write_xlsx
+
+HEADER = ["task", "worker", "label"]
+ROWS = [["1", "Zoë", "a, b"], ["1", "bob", 'say "x"\nagain'], ["2", "Zoë", "a, b"]]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize(("name", "delimiter"), [("v.csv", ","), ("v.csv", ";"), ("v.tsv", "\t"), ("v.txt", "|")])
+def test_delimiters_and_byte_order_marks_are_found(tmp_path, name, delimiter, encoding):
+    path = write_csv(tmp_path / name, HEADER, ROWS, delimiter=delimiter, encoding=encoding)
+    votes = read_votes(path)
+    assert vote_rows(join(votes)) == [tuple(row) for row in ROWS]
+    assert votes.report.count("byte-order-mark") == (encoding != "utf-8")
+
+
+def test_packed_files_are_read(tmp_path):
+    plain = write_csv(tmp_path / "v.csv", HEADER, ROWS)
+    packed = tmp_path / "v.csv.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    assert vote_rows(join(read_votes(packed))) == [tuple(row) for row in ROWS]
+
+
+def test_lines_that_are_not_json_objects_are_set_aside(tmp_path):
+    path = tmp_path / "v.jsonl"
+    path.write_text(
+        '\ufeff{"task": 1, "worker": 2, "label": "x"}\n{"task": \n\n[1]\n{"task": 1.0, "worker": 3, "label": true}\n'
+    )
+    votes = read_votes(path)
+    assert vote_rows(join(votes)) == [("1", "2", "x"), ("1", "3", "true")]
+    assert rejected(votes.report, tmp_path / "r.csv") == [(2, "bad-line"), (3, "blank-row"), (4, "bad-line")]
+
+
+def test_sheets_are_read_by_type_and_row(tmp_path):
+    path = write_xlsx(
+        tmp_path / "v.xlsx", HEADER, [[7, "a", 1], [7.5, "b", True], ["007", "a", None], [None] * 3, [8, "a", "x"]]
+    )
+    book = openpyxl.load_workbook(path)
+    book.create_sheet("more")
+    book.save(path)
+    votes = read_votes(path)
+    assert vote_rows(join(votes)) == [("7", "a", "1"), ("7.5", "b", "true"), ("8", "a", "x")]
+    assert rejected(votes.report, tmp_path / "r.csv") == [(4, "blank-label"), (5, "blank-row")]
+    assert any("1 more not read" in line for line in votes.report.decisions)
+
+
+@pytest.mark.parametrize("name", ["v.parquet", "v.xlsx"])
+def test_files_that_are_not_what_they_are_called_are_refused(tmp_path, name):
+    (tmp_path / name).write_bytes(b"nothing of the kind")
+    with pytest.raises(InvalidInput, match="source="):
+        read_votes(tmp_path / name)
+
+
+def test_columns_of_one_name_and_other_endings_are_refused(tmp_path):
+    with pytest.raises(InvalidInput, match="several columns called 'label'"):
+        read_votes(write_csv(tmp_path / "v.csv", ["task", "label", "label"], [["1", "x", "y"]]))
+    with pytest.raises(InvalidInput, match=r"ends in '\.doc'"):
+        read_votes(write_csv(tmp_path / "v.doc", HEADER, ROWS))
