@@ -1,0 +1,131 @@
+import json
+
+import numpy as np
+import pytest
+
+import quorate
+from quorate.errors import InvalidInput, UnknownMethod
+from quorate.types import PriorParams
+from quorate.workflows.params_file import FIELDS, read_params, write_params
+
+CLASSES = ("cat", "dog", "bird")
+
+
+@pytest.fixture
+def written(tmp_path):
+    return write(tmp_path / "params.json")
+
+
+def write(path, *, name="quorate", tau=(1.0, 0.1, 3.0), bias=(0.1, -2.0, 0.3), models=("net",), **knobs):
+    params = PriorParams(theta=1 / 3, phi=0.1 + 0.2, tau=np.array(tau), bias=bias)
+    return write_params(
+        path, params, classes=CLASSES, models=models, method=quorate.method(name, **knobs), pool_size=7, fitted_after=40
+    )
+
+
+def changed(path, **fields):
+    content = json.loads(path.read_text()) | fields
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_what_is_written_is_read_back_to_the_last_bit(written):
+    found = read_params(written)
+    assert (found.params.theta, found.params.phi) == (1 / 3, 0.1 + 0.2)
+    assert found.params.tau.tolist() == [1.0, 0.1, 3.0] and found.params.bias.tolist() == [0.1, -2.0, 0.3]
+    assert (found.classes, found.models, found.pool_size, found.fitted_after) == (CLASSES, ("net",), 7, 40)
+    assert found.quorate == quorate.__version__
+
+
+@pytest.mark.parametrize("name", sorted(quorate.METHODS))
+def test_every_method_comes_back_with_its_knobs(name, tmp_path):
+    found = read_params(write(tmp_path / "params.json", name=name)).method()
+    assert found.describe() == quorate.method(name).describe()
+    assert found.policy == quorate.method(name).policy
+
+
+def test_knobs_and_an_own_hyperprior_come_back(tmp_path):
+    own = quorate.Hyperprior(*(2.0 for _ in quorate.Hyperprior.__dataclass_fields__))
+    found = read_params(write(tmp_path / "p.json", name="finexp", threshold=0.8, hyperprior=own)).method()
+    assert found.policy.threshold == 0.8 and found.learner.hyperprior == own
+
+
+def test_two_models_have_a_row_of_tau_each(tmp_path):
+    path = write(tmp_path / "params.json", tau=np.ones((2, 3)), models=("a", "b"), bias=None)
+    found = read_params(path)
+    assert found.params.tau.shape == (2, 3) and found.params.bias is None
+
+
+def test_tau_of_one_model_lies_in_the_file_as_a_list_per_model(written):
+    assert json.loads(written.read_text())["tau"] == [[1.0, 0.1, 3.0]]
+
+
+def test_nothing_is_left_beside_and_an_old_file_survives_a_refused_write(written):
+    before = written.read_bytes()
+    with pytest.raises(InvalidInput, match="models"):
+        write(written, models=())
+    assert written.read_bytes() == before and [each.name for each in written.parent.iterdir()] == ["params.json"]
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_missing_field_is_named(written, name):
+    content = json.loads(written.read_text())
+    del content[name]
+    written.write_text(json.dumps(content))
+    with pytest.raises(InvalidInput, match=name):
+        read_params(written)
+
+
+@pytest.mark.parametrize("version", [0, 2, "1", None, True])
+def test_an_unknown_version_is_refused(written, version):
+    with pytest.raises(InvalidInput, match="version"):
+        read_params(changed(written, version=version))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("format", "other"), ("classes", ["cat", "dog"]), ("classes", "cat"), ("classes", ["a", "a", "b"]),
+        ("models", []), ("models", [1]), ("models", ["a", "a"]), ("posterior", "exact"), ("posterior", "infinite"),
+        ("theta", 0), ("theta", "4"), ("theta", True), ("theta", [1]), ("phi", -1), ("tau", [1, 1, 1]),
+        ("tau", [[1, 1]]), ("tau", [[1, 1, 0]]), ("tau", [[1, 1, None]]), ("tau", [[1, 1, 1], [1, 1, 1]]), ("bias", [0, 0]),
+        ("bias", [0, 0, "x"]), ("pool_size", 0), ("pool_size", 2.5), ("fitted_after", -1), ("quorate", 1),
+        ("method", "quorate"), ("method", {"name": "quorate"}), ("method", {"name": "quorate", "knobs": []}),
+    ],
+)  # fmt: skip
+def test_a_bad_field_is_refused_and_named(written, name, value):
+    with pytest.raises(InvalidInput, match=name):
+        read_params(changed(written, **{name: value}))
+
+
+def test_unknown_methods_knobs_and_fields_are_refused(written):
+    with pytest.raises(UnknownMethod, match="oracle"):
+        read_params(changed(written, method={"name": "oracle", "knobs": {}}))
+    with pytest.raises(UnknownMethod, match="sureness"):
+        read_params(changed(written, method={"name": "quorate", "knobs": {"sureness": 1}}))
+    with pytest.raises(InvalidInput, match="extra"):
+        read_params(changed(written, extra=1))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"format": 1, "format": 2}', '{"theta": NaN}', "[" * 100_000])
+def test_what_is_no_params_file_is_refused_in_one_line(tmp_path, text):
+    path = tmp_path / "params.json"
+    path.write_text(text)
+    with pytest.raises(InvalidInput, match=r"params\.json") as caught:
+        read_params(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InvalidInput, match="nowhere"):
+        read_params(tmp_path / "nowhere.json")
+
+
+def test_a_method_around_an_own_policy_is_kept_but_cannot_be_rebuilt(tmp_path):
+    own = quorate.method(quorate.method("quorum").policy)
+    path = write_params(
+        tmp_path / "p.json", PriorParams(1, 1, np.ones(3)), classes=CLASSES, models=["net"], method=own, pool_size=3,
+        fitted_after=0,
+    )  # fmt: skip
+    with pytest.raises(UnknownMethod, match="own:"):
+        read_params(path).method()
