@@ -123,8 +123,8 @@ def test_claims_say_in_words_whether_they_hold(read):
 
 
 def test_verdicts_are_counted_by_table_and_in_all(read):
-    assert "Verdicts: 1 better, 1 not reproduced." in read.words
-    assert "Verdicts: 20 better, 20 not reproduced." in read.words
+    assert "Verdicts: better 1, not reproduced 1." in read.words
+    assert "Verdicts: better 20, not reproduced 20." in read.words
     assert "0 agree, 21 are better and 21 are not reproduced" in read.words
 
 

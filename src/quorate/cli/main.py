@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from quorate.cli import audit, data, decide, demo, methods, simulate
+from quorate.cli import audit, data, decide, demo, methods, reproduce, simulate
 from quorate.cli.output import plain_errors
 from quorate.version import __version__
 
@@ -27,6 +27,8 @@ whole pool: quorate computes how sure the answer already is, and asks only while
 [cyan]quorate decide --prediction 0.7,0.2,0.1 --votes 1,0,0 --pool-size 6[/cyan]  one decision
 
 [cyan]quorate simulate --method quorate --method beta --accuracy 0.9[/cyan]  error and cost on a stream like yours
+
+[cyan]quorate reproduce --quick[/cyan]  the paper's experiments on real data, beside its printed figures
 
 [cyan]quorate methods[/cyan]  what there is to choose from
 """
@@ -73,6 +75,7 @@ app.command("demo")(demo.demo)
 app.command("decide")(decide.decide)
 app.command("simulate")(simulate.simulate)
 app.command("methods")(methods.methods)
+app.command("reproduce")(reproduce.reproduce)
 app.add_typer(data.app)
 app.add_typer(audit.app)
 

@@ -175,11 +175,12 @@ def _verdicts(done: Reproduction) -> str:
 
 def _times(done: Reproduction) -> str:
     rows: list[tuple[Cell, ...]] = [
-        (part.section.title, part.seconds, part.num_run, part.num_stored) for part in done.parts
+        (part.section.title, part.seconds, part.num_run, part.num_stored, part.work_seconds) for part in done.parts
     ]
-    rows.append(("tables, figures and this page", done.writing_seconds, None, None))
-    rows.append(("all", done.seconds["total"], done.num_run, done.num_stored))
-    heads = ("part", "seconds", "runs made now", "runs found stored")
+    work = sum(part.work_seconds for part in done.parts)
+    rows.append(("tables, figures and this page", done.writing_seconds, None, None, None))
+    rows.append(("all", done.seconds["total"], done.num_run, done.num_stored, work))
+    heads = ("part", "seconds", "runs made now", "runs found stored", "core seconds of all runs, then or now")
     caption = f"Seconds and runs of each part; {done.runs_per_second:.1f} runs a second"
     return f"<h3>Time</h3>{_grid(Table('times', caption, heads, tuple(rows), digits=1))}"
 
@@ -209,18 +210,18 @@ def _made(command: str, file: str) -> str:
 
 def _table(table: Table, part: Part, done: Reproduction) -> str:
     stem = part.stem(table.key)
-    counts = ", ".join(f"{many} {name}" for name, many in verdict_counts(table).items())
+    counts = ", ".join(f"{name} {many}" for name, many in verdict_counts(table).items())
     note = f"<p>{escape(table.note)}</p>" if table.note else ""
     verdicts = f"<p><strong>Verdicts:</strong> {counts}.</p>" if counts else ""
-    grid = _grid(table)
+    grid = _grid(table, under_title=True)
     if len(table.rows) > LONG_TABLE:
         grid = f"<details><summary><b>Show all {len(table.rows)} rows</b></summary>{grid}</details>"
     return f"""<h3 id="table-{escape(stem)}">{escape(table.title)}</h3>{note}{verdicts}{grid}
 {_made(done.command(part.name), f"tables/{stem}.csv")}"""
 
 
-def _grid(table: Table) -> str:
-    """The table itself, in a box it can scroll in."""
+def _grid(table: Table, *, under_title: bool = False) -> str:
+    """The table itself, in a box it can scroll in; under a heading that is its title the caption is for listeners."""
     is_text = [
         column < table.text_columns or any(isinstance(row[column], str) for row in table.rows)
         for column in range(len(table.heads))
@@ -230,9 +231,9 @@ def _grid(table: Table) -> str:
         for head, text in zip(table.heads, is_text, strict=True)
     )
     rows = "".join(_row(row, table, is_text) for row in table.rows)
-    caption = escape(table.title)
+    caption, kind = escape(table.title), " class=unseen" if under_title else ""
     return (
-        f'<div class="scroll" tabindex=0 role=region aria-label="{caption}"><table><caption>{caption}</caption>'
+        f'<div class="scroll" tabindex=0 role=region aria-label="{caption}"><table><caption{kind}>{caption}</caption>'
         f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 

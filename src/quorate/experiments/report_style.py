@@ -40,7 +40,8 @@ thead th { position: sticky; top: 0; background: var(--card); z-index: 1; min-wi
 th[scope=row], thead th:first-child { position: sticky; left: 0; background: var(--paper); text-align: left;
                                       z-index: 1; }
 thead th:first-child { z-index: 2; background: var(--card); }
-th[scope=row] { font-weight: 400; vertical-align: top; white-space: nowrap; max-width: 11rem; }
+th[scope=row] { font-weight: 400; vertical-align: top; min-width: 9rem; max-width: 22rem; }
+caption.unseen { position: absolute; width: 1px; height: 1px; padding: 0; overflow: hidden; clip-path: inset(50%); }
 .text { text-align: left; }
 tr.ours th[scope=row], tr.ours td { background: var(--ours); font-weight: 600; }
 tr:last-child td, tr:last-child th { border-bottom: 0; }
@@ -49,7 +50,7 @@ summary { cursor: pointer; padding: .3rem 0; } summary b { font-weight: 600; }
 .made { margin: .3rem 0 1.2rem; font-size: .84rem; color: var(--quiet); }
 @media (max-width: 40rem) {
   body { padding: .8rem; font-size: 15px; } .claims li { padding-left: .6rem; }
-  th[scope=row] { white-space: normal; min-width: 6.5rem; max-width: 8.5rem; }
+  th[scope=row] { min-width: 6.5rem; max-width: 8.5rem; }
 }
 @media print {
   :root { --ink: #000; --paper: #fff; --quiet: #444; --line: #bbb; --ours: #eef4fa; --card: #f5f7fa;

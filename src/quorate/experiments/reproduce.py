@@ -6,7 +6,6 @@ stopped or killed at any time and goes on where it was. Called by `quorate repro
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -14,23 +13,28 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from quorate.errors import InvalidInput, MissingExtra, QuorateError
+from quorate.experiments import curves, shift, two_phase
+from quorate.experiments.cluster import backend_for
 from quorate.experiments.exports import json_text, table_csv, write_runs, write_whole
 from quorate.experiments.figures import Drawn, draw
 from quorate.experiments.report import page
 from quorate.experiments.reproduction import Part, Reproduction, summary_of
 from quorate.experiments.section import Context, Section
 from quorate.experiments.sources import USES, Sources, data_folder
-from quorate.experiments.sweep import Backend, Progress, on_threads
+from quorate.experiments.sweep import Progress
 from quorate.experiments.tally import STEPS, Tally
 from quorate.validate import shown
 
 Experiment = Callable[[Context], Section]
-EXPERIMENTS: dict[str, Experiment] = {}
+EXPERIMENTS: dict[str, Experiment] = {
+    "curves": curves.section,
+    "shift": shift.section,
+    "two-phase": two_phase.section,
+}
 AS_PUBLISHED = "as-published"
-WHAT = ("curves", "shift", "two-phase", "calibration")
 SEEDS = (3, 4, 5)
 OUT = "quorate-reproduction"
-EXTRAS = ("joblib", "matplotlib", "statsmodels", "pyarrow")
+EXTRAS = ("matplotlib", "statsmodels", "pyarrow")
 
 
 def reproduce(
@@ -54,14 +58,17 @@ def reproduce(
     """
     parts = _parts(what, experiments, as_published)
     chosen_seeds = _checked_seeds(seeds)
+    if jobs is not None and jobs < 1:
+        raise InvalidInput(f"jobs={jobs}; expected at least 1, or nothing for one a core.")
     _need(EXTRAS)
     sources = Sources(data_folder(data))
     _need_data(sources, parts)
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    tally = Tally(sources, folder / "runs", _backend(cluster, jobs), progress, parts)
-    context = Context(sources, chosen_seeds, quick, tally.run)
-    made = tuple(_part(name, experiments[name], context, tally) for name in parts)
+    with backend_for(cluster, jobs) as backend:
+        tally = Tally(sources, folder / "runs", backend, progress, parts)
+        context = Context(sources, chosen_seeds, quick, tally.run)
+        made = tuple(_part(name, experiments[name], context, tally) for name in parts)
     left_out = sources.left_out(part for part in parts if part in USES)
     done = Reproduction(made, chosen_seeds, quick, folder, sources.checksums(), left_out)
     if progress is not None:
@@ -102,21 +109,11 @@ def _need_data(sources: Sources, parts: Sequence[str]) -> None:
         )
 
 
-def _backend(cluster: str | None, jobs: int | None) -> Backend:
-    if jobs is not None and jobs < 1:
-        raise InvalidInput(f"jobs={jobs}; expected at least 1, or nothing for one a core.")
-    if cluster is None:
-        return on_threads(jobs or os.cpu_count() or 1)
-    from quorate.experiments.cluster import backend_for  # noqa: PLC0415
-
-    return backend_for(cluster, jobs)
-
-
 def _part(name: str, experiment: Experiment, context: Context, tally: Tally) -> Part:
     started = time.perf_counter()
     tally.begin(name)
     section = experiment(context)
-    return Part(name, section, time.perf_counter() - started, tally.num_run, tally.num_stored)
+    return Part(name, section, time.perf_counter() - started, tally.num_run, tally.num_stored, tally.work_seconds)
 
 
 def _written(done: Reproduction, tally: Tally) -> Reproduction:

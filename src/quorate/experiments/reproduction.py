@@ -20,22 +20,26 @@ VERDICTS = ("agrees", "better", "not reproduced")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One experiment's section, and what it took: `num_run` knob settings run, `num_stored` taken from the store."""
+    """One experiment's section, and what it took: `num_run` knob settings run, `num_stored` taken from the store.
+
+    `work_seconds`: what its runs took when they were made, now or earlier, added up over cores.
+    """
 
     name: str
     section: Section
     seconds: float
     num_run: int
     num_stored: int
+    work_seconds: float = 0.0
 
     def stem(self, key: str) -> str:
         """File name of a table or figure, without its ending.
 
         >>> part = Part("shift", Section("shift", "", (), (), (), ()), 0.0, 0, 0)
-        >>> part.stem("errors"), part.stem("shift-over-time")
+        >>> part.stem("errors"), part.stem("shift_over_time")
         ('shift-errors', 'shift-over-time')
         """
-        clean = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in key)
+        clean = "".join(c if c.isascii() and (c.isalnum() or c == ".") else "-" for c in key)
         return clean if clean.startswith(self.name) else f"{self.name}-{clean}"
 
 
@@ -123,6 +127,7 @@ def summary_of(done: Reproduction) -> dict[str, Any]:
             "run": done.num_run,
             "from_store": done.num_stored,
             "per_second": round(done.runs_per_second, 2),
+            "core_seconds": round(sum(part.work_seconds for part in done.parts), 2),
         },
     }
     for part in done.parts:

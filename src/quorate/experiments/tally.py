@@ -20,20 +20,15 @@ from quorate.types import VoteDataset
 
 SHARES = {"curves": 70.0, "shift": 20.0, "two-phase": 5.0, "calibration": 5.0, "as-published": 60.0}
 STEPS = 1000  # of the bar
-CHEAP = {"random", "entropy", "mp", "mp-released", "fixed-finexp", "fixed-infexp", "until-settled", "ask-all"}
-
-
-def work(job: Job, dataset: VoteDataset) -> float:
-    """About how long a job takes, in items decided with a learned prior."""
-    per_run = dataset.num_items * (1.0 + 0.1 * job.pool_size)
-    if job.variant == "as-published":
-        return 50.0 * per_run * len(job.knobs)
-    return per_run * (1.0 if job.method in CHEAP else len(job.knobs))
 
 
 @dataclass(slots=True)
 class Tally:
-    """Runs jobs through the store and counts; `begin` starts a part. The counts are of the present part."""
+    """Runs jobs through the store and counts; `begin` starts a part. The counts are of the present part.
+
+    `work_seconds`: what its jobs took when they were run, now or earlier, added up over cores; a job that
+    an earlier part used too is counted there.
+    """
 
     sources: Sources
     folder: Path
@@ -44,13 +39,15 @@ class Tally:
     part: str = ""
     num_run: int = 0
     num_stored: int = 0
+    work_seconds: float = 0.0
     _known: float = 0.0
     _done: float = 0.0
     _shown: int = 0
 
     def begin(self, part: str) -> None:
         """Start a part."""
-        self.part, self.num_run, self.num_stored, self._known, self._done = part, 0, 0, 0.0, 0.0
+        self.part, self.num_run, self.num_stored = part, 0, 0
+        self.work_seconds = self._known = self._done = 0.0
         self._say("starting")
 
     def run(self, jobs: Sequence[Job]) -> dict[Job, Outcome]:
@@ -62,17 +59,19 @@ class Tally:
         before = self.num_run
         outcomes = sweep(wanted, datasets, store, backend=self._counted)
         self.num_stored += sum(len(job.knobs) for job in wanted) - (self.num_run - before)
+        taken = store.seconds()
+        self.work_seconds += sum(taken.get(store.name(job), 0.0) for job in wanted if job not in self.records)
         for job, outcome in outcomes.items():
             self.records.setdefault(job, run_records(self.part, outcome))
         return outcomes
 
     def _counted(self, jobs: Sequence[Job], datasets: Mapping[str, VoteDataset]) -> Iterator[Outcome]:
         """The backend, with each job counted when it is done."""
-        self._known += sum(work(job, datasets[job.data]) for job in jobs)
+        self._known += sum(job.weight * datasets[job.data].num_items for job in jobs)
         for outcome in self.backend(jobs, datasets):
             yield outcome  # the store has it when we go on
             self.num_run += len(outcome.job.knobs)
-            self._done += work(outcome.job, datasets[outcome.job.data])
+            self._done += outcome.job.weight * datasets[outcome.job.data].num_items
             self._say(outcome.job.label)
 
     def _say(self, what: str) -> None:

@@ -1,0 +1,147 @@
+"""`quorate reproduce`: the paper's experiments on real data, each table beside the paper's own figures."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quorate.cli.output import fail, print_json, print_lines, progress_bar
+from quorate.version import __version__
+
+if TYPE_CHECKING:
+    from quorate.experiments.reproduction import Part, Reproduction
+    from quorate.experiments.section import Table
+
+WIDTH = 100  # columns of a printed table
+ROWS = 16  # rows of a table that are printed; all are in its CSV
+
+
+def reproduce(
+    what: Annotated[str, typer.Argument(help="curves, shift, two-phase, calibration, or all.")] = "all",
+    data: Annotated[
+        str | None,
+        typer.Option(
+            "--data", "-d", help="Folder of the data sets; else $QUORATE_DATA, else what `quorate data fetch` got."
+        ),
+    ] = None,
+    out: Annotated[
+        str,
+        typer.Option("--out", "-o", help="Folder for the report and all else; what is there already is not redone."),
+    ] = "quorate-reproduction",
+    seeds: Annotated[str, typer.Option("--seeds", help="Seeds of the streams, with commas.")] = "3,4,5",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer knob values, classifiers and orderings: to see that all works.")
+    ] = False,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Runs at a time; else one a core.")] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", help="Run on a Dask cluster: tcp://HOST:PORT, or local:2 to start one here."),
+    ] = None,
+    as_published: Annotated[
+        bool, typer.Option("--as-published", help="Also the estimators as published, against the exact ones. Slow.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, for programs.")] = False,
+) -> None:
+    """The paper's experiments on the real data: every table beside the printed figures, every figure, a report.
+
+    Can be stopped with Ctrl-C or killed at any time: the same command goes on where it was. The same seeds give the
+    same results, whatever --jobs and --cluster are.
+    """
+    from quorate.experiments.exports import plain
+    from quorate.experiments.reproduce import reproduce as run
+    from quorate.experiments.reproduction import summary_of
+
+    try:
+        with progress_bar(quiet=json) as report:
+            done = run(
+                what, data=data, out=out, seeds=_numbers(seeds), quick=quick, jobs=jobs, cluster=cluster,
+                as_published=as_published, progress=report,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        print(f"quorate: what was run is kept in {out}: the same command goes on from there", file=sys.stderr)
+        raise
+    if json:
+        print_json(plain(summary_of(done)) | {"files": [str(file) for file in done.files]})
+        return
+    for part in done.parts:
+        _print_part(part)
+    _print_summary(done)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isdigit() for part in parts):
+        fail(f"--seeds={text!r}; expected whole numbers with commas, such as 3,4,5.")
+    return tuple(int(part) for part in parts)
+
+
+def _print_part(part: Part) -> None:
+    section = part.section
+    print_lines("", f"== {section.title} ==", *section.lead, *(f"Mind: {text}" for text in section.cautions), "")
+    for table in section.tables:
+        _print_table(table, f"tables/{part.stem(table.key)}.csv")
+
+
+def _print_table(table: Table, file: str) -> None:
+    """The table as far as it fits: the first rows and columns, and where the others are."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as Grid
+
+    from quorate.experiments.report import number
+
+    rows = [[number(cell, table.digits) for cell in row] for row in table.rows[:ROWS]]
+    columns = _fitting(table.heads, rows)
+    grid = Grid(title=table.title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
+    for column, head in enumerate(table.heads[:columns]):
+        is_text = column < table.text_columns or any(isinstance(row[column], str) for row in table.rows)
+        grid.add_column(head, justify="left" if is_text else "right", overflow="fold")
+    for row in rows:
+        grid.add_row(*row[:columns], style="bold cyan" if row[0] in table.highlight else None)
+    Console(highlight=False, width=WIDTH).print(grid, markup=False)
+    _print_rest(table, columns, file)
+
+
+def _fitting(heads: tuple[str, ...], rows: list[list[str]]) -> int:
+    """How many columns fit, heads broken between words."""
+    width = 0
+    for column, head in enumerate(heads):
+        longest_word = max((len(word) for word in head.split()), default=0)
+        width += max([longest_word, *(len(row[column]) for row in rows)]) + 2
+        if width > WIDTH and column > 1:
+            return column
+    return len(heads)
+
+
+def _print_rest(table: Table, columns: int, file: str) -> None:
+    from quorate.experiments.reproduction import verdict_counts
+
+    counts = ", ".join(f"{name} {many}" for name, many in verdict_counts(table).items())
+    more = [f"{len(table.rows) - ROWS} more rows"] if len(table.rows) > ROWS else []
+    more += [f"{len(table.heads) - columns} more columns"] if len(table.heads) > columns else []
+    said = [table.note] if table.note else []
+    said += [f"Verdicts: {counts}."] if counts else []
+    said += [f"{' and '.join(more)} in {file}"] if more else []
+    print_lines(*said, "")
+
+
+def _print_summary(done: Reproduction) -> None:
+    from quorate.experiments.report import QUICK, headline
+
+    print_lines("== Does it hold? ==")
+    for claim in done.claims:
+        print_lines(f"{'yes' if claim.holds else 'NO '}  {claim.text}", f"     measured: {claim.measured}")
+    print_lines("", headline(done), *(f"Left out: {text}" for text in done.left_out))
+    if done.quick:
+        print_lines(QUICK)
+    taken = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in done.seconds.items())
+    print_lines(
+        "", f"quorate {__version__}: {taken}",
+        f"{done.num_run} runs made ({done.runs_per_second:.1f} a second), {done.num_stored} found stored",
+        f"Written to {done.out}/: report.html, summary.json, runs.csv, runs.parquet, "
+        f"{sum(len(part.section.tables) for part in done.parts)} tables (tables/*.csv), "
+        f"{sum(len(part.section.figures) for part in done.parts)} figures (figures/*.svg, *.png)",
+        f"Open {done.out / 'report.html'} in a browser.",
+    )  # fmt: skip
