@@ -136,15 +136,13 @@ def test_the_published_variants_run_and_repeat(name):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "named"),
+    ("name", "wrong", "named"),
     [
-        ({"method": "random"}, "method='random'"),
-        ({"query_free_after": 9}, "query_free_after"),
-        ({"model": "all"}, "'all'"),
+        ("random", {}, "method='random'"),
+        ("infexp", {"query_free_after": 9}, "query_free_after=9"),
+        ("infexp", {"model": "all"}, "model='all'"),
     ],
 )
-def test_what_was_never_published_is_refused(wrong, named):
+def test_what_was_never_published_is_refused(name, wrong, named):
     with pytest.raises(InvalidInput, match=named):
-        run_job(
-            job("infexp", **PUBLISHED | wrong) if "method" not in wrong else job(wrong["method"], **PUBLISHED), DATA
-        )
+        run_job(job(name, **PUBLISHED | wrong), DATA)

@@ -108,7 +108,7 @@ def test_another_jobs_result_under_this_name_counts_as_absent(store):
 
 
 def test_data_without_a_checksum_are_named(store):
-    with pytest.raises(InvalidInput, match="'toys'.*other, toy"):
+    with pytest.raises(InvalidInput, match=r"'toys'.*other, toy"):
         store.get(replace(JOB, data="toys"))
 
 

@@ -12,7 +12,7 @@ import logging
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from typing import Any
@@ -49,7 +49,8 @@ def backend_for(address: str | None, jobs: int | None = None) -> Iterator[Backen
     _dask()
     with _quiet(), _workers(num_local) if num_local else _scheduler(address) as client:
         _check_workers(client, address)
-        yield _on_dask(client, address)
+        with _hand_outs(client) as hand_out:
+            yield _on_dask(client, address, hand_out)
 
 
 def _local(address: str) -> int:
@@ -158,13 +159,13 @@ def _differs(worker: str, part: str, theirs: object, ours: str) -> str:
     )
 
 
-def _on_dask(client: Any, address: str) -> Backend:  # noqa: ANN401
+def _on_dask(client: Any, address: str, hand_out: Callable[[VoteDataset], str]) -> Backend:  # noqa: ANN401
     lost, given_up = _dask().CancelledError, _dask().KilledWorker
 
     def run(jobs: Sequence[Job], datasets: Mapping[str, VoteDataset]) -> Iterator[Outcome]:
         try:
-            with _handed_out(client, {job.data: datasets[job.data] for job in jobs}) as names:
-                yield from _through_joblib(client, jobs, names)
+            names = {data: hand_out(datasets[data]) for data in dict.fromkeys(job.data for job in jobs)}
+            yield from _through_joblib(client, jobs, names)
         except given_up as cause:
             raise ClusterError(
                 f"cluster={shown(address)}: several workers died at the same job, perhaps for want of memory. {_KEPT}"
@@ -195,16 +196,22 @@ def _through_joblib(client: Any, jobs: Sequence[Job], names: Mapping[str, str]) 
 
 
 @contextmanager
-def _handed_out(client: Any, datasets: Mapping[str, VoteDataset]) -> Iterator[dict[str, str]]:  # noqa: ANN401
-    """Every worker has the data sets while the block runs; gives what each is called there."""
+def _hand_outs(client: Any) -> Iterator[Callable[[VoteDataset], str]]:  # noqa: ANN401
+    """Gives a function that hands a data set to every worker, once, and says what it is called there."""
     from quorate.experiments.dask_jobs import HandOut  # noqa: PLC0415
 
-    names = {data: f"quorate-{uuid4().hex}" for data in datasets}
+    names: dict[VoteDataset, str] = {}
+
+    def hand_out(dataset: VoteDataset) -> str:
+        if dataset not in names:  # the very object: data sets are equal to nothing but themselves
+            names[dataset] = f"quorate-{uuid4().hex}"
+            client.register_plugin(HandOut(names[dataset], dataset), name=names[dataset])
+        return names[dataset]
+
     try:
-        for data, name in names.items():
-            client.register_plugin(HandOut(name, datasets[data]), name=name)
-        yield names
+        yield hand_out
     finally:
         for name in names.values():
-            with suppress(Exception):  # it is gone with the scheduler, or was never there
-                client.unregister_worker_plugin(name)
+            if client.status == "running":
+                with suppress(Exception):  # the scheduler is going, and the data with it
+                    client.unregister_worker_plugin(name)
