@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from quorate.experiments.readings import mean_se
+from quorate.experiments.readings import at_cost, mean_se
 from quorate.experiments.section import Claim
 from quorate.experiments.shift_areas import FusedRatio, best_single_finexp, dominance, excess_ratio
-from quorate.experiments.shift_streams import LABELS, Streams
+from quorate.experiments.shift_streams import FUSED, LABELS, Streams
 from quorate.experiments.shift_table import Cell, count
 from quorate.experiments.shift_time import ARCHITECTURE_BUDGET, Course
 from quorate.experiments.verdicts import Verdict
@@ -46,6 +46,22 @@ def mp_sentence(table: Sequence[Cell]) -> str:
         f"MP as the paper describes it differs from the printed MP figures at {_listed(described)}; "
         f"MP as the released code computes it, which the printed figures are, at "
         f"{_listed(released) if released else 'no cell'}."
+    )
+
+
+def fused_sentence(streams: Streams, fused: Sequence[FusedRatio]) -> str:
+    """Fused against the best single classifier at one vote per item, with `quorate` and with FinExp."""
+    best = fused[0].best
+    labels = {FUSED: LABELS[FUSED], "quorate": f"quorate with {best}", "finexp": f"FinExp with {best}"}
+    errors = []
+    for name, label in labels.items():
+        outcomes = streams.of(name, best)
+        read = [100 * float(at_cost(each.mean_costs, each.mean_errors, 1.0)) for each in outcomes]
+        errors.append((label, mean_se(read)[0]))
+    return (
+        "At 1 vote per item over the whole stream the share of wrong answers is "
+        + ", ".join(f"{error:.1f} % for {label}" for label, error in errors)
+        + ": part of what fusing gains over FinExp, the class bias and the rule of quorate gain with one classifier."
     )
 
 

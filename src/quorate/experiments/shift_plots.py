@@ -36,7 +36,7 @@ SKIPPED = 50  # items at the start whose average is of too few to be drawn
 
 def style(name: str) -> dict[str, Any]:
     """Line style of a method; all classifiers fused are a dashed `quorate`."""
-    fused = {"color": BLUE, "linewidth": 2.2, "linestyle": (0, (3, 1)), "zorder": 10}
+    fused = {"color": BLUE, "linewidth": 2.0, "linestyle": (0, (3, 1)), "zorder": 10}
     return {"linewidth": 1.3, "zorder": 3} | (fused if name == FUSED else STYLES[name]) | {"label": LABELS[name]}
 
 
@@ -49,7 +49,7 @@ def bars(streams: Streams) -> Draw:
             for budget, axes in zip(BAR_BUDGETS, row, strict=True):
                 for phase, (offset, opacity) in zip(PHASES, ((-0.2, PALE), (0.2, 1.0)), strict=True):
                     _bars(axes, _bar_values(streams, budget, grouping, phase), offset, opacity, PHASE_NAMES[phase])
-                axes.set_title(f"{budget:g} votes per item, {grouping}", fontsize=9.5, fontweight="bold")
+                axes.set_title(f"{_votes(budget)}, {grouping}", fontsize=9.5, fontweight="bold")
                 axes.set_yticks(range(len(LABELS)), LABELS.values())
                 axes.grid(visible=False, axis="y")
         panels[0, 0].invert_yaxis()
@@ -82,7 +82,7 @@ def curves(streams: Streams) -> Draw:
 def by_budget(courses: Mapping[tuple[str, str, float], Course], streams: Streams) -> Draw:
     """Moving averages of error and cost at each budget, first classifier."""
     model = first_model(streams)
-    rows = [(f"{budget:g} votes per item", _pick(courses, model, budget)) for budget in BUDGETS]
+    rows = [(_votes(budget), _pick(courses, model, budget)) for budget in BUDGETS]
     return _over_time(rows, _shift_at(streams))
 
 
@@ -138,6 +138,10 @@ def _pick(courses: Mapping[tuple[str, str, float], Course], model: str, budget: 
     return [courses[name, model, budget] for name in LABELS]
 
 
+def _votes(budget: float) -> str:
+    return f"{budget:g} vote{'' if budget == 1 else 's'} per item"
+
+
 def _shift_at(streams: Streams) -> int:
     return int(next(iter(streams.outcomes.values()))[0].sizes[0])
 
@@ -148,8 +152,9 @@ def _thinned(values: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _plain(look: dict[str, Any]) -> dict[str, Any]:
-    """Without markers: these lines have hundreds of points."""
-    return {key: value for key, value in look.items() if key not in ("marker", "markersize")}
+    """Thinner and without markers: these lines have hundreds of points and cross."""
+    kept = {key: value for key, value in look.items() if key not in ("marker", "markersize")}
+    return kept | {"linewidth": min(kept["linewidth"], 2.2)}
 
 
 def _mark_shift(axes: Any, shift: int) -> None:  # noqa: ANN401
@@ -182,8 +187,9 @@ def _bars(axes: Any, values: Sequence[tuple[float, float]], offset: float, opaci
     colours = [style(name)["color"] for name in LABELS]
     axes.barh(places, means, 0.4, color=colours, alpha=opacity, label=label, zorder=2)
     axes.errorbar(means, places, xerr=errors, fmt="none", ecolor=QUIET, elinewidth=1, zorder=3)
-    for place, mean in zip(places, means, strict=True):
-        axes.annotate(f"{mean:.1f}", (mean, place), (5, 0), textcoords="offset points", fontsize=7, va="center")
+    for place, mean, error in zip(places, means, errors, strict=True):
+        axes.annotate(f"{mean:.1f}", (mean + error, place), (3, 0), textcoords="offset points", fontsize=7, va="center")
+    axes.margins(x=0.1)
 
 
 def _bar_legend(figure: Any) -> None:  # noqa: ANN401
