@@ -117,6 +117,9 @@ def _workers(count: int) -> Iterator[Any]:
         ) as cluster,
         _dask().Client(cluster, set_as_default=False) as client,
     ):
+        from quorate.experiments.dask_jobs import Undisturbed  # noqa: PLC0415
+
+        client.register_plugin(Undisturbed())
         yield client
 
 
