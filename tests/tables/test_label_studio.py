@@ -72,3 +72,12 @@ def test_an_array_of_plain_records_is_a_long_table(tmp_path):
     votes = read_votes(path)
     assert vote_rows(join(votes)) == [("1", "2", "x"), ("1", "3", "y")]
     assert rejected(votes.report, tmp_path / "r.csv") == [(3, "bad-line")]
+
+
+def test_tasks_that_nobody_annotated_are_counted_and_odd_shapes_are_no_votes(tmp_path):
+    path = tmp_path / "odd.json"
+    odd = [{"result": "abc"}, {"result": [{"value": "x"}]}, {"result": [{"value": {"choices": "Cat"}}]}, 7]
+    path.write_text(json.dumps([{"id": 1, "data": {}, "annotations": []}, {"id": 2, "data": None, "annotations": odd}]))
+    votes = read_votes(path)
+    assert votes.items == ("2",) and votes.classes == ("Cat",)
+    assert votes.report.count("item-without-votes") == 1 and votes.report.count("blank-label") == 2

@@ -1,6 +1,7 @@
 import gzip
 
 import openpyxl
+import pyarrow as pa
 import pytest
 
 from quorate.errors import InvalidInput
@@ -62,3 +63,30 @@ def test_columns_of_one_name_and_other_endings_are_refused(tmp_path):
         read_votes(write_csv(tmp_path / "v.csv", ["task", "label", "label"], [["1", "x", "y"]]))
     with pytest.raises(InvalidInput, match=r"ends in '\.doc'"):
         read_votes(write_csv(tmp_path / "v.doc", HEADER, ROWS))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("v.csv.gz", b"not packed"),
+        ("v.jsonl", b'{"task": 1, "label": "\xff"}\n'),
+        ("v.json", b"[" * 100_000),
+        ("v.json", b'{"votes": []}'),
+        ("v.json", b"[]"),
+    ],
+)
+def test_broken_files_are_refused_in_one_line(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InvalidInput):
+        read_votes(tmp_path / name)
+
+
+def test_a_quote_that_is_not_closed_does_not_pass_unseen(tmp_path):
+    path = tmp_path / "v.csv"
+    path.write_text('task,worker,label\n1,a,x\n1,b,"y\n2,a,x\n2,b,y\n')
+    assert read_votes(path).report.count("line-break") == 1
+
+
+def test_columns_of_lists_are_refused():
+    with pytest.raises(InvalidInput, match="holds no ids or labels"):
+        read_votes(pa.table({"task": ["1"], "label": [["x"]]}))

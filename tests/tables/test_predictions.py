@@ -151,6 +151,8 @@ def test_columns_that_are_no_class_are_left_out_and_counted(tmp_path, votes):
     assert found.classes == ("cat", "dog", "bird") and found.report.count("ignored-column") == 2
 
 
-def test_a_table_without_an_id_column_is_refused(tmp_path):
+def test_a_table_without_an_id_column_or_rows_is_refused(tmp_path):
+    with pytest.raises(InvalidInput, match="holds no predictions"):
+        read_predictions(probs_of(tmp_path, []))
     with pytest.raises(InvalidInput, match="no id column"):
         read_predictions(probs_of(tmp_path, [["0.7", "0.3"]], ["cat", "dog"]))

@@ -27,8 +27,9 @@ def clean(raw: Raw, classes: Sequence[str] | None) -> Raw:
     worker, of_worker = tidy_ids(filled.worker, filled)
     tidy = replace(filled, task=task, worker=worker)
     labelled, of_label = relabelled(tidy, classes, given=classes is not None)
+    broken = _line_breaks(labelled)
     lost = [] if raw.time is None else _entry("bad-timestamp", labelled, np.isnan(_time(labelled)))
-    everything = (*raw.entries, *entries, *of_task, *of_worker, *of_label, *lost)
+    everything = (*raw.entries, *entries, *of_task, *of_worker, *of_label, *broken, *lost)
     return replace(labelled, entries=everything)
 
 
@@ -84,6 +85,15 @@ def _without_blanks(raw: Raw) -> tuple[Raw, list[Entry]]:
         entries += _entry("missing-worker", raw, no_worker & keep)
     worker = Coded(np.where(no_worker, np.int32(-1), raw.worker.codes), raw.worker.names)
     return only(replace(raw, worker=worker), keep), entries
+
+
+def _line_breaks(raw: Raw) -> list[Entry]:
+    entries = []
+    for coded in (raw.task, raw.worker, raw.label):
+        hit = pc.match_substring(coded.names, "\n").to_numpy(zero_copy_only=False)
+        if hit.any():
+            entries += _entry("line-break", raw, _cells(coded, hit), coded)
+    return entries
 
 
 def _entry(rule: str, raw: Raw, hit: np.ndarray, value: Coded | None = None) -> list[Entry]:

@@ -40,10 +40,12 @@ def encode(column: Any) -> Coded:  # noqa: ANN401
     """
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
+    if pa.types.is_nested(column.type):
+        raise InvalidInput(
+            f"a column of type {column.type} holds no ids or labels; expected one text or number a cell."
+        )
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
     indices = column.indices.cast(pa.int32())
     indices = pc.fill_null(indices, -1) if indices.null_count else indices
     return Coded(indices.to_numpy(zero_copy_only=False), texts(column.dictionary))

@@ -21,11 +21,14 @@ _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=lambd
 
 def records(path: Path) -> Iterator[tuple[int, Any, int]]:
     """(number from 1, record, bytes read so far); a record that is not a JSON object comes as None."""
-    with pa.OSFile(str(path)) as raw, pa.input_stream(raw, compression=_compression(path)) as stream:
-        text = _text(stream, encoding_of(_first_bytes(path))[0])
-        each = _lines(text) if is_lines(path) else _elements(text, path.name)
-        for number, record in each:
-            yield number, record if isinstance(record, dict) else None, raw.tell()
+    try:
+        with pa.OSFile(str(path)) as raw, pa.input_stream(raw, compression=_compression(path)) as stream:
+            text = _text(stream, encoding_of(_first_bytes(path))[0])
+            each = _lines(text) if is_lines(path) else _elements(text, path.name)
+            for number, record in each:
+                yield number, record if isinstance(record, dict) else None, raw.tell()
+    except (UnicodeError, OSError) as cause:
+        raise InvalidInput(f"source={str(path)!r} cannot be read: {cause}; save it as JSON in UTF-8.") from cause
 
 
 def is_lines(path: Path) -> bool:
@@ -80,7 +83,7 @@ def _lines(text: TextIO) -> Iterator[tuple[int, Any]]:
             continue
         try:
             yield number, _DECODER.decode(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             yield number, None
 
 
@@ -96,6 +99,8 @@ def _elements(text: TextIO, name: str) -> Iterator[tuple[int, Any]]:
             return
         try:
             record, end = _DECODER.raw_decode(buffer)
+        except RecursionError as cause:
+            raise InvalidInput(f"{name}: record {number + 1} is nested too deeply; expected a plain record.") from cause
         except ValueError as cause:
             more = text.read(max(CHUNK, len(buffer)))  # doubling: a large record is not decoded again and again
             if not more:

@@ -16,7 +16,7 @@ import numpy as np
 from quorate.errors import InvalidInput
 from quorate.tables import json_records
 from quorate.tables.arrow import TEXT, pa
-from quorate.tables.codes import encode
+from quorate.tables.codes import Coded, encode
 from quorate.tables.gather import Chunk
 from quorate.tables.rules import fired
 from quorate.tables.sources import Progress
@@ -48,6 +48,7 @@ def studio_chunks(path: Path, *, task: str | None, control: str | None, progress
     found: list[Annotation] = []
     total, what = path.stat().st_size, f"reading {path.name}"
     bad: list[int] = []
+    tasks: list[str | None] = []
     num_rows = 0
     for number, record, done in json_records.records(path):
         num_rows += 1
@@ -55,28 +56,31 @@ def studio_chunks(path: Path, *, task: str | None, control: str | None, progress
             bad.append(number)
             continue
         found.extend(_annotations(number, record, task, control))
-        if len(found) >= BLOCK:
-            yield _chunk(path.name, found, bad, num_rows)
-            found, bad, num_rows = [], [], 0
+        tasks.append(item_id(record, task))
+        if len(found) >= BLOCK or len(tasks) >= BLOCK:
+            yield _chunk(path.name, found, bad, tasks, num_rows)
+            found, bad, tasks, num_rows = [], [], [], 0
             if progress is not None:
                 progress(min(done, total), total, what)
-    yield _chunk(path.name, found, bad, num_rows)
+    yield _chunk(path.name, found, bad, tasks, num_rows)
     if progress is not None:
         progress(total, total, what)
 
 
 def item_id(record: Mapping[str, Any], task: str | None) -> str | None:
     """The id of a task: its `id`, or the field of `data` that was named."""
-    value = record.get("id") if task in (None, "id") else (record.get("data") or {}).get(task)
+    data = record.get("data")
+    value = record.get("id") if task in (None, "id") else data.get(task) if isinstance(data, dict) else None
     return json_records.plain(value)
 
 
 def choices(result: Any, control: str | None) -> list[str]:  # noqa: ANN401
     """All choices of a result, of one control if it is named."""
-    regions = [region for region in result or [] if isinstance(region, dict)]
+    regions = [region for region in (result if isinstance(result, list) else []) if isinstance(region, dict)]
     if control is not None:
         regions = [region for region in regions if region.get("from_name") == control]
-    values = [(region.get("value") or {}).get("choices") or [] for region in regions]
+    said = [region["value"] for region in regions if isinstance(region.get("value"), dict)]
+    values = [value.get("choices") or [] for value in said]
     return [str(choice) for value in values for choice in (value if isinstance(value, list) else [value])]
 
 
@@ -94,13 +98,15 @@ def check_field(path: Path, name: str | None, *, argument: str) -> None:
 
 def _annotations(number: int, record: Mapping[str, Any], task: str | None, control: str | None) -> list[Annotation]:
     item = item_id(record, task)
-    given = record.get("annotations") or record.get("completions") or []
-    return [_annotation(number, item, each, control) for each in given if isinstance(each, dict)]
+    given = record.get("annotations") or record.get("completions")
+    every = given if isinstance(given, list) else []
+    return [_annotation(number, item, each, control) for each in every if isinstance(each, dict)]
 
 
 def _annotation(number: int, item: str | None, given: Mapping[str, Any], control: str | None) -> Annotation:
     picked = choices(given.get("result"), control)
-    rule = "skipped-annotation" if given.get("was_cancelled") else "several-choices" if len(picked) > 1 else None
+    cancelled = given.get("was_cancelled") is True
+    rule = "skipped-annotation" if cancelled else "several-choices" if len(picked) > 1 else None
     label = " | ".join(picked) if picked else None
     time = json_records.plain(given.get("created_at"))
     return Annotation(number, item, _worker(given.get("completed_by")), label, time, rule)
@@ -112,17 +118,18 @@ def _worker(given: Any) -> str | None:  # noqa: ANN401
     return json_records.plain(given)
 
 
-def _chunk(name: str, found: list[Annotation], bad: list[int], num_rows: int) -> Chunk:
+def _chunk(name: str, found: list[Annotation], bad: list[int], tasks: list[str | None], num_rows: int) -> Chunk:
     entries = [fired("bad-line", name, bad)] if bad else []
     for rule in ("skipped-annotation", "several-choices"):
         aside = [each for each in found if each.rule == rule]
         if aside:
-            tasks, workers, labels = ([getattr(a, each) for a in aside] for each in ("task", "worker", "label"))
-            entries.append(fired(rule, name, [a.row for a in aside], tasks=tasks, workers=workers, values=labels))
+            items, workers, labels = ([getattr(a, each) for a in aside] for each in ("task", "worker", "label"))
+            entries.append(fired(rule, name, [a.row for a in aside], tasks=items, workers=workers, values=labels))
     votes = [each for each in found if each.rule is None]
+    every = encode(pa.array([*(vote.task for vote in votes), *tasks], type=TEXT))  # with the tasks nobody voted on
     times = pa.array([vote.time for vote in votes], type=TEXT)
     return Chunk(
-        task=encode(pa.array([vote.task for vote in votes], type=TEXT)),
+        task=Coded(every.codes[: len(votes)], every.names),
         worker=encode(pa.array([vote.worker for vote in votes], type=TEXT)),
         label=encode(pa.array([vote.label for vote in votes], type=TEXT)),
         time=seconds(times),

@@ -61,8 +61,11 @@ def ending_of(file: Path) -> str:
 
 
 def _open_text(file: Path) -> Opened:
-    with pa.input_stream(str(file)) as stream:  # unpacks .gz and the like
-        first = stream.read(HEAD_BYTES)
+    try:
+        with pa.input_stream(str(file)) as stream:  # unpacks .gz and the like
+            first = stream.read(HEAD_BYTES)
+    except OSError as cause:
+        raise InvalidInput(f"source={str(file)!r} cannot be read: {cause}; save or pack it again.") from cause
     found = sniff(first, is_cut=len(first) == HEAD_BYTES)
     if not found.columns:
         raise InvalidInput(
@@ -97,7 +100,7 @@ def _read_text(file: Path, found: Sniffed, columns: Sequence[str] | None) -> Ite
                 new, told = bad[told:], len(bad)
                 yield Batch(pa.Table.from_batches([chunk]), rows, raw.tell(), total, _ragged(file.name, new))
                 good += chunk.num_rows
-    except pa.ArrowInvalid as cause:
+    except (pa.ArrowInvalid, OSError) as cause:
         raise InvalidInput(
             f"source={str(file)!r} cannot be read as {found.encoding} text: {cause}. Save it as CSV in UTF-8."
         ) from cause
@@ -164,10 +167,7 @@ def _read_parquet(file: Path, columns: Sequence[str] | None) -> Iterator[Batch]:
 
 
 def _open_json(file: Path) -> Opened:
-    try:
-        first = json_records.first_records(file)
-    except UnicodeDecodeError as cause:
-        raise InvalidInput(f"source={str(file)!r} is not UTF-8 text: {cause}; save it as UTF-8.") from cause
+    first = json_records.first_records(file)
     columns = tuple(dict.fromkeys(key for record in first for key in record))
     if not columns:
         raise InvalidInput(f"source={str(file)!r} has no JSON object in its first records; expected one per vote.")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import InvalidInput
+from quorate.tables.arrow import pa
 from quorate.tables.clean import blank_cells
 from quorate.tables.codes import Coded, encode, merge
 from quorate.tables.columns import SYNONYMS, find_column, squeezed
@@ -33,7 +34,10 @@ def from_table(
             f"{opened.name} has no id column among {list(opened.columns)[:30]}; name it: id_column='...'."
         )
     others = [name for name in opened.columns if name != item]
-    columns = class_columns(head(opened), others, classes)
+    first = head(opened)
+    if first.num_rows == 0:
+        raise InvalidInput(f"{opened.name} holds no predictions: no row follows the header. Export it again.")
+    columns = class_columns(first, others, classes)
     label = find_column("prediction", others)
     score = find_column("score", others)
     if len(columns) >= 2 or (len(columns) == 1 and label is None):
@@ -71,9 +75,11 @@ def _bare(name: str) -> str:
 
 def _is_numeric(column: Any) -> bool:  # noqa: ANN401
     """Whether most of the cells that are not blank are numbers."""
+    if pa.types.is_floating(column.type) or pa.types.is_integer(column.type):
+        return True
     numbers = as_numbers(column, blank=np.nan)
     filled = ~numbers.is_blank
-    return bool(filled.any()) and float(np.isfinite(numbers.values[filled]).mean()) > 0.5
+    return bool(filled.any()) and float((~np.isnan(numbers.values[filled])).mean()) > 0.5
 
 
 def _vectors(opened: Opened, model: str, item: str, columns: dict[str, str], others: Sequence[str]) -> Given:

@@ -44,6 +44,7 @@ _RULES = [
     Rule("labels-differ-by-case", "two classes that differ by case only", "kept apart"),
     Rule("id-space", "an id with white space around it", "the white space is removed"),
     Rule("id-number", "a whole number written as 7.0 for an id", "read as 7; leading zeros are kept"),
+    Rule("line-break", "an id or a label with a line break in it: perhaps a quote was not closed", "kept as it is"),
     Rule(
         "bad-timestamp",
         "a timestamp that is missing or cannot be read",

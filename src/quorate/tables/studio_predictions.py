@@ -39,7 +39,8 @@ def from_studio(file: Path, model: str, *, task: str | None, field: str | None, 
         return [_from_field(file, model, task, field)]
     by_version: dict[str, list[_Said]] = {}
     for number, record, _ in json_records.records(file):
-        for prediction in (record or {}).get("predictions") or []:
+        given = (record or {}).get("predictions")
+        for prediction in given if isinstance(given, list) else []:
             if isinstance(prediction, dict):
                 version = str(prediction.get("model_version") or model)
                 by_version.setdefault(version, []).append(_said(number, item_id(record, task), prediction))
@@ -52,7 +53,7 @@ def _said(number: int, item: str | None, prediction: Mapping[str, Any]) -> _Said
     result = prediction.get("result") or []
     picked = choices(result, None)
     score = prediction.get("score")
-    if score is None and result and isinstance(result[0], dict):
+    if score is None and isinstance(result, list) and result and isinstance(result[0], dict):
         score = result[0].get("score")
     return _Said(number, item, picked[0] if len(picked) == 1 else None, json_records.plain(score))
 
@@ -76,7 +77,8 @@ def _from_field(file: Path, model: str, task: str | None, field: str) -> Given:
     found: list[tuple[int, str | None, Mapping[str, Any]]] = []
     for number, record, _ in json_records.records(file):
         if record is not None:
-            said = (record.get("data") or {}).get(field)
+            data = record.get("data")
+            said = data.get(field) if isinstance(data, dict) else None
             found.append((number, item_id(record, task), said if isinstance(said, dict) else {}))
     classes = tuple(dict.fromkeys(name for _, _, said in found for name in said))
     if not classes:
