@@ -35,8 +35,8 @@ class FusedRatio(NamedTuple):
 class Dominance(NamedTuple):
     """Where a method stands worst against a baseline: mean paired difference of errors, points, over its error.
 
-    `worst` = max over costs of mean / se: above 2, the method is above the baseline beyond chance.
-    `at` is that cost in votes per item; `area_ratio` the mean ratio of areas over the same range.
+    `worst` = max over costs of mean / se: above 2, the method is above the baseline beyond chance; NaN
+    of fewer than two streams. `at` is that cost in votes per item; `area_ratio` the mean ratio of areas over the range.
     """
 
     method: str
@@ -112,11 +112,14 @@ def dominance(streams: Streams, name: str, baseline: str) -> Dominance:
     pairs = list(zip(streams.outcomes[name], streams.outcomes[baseline], settled, strict=True))
     gaps = np.array([_gaps(*pair) for pair in pairs])  # (S, cost)
     ratios = [area_of(ours, *_inner(end)) / area_of(theirs, *_inner(end)) for ours, theirs, end in pairs]
-    means = gaps.mean(axis=0)
-    spread = gaps.std(axis=0, ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else np.full(len(means), np.nan)
-    scores = np.where(means == 0.0, 0.0, means / np.maximum(spread, 1e-12))
+    reached = np.flatnonzero(~np.isnan(gaps).any(axis=0))
+    if len(gaps) < 2 or not len(reached):
+        return Dominance(name, baseline, np.nan, np.nan, np.nan, mean_se(ratios)[0])
+    means = gaps[:, reached].mean(axis=0)
+    spread = gaps[:, reached].std(axis=0, ddof=1) / np.sqrt(len(gaps))
+    scores = means / np.maximum(spread, 1e-12)
     worst = int(np.argmax(scores))
-    cost = float(FRACTIONS[worst] * streams.settled_cost)
+    cost = float(FRACTIONS[reached[worst]] * streams.settled_cost)
     return Dominance(name, baseline, float(scores[worst]), cost, float(means[worst]), mean_se(ratios)[0])
 
 
