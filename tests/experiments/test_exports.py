@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 from quorate.datasets import synthetic
 from quorate.experiments.design import Job, settings
-from quorate.experiments.exports import json_text, run_records, table_csv, write_runs, write_whole
+from quorate.experiments.exports import distinct, json_text, run_records, table_csv, write_runs, write_whole
 from quorate.experiments.runs import run_job
 from quorate.experiments.section import Table
 
@@ -59,6 +59,11 @@ def test_each_knob_setting_is_a_record_with_its_phases(outcomes):
     (settled,) = run_records("curves", outcomes[1])
     assert (settled["knob"], settled["value"], settled["part"]) == (None, None, "curves")
     assert "num_items_1" not in settled
+
+
+def test_a_run_that_two_jobs_hold_is_kept_once(outcomes):
+    records = run_records("curves", outcomes[0])
+    assert distinct([*records, *run_records("shift", outcomes[0])]) == records
 
 
 def test_csv_and_parquet_hold_the_same_runs(outcomes, tmp_path):

@@ -154,7 +154,8 @@ def test_a_page_of_nothing_is_a_page():
 
 def test_a_heavy_drawing_is_carried_as_png():
     figure = reproduction().parts[0].section.figures[0]
-    light, heavy = Drawn(figure, b"<svg/>", b"png"), Drawn(figure, b" " * (HEAVY + 1), b"png")
+    png = draw(figure).png
+    light, heavy = Drawn(figure, b"<svg/>", png), Drawn(figure, b" " * (HEAVY + 1), png)
     assert light.data_uri.startswith("data:image/svg+xml;")
     assert heavy.data_uri.startswith("data:image/png;")
 

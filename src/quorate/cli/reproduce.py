@@ -12,10 +12,10 @@ from quorate.version import __version__
 
 if TYPE_CHECKING:
     from quorate.experiments.reproduction import Part, Reproduction
-    from quorate.experiments.section import Table
+    from quorate.experiments.section import Cell, Table
 
 WIDTH = 100  # columns of a printed table
-ROWS = 16  # rows of a table that are printed; all are in its CSV
+ROWS, COMPARED_ROWS = 24, 64  # rows of a table that are printed; all are in its CSV
 
 
 def reproduce(
@@ -92,16 +92,28 @@ def _print_table(table: Table, file: str) -> None:
 
     from quorate.experiments.report import number
 
-    rows = [[number(cell, table.digits) for cell in row] for row in table.rows[:ROWS]]
+    shown = _shown_rows(table)
+    rows = [[number(cell, table.digits) for cell in row] for row in shown]
     columns = _fitting(table.heads, rows)
-    grid = Grid(title=table.title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     for column, head in enumerate(table.heads[:columns]):
         is_text = column < table.text_columns or any(isinstance(row[column], str) for row in table.rows)
         grid.add_column(head, justify="left" if is_text else "right", overflow="fold")
     for row in rows:
         grid.add_row(*row[:columns], style="bold cyan" if row[0] in table.highlight else None)
+    print_lines(table.title)
     Console(highlight=False, width=WIDTH).print(grid, markup=False)
-    _print_rest(table, columns, file)
+    _print_rest(table, len(shown), columns, file)
+
+
+def _shown_rows(table: Table) -> tuple[tuple[Cell, ...], ...]:
+    """All rows of a short table; of a long one those with a verdict, if it has any, else the first."""
+    from quorate.experiments.reproduction import VERDICTS
+
+    if len(table.rows) <= ROWS:
+        return table.rows
+    judged = tuple(row for row in table.rows if any(cell in VERDICTS for cell in row))
+    return judged[:COMPARED_ROWS] or table.rows[:ROWS]
 
 
 def _fitting(heads: tuple[str, ...], rows: list[list[str]]) -> int:
@@ -109,17 +121,17 @@ def _fitting(heads: tuple[str, ...], rows: list[list[str]]) -> int:
     width = 0
     for column, head in enumerate(heads):
         longest_word = max((len(word) for word in head.split()), default=0)
-        width += max([longest_word, *(len(row[column]) for row in rows)]) + 2
+        width += max([longest_word, *(len(row[column]) for row in rows)]) + 3  # and what parts it from the next
         if width > WIDTH and column > 1:
             return column
     return len(heads)
 
 
-def _print_rest(table: Table, columns: int, file: str) -> None:
+def _print_rest(table: Table, num_rows: int, columns: int, file: str) -> None:
     from quorate.experiments.reproduction import verdict_counts
 
     counts = ", ".join(f"{name} {many}" for name, many in verdict_counts(table).items())
-    more = [f"{len(table.rows) - ROWS} more rows"] if len(table.rows) > ROWS else []
+    more = [f"{len(table.rows) - num_rows} more rows"] if len(table.rows) > num_rows else []
     more += [f"{len(table.heads) - columns} more columns"] if len(table.heads) > columns else []
     said = [table.note] if table.note else []
     said += [f"Verdicts: {counts}."] if counts else []

@@ -9,7 +9,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -101,6 +101,16 @@ def _measured(outcome: Outcome, row: int) -> Record:
             found[f"num_items_{phase}"] = int(size)
             found |= {f"{name}_{phase}": float(values[phase - 1]) for name, values in phases.items()}
     return found
+
+
+def distinct(records: Iterable[Record]) -> list[Record]:
+    """The first record of each design: two jobs may hold the same run, whose result is then the same."""
+    by_design = ("data", "pool_size", "model", "method", "variant", "knob", "value", "also", "seed", "window",
+                 "refit_every", "query_free_after")  # fmt: skip
+    found: dict[tuple[Any, ...], Record] = {}
+    for record in records:
+        found.setdefault(tuple(record[name] for name in by_design), record)
+    return list(found.values())
 
 
 def run_columns(records: Sequence[Record]) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Figures as files and for the page: SVG and PNG of what an experiment's `draw` puts on an empty figure.
 
-Same drawing, same bytes. The page carries the SVG, or the PNG where a drawing of many points makes the SVG heavy.
+Same drawing, same bytes. The page carries the SVG, or a PNG of few colours where many points make the SVG heavy.
 Called by `reproduce`; needs matplotlib.
 """
 
@@ -14,8 +14,9 @@ from quorate.errors import MissingExtra
 from quorate.experiments.section import Figure
 from quorate.workflows.plots import RC
 
-HEAVY = 220_000  # bytes of SVG beyond which the page carries the PNG
+HEAVY = 220_000  # bytes of SVG beyond which the page carries a PNG
 DPI = 140
+COLOURS = 64  # of the PNG on the page: lines and bands on white need no more
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,17 @@ class Drawn:
     @property
     def data_uri(self) -> str:
         """The picture for a page that loads nothing from elsewhere."""
-        kind, content = ("svg+xml", self.svg) if len(self.svg) <= HEAVY else ("png", self.png)
+        kind, content = ("svg+xml", self.svg) if len(self.svg) <= HEAVY else ("png", _few_colours(self.png))
         return f"data:image/{kind};base64," + base64.b64encode(content).decode()
+
+
+def _few_colours(png: bytes) -> bytes:
+    from PIL import Image  # noqa: PLC0415  (comes with matplotlib)
+
+    small = io.BytesIO()
+    with Image.open(io.BytesIO(png)) as picture:
+        picture.convert("RGB").quantize(COLOURS).save(small, format="png", optimize=True)
+    return small.getvalue()
 
 
 def draw(figure: Figure) -> Drawn:
@@ -43,6 +53,8 @@ def draw(figure: Figure) -> Drawn:
     with matplotlib.rc_context(RC | {"path.simplify_threshold": 0.5}):
         canvas = matplotlib.figure.Figure(figsize=figure.size, layout="constrained")
         figure.draw(canvas)
+        canvas.draw_without_rendering()
+        canvas.set_layout_engine("none")  # laid out once, for both files
         svg, png = io.BytesIO(), io.BytesIO()
         canvas.savefig(svg, format="svg", metadata={"Date": None})
         canvas.savefig(png, format="png", dpi=DPI, metadata={"Software": None})

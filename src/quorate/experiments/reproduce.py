@@ -13,9 +13,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from quorate.errors import InvalidInput, MissingExtra, QuorateError
-from quorate.experiments import curves, shift, two_phase
+from quorate.experiments import calibration, curves, published_variants, shift, two_phase
 from quorate.experiments.cluster import backend_for
-from quorate.experiments.exports import json_text, table_csv, write_runs, write_whole
+from quorate.experiments.exports import distinct, json_text, table_csv, write_runs, write_whole
 from quorate.experiments.figures import Drawn, draw
 from quorate.experiments.report import page
 from quorate.experiments.reproduction import Part, Reproduction, summary_of
@@ -26,12 +26,14 @@ from quorate.experiments.tally import STEPS, Tally
 from quorate.validate import shown
 
 Experiment = Callable[[Context], Section]
+AS_PUBLISHED = "as-published"
 EXPERIMENTS: dict[str, Experiment] = {
     "curves": curves.section,
     "shift": shift.section,
     "two-phase": two_phase.section,
+    "calibration": calibration.section,
+    AS_PUBLISHED: published_variants.section,
 }
-AS_PUBLISHED = "as-published"
 SEEDS = (3, 4, 5)
 OUT = "quorate-reproduction"
 EXTRAS = ("matplotlib", "statsmodels", "pyarrow")
@@ -120,7 +122,7 @@ def _written(done: Reproduction, tally: Tally) -> Reproduction:
     """All files; the page and the summary last, when what they speak of is there."""
     started = time.perf_counter()
     summary_of(done)  # a section that breaks its rules is told so before anything is written
-    records = [record for found in tally.records.values() for record in found]
+    records = distinct(record for found in tally.records.values() for record in found)
     files = [*_write_tables(done), *write_runs(records, done.out)]
     drawn = {part.stem(figure.key): draw(figure) for part in done.parts for figure in part.section.figures}
     files += _write_figures(done, drawn)

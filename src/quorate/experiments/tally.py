@@ -18,7 +18,8 @@ from quorate.experiments.store import Store
 from quorate.experiments.sweep import Backend, Progress, sweep
 from quorate.types import VoteDataset
 
-SHARES = {"curves": 70.0, "shift": 20.0, "two-phase": 5.0, "calibration": 5.0, "as-published": 60.0}
+SHARES = {"curves": 75.0, "shift": 15.0, "two-phase": 9.0, "calibration": 1.0, "as-published": 40.0}
+FIRST_SHARE = 0.8  # of what is left of a part: what the jobs asked for now are taken to be; more may be asked for
 STEPS = 1000  # of the bar
 
 
@@ -40,6 +41,7 @@ class Tally:
     num_run: int = 0
     num_stored: int = 0
     work_seconds: float = 0.0
+    _before: float = 0.0  # of the part: what was done when the present jobs were asked for
     _known: float = 0.0
     _done: float = 0.0
     _shown: int = 0
@@ -47,7 +49,7 @@ class Tally:
     def begin(self, part: str) -> None:
         """Start a part."""
         self.part, self.num_run, self.num_stored = part, 0, 0
-        self.work_seconds = self._known = self._done = 0.0
+        self.work_seconds = self._before = self._known = self._done = 0.0
         self._say("starting")
 
     def run(self, jobs: Sequence[Job]) -> dict[Job, Outcome]:
@@ -67,7 +69,8 @@ class Tally:
 
     def _counted(self, jobs: Sequence[Job], datasets: Mapping[str, VoteDataset]) -> Iterator[Outcome]:
         """The backend, with each job counted when it is done."""
-        self._known += sum(job.weight * datasets[job.data].num_items for job in jobs)
+        self._before, self._done = self._within(), 0.0
+        self._known = sum(job.weight * datasets[job.data].num_items for job in jobs)
         for outcome in self.backend(jobs, datasets):
             yield outcome  # the store has it when we go on
             self.num_run += len(outcome.job.knobs)
@@ -79,7 +82,11 @@ class Tally:
             return
         shares = [SHARES.get(part, 10.0) for part in self.parts]
         number = self.parts.index(self.part)
-        within = self._done / self._known if self._known else 0.0
-        reached = (sum(shares[:number]) + shares[number] * within) / sum(shares)
+        reached = (sum(shares[:number]) + shares[number] * self._within()) / sum(shares)
         self._shown = max(self._shown, int(STEPS * reached))  # more jobs may come: the bar waits, it never goes back
         self.progress(self._shown, STEPS, f"{self.part}: {what}")
+
+    def _within(self) -> float:
+        """How much of the part is done, 0 to 1."""
+        now = self._done / self._known if self._known else 0.0
+        return self._before + FIRST_SHARE * (1.0 - self._before) * now
