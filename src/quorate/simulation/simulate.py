@@ -5,7 +5,7 @@ Our own methods run as one compiled call (`stream.py`); a method with a user's o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,12 +21,12 @@ from quorate.prior.hyperprior import hyperprior
 from quorate.session import Session
 from quorate.session.decide import NO_LIMIT
 from quorate.simulation.prepare import Stream, prepare
-from quorate.simulation.stream import BY_PICKER, BY_RATE, NO_QUOTA, Inputs, Outputs, Plan, run_stream
+from quorate.simulation.stream import BY_PICKER, BY_RATE, NO_QUOTA, SHORT, Inputs, Outputs, Plan, run_stream
 from quorate.types import FloatArray, IntArray, PriorParams, VoteDataset
 from quorate.validate import vote_limits, whole
 
-STOPS = {SETTLED: "settled", EXHAUSTED: "exhausted", QUOTA: "quota"}
-NUM_STOPS = 5  # ASK, SETTLED, EXHAUSTED, QUOTA, RULE
+STOPS = {SETTLED: "settled", EXHAUSTED: "exhausted", QUOTA: "quota", SHORT: "closed"}
+NUM_STOPS = 6  # ASK, SETTLED, EXHAUSTED, QUOTA, RULE, SHORT
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +38,7 @@ class Simulation:
     `confidence` the method's own   `reasons` why it stopped   `items` rows of the data set
     `trace` (item after which it was fitted, parameters), oldest first; `fits` (F, P) and `fitted_after` (F,) hold them
     as learning packs them, `tau_shape` is (K,) or (M, K)
+    `probs` (T, K) who wins the pool, as believed at the stop; None unless they were asked for
     """
 
     method: Method
@@ -52,6 +53,7 @@ class Simulation:
     fits: FloatArray
     fitted_after: IntArray
     tau_shape: tuple[int, ...]
+    probs: FloatArray | None = None
 
     @property
     def trace(self) -> tuple[tuple[int, PriorParams], ...]:
@@ -118,10 +120,10 @@ def simulate(
     rule = rule_of(chosen.policy)
     if rule is None:
         return through_session(dataset, stream, chosen, seed, size, every, limits, stop_asking)
-    return _compiled(stream, chosen, rule, size, every, limits, stop_asking)
+    return run_compiled(stream, chosen, rule, size, every, limits, stop_asking)
 
 
-def _compiled(
+def run_compiled(
     stream: Stream,
     method: Method,
     rule: Rule,
@@ -129,7 +131,16 @@ def _compiled(
     refit_every: int,
     limits: tuple[int, int],
     stop_asking: int,
+    *,
+    recorded: IntArray | None = None,
+    error_costs: FloatArray | None = None,
+    keep_probs: bool = False,
 ) -> Simulation:
+    """The stream in one compiled call; trusts its input.
+
+    `recorded` (T,) votes there are of each item where its pool is larger: asking for one more ends in "closed".
+    `error_costs` (K, K) by truth and answer: see `decision.error_costs`.
+    """
     num_items, num_classifiers, num_classes = stream.log_predictions.shape
     learner, policy = method.learner, method.policy
     prior = learner.hyperprior if learner else hyperprior("default")
@@ -147,6 +158,8 @@ def _compiled(
         tie_draws=stream.tie_draws,
         quota_draws=stream.quota_draws,
         rates=rates,
+        recorded=stream.pool_sizes if recorded is None else recorded,
+        error_costs=np.zeros((0, 0)) if error_costs is None else error_costs,
     )
     plan = Plan(
         quota_kind=quota_kind,
@@ -176,13 +189,15 @@ def _compiled(
         stops=np.zeros(num_items, dtype=np.int64),
         trace=np.zeros((most_fits, len(packed))),
         trace_at=np.zeros(most_fits, dtype=np.int64),
+        probs=np.zeros((num_items if keep_probs else 0, num_classes)),
     )
     num_fits = run_stream(inputs, plan, packed, outputs)
     own = getattr(policy, "stop_reason", "rule")
     reasons = np.array([STOPS.get(code, own) for code in range(NUM_STOPS)])[outputs.stops]
     reasons[stop_asking:] = "closed"
     learned = outputs.trace[:num_fits], outputs.trace_at[:num_fits], start.tau.shape
-    return _result(stream, method, outputs.costs, outputs.labels, outputs.confidence, tuple(reasons.tolist()), learned)
+    done = _result(stream, method, outputs.costs, outputs.labels, outputs.confidence, tuple(reasons.tolist()), learned)
+    return replace(done, probs=outputs.probs) if keep_probs else done
 
 
 def through_session(

@@ -13,15 +13,17 @@ from numpy.typing import NDArray
 
 from quorate.compiled import kernel
 from quorate.decision.belief import ASK, INFINITE, RULE, TIE_WIDTH, belief_into, pick_label, stop_before_rule
+from quorate.decision.error_costs import cheapest_answer, weigh_for_gain, weigh_for_threshold
 from quorate.decision.model_picker import picker_rate, picker_update
 from quorate.decision.quota import binomial_quantile
-from quorate.decision.rules import ALWAYS, THRESHOLD, rule_asks
+from quorate.decision.rules import ALWAYS, GAIN, THRESHOLD, rule_asks
 from quorate.learning.fit import INFO_SIZE, WARM, fit_kernel
 from quorate.posterior.duel import duel
 from quorate.prior.concentration import concentration_into
 from quorate.types import FloatArray, IntArray
 
 NO_QUOTA, BY_RATE, BY_PICKER = range(3)
+SHORT = 5  # a stop code beside those of `decision.belief`: more votes were wanted than were recorded
 
 
 class Inputs(NamedTuple):
@@ -34,6 +36,8 @@ class Inputs(NamedTuple):
     tie_draws: FloatArray
     quota_draws: FloatArray
     rates: FloatArray  # query rates, for BY_RATE
+    recorded: IntArray  # (T,) votes there are of each item: fewer than its pool where some were never recorded
+    error_costs: FloatArray  # (K, K) cost of an error by truth and answer; (0, 0): every error is one error
 
 
 class Plan(NamedTuple):
@@ -69,6 +73,18 @@ class Outputs(NamedTuple):
     stops: IntArray
     trace: FloatArray
     trace_at: IntArray
+    probs: FloatArray  # (T, K) who wins the pool, as believed at the stop; (0, K): not kept
+
+
+@kernel
+def _weigh(inputs: Inputs, rule_kind: int, probs: FloatArray, tie_draw: float, out: FloatArray) -> None:
+    """The probabilities as the rule is to see them, to out (K,): weighted by what errors cost, if that is given."""
+    if inputs.error_costs.size > 0 and rule_kind == GAIN:
+        weigh_for_gain(inputs.error_costs, probs, tie_draw, out)
+    elif inputs.error_costs.size > 0 and rule_kind == THRESHOLD:
+        weigh_for_threshold(inputs.error_costs, probs, tie_draw, out)
+    else:
+        out[:] = probs
 
 
 @kernel
@@ -117,13 +133,15 @@ def run_stream(inputs: Inputs, plan: Plan, start: FloatArray, outputs: Outputs) 
     losses = np.zeros(num_classes)
     seen = np.zeros(num_classes, dtype=np.int64)
     probs = np.empty(num_classes)
+    weighted = np.empty(num_classes)
     info = np.empty(INFO_SIZE)
     same_belief = (
         plan.ask_posterior == plan.predict_posterior
         and plan.ask_learned == plan.predict_learned
         and plan.rule_kind != ALWAYS
     )
-    duels = plan.rule_kind == THRESHOLD and plan.ask_posterior == INFINITE
+    unequal = inputs.error_costs.size > 0
+    duels = plan.rule_kind == THRESHOLD and plan.ask_posterior == INFINITE and not unequal
     alpha = np.empty(num_classes)
     entered = 0
     closed_since_fit = 0
@@ -150,22 +168,32 @@ def run_stream(inputs: Inputs, plan: Plan, start: FloatArray, outputs: Outputs) 
                 if duels:
                     if asked == first_look:
                         _concentrate(prior, num_classifiers, logs, alpha)
-                    if duel(alpha + seen) <= plan.rule_first - TIE_WIDTH:  # hence so is max p: no need to integrate
+                    if asked < inputs.recorded[t] and duel(alpha + seen) <= plan.rule_first - TIE_WIDTH:
+                        # hence so is max p: no need to integrate
                         seen[inputs.votes[t, asked]] += 1
                         asked += 1
                         continue
                 if plan.rule_kind != ALWAYS:
                     _believe(plan.ask_posterior, prior, num_classifiers, logs, mean, seen, pool_size, probs)
-                if not rule_asks(plan.rule_kind, plan.rule_first, plan.rule_second, probs, seen, pool_size - asked):
+                    _weigh(inputs, plan.rule_kind, probs, inputs.tie_draws[t], weighted)
+                if not rule_asks(plan.rule_kind, plan.rule_first, plan.rule_second, weighted, seen, pool_size - asked):
                     break
             elif code != ASK:
+                break
+            if asked == inputs.recorded[t]:
+                code = SHORT
                 break
             seen[inputs.votes[t, asked]] += 1
             asked += 1
         if code != RULE or not same_belief:  # else probs is already the belief at which the rule stopped
             prior = packed if plan.predict_learned else fixed
             _believe(plan.predict_posterior, prior, num_classifiers, logs, mean, seen, pool_size, probs)
-        label = pick_label(probs, inputs.tie_draws[t] if t < plan.stop_asking else 0.0)
+        tie_draw = inputs.tie_draws[t] if t < plan.stop_asking else 0.0
+        label = pick_label(probs, tie_draw)
+        if unequal:
+            label = cheapest_answer(inputs.error_costs, probs, tie_draw, weighted)
+        if outputs.probs.shape[0] > 0:
+            outputs.probs[t] = probs
         outputs.costs[t] = asked
         outputs.labels[t] = label
         outputs.confidence[t] = probs[label]
