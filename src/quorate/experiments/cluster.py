@@ -8,9 +8,7 @@ no worker's death can lose it, as it can lose data that was scattered.
 
 from __future__ import annotations
 
-import logging
 import os
-import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -18,7 +16,7 @@ from importlib.metadata import version
 from typing import Any
 from uuid import uuid4
 
-from quorate.errors import ClusterError, InvalidInput, MissingExtra
+from quorate.errors import ClusterError
 from quorate.experiments.design import Job, settings
 from quorate.experiments.outcome import Outcome
 from quorate.experiments.runs import run_job
@@ -26,8 +24,8 @@ from quorate.experiments.store import code_digest
 from quorate.experiments.sweep import Backend, on_threads
 from quorate.types import VoteDataset
 from quorate.validate import shown
+from quorate.workflows.dask_cluster import ANSWER_WITHIN, connected, dask
 
-ANSWER_WITHIN = 10.0  # seconds for a scheduler to answer, and for its first worker to be there
 _KEPT = "What was done is stored; run the same command again to go on."
 
 
@@ -45,82 +43,11 @@ def backend_for(address: str | None, jobs: int | None = None) -> Iterator[Backen
     if address is None:
         yield on_threads(jobs or os.cpu_count() or 1)
         return
-    num_local = _local(address)
-    _dask()
-    with _quiet(), _workers(num_local) if num_local else _scheduler(address) as client:
-        _check_workers(client, address)
-        with _hand_outs(client) as hand_out:
-            yield _on_dask(client, address, hand_out)
-
-
-def _local(address: str) -> int:
-    """How many workers to start; 0 if the address is a scheduler's."""
-    if re.fullmatch(r"(tcp|tls)://.+:\d+", address):
-        return 0
-    found = re.fullmatch(r"local:(\d{1,3})", address)
-    if found is None or int(found[1]) < 1:
-        raise InvalidInput(
-            f"cluster={shown(address)}; expected tcp://HOST:PORT of a Dask scheduler, or local:N to start N workers "
-            "here, such as local:2."
-        )
-    return int(found[1])
-
-
-def _dask() -> Any:  # noqa: ANN401
-    try:
-        import distributed  # noqa: PLC0415
-        import joblib  # noqa: F401, PLC0415
-    except ImportError as cause:
-        raise MissingExtra("Dask is not installed; to run on a cluster: pip install 'quorate[cluster]'") from cause
-    return distributed
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Dask tells of each lost connection by a traceback; what matters of it we say in one line."""
-    logger = logging.getLogger("distributed")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
-
-
-@contextmanager
-def _scheduler(address: str) -> Iterator[Any]:
-    try:
-        client = _dask().Client(address, timeout=ANSWER_WITHIN, set_as_default=False)
-    except (OSError, ValueError, TypeError) as cause:
-        raise ClusterError(
-            f"cluster={shown(address)}: no Dask scheduler answers there. Start one with `dask scheduler "
-            f"--port {address.rsplit(':', 1)[1]}`, and workers with `dask worker {address} --nthreads 1`."
-        ) from cause
-    try:
-        yield client
-    finally:
-        client.close(timeout=ANSWER_WITHIN)
-
-
-@contextmanager
-def _workers(count: int) -> Iterator[Any]:
-    """A scheduler and `count` worker processes of one thread each."""
-    _compile_here()
     with (
-        _dask().LocalCluster(
-            n_workers=count,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            memory_limit=0,
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        _dask().Client(cluster, set_as_default=False) as client,
+        connected(address, kind=_kind, prepare=_compile_here, answer_within=ANSWER_WITHIN) as client,
+        _hand_outs(client) as hand_out,
     ):
-        from quorate.experiments.dask_jobs import Undisturbed  # noqa: PLC0415
-
-        client.register_plugin(Undisturbed())
-        yield client
+        yield _on_dask(client, address, hand_out)
 
 
 def _compile_here() -> None:
@@ -137,33 +64,8 @@ def _kind() -> dict[str, str]:
     return {"code": code_digest()} | {name: version(name) for name in ("numpy", "numba", "scipy")}
 
 
-def _check_workers(client: Any, address: str) -> None:  # noqa: ANN401
-    """Refuse, before anything is run, workers that are not there or would compute something else."""
-    try:
-        client.wait_for_workers(1, timeout=ANSWER_WITHIN)
-    except TimeoutError as cause:
-        raise ClusterError(
-            f"cluster={shown(address)}: the scheduler has no workers. Start some: `dask worker {address} --nthreads 1`."
-        ) from cause
-    ours = _kind()
-    for worker, theirs in client.run(_kind, on_error="return").items():
-        if isinstance(theirs, Exception):
-            raise ClusterError(f"worker {worker} cannot run quorate ({theirs!r}). Install the same quorate there.")
-        for part, value in ours.items():
-            if theirs.get(part) != value:
-                raise ClusterError(_differs(worker, part, theirs.get(part), value))
-
-
-def _differs(worker: str, part: str, theirs: object, ours: str) -> str:
-    what = "quorate's sources" if part == "code" else part
-    return (
-        f"worker {worker} would compute with other code: {what} {theirs} there, {ours} here. "
-        "Install the same versions there, and restart it."
-    )
-
-
 def _on_dask(client: Any, address: str, hand_out: Callable[[VoteDataset], str]) -> Backend:  # noqa: ANN401
-    lost, given_up = _dask().CancelledError, _dask().KilledWorker
+    lost, given_up = dask().CancelledError, dask().KilledWorker
 
     def run(jobs: Sequence[Job], datasets: Mapping[str, VoteDataset]) -> Iterator[Outcome]:
         try:

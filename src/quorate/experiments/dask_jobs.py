@@ -6,7 +6,6 @@ A worker is handed each data set once, by `HandOut`, and then runs `run_there` f
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -40,14 +39,6 @@ class HandOut(WorkerPlugin):
     def teardown(self, worker: object) -> None:
         """Forget it."""
         _here.pop(self.name, None)
-
-
-class Undisturbed(WorkerPlugin):
-    """Workers started here share our terminal: its Ctrl-C is meant for us, and we end them."""
-
-    def setup(self, worker: object) -> None:
-        """Pass over it."""
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def run_there(job: Job, name: str, code: str) -> Outcome:

@@ -1,0 +1,69 @@
+"""Many items at once, without a session: prediction and votes of each -> who wins its pool, the answer, ask or stop.
+
+Row by row the very kernels a session runs, in the same order, so a row says what the session would say of that item.
+Called by `quorate score`; takes plain arrays.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quorate.compiled import kernel
+from quorate.decision.belief import ASK, RULE, belief_into, pick_label, stop_before_rule
+from quorate.decision.rules import rule_asks
+from quorate.types import FloatArray, IntArray
+
+NO_LIMIT = 2**62
+
+
+class Packed(NamedTuple):
+    """A posterior by number and the parameters it uses: tau (M, K), bias (K,)."""
+
+    posterior: int
+    theta: float
+    phi: float
+    tau: FloatArray
+    bias: FloatArray
+
+
+@kernel
+def decide_batch_into(
+    kind: int,
+    first: float,
+    second: float,
+    stops_when_settled: bool,
+    asking: Packed,
+    predicting: Packed,
+    same_belief: bool,
+    log_predictions: FloatArray,
+    predictions: FloatArray,
+    votes: IntArray,
+    pool_sizes: IntArray,
+    probs: FloatArray,
+    labels: IntArray,
+    codes: IntArray,
+) -> None:
+    """For each of n rows: probs (n, K) of the winner, label (n,), and code (n,): ASK, or why it stops (RULE: the rule).
+
+    log_predictions (n, M, K), predictions (n, K) the classifiers' mean, votes (n, K), pool_sizes (n,). Of classes tied
+    at the top the first is the label, as nothing may be drawn here.
+    """
+    asked = np.empty(probs.shape[1])
+    for row in range(probs.shape[0]):
+        counts, size, out = votes[row], pool_sizes[row], probs[row]
+        logs, mean = log_predictions[row], predictions[row]
+        posterior, theta, phi, tau, bias = predicting
+        belief_into(posterior, theta, phi, tau, bias, logs, mean, counts, size, out)
+        labels[row] = pick_label(out, 0.0)
+        code = stop_before_rule(counts, size, 0, NO_LIMIT, stops_when_settled)
+        if code == RULE:
+            belief = out
+            if not same_belief:
+                posterior, theta, phi, tau, bias = asking
+                belief_into(posterior, theta, phi, tau, bias, logs, mean, counts, size, asked)
+                belief = asked
+            if rule_asks(kind, first, second, belief, counts, size - counts.sum()):
+                code = ASK
+        codes[row] = code

@@ -1,0 +1,138 @@
+"""An address -> a Dask client: of a scheduler that is there, or of workers started here and ended with the block.
+
+Workers that would compute something else are refused before anything is run. Used by `score` and by the experiments'
+sweeps.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from quorate.errors import ClusterError, InvalidInput, MissingExtra
+from quorate.validate import shown
+
+ANSWER_WITHIN = 10.0  # seconds for a scheduler to answer, and for its first worker to be there
+
+Kind = Callable[[], Mapping[str, str]]
+
+
+@contextmanager
+def connected(
+    address: str, *, kind: Kind, prepare: Callable[[], None], answer_within: float = ANSWER_WITHIN
+) -> Iterator[Any]:
+    """A client whose workers are there and alike.
+
+    `address` "tcp://host:port" (or tls://) of a Dask scheduler, or "local:2" for two worker processes started here.
+    `kind` says what must be alike on two machines for their results to be, "code" and versions by name. `prepare` is
+    called before workers are started here: it compiles what they will need, so that they find it on disk.
+    """
+    num_local = num_workers(address)
+    dask()
+    here = _workers(num_local, prepare) if num_local else _scheduler(address, answer_within)
+    with _quiet(), here as client:
+        _check_workers(client, address, kind, answer_within)
+        yield client
+
+
+def num_workers(address: str) -> int:
+    """How many workers to start; 0 if the address is a scheduler's.
+
+    >>> num_workers("local:2"), num_workers("tcp://10.0.0.1:8786")
+    (2, 0)
+    """
+    if re.fullmatch(r"(tcp|tls)://.+:\d+", address):
+        return 0
+    found = re.fullmatch(r"local:(\d{1,3})", address)
+    if found is None or int(found[1]) < 1:
+        raise InvalidInput(
+            f"cluster={shown(address)}; expected tcp://HOST:PORT of a Dask scheduler, or local:N to start N workers "
+            "here, such as local:2."
+        )
+    return int(found[1])
+
+
+def dask() -> Any:  # noqa: ANN401
+    """The module `distributed`, or how to get it."""
+    try:
+        import distributed  # noqa: PLC0415
+        import joblib  # noqa: F401, PLC0415
+    except ImportError as cause:
+        raise MissingExtra("Dask is not installed; to run on a cluster: pip install 'quorate[cluster]'") from cause
+    return distributed
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Dask tells of each lost connection by a traceback; what matters of it we say in one line."""
+    logger = logging.getLogger("distributed")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+@contextmanager
+def _scheduler(address: str, answer_within: float) -> Iterator[Any]:
+    try:
+        client = dask().Client(address, timeout=answer_within, set_as_default=False)
+    except (OSError, ValueError, TypeError) as cause:
+        raise ClusterError(
+            f"cluster={shown(address)}: no Dask scheduler answers there. Start one with `dask scheduler "
+            f"--port {address.rsplit(':', 1)[1]}`, and workers with `dask worker {address} --nthreads 1`."
+        ) from cause
+    try:
+        yield client
+    finally:
+        client.close(timeout=answer_within)
+
+
+@contextmanager
+def _workers(count: int, prepare: Callable[[], None]) -> Iterator[Any]:
+    """A scheduler and `count` worker processes of one thread each."""
+    prepare()
+    with (
+        dask().LocalCluster(
+            n_workers=count,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            memory_limit=0,
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        dask().Client(cluster, set_as_default=False) as client,
+    ):
+        from quorate.workflows.dask_plugins import Undisturbed  # noqa: PLC0415
+
+        client.register_plugin(Undisturbed())
+        yield client
+
+
+def _check_workers(client: Any, address: str, kind: Kind, answer_within: float) -> None:  # noqa: ANN401
+    """Refuse, before anything is run, workers that are not there or would compute something else."""
+    try:
+        client.wait_for_workers(1, timeout=answer_within)
+    except TimeoutError as cause:
+        raise ClusterError(
+            f"cluster={shown(address)}: the scheduler has no workers. Start some: `dask worker {address} --nthreads 1`."
+        ) from cause
+    ours = kind()
+    for worker, theirs in client.run(kind, on_error="return").items():
+        if isinstance(theirs, Exception):
+            raise ClusterError(f"worker {worker} cannot run quorate ({theirs!r}). Install the same quorate there.")
+        for part, value in ours.items():
+            if theirs.get(part) != value:
+                raise ClusterError(_differs(worker, part, theirs.get(part), value))
+
+
+def _differs(worker: str, part: str, theirs: object, ours: str) -> str:
+    what = "quorate's sources" if part == "code" else part
+    return (
+        f"worker {worker} would compute with other code: {what} {theirs} there, {ours} here. "
+        "Install the same versions there, and restart it."
+    )
