@@ -4,7 +4,10 @@ votes + prediction -> prior/ -> posterior/ -> decision/ -> session/ (journal) ->
 
 A live loop: `Session`, `method`, `JsonlJournal`. The maths alone: `concentration`, `plurality_finite`,
 `plurality_infinite`, `fit`, `PriorParams`. Recorded streams: `simulate`, `VoteDataset`, `quorate.datasets`.
+Your own tables: `run`.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from quorate.errors import QuorateError
 from quorate.learning.fit import fit
@@ -17,6 +20,25 @@ from quorate.session import JsonlJournal, MemoryJournal, Session, read_journal
 from quorate.simulation import Simulation, simulate
 from quorate.types import Decision, FitReport, Item, PriorParams, VoteDataset
 from quorate.version import __version__
+
+if TYPE_CHECKING:  # the whole signature, for editors; at run time it is imported on call, which keeps this import light
+    from quorate.workflows.run import run
+else:
+
+    def run(votes: Any, predictions: Any = None, **options: Any) -> Any:  # noqa: ANN401
+        """Replay recorded votes as a stream, asking only as far as a method would, and decide every item.
+
+        `votes`, `predictions`: paths, pandas, polars or PyArrow tables, or arrays; several classifiers are a list.
+        Options: method, threshold, target_error, budget, order, seed, pool_size, partly_voted, min_votes, max_votes,
+        error_costs, price, strict, window, refit_every, audit_rate, out, overwrite, progress, and how to read the
+        tables: task, worker, label, timestamp, format, classes, id_column, ids, accuracy, items (docs/run.md).
+        Gives a result with `.decisions`, `.summary()`, `.plot()`, `.to_html()`, `.params` and `.rejects`.
+        Needs `pip install 'quorate[tables]'`.
+        """
+        from quorate.workflows.run import run as replay  # noqa: PLC0415 - needs PyArrow, an extra
+
+        return replay(votes, predictions, **options)
+
 
 __all__ = [
     "METHODS",
@@ -39,5 +61,6 @@ __all__ = [
     "plurality_finite",
     "plurality_infinite",
     "read_journal",
+    "run",
     "simulate",
 ]

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from quorate.cli import audit, data, decide, demo, methods, reproduce, simulate
+from quorate.cli import audit, data, decide, demo, methods, reproduce, run, simulate
 from quorate.cli.output import plain_errors
 from quorate.version import __version__
 
@@ -23,6 +23,8 @@ whole pool: quorate computes how sure the answer already is, and asks only while
 [bold]First commands[/bold]
 
 [cyan]quorate demo[/cyan]  every method on built-in streams, under a minute: tables, a plot, a report
+
+[cyan]quorate run --votes votes.csv --predictions probs.csv --out results[/cyan]  your own tables: how many were enough?
 
 [cyan]quorate decide --prediction 0.7,0.2,0.1 --votes 1,0,0 --pool-size 6[/cyan]  one decision
 
@@ -72,6 +74,7 @@ def root(
 
 
 app.command("demo")(demo.demo)
+app.command("run")(run.run)
 app.command("decide")(decide.decide)
 app.command("simulate")(simulate.simulate)
 app.command("methods")(methods.methods)

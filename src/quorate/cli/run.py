@@ -1,0 +1,164 @@
+"""`quorate run`: recorded votes and predictions replayed under a method, into a folder of decisions and a report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from quorate.cli.output import print_json, print_lines, print_table, progress_bar
+from quorate.version import __version__
+
+if TYPE_CHECKING:
+    from quorate.workflows.run_result import RunResult
+
+TABLES = "How to read the tables"
+REPLAY = "How to replay them"
+CONTROL = "How far to ask (one of these)"
+
+
+def run(
+    votes: Annotated[
+        str, typer.Option("--votes", "-v", help="Votes: CSV, TSV, Parquet, JSONL, Excel or a Label Studio export.")
+    ],
+    out: Annotated[str, typer.Option("--out", "-o", help="Folder for the decisions, the summary and the report.")],
+    predictions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--predictions", "-p", help="A classifier's probabilities; repeatable. None: all classes are alike."
+        ),
+    ] = None,
+    method: Annotated[
+        str, typer.Option("--method", "-m", help="A method; knobs behind a colon: quorum:votes=4. See quorate methods.")
+    ] = "quorate",
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="Stop when the answer is surer than this, 0 to 1.", rich_help_panel=CONTROL),
+    ] = None,
+    target_error: Annotated[
+        float | None,
+        typer.Option(help="Hold this share of wrong answers, checked by audits.", rich_help_panel=CONTROL),
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(help="Spend this many votes per item on average.", rich_help_panel=CONTROL)
+    ] = None,
+    audit_rate: Annotated[
+        float | None,
+        typer.Option(
+            help="With --target-error: chance that a closed item goes to the whole panel.", rich_help_panel=CONTROL
+        ),
+    ] = None,
+    order: Annotated[
+        str,
+        typer.Option(
+            help="time (rows where there are no times), given (rows) or shuffled (by seed).", rich_help_panel=REPLAY
+        ),
+    ] = "time",
+    pool_size: Annotated[
+        str,
+        typer.Option(
+            "--pool-size",
+            "-n",
+            rich_help_panel=REPLAY,
+            help="N, or recorded: the pool of an item is the votes recorded for it.",
+        ),
+    ] = "recorded",  # fmt: skip
+    partly_voted: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=REPLAY,
+            help="Items with fewer than N votes that these do not settle: exclude from the error, own-pool or "
+            "worst-case.",
+        ),
+    ] = "exclude",
+    min_votes: Annotated[int, typer.Option(help="Fewest votes asked of an item.", rich_help_panel=REPLAY)] = 0,
+    max_votes: Annotated[
+        int | None, typer.Option(help="Most votes asked of an item; none: its pool.", rich_help_panel=REPLAY)
+    ] = None,
+    error_costs: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=REPLAY,
+            help="CSV of what errors cost: a row per truth, a column per answer; blank is 1.",
+        ),
+    ] = None,
+    price: Annotated[float | None, typer.Option(help="Price of a vote, in your money.", rich_help_panel=REPLAY)] = None,
+    window: Annotated[
+        int, typer.Option(help="Items with votes that are learned from; 0: all.", rich_help_panel=REPLAY)
+    ] = 500,
+    refit_every: Annotated[int, typer.Option(help="Learn every so many items.", rich_help_panel=REPLAY)] = 20,
+    seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same files.")] = 0,
+    task_column: Annotated[
+        str | None, typer.Option(help="Column of the item in the votes.", rich_help_panel=TABLES)
+    ] = None,
+    worker_column: Annotated[
+        str | None, typer.Option(help="Column of the voter in the votes.", rich_help_panel=TABLES)
+    ] = None,
+    label_column: Annotated[
+        str | None, typer.Option(help="Column of the label in the votes.", rich_help_panel=TABLES)
+    ] = None,
+    time_column: Annotated[
+        str | None, typer.Option(help="Column of the time in the votes.", rich_help_panel=TABLES)
+    ] = None,
+    id_column: Annotated[
+        str | None, typer.Option(help="Column of the item in the predictions.", rich_help_panel=TABLES)
+    ] = None,
+    votes_format: Annotated[
+        str,
+        typer.Option("--format", help="auto, long, wide, counts or label-studio.", rich_help_panel=TABLES),
+    ] = "auto",
+    classes: Annotated[
+        str | None,
+        typer.Option(help="All classes, with commas; votes for others are set aside.", rich_help_panel=TABLES),
+    ] = None,
+    items: Annotated[
+        str,
+        typer.Option(help="votes: every item with a vote; or votes-and-predictions.", rich_help_panel=TABLES),
+    ] = "votes",
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse any irregularity of the data.", rich_help_panel=TABLES)
+    ] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in the folder.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, for programs.")] = False,
+) -> None:
+    """Decisions from your own tables: how many votes would have been enough, and how often would that be wrong?
+
+    Replays the recorded votes as a stream, asking only as far as the method would. Writes decisions.csv and .parquet,
+    summary.json, params.json, rejects.csv and report.html (docs/run.md). Exit codes: 0 done, 1 a mistake in what was
+    asked or in the data, 2 usage, 130 Ctrl-C.
+
+    Example: quorate run --votes votes.csv --predictions probs.parquet --price 0.08 --out results
+    """
+    from quorate.workflows.run import run as run_workflow
+
+    choices: dict[str, Any] = {"order": order, "partly_voted": partly_voted, "format": votes_format, "items": items}
+    with progress_bar(quiet=json) as report:
+        result = run_workflow(
+            votes, predictions or None, method=method, threshold=threshold, target_error=target_error, budget=budget,
+            audit_rate=audit_rate, seed=seed, pool_size=_pool(pool_size), min_votes=min_votes, max_votes=max_votes,
+            error_costs=error_costs, price=price, window=window or None, refit_every=refit_every, strict=strict,
+            task=task_column, worker=worker_column, label=label_column, timestamp=time_column, id_column=id_column,
+            classes=None if classes is None else [name.strip() for name in classes.split(",")],
+            out=out, overwrite=overwrite, progress=report, **choices,
+        )  # fmt: skip
+    if json:
+        print_json(result.summary())
+        return
+    _print(result, out)
+
+
+def _pool(text: str) -> Any:  # noqa: ANN401
+    """A number if it is one; the library refuses other words than "recorded"."""
+    return int(text) if text.isdecimal() else text
+
+
+def _print(result: RunResult, out: str) -> None:
+    from quorate.workflows.run_files import FILES
+    from quorate.workflows.run_summary import table_rows
+
+    name = result.method.name
+    title = f"{len(result.items)} items, {len(result.classes)} classes (quorate {__version__}, {name})"
+    heads, rows = table_rows(result.summary())
+    print_table(title, heads, rows, strong="this run")
+    lines = [result.headline(), *result.notes()]
+    print_lines(*lines, *(f"Written: {out}/{each}" for each in FILES))

@@ -1,0 +1,114 @@
+"""A `RunResult` -> a folder of files, whole or not at all. Called by `workflows.run`.
+
+Everything is written into a folder beside the final one, synced to disk and moved into place; summary.json comes last,
+so that a folder with a summary is complete.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from quorate.errors import InvalidInput
+from quorate.tables.arrow import arrow_csv, pq
+from quorate.workflows.params_file import write_params
+
+if TYPE_CHECKING:
+    from quorate.workflows.run_result import RunResult
+
+LAST = "summary.json"
+
+
+def check_free(out: str | Path, *, overwrite: bool) -> Path:
+    """The folder to write to: new or empty, or any folder if `overwrite`; never one with files otherwise."""
+    folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise InvalidInput(f"out={str(out)!r} is a file; name a folder.")
+    if not overwrite and folder.is_dir() and any(folder.iterdir()):
+        what = "a run" if (folder / LAST).exists() else "files"
+        raise InvalidInput(
+            f"out={str(out)!r} holds {what} already; nothing is overwritten unasked. Name another folder, or pass "
+            "overwrite (--overwrite)."
+        )
+    return folder
+
+
+def write_run(result: RunResult, folder: Path) -> tuple[Path, ...]:
+    """Write all files of a run; other files in the folder are left alone."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    beside = folder.with_name(f".{folder.name}.part")
+    shutil.rmtree(beside, ignore_errors=True)  # of a run that was killed
+    beside.mkdir()
+    try:
+        for name, write in FILES.items():
+            write(result, beside / name)
+            _sync(beside / name)
+        _move(beside, folder)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return tuple(folder / name for name in FILES)
+
+
+def _move(beside: Path, folder: Path) -> None:
+    """The files into place; an old summary goes first and the new one comes last."""
+    folder.mkdir(exist_ok=True)
+    (folder / LAST).unlink(missing_ok=True)
+    for name in FILES:
+        (beside / name).replace(folder / name)
+    _sync(folder)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _decisions_csv(result: RunResult, path: Path) -> None:
+    options = arrow_csv.WriteOptions(quoting_style="needed")
+    arrow_csv.write_csv(result.table, str(path), write_options=options)
+
+
+def _decisions_parquet(result: RunResult, path: Path) -> None:
+    pq.write_table(result.table, path, compression="zstd")
+
+
+def _params(result: RunResult, path: Path) -> None:
+    write_params(
+        path,
+        result.params,
+        classes=result.classes,
+        models=result.models,
+        method=result.method,
+        pool_size=result.pools.params_pool_size,
+        fitted_after=1 + result.outcome.trace[-1][0] if result.outcome.trace else 0,
+    )
+
+
+def _rejects(result: RunResult, path: Path) -> None:
+    result.report.write_rejects(path)
+
+
+def _report(result: RunResult, path: Path) -> None:
+    path.write_text(result.to_html(), encoding="utf-8", newline="\n")
+
+
+def _summary(result: RunResult, path: Path) -> None:
+    text = json.dumps(result.summary(), indent=2, ensure_ascii=False, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8", newline="\n")
+
+
+FILES: dict[str, Callable[[RunResult, Path], None]] = {
+    "decisions.parquet": _decisions_parquet,
+    "decisions.csv": _decisions_csv,
+    "rejects.csv": _rejects,
+    "params.json": _params,
+    "report.html": _report,
+    LAST: _summary,
+}

@@ -1,0 +1,91 @@
+"""What a user hands to `run` -> votes and predictions joined, in the order asked for; arrays become tables on the way.
+
+Called by `workflows.run`; the reading itself is `quorate.tables`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from quorate.errors import InvalidInput
+from quorate.tables import Joined, join, read_predictions, read_votes
+from quorate.tables.arrow import TEXT, pa
+from quorate.tables.join import Items
+from quorate.tables.sources import Progress
+from quorate.tables.votes import Format
+from quorate.types import VoteDataset
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """How to read the tables; None: found out by the usual names. See `quorate.tables`."""
+
+    task: str | None = None
+    worker: str | Sequence[str] | None = None
+    label: str | None = None
+    timestamp: str | None = None
+    format: Format = "auto"
+    classes: Sequence[str] | None = None
+    id_column: str | None = None
+    ids: Sequence[Any] | None = None
+    accuracy: float = 0.9
+    items: Items = "votes"
+
+
+def read_inputs(
+    votes: Any,  # noqa: ANN401
+    predictions: Any,  # noqa: ANN401
+    columns: Columns,
+    *,
+    by_time: bool,
+    strict: bool,
+    progress: Progress | None,
+) -> Joined:
+    """Votes and predictions joined. `by_time`: votes in the order of their times, else of their rows."""
+    if isinstance(votes, VoteDataset):
+        columns = replace(columns, classes=columns.classes or votes.classes)
+        given = dict(zip(votes.models, np.asarray(votes.predictions), strict=True))
+        predictions = given if predictions is None else predictions
+        votes = votes.votes
+    if isinstance(votes, np.ndarray):
+        votes = _long_table(votes, columns)
+    read = read_votes(
+        votes, format=columns.format, task=columns.task, worker=columns.worker, label=columns.label,
+        timestamp=columns.timestamp, classes=columns.classes, strict=strict, progress=progress,
+    )  # fmt: skip
+    if not by_time and read.raw.time is not None:
+        read = replace(read, raw=replace(read.raw, time=None))
+    if predictions is None:
+        return join(read, classes=columns.classes, items=columns.items, strict=strict)
+    said = read_predictions(
+        predictions, classes=columns.classes, id_column=columns.id_column, ids=columns.ids, accuracy=columns.accuracy,
+        strict=strict,
+    )  # fmt: skip
+    return join(read, said, classes=columns.classes, items=columns.items, strict=strict)
+
+
+def _long_table(votes: np.ndarray, columns: Columns) -> Any:  # noqa: ANN401
+    """An array (items, votes) of class numbers, -1 for none, as a long table; `classes` and `ids` name them."""
+    if votes.ndim != 2 or votes.dtype.kind not in "iu":
+        raise InvalidInput(
+            f"votes has shape {votes.shape} and type {votes.dtype}; expected whole numbers (items, votes per item), -1 "
+            "for none; or pass a table."
+        )
+    rows, places = np.nonzero(votes >= 0)
+    numbers = votes[rows, places]
+    most = int(numbers.max(initial=0))
+    names = [str(number) for number in range(most + 1)] if columns.classes is None else list(columns.classes)
+    ids = [str(number) for number in range(len(votes))] if columns.ids is None else [str(each) for each in columns.ids]
+    for what, found, needed in (("classes", names, most + 1), ("ids", ids, len(votes))):
+        if len(found) < needed:
+            raise InvalidInput(f"{what} has {len(found)} names; votes needs {needed}; name them all.")
+    return pa.table(
+        {
+            "task": pa.array(ids, type=TEXT).take(pa.array(rows)),
+            "label": pa.array(names, type=TEXT).take(pa.array(numbers)),
+        }
+    )

@@ -1,0 +1,169 @@
+"""What a run found: decisions, errors, costs, what was learned, and how it shows itself in a notebook.
+
+Made by `workflows.run`; the files and the page are written from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.methods import Method
+from quorate.tables import Report
+from quorate.tables.arrow import TEXT, pa
+from quorate.tables.frames import give_back
+from quorate.tables.rejects import SCHEMA, reject_tables
+from quorate.types import FloatArray, IntArray, PriorParams
+from quorate.workflows.pools import Pools
+
+DECISION_COLUMNS = (
+    "item", "consensus_label", "confidence", "num_votes", "agreement", "stop_reason", "cost", "audited",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What the replay did on each item (T,), in stream order.
+
+    `num_votes` votes asked   `labels` class answered   `probs` (T, K) who wins the pool   `reasons` why it stopped
+    `is_audited`, `audit_votes` items sent to the whole panel, and the votes that took   `trace` what was learned, and
+    after which item   `knobs` (T,) the controlled knob, or None   `control` how close the control came, or None
+    """
+
+    num_votes: IntArray
+    labels: IntArray
+    probs: FloatArray
+    reasons: tuple[str, ...]
+    is_audited: NDArray[np.bool_]
+    audit_votes: IntArray
+    trace: tuple[tuple[int, PriorParams], ...]
+    knobs: FloatArray | None = None
+    control: Mapping[str, Any] | None = None
+
+    @property
+    def confidence(self) -> FloatArray:
+        """Probability of the answer."""
+        return np.asarray(self.probs[np.arange(len(self.labels)), self.labels])
+
+
+@dataclass(frozen=True, eq=False)
+class RunResult:
+    """A finished run: `.decisions`, `.summary()`, `.rejects`, `.params`, `.plot()`, `.to_html()`.
+
+    `settings` the arguments in force   `until_settled` (T,) votes until each pool is settled, in the same order
+    `price` of a vote, or None   `error_costs` (K, K) by truth and answer, or None
+    """
+
+    outcome: Outcome
+    pools: Pools
+    items: tuple[str, ...]
+    classes: tuple[str, ...]
+    models: tuple[str, ...]
+    method: Method
+    params: PriorParams
+    settings: Mapping[str, Any]
+    until_settled: IntArray
+    report: Report
+    backend: str = "pyarrow"
+    price: float | None = None
+    error_costs: FloatArray | None = None
+
+    @cached_property
+    def table(self) -> Any:  # noqa: ANN401
+        """The decisions as an Arrow table, in the order of the stream."""
+        return decisions_table(self)
+
+    @property
+    def decisions(self) -> Any:  # noqa: ANN401
+        """A row per item, in the order of the stream, as the kind of table the votes came in (Arrow for paths)."""
+        return give_back(self.table, self.backend)
+
+    @property
+    def rejects(self) -> Any:  # noqa: ANN401
+        """The rows set aside: source, row number, rule, reason, item, worker and value."""
+        return give_back(pa.concat_tables([SCHEMA.empty_table(), *reject_tables(self.report.entries)]), self.backend)
+
+    @cached_property
+    def _summary(self) -> dict[str, Any]:
+        from quorate.workflows.run_summary import summarise  # noqa: PLC0415 - it takes a RunResult
+
+        return summarise(self)
+
+    def summary(self) -> dict[str, Any]:
+        """Votes, errors, costs, stops, classes, data and control as plain values: what summary.json holds."""
+        return dict(self._summary)
+
+    def to_html(self) -> str:
+        """The report as one page: no scripts, nothing loaded from elsewhere."""
+        from quorate.workflows.run_report import page  # noqa: PLC0415 - it takes a RunResult
+
+        return page(self)
+
+    def plot(self) -> Any:  # noqa: ANN401
+        """A matplotlib figure: confidence, stop reasons, votes and errors over time."""
+        from quorate.workflows.run_plots import figure  # noqa: PLC0415 - matplotlib is optional
+
+        return figure(self)
+
+    def headline(self) -> str:
+        """What came of it, in a sentence or two."""
+        from quorate.workflows.run_summary import headline  # noqa: PLC0415 - it takes a summary
+
+        return headline(self._summary)
+
+    def notes(self) -> list[str]:
+        """What a reader must know before trusting the figures."""
+        from quorate.workflows.run_summary import notes  # noqa: PLC0415 - it takes a summary
+
+        return notes(self._summary)
+
+    def __repr__(self) -> str:
+        """The run in a few lines."""
+        head = f"RunResult of {self._summary['method']['name']}: {self.headline()}"
+        return "\n".join([head, *(f"  {note}" for note in self.notes())])
+
+    def _repr_html_(self) -> str:
+        """The headline and the first decisions, for notebooks."""
+        few = self.table.slice(0, 5).to_pylist()
+        heads = "".join(f"<th>{escape(name)}</th>" for name in DECISION_COLUMNS)
+        rows = "".join("<tr>" + "".join(f"<td>{_cell(row[n])}</td>" for n in DECISION_COLUMNS) + "</tr>" for row in few)
+        more = f"<p>... and {self.table.num_rows - len(few)} more items.</p>" if self.table.num_rows > len(few) else ""
+        return f"<p><b>quorate</b> {escape(self.headline())}</p><table><tr>{heads}</tr>{rows}</table>{more}"
+
+
+def _cell(value: Any) -> str:  # noqa: ANN401
+    return f"{value:.3g}" if isinstance(value, float) else escape("" if value is None else str(value))
+
+
+def decisions_table(result: RunResult) -> Any:  # noqa: ANN401
+    """The decisions: the columns of `DECISION_COLUMNS`, then `prob_<class>` for every class."""
+    outcome, unit = result.outcome, 1.0 if result.price is None else result.price
+    cost = (outcome.num_votes + outcome.audit_votes) * unit
+    columns = {
+        "item": pa.array(result.items, type=TEXT),
+        "consensus_label": pa.array(result.classes, type=TEXT).take(pa.array(outcome.labels)),
+        "confidence": pa.array(outcome.confidence),
+        "num_votes": pa.array(outcome.num_votes),
+        "agreement": agreement(result),
+        "stop_reason": pa.array(outcome.reasons, type=TEXT),
+        "cost": pa.array(cost),
+        "audited": pa.array(outcome.is_audited),
+    }
+    for k, name in enumerate(result.classes):
+        columns[f"prob_{name}"] = pa.array(outcome.probs[:, k])
+    return pa.table(columns)
+
+
+def agreement(result: RunResult) -> Any:  # noqa: ANN401
+    """Share of the votes asked that are for the answer; null where none was asked."""
+    outcome, votes = result.outcome, result.pools.stream.votes
+    asked = np.arange(votes.shape[1]) < outcome.num_votes[:, None]
+    agreeing = ((votes == outcome.labels[:, None]) & asked).sum(axis=1)
+    share = agreeing / np.maximum(outcome.num_votes, 1)
+    return pa.array(share, mask=outcome.num_votes == 0)
