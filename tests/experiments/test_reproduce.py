@@ -113,6 +113,17 @@ def test_missing_data_is_reported_and_the_rest_goes_on(data, tmp_path):
     assert "curves for CIFAR-10H are left out: no cifar10h.npz in" in (done.out / "report.html").read_text()
 
 
+def test_data_that_do_not_serve_one_part_do_not_cost_the_others(data, tmp_path):
+    def too_short(context):
+        raise InvalidInput("query_free_after=1000; the stream has 40 items")
+
+    done = reproduce("all", data=data, out=tmp_path, experiments={"two-phase": too_short, "shift": toy_section})
+    assert [part.name for part in done.parts] == ["shift"]
+    assert done.left_out == ("two-phase is left out: query_free_after=1000; the stream has 40 items",)
+    with pytest.raises(InvalidInput, match="40 items"):
+        reproduce("two-phase", data=data, out=tmp_path, experiments={"two-phase": too_short})
+
+
 def test_no_data_at_all_says_how_to_get_it(tmp_path):
     with pytest.raises(InvalidInput, match=r"quorate data list.*quorate data fetch"):
         reproduce("shift", data=tmp_path, out=tmp_path / "out", experiments=TOY)

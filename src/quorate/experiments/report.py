@@ -199,7 +199,7 @@ def _section(part: Part, done: Reproduction, drawn: Mapping[str, Drawn]) -> str:
 def _figure(figure: Figure, part: Part, done: Reproduction, drawn: Mapping[str, Drawn]) -> str:
     stem = part.stem(figure.key)
     return f"""<h3 id="figure-{escape(stem)}">{escape(figure.title)}</h3>
-<figure><img alt="{escape(figure.alt)}" src="{drawn[stem].data_uri}">
+<figure><div class="picture" tabindex=0><img alt="{escape(figure.alt)}" src="{drawn[stem].data_uri}"></div>
 <figcaption>{escape(figure.caption)}</figcaption></figure>
 {_made(done.command(part.name), f"figures/{stem}.svg")}"""
 

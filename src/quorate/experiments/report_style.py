@@ -31,10 +31,11 @@ code { font: .85em ui-monospace, monospace; background: var(--card); padding: .1
                    padding: .5rem .9rem; }
 .caution ul { margin: .2rem 0; }
 figure { margin: 1.2rem 0; } figcaption { color: var(--quiet); font-size: .9rem; margin-top: .3rem; }
-figure img { max-width: 100%; border: 1px solid var(--line); display: block; }
+.picture { overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; background: #fff; }
+.picture img { max-width: none; display: block; }
 .scroll { border: 1px solid var(--line); border-radius: 8px; margin: .4rem 0; max-height: 40rem; overflow: auto; }
 .scroll table { font-size: .84rem; border-collapse: separate; border-spacing: 0; }
-.scroll:focus-visible, summary:focus-visible { outline: 2px solid #0072B2; outline-offset: 2px; }
+:is(.scroll, .picture, summary):focus-visible { outline: 2px solid #0072B2; outline-offset: 2px; }
 caption { padding: .4rem .5rem; position: sticky; left: 0; }
 thead th { position: sticky; top: 0; background: var(--card); z-index: 1; min-width: 3.2rem; }
 th[scope=row], thead th:first-child { position: sticky; left: 0; background: var(--paper); text-align: left;
@@ -50,12 +51,14 @@ summary { cursor: pointer; padding: .3rem 0; } summary b { font-weight: 600; }
 .made { margin: .3rem 0 1.2rem; font-size: .84rem; color: var(--quiet); }
 @media (max-width: 40rem) {
   body { padding: .8rem; font-size: 15px; } .claims li { padding-left: .6rem; }
+  .picture img { width: 44rem; }
   th[scope=row] { min-width: 6.5rem; max-width: 8.5rem; }
 }
 @media print {
   :root { --ink: #000; --paper: #fff; --quiet: #444; --line: #bbb; --ours: #eef4fa; --card: #f5f7fa;
           --good: #00553e; --bad: #8a3000; }
   body { max-width: none; padding: 0; font-size: 10pt; } nav { display: none; }
+  .picture { overflow: visible; border: 0; } .picture img { width: 100%; }
   .scroll { max-height: none; overflow: visible; border: 0; } .scroll table { font-size: 7.5pt; }
   th, td { padding: .1rem .25rem; } thead th, th[scope=row], caption { position: static; }
   h2, h3, summary { break-after: avoid; } figure, .claims li, tr { break-inside: avoid; }

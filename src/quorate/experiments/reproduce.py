@@ -70,8 +70,13 @@ def reproduce(
     with backend_for(cluster, jobs) as backend:
         tally = Tally(sources, folder / "runs", backend, progress, parts)
         context = Context(sources, chosen_seeds, quick, tally.run)
-        made = tuple(_part(name, experiments[name], context, tally) for name in parts)
+        tried = {name: _part(name, experiments[name], context, tally) for name in parts}
+    made = tuple(part for part in tried.values() if isinstance(part, Part))
+    refused = {name: part for name, part in tried.items() if isinstance(part, InvalidInput)}
+    if not made:
+        raise next(iter(refused.values()))
     left_out = sources.left_out(part for part in parts if part in USES)
+    left_out += tuple(f"{name} is left out: {problem}" for name, problem in refused.items())
     done = Reproduction(made, chosen_seeds, quick, folder, sources.checksums(), left_out)
     if progress is not None:
         progress(STEPS, STEPS, "drawing figures and writing files")
@@ -111,11 +116,16 @@ def _need_data(sources: Sources, parts: Sequence[str]) -> None:
         )
 
 
-def _part(name: str, experiment: Experiment, context: Context, tally: Tally) -> Part:
+def _part(name: str, experiment: Experiment, context: Context, tally: Tally) -> Part | InvalidInput:
+    """The part, or why these data do not serve it: the others are not lost for that."""
     started = time.perf_counter()
     tally.begin(name)
-    section = experiment(context)
-    return Part(name, section, time.perf_counter() - started, tally.num_run, tally.num_stored, tally.work_seconds)
+    try:
+        section = experiment(context)
+    except InvalidInput as problem:
+        return problem
+    seconds = time.perf_counter() - started
+    return Part(name, section, seconds, tally.num_run, tally.num_stored, tally.work_seconds)
 
 
 def _written(done: Reproduction, tally: Tally) -> Reproduction:
