@@ -28,7 +28,7 @@ def test_every_reason_is_explained(reason):
     assert f"| `{reason}` |" in SESSION
 
 
-@pytest.mark.parametrize("event", ["open", "vote", "abstain", "retract", "close", "learn"])
+@pytest.mark.parametrize("event", ["open", "vote", "abstain", "retract", "close", "learn", "tune"])
 def test_every_event_is_explained(event):
     assert f"`{event}`" in SESSION.split("## The journal")[1]
 

@@ -14,14 +14,7 @@ from typing import Any
 
 from quorate import rng
 from quorate.decision.policy import QueryPolicy
-from quorate.errors import (
-    DuplicateVote,
-    InvalidInput,
-    ItemExists,
-    JournalError,
-    RequestReused,
-    UnknownItem,
-)
+from quorate.errors import DuplicateVote, InvalidInput, ItemExists, JournalError, UnknownItem
 from quorate.learning.learner import refit
 from quorate.methods import Method, as_method
 from quorate.session import resume as resuming
@@ -30,7 +23,18 @@ from quorate.session.inputs import checked_id, checked_time, class_number, parse
 from quorate.session.items import ABSTAINED, ItemState, advance, opened
 from quorate.session.journal import Event, Journal
 from quorate.session.jsonl import as_journal
-from quorate.session.state import REASONS, Settings, apply, initial, label_number, request_content, voter_key
+from quorate.session.state import (
+    REASONS,
+    Settings,
+    apply,
+    decision_record,
+    initial,
+    is_repeat,
+    label_number,
+    learn_event,
+    voter_key,
+)
+from quorate.session.tuning import checked_knobs, in_force, policy_knobs
 from quorate.types import Decision, FitReport, PriorParams
 from quorate.validate import class_names, members, vote_limits, whole
 
@@ -147,14 +151,14 @@ class Session:
                 "min_votes": low,
                 "max_votes": high,
             }
-            if self._is_repeat(event):
+            if is_repeat(self._state, event):
                 return self.decision(item_id)
             if self._state.find(item_id) is not None or item_id in self._state.old:
                 raise ItemExists(f"item_id={item_id!r} was opened before; every item needs an id of its own.")
             event |= {"tie_draw": float(rng.stream(settings.seed, "tie", number).random()), "quota": None}
             item = opened(event, number)
             draws = rng.stream(settings.seed, "quota", number)
-            event["quota"] = draw_quota(settings.method, self._state.policy_state, item, rng=draws)
+            event["quota"] = draw_quota(self._state.method, self._state.policy_state, item, rng=draws)
             return self._commit(event, opened(event, number))
 
     def vote(
@@ -188,7 +192,7 @@ class Session:
         """Undo this voter's vote or abstention. If the item's decision counted it, the item is decided anew."""
         with self._lock:
             event = self._event("retract", item_id, time, request_id, voter=checked_id(voter, where="voter"))
-            if self._is_repeat(event):
+            if is_repeat(self._state, event):
                 return self.decision(item_id)
             item = self._held(item_id)
             if voter not in item.ballots:
@@ -199,7 +203,7 @@ class Session:
         """Nobody is available: answer now with what there is."""
         with self._lock:
             event = self._event("close", item_id, time, request_id)
-            if self._is_repeat(event):
+            if is_repeat(self._state, event):
                 return self.decision(item_id)
             self._known(item_id)
             if item_id in self._state.open:
@@ -216,7 +220,7 @@ class Session:
             size = settings.pool_size if pool_size is None else members(pool_size)
             event = {"prediction": probs, "pool_size": size, "quota": None, "tie_draw": 0.0}
             item = opened(event | {"min_votes": 0, "max_votes": None}, 0)
-            verdict = decide(settings.method, self._state.prior, self._state.policy_state, item, closing=True)
+            verdict = decide(self._state.method, self._state.prior, self._state.policy_state, item, closing=True)
             return self._decision(verdict, 0)
 
     def decision(self, item_id: str) -> Decision:
@@ -258,12 +262,31 @@ class Session:
             if learner is None or state.votes_since_fit == 0:
                 return None
             params, report = refit(state.params, state.window, learner.hyperprior)
-            event = {"seq": state.seq + 1, "time": checked_time(None), "type": "learn"}
-            event |= {"theta": params.theta, "phi": params.phi, "tau": params.tau.tolist()}
-            event |= {"bias": None if params.bias is None else params.bias.tolist(), "num_items": len(state.window)}
-            self._record(event)
+            self._record(learn_event(state, params) | {"time": checked_time(None)})
             self._report = report
             return report
+
+    def tune(self, *, time: float | None = None, request_id: str | None = None, **knobs: Any) -> dict[str, Any]:  # noqa: ANN401
+        """From now on the policy asks by other knobs, e.g. `tune(min_gain=0.01)`; returns those in force.
+
+        Decisions already given stand; an open item is judged anew with its next event. A value already in force
+        writes no event.
+        """
+        with self._lock:
+            state = self._state
+            event: Event = {"seq": state.seq + 1, "time": checked_time(time), "type": "tune"}
+            event["knobs"] = checked_knobs(state.method, knobs)
+            if request_id is not None:
+                event["request"] = checked_id(request_id, where="request_id")
+            if not is_repeat(state, event) and (request_id is not None or not in_force(state.method, event["knobs"])):
+                self._record(event)
+            return policy_knobs(self._state.method)
+
+    @property
+    def knobs(self) -> dict[str, Any]:
+        """The policy's knobs in force: as the session was started, or as `tune` left them."""
+        with self._lock:
+            return policy_knobs(self._state.method)
 
     @property
     def params(self) -> PriorParams:
@@ -297,21 +320,9 @@ class Session:
             event["request"] = checked_id(request_id, where="request_id")
         return event
 
-    def _is_repeat(self, event: Event) -> bool:
-        """True if this very request took effect before."""
-        request = event.get("request")
-        known = None if request is None else self._state.requests.get(request)
-        if known is None:
-            return False
-        if known[0] != request_content(event):
-            raise RequestReused(
-                f"request_id={request!r} was used before for something else; a new request needs a new id."
-            )
-        return True
-
     def _ballot(self, event: Event) -> Decision:
         item_id, voter = event["item"], event.get("voter")
-        if self._is_repeat(event):
+        if is_repeat(self._state, event):
             return self.decision(item_id)
         self._known(item_id)
         item = self._state.find(item_id)
@@ -338,16 +349,9 @@ class Session:
             return self.decision(event["item"])
         verdict = self._decide(after, closing=event["type"] == "close")
         decision = self._decision(verdict, int(after.votes.sum()))
-        event["decision"] = {
-            "ask": decision.ask,
-            "label": decision.label,
-            "confidence": decision.confidence,
-            "num_votes": decision.num_votes,
-            "reason": decision.reason,
-            "params": self._state.prior.seq,
-        }
+        event["decision"] = decision_record(self._state, decision)
         if not (decision.ask or after.seen_by_policy):  # the policy's new state travels in the event
-            event["policy_state"] = updated_state(self._state.settings.method, self._state.policy_state, after)
+            event["policy_state"] = updated_state(self._state.method, self._state.policy_state, after)
         self._record(event)
         if not decision.ask:
             self._learn_if_due()
@@ -370,7 +374,7 @@ class Session:
 
     def _decide(self, item: ItemState, *, closing: bool = False) -> Verdict:
         state = self._state
-        return decide(state.settings.method, state.prior, state.policy_state, item, closing=closing)
+        return decide(state.method, state.prior, state.policy_state, item, closing=closing)
 
     def _decision(self, verdict: Verdict, num_votes: int) -> Decision:
         label = self._state.settings.classes[verdict.label]

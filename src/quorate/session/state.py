@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, get_args
 
-from quorate.errors import JournalCorrupt
+from quorate.errors import InvalidInput, JournalCorrupt, RequestReused
 from quorate.learning.window import Window
 from quorate.methods import Method
 from quorate.prior.hyperprior import hyperprior
@@ -21,10 +21,11 @@ from quorate.session.decide import prior_of, through_json
 from quorate.session.items import ItemState, Prior, Standing, advance, opened
 from quorate.session.journal import Event
 from quorate.session.ledger import CompactMap
-from quorate.types import PriorParams, Reason
+from quorate.session.tuning import tuned
+from quorate.types import Decision, PriorParams, Reason
 
 REASONS: tuple[Reason, ...] = get_args(Reason)
-REQUESTED = ("type", "item", "label", "voter", "prediction", "pool_size", "min_votes", "max_votes")
+REQUESTED = ("type", "item", "label", "voter", "prediction", "pool_size", "min_votes", "max_votes", "knobs")
 OLD_ITEM = [("confidence", "f8"), ("num_votes", "i4"), ("label", "i4"), ("reason", "i1")]
 
 
@@ -59,14 +60,19 @@ class Settings:
 
 @dataclass(slots=True)
 class State:
-    """What the events so far amount to. Open items and the last closed ones in full, older ones in a compact ledger."""
+    """What the events so far amount to. Open items and the last closed ones in full, older ones in a compact ledger.
+
+    `method` is the one of the settings, with the policy's knobs as the last "tune" event (number `tune_seq`) left them.
+    """
 
     settings: Settings
+    method: Method
     params: PriorParams
     prior: Prior
     policy_state: Any
     window: Window
     seq: int = 0
+    tune_seq: int = 0
     num_opened: int = 0
     num_votes: int = 0
     closed_since_fit: int = 0
@@ -90,6 +96,7 @@ def initial(settings: Settings) -> State:
     params = prior.mode(num_classes, settings.num_classifiers, with_bias=bool(learner and learner.bias))
     return State(
         settings=settings,
+        method=settings.method,
         params=params,
         prior=prior_of(params, 0),
         policy_state=through_json(settings.method.policy.init(num_classes), settings.method),
@@ -97,10 +104,35 @@ def initial(settings: Settings) -> State:
     )
 
 
+def learn_event(state: State, params: PriorParams) -> Event:
+    """What was fitted, as the journal holds it; the caller adds the time."""
+    event: Event = {"seq": state.seq + 1, "time": 0.0, "type": "learn", "theta": params.theta, "phi": params.phi}
+    bias = None if params.bias is None else params.bias.tolist()
+    return event | {"tau": params.tau.tolist(), "bias": bias, "num_items": len(state.window)}
+
+
+def decision_record(state: State, decision: Decision) -> dict[str, Any]:
+    """A decision as an event holds it: with the numbers of the "learn" and the "tune" event it was made under."""
+    record = {name: getattr(decision, name) for name in ("ask", "label", "confidence", "num_votes", "reason")}
+    record["params"] = state.prior.seq
+    return record | ({"tune": state.tune_seq} if state.tune_seq else {})
+
+
 def request_content(event: Mapping[str, Any]) -> int:
     """32 bits of what a request asked for, to tell a repeated request from a reused id."""
     asked = json.dumps([event.get(key) for key in REQUESTED])
     return int.from_bytes(blake2b(asked.encode(), digest_size=4).digest(), "little")
+
+
+def is_repeat(state: State, event: Mapping[str, Any]) -> bool:
+    """True if this very request took effect before."""
+    request = event.get("request")
+    known = None if request is None else state.requests.get(request)
+    if known is None:
+        return False
+    if known[0] != request_content(event):
+        raise RequestReused(f"request_id={request!r} was used before for something else; a new request needs a new id.")
+    return True
 
 
 def voter_key(item_id: str, voter: str) -> str:
@@ -113,6 +145,8 @@ def apply(state: State, event: Event) -> None:
     kind = event["type"]
     if kind == "learn":
         _learn(state, event)
+    elif kind == "tune":
+        _tune(state, event)
     elif kind in ("open", "vote", "abstain", "retract", "close"):
         _item_event(state, event)
     else:
@@ -134,6 +168,14 @@ def _learn(state: State, event: Event) -> None:
     state.prior = prior_of(state.params, event["seq"])
     state.closed_since_fit = 0
     state.votes_since_fit = 0
+
+
+def _tune(state: State, event: Event) -> None:
+    try:
+        state.method = tuned(state.method, event["knobs"])
+    except InvalidInput as cause:  # the session checked it before it was written
+        raise JournalCorrupt(f"event {event['seq']!r} tunes what cannot be tuned: {cause}") from cause
+    state.tune_seq = event["seq"]
 
 
 def _item_event(state: State, event: Event) -> None:

@@ -1,0 +1,89 @@
+"""A method and new values of its policy's knobs -> the same method, asking by them. Pure.
+
+Called by `Session.tune` before the event is written, and by `state.apply` when it takes effect or is replayed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from quorate.errors import InvalidInput, UnknownMethod
+from quorate.methods import Method
+from quorate.validate import shown
+
+
+def policy_knobs(method: Method) -> dict[str, Any]:
+    """The knobs of the method's policy with the values in force: what `tune` may change.
+
+    >>> from quorate.methods import method
+    >>> policy_knobs(method("quorate", min_gain=0.02)), policy_knobs(method("until-settled"))
+    ({'min_gain': 0.02}, {})
+    """
+    policy: Any = method.policy
+    if not is_dataclass(policy):
+        return {}
+    return {each.name: getattr(policy, each.name) for each in fields(policy) if each.init}
+
+
+def checked_knobs(method: Method, knobs: Mapping[str, Any]) -> dict[str, Any]:
+    """The new values as an event holds them, once the policy has taken them; nothing to tune is an error."""
+    if not knobs:
+        has = ", ".join(policy_knobs(method)) or "none"
+        raise InvalidInput(f"tune() without a knob; pass at least one, e.g. min_gain=0.01. This policy has: {has}.")
+    taken = policy_knobs(tuned(method, knobs))
+    return {name: taken[name] for name in knobs}
+
+
+def in_force(method: Method, knobs: Mapping[str, Any]) -> bool:
+    """True if the method's policy has these values already."""
+    now = policy_knobs(method)
+    return all(now[name] == value for name, value in knobs.items())
+
+
+def tuned(method: Method, knobs: Mapping[str, Any]) -> Method:
+    """The method with other values for knobs of its policy; its name, beliefs and learner stay.
+
+    >>> from quorate.methods import method
+    >>> tuned(method("finexp", threshold=0.9), {"threshold": 0.95}).policy
+    Threshold(threshold=0.95)
+    """
+    known = policy_knobs(method)
+    for name, value in knobs.items():
+        if name not in known:
+            raise UnknownMethod(_refusal(method, name, value, known))
+    values = {name: _plain(name, value) for name, value in knobs.items()}
+    policy: Any = method.policy
+    own = method.knobs.get("policy")
+    described = {"policy": {**own, **values}} if isinstance(own, Mapping) else values
+    return replace(method, policy=replace(policy, **values), knobs=MappingProxyType({**method.knobs, **described}))
+
+
+def _refusal(method: Method, name: str, value: Any, known: Mapping[str, Any]) -> str:  # noqa: ANN401
+    """Why this knob cannot be tuned, and which can."""
+    has = f"the policy's knobs are: {', '.join(known)}" if known else "its policy has none"
+    why = f"method {method.name!r} has no knob {name!r}={shown(value)}"
+    if name in method.knobs:
+        why = (
+            f"{name!r}={shown(value)} belongs to the learner or the belief of method {method.name!r}, not to its policy"
+        )
+    return f"{why}; only the policy can be tuned while a session runs, and {has}. Start a new session for the rest."
+
+
+def _plain(name: str, value: Any) -> Any:  # noqa: ANN401
+    """The value as a journal gives it back."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    try:
+        same = json.loads(json.dumps(plain, allow_nan=False)) == plain
+    except (TypeError, ValueError):
+        same = False
+    if not same:
+        raise InvalidInput(
+            f"{name}={shown(value)}; expected a finite number or text that JSON can hold; pass a number."
+        )
+    return plain

@@ -1,0 +1,217 @@
+"""The policy's knob may change on the way: one event, and everything can be computed again from the journal."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from quorate import errors
+from quorate.decision.policy import Stateless
+from quorate.methods import method
+from quorate.session import JsonlJournal, MemoryJournal, Session
+from quorate.session.decide import decide, prior_of
+from quorate.session.items import advance, opened
+from quorate.session.state import initial
+from quorate.session.tuning import policy_knobs, tuned
+from quorate.types import PriorParams
+from tests.session.conftest import CLASSES, known, make
+
+
+@dataclass(frozen=True)
+class AskUpTo(Stateless):
+    most: int = 1
+    name = "ask-up-to"
+
+    def asks(self, state, item, probs):
+        return item.num_votes < self.most
+
+
+class Plain(Stateless):
+    name = "plain"
+
+    def asks(self, state, item, probs):
+        return False
+
+
+def stream(session, rng, count, *, first=0, knobs=None):
+    for number in range(first, first + count):
+        if knobs is not None:
+            session.tune(**{knobs: float(rng.uniform(0.001, 0.4))})
+        decision = session.open(f"i{number}", rng.dirichlet(np.ones(3)))
+        while decision.ask:
+            decision = session.vote(f"i{number}", CLASSES[rng.integers(3)])
+
+
+def test_from_the_next_event_on_items_are_judged_by_the_new_knob():
+    session = make("quorate")
+    assert session.open("a", [0.9, 0.05, 0.05]).ask
+    assert session.tune(min_gain=0.3) == {"min_gain": 0.3} == session.knobs
+    assert session.decision("a").ask, "a decision already given stands"
+    assert session.vote("a", "cat").reason == "not_worth_it"
+    session.tune(min_gain=0.6)
+    assert not session.open("b", [0.9, 0.05, 0.05]).ask
+    session.tune(min_gain=0.0)
+    assert session.decision("a").reason == "not_worth_it"
+    assert session.open("c", [0.9, 0.05, 0.05]).ask
+
+
+@pytest.mark.parametrize(
+    ("name", "knob"),
+    [("finexp", "threshold"), ("infexp", "threshold"), ("beta", "threshold"), ("fixed-finexp", "threshold")],
+)
+def test_threshold_methods_are_tuned_by_their_threshold(name, knob):
+    session = make(name)
+    session.tune(**{knob: 0.0})
+    assert not session.open("a", [0.4, 0.3, 0.3]).ask
+    session.tune(**{knob: 1.0})
+    assert session.open("b", [0.4, 0.3, 0.3]).ask
+
+
+def test_a_quota_drawn_at_the_opening_stands_and_later_ones_follow_the_new_rate():
+    session = make(method("random", query_rate=1.0), pool_size=5)
+    assert session.open("a").ask
+    session.tune(query_rate=0.0)
+    assert session.vote("a", "cat").ask
+    assert session.open("b").reason == "quota"
+
+
+def test_one_small_event_is_written_and_none_for_a_value_already_in_force():
+    journal = MemoryJournal()
+    session = make("quorate", journal=journal)
+    session.tune(min_gain=0.25, time=5.0)
+    session.tune(min_gain=0.25)
+    assert list(journal.events()) == [{"seq": 1, "time": 5.0, "type": "tune", "knobs": {"min_gain": 0.25}}]
+    session.tune(min_gain=np.float64(0.5))
+    assert session.knobs == {"min_gain": 0.5}
+    assert session.settings["method"]["name"] == "quorate"
+    assert session.settings["method"]["knobs"]["min_gain"] == 0.002
+
+
+def test_decisions_name_the_tuning_they_were_made_under_and_older_ones_name_none():
+    journal = MemoryJournal()
+    session = make("quorate", journal=journal)
+    session.open("a", [0.9, 0.05, 0.05])
+    session.tune(min_gain=0.3)
+    session.vote("a", "cat")
+    before, tune, after = journal.events()
+    assert "tune" not in before["decision"]
+    assert after["decision"]["tune"] == tune["seq"] == 2
+
+
+def test_a_repeated_request_tunes_once_and_its_id_may_not_mean_something_else():
+    session = make("quorate")
+    session.tune(min_gain=0.1, request_id="r")
+    session.tune(min_gain=0.2)
+    assert session.tune(min_gain=0.1, request_id="r") == {"min_gain": 0.2}
+    with pytest.raises(errors.RequestReused):
+        session.tune(min_gain=0.3, request_id="r")
+
+
+@pytest.mark.parametrize("name", ["quorate", "finexp", "beta"])
+def test_a_tuned_session_resumes_as_it_was_and_goes_on_alike(name, tmp_path):
+    knob = "min_gain" if name == "quorate" else "threshold"
+    path = tmp_path / "votes.jsonl"
+    session = make(name, journal=JsonlJournal(path, fsync=False), seed=3)
+    stream(session, np.random.default_rng(1), 40, knobs=knob)
+    session._journal.close()
+    back = Session.resume(JsonlJournal(path, fsync=False))
+    assert known(back) == known(session)
+    assert back.knobs == session.knobs
+    assert back._state.tune_seq == session._state.tune_seq > 0
+    back._journal.close()
+    back._journal = session._journal = None
+    for each in (session, back):
+        stream(each, np.random.default_rng(2), 20, first=100)
+    assert known(back) == known(session)
+
+
+def test_any_items_decisions_can_be_computed_from_its_own_events_and_those_they_name():
+    journal = MemoryJournal()
+    session = make("quorate", journal=journal, seed=3)
+    stream(session, np.random.default_rng(1), 60, knobs="min_gain")
+    by_seq = {event["seq"]: event for event in journal.events()}
+    start = session._state.settings.method
+    fresh = initial(session._state.settings)
+    items, checked = {}, 0
+    for event in by_seq.values():
+        if "item" not in event:
+            continue
+        number = len(items)
+        if event["type"] == "open":
+            items[event["item"]] = opened(event, number)
+        else:
+            items[event["item"]] = advance(items[event["item"]], event, CLASSES.index(event["label"]))
+        given = event["decision"]
+        learned = by_seq.get(given["params"])
+        prior = fresh.prior
+        if learned is not None:
+            prior = prior_of(PriorParams(*(learned[key] for key in ("theta", "phi", "tau", "bias"))), learned["seq"])
+        knobs = by_seq[given["tune"]]["knobs"] if "tune" in given else {}
+        verdict = decide(tuned(start, knobs) if knobs else start, prior, None, items[event["item"]])
+        assert (verdict.ask, verdict.confidence, verdict.reason) == (given["ask"], given["confidence"], given["reason"])
+        checked += 1
+    assert checked > 100
+
+
+def test_only_the_policy_can_be_tuned():
+    session = make("quorate")
+    with pytest.raises(errors.UnknownMethod, match="'hyperprior'='flat' belongs to the learner or the belief"):
+        session.tune(hyperprior="flat")
+    with pytest.raises(errors.UnknownMethod, match="'bias'=False belongs to the learner"):
+        session.tune(bias=False)
+    with pytest.raises(errors.UnknownMethod, match=r"no knob 'threshold'=0.9.*knobs are: min_gain"):
+        session.tune(threshold=0.9)
+    with pytest.raises(errors.UnknownMethod, match="its policy has none"):
+        make("until-settled").tune(votes=3)
+    with pytest.raises(errors.InvalidInput, match="min_gain=-1"):
+        session.tune(min_gain=-1)
+    with pytest.raises(errors.InvalidInput, match="min_gain=nan"):
+        session.tune(min_gain=float("nan"))
+    with pytest.raises(errors.InvalidInput, match="at least one"):
+        session.tune()
+    assert session._state.seq == 0
+    assert session.knobs == {"min_gain": 0.002}
+
+
+def test_a_users_policy_is_tuned_by_its_fields():
+    journal = MemoryJournal()
+    session = make(method(AskUpTo(1)), journal=journal)
+    session.open("a")
+    session.tune(most=3)
+    assert session.vote("a", "cat").ask
+    back = Session.resume(journal, method=method(AskUpTo(1)))
+    assert back.knobs == {"most": 3}
+    assert back._state.method.describe()["knobs"]["policy"] == {"most": 3}
+    with pytest.raises(errors.UnknownMethod, match="'posterior'='infinite' belongs"):
+        session.tune(posterior="infinite")
+    with pytest.raises(errors.InvalidInput, match="JSON"):
+        session.tune(most={1, 2})
+    assert make(method(Plain())).knobs == {}
+
+
+def test_a_journal_that_tunes_nonsense_is_damaged():
+    journal = MemoryJournal()
+    make("quorate", journal=journal)
+    journal.append({"seq": 1, "time": 0.0, "type": "tune", "knobs": {"speed": 3}})
+    with pytest.raises(errors.JournalCorrupt, match="event 1"):
+        Session.resume(journal)
+
+
+def test_a_failed_write_leaves_the_knob_as_it_was():
+    class Full(MemoryJournal):
+        def append(self, event):
+            raise errors.JournalError("disk full")
+
+    session = make("quorate", journal=Full())
+    with pytest.raises(errors.JournalError):
+        session.tune(min_gain=0.5)
+    assert session.knobs == {"min_gain": 0.002}
+
+
+def test_a_tuned_method_keeps_everything_but_its_policy():
+    before = method("quorate", min_gain=0.02)
+    after = tuned(before, {"min_gain": 0.1})
+    assert (after.name, after.asking, after.learner) == (before.name, before.asking, before.learner)
+    assert policy_knobs(after) == {"min_gain": 0.1}
+    assert before.describe()["knobs"]["min_gain"] == 0.02
+    assert after.describe()["knobs"]["min_gain"] == 0.1
