@@ -54,7 +54,7 @@ def draw(figure: Figure) -> Drawn:
         canvas = matplotlib.figure.Figure(figsize=figure.size, layout="constrained")
         figure.draw(canvas)
         canvas.draw_without_rendering()
-        canvas.set_layout_engine("none")  # laid out once, for both files
+        canvas.set_layout_engine(None)  # laid out once, for both files
         svg, png = io.BytesIO(), io.BytesIO()
         canvas.savefig(svg, format="svg", metadata={"Date": None})
         canvas.savefig(png, format="png", dpi=DPI, metadata={"Software": None})
