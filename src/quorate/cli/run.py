@@ -62,7 +62,7 @@ def run(
             rich_help_panel=REPLAY,
             help="N, or recorded: the pool of an item is the votes recorded for it.",
         ),
-    ] = "recorded",  # fmt: skip
+    ] = "recorded",
     partly_voted: Annotated[
         str,
         typer.Option(

@@ -53,12 +53,19 @@ class Pools:
 
 
 def build_pools(
-    joined: Joined, *, pool_size: PoolSize = None, order: Order = "time", seed: int, partly_voted: PartlyVoted
+    joined: Joined,
+    *,
+    pool_size: PoolSize = None,
+    order: Order = "time",
+    seed: int,
+    partly_voted: PartlyVoted,
+    draws_quotas: bool = False,
 ) -> Pools:
     """The stream of the recorded votes.
 
     `pool_size` None or "recorded": the pool of an item is the votes recorded for it. A number N: every pool has N
     members; of an item with more votes the first N in order are its pool, one with fewer is partly voted.
+    `draws_quotas`: draw the numbers that methods with quotas need.
     """
     size = _checked_size(pool_size)
     _one_of(order, get_args(Order), "order")
@@ -78,7 +85,7 @@ def build_pools(
     truth = _shares(counts)
     truth[~(settled | (partly_voted == "own-pool"))] = 0.0
     return Pools(
-        stream=_stream(joined, items, votes, pool_sizes, counts, seed),
+        stream=_stream(joined, items, votes, pool_sizes, counts, seed, draws_quotas),
         recorded=recorded,
         surplus=lengths - recorded,
         is_partly_voted=is_partly,
@@ -143,7 +150,13 @@ def _shares(counts: IntArray) -> FloatArray:
 
 
 def _stream(
-    joined: Joined, items: IntArray, votes: NDArray[np.int16], pool_sizes: IntArray, counts: IntArray, seed: int
+    joined: Joined,
+    items: IntArray,
+    votes: NDArray[np.int16],
+    pool_sizes: IntArray,
+    counts: IntArray,
+    seed: int,
+    draws_quotas: bool,
 ) -> Stream:
     predictions = np.ascontiguousarray(joined.predictions[:, items].transpose(1, 0, 2))  # (T, M, K)
     return Stream(
@@ -156,6 +169,6 @@ def _stream(
         counts=counts,
         consensus=counts.argmax(axis=1),
         tie_draws=uniforms(seed, "tie", len(items)),
-        quota_draws=uniforms(seed, "quota", len(items)),
+        quota_draws=uniforms(seed, "quota", len(items)) if draws_quotas else np.zeros(len(items)),
         blocks=np.zeros(len(items), dtype=np.int64),
     )

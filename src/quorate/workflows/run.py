@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from quorate.decision.model_picker import ModelPicker
 from quorate.decision.policy import QueryPolicy
+from quorate.decision.quota import QuotaPolicy
 from quorate.decision.rules import rule_of
 from quorate.errors import InvalidInput
 from quorate.methods import Method, as_method
@@ -94,7 +96,10 @@ def run(
     columns = Columns(task, worker, label, timestamp, format, classes, id_column, ids, accuracy, items)
     joined = read_inputs(votes, predictions, columns, by_time=order == "time", strict=strict, progress=progress)
     costs = None if error_costs is None else read_error_costs(error_costs, joined.classes)
-    pools = build_pools(joined, pool_size=pool_size, order=order, seed=number, partly_voted=partly_voted)
+    pools = build_pools(
+        joined, pool_size=pool_size, order=order, seed=number, partly_voted=partly_voted,
+        draws_quotas=isinstance(chosen.policy, (QuotaPolicy, ModelPicker)),
+    )  # fmt: skip
     if progress is not None:
         progress(0, len(joined.items), "replaying the votes")
     limits = (min_votes, NO_LIMIT if max_votes is None else max_votes)

@@ -37,12 +37,20 @@ def histogram(counts: Sequence[float], edges: Sequence[float], *, title: str, x_
 
 
 def lines(
-    series: Sequence[tuple[str, Sequence[float], Sequence[float]]], *, title: str, x_label: str, y_label: str
+    series: Sequence[tuple[str, Sequence[float], Sequence[float]]],
+    *,
+    title: str,
+    x_label: str,
+    y_label: str,
+    least_top: float = 1e-9,
 ) -> str:
-    """Lines: (style class, x, y) each; points that are not numbers break a line. At least one point is a number."""
+    """Lines: (style class, x, y) each; points that are not numbers break a line. At least one point is a number.
+
+    The y axis ends at the largest value, or at `least_top`: what is 0 throughout needs some scale.
+    """
     points = [(x, y) for _, xs, ys in series for x, y in zip(xs, ys, strict=True) if math.isfinite(y)]
     xs = [x for x, _ in points]
-    frame = _Frame(min(0.0, *xs), max(*xs, 1.0), max(*(y for _, y in points), 1e-9))
+    frame = _Frame(min(0.0, *xs), max(*xs, 1.0), max(*(y for _, y in points), least_top))
     drawn = "".join(f'<path class="{kind}" d="{frame.path(x, y)}"/>' for kind, x, y in series)
     return frame.svg(drawn, title=title, x_label=x_label, y_label=y_label)
 

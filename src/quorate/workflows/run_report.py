@@ -32,8 +32,8 @@ body { overflow-wrap: break-word; }
 .counts { display: flex; flex-wrap: wrap; gap: .6rem; margin: 1rem 0; padding: 0; list-style: none; }
 .counts li { background: var(--card); border-radius: 8px; padding: .5rem .9rem; margin: 0; }
 .counts b { display: block; font-size: 1.35rem; line-height: 1.2; font-variant-numeric: tabular-nums; }
-th[scope=row], thead th:first-child, td.text { text-align: left; font-weight: 400; white-space: normal; }
-thead th:first-child { font-weight: 600; } td.text { min-width: 12rem; }
+th[scope=row], thead th:first-child, .text { text-align: left; font-weight: 400; white-space: normal; }
+thead th { font-weight: 600 !important; } td.text { min-width: 12rem; }
 .right { background: var(--ours); font-weight: 600; }
 """
 )
@@ -72,7 +72,10 @@ rejects.csv.</p></footer>
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str, text: Sequence[int] = ()) -> str:
     """A table; the first column heads its row, `text` are further columns of words."""
-    top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
+    top = "".join(
+        f'<th scope="col"{" class=text" if place in text else ""}>{escape(head)}</th>'
+        for place, head in enumerate(heads)
+    )
     body = "".join(
         f'<tr><th scope="row">{escape(first)}</th>'
         + "".join(
@@ -219,13 +222,18 @@ def _over_time(result: RunResult) -> str:
     _, settled = stretches_of(result.until_settled)
     _, wrong = stretches_of(item_errors(result))
     cost = lines(
-        [("line", xs, asked), ("second", xs, settled)], title="Votes per item over time", x_label="items",
+        [("line", xs, asked), ("second", xs, settled)],
+        title="Votes per item over time",
+        x_label="items",
         y_label="votes per item",
-    )  # fmt: skip
+        least_top=1.0,
+    )
     error = ""
     if np.isfinite(wrong).any():
-        error = lines([("line", xs, [100 * each for each in wrong])], title="Errors over time", x_label="items",
-                      y_label="wrong, %")  # fmt: skip
+        shares = [100 * each for each in wrong]
+        error = lines(
+            [("line", xs, shares)], title="Errors over time", x_label="items", y_label="wrong, %", least_top=1.0
+        )
     return f"""<section><h2>Over time</h2><p class="quiet">Means of equal stretches, in the order of the stream; dotted:
 until settled.</p>{cost}{error}</section>"""
 

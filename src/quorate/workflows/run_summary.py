@@ -218,7 +218,7 @@ def notes(summary: Mapping[str, Any]) -> list[str]:
     if pools["not_scored"]:
         told.append(
             f"{pools['not_scored']} partly voted items enter no error. Those that do are the ones whose votes agree "
-            "most, so the error of all items is probably higher than the one shown; --partly-voted worst-case bounds it."
+            "most, so the error of all items is probably higher than shown; partly voted worst-case bounds it."
         )
     if pools["short_of_votes"]:
         told.append(f"{pools['short_of_votes']} items were short of votes: one more was wanted than was recorded.")
