@@ -13,6 +13,7 @@ from quorate.types import FloatArray
 from quorate.workflows.plots import BLUE, INK, ORANGE, QUIET
 
 COLOURS = {"finexp": BLUE, "infexp": ORANGE}
+WIDTHS = {"finexp": 3.6, "infexp": 1.3}  # the two nearly coincide: one shows behind the other
 DASHES: dict[float, Any] = {1.0: "-", 2.0: (0, (5, 2)), 3.0: (0, (1, 1.5))}
 BARS = "#c9d6de"
 
@@ -33,6 +34,8 @@ def draw(panels: tuple[Panel, ...], figure: Any) -> None:  # noqa: ANN401
         order = np.argsort(panel.accuracy)
         _accuracy(above, panel, order)
         _tau(below, panel, order)
+    highest = max(float(np.nanmax(tau)) for panel in panels for _, _, tau in panel.lines)
+    rows[1][0].set_ylim(0, 1.06 * highest)
     rows[0][0].set_ylabel("accuracy, %")
     rows[1][0].set_ylabel("learned tau")
     handles, labels = rows[1][0].get_legend_handles_labels()
@@ -53,7 +56,6 @@ def _tau(axes: Any, panel: Panel, order: np.ndarray) -> None:  # noqa: ANN401
     places = np.arange(len(order))
     for method, budget, tau in panel.lines:
         votes = "1 vote" if budget == 1 else f"{budget:g} votes"
-        axes.plot(places, tau[order], color=COLOURS[method], linestyle=DASHES[budget], linewidth=1.6, marker="o",
+        axes.plot(places, tau[order], color=COLOURS[method], linestyle=DASHES[budget], linewidth=WIDTHS[method], marker="o",
                   markersize=3, label=f"{method}, {votes} an item")  # fmt: skip
     axes.set_xticks(places, [panel.classes[k] for k in order], rotation=45, ha="right", rotation_mode="anchor")
-    axes.set_ylim(bottom=0)
