@@ -56,6 +56,6 @@ def _tau(axes: Any, panel: Panel, order: np.ndarray) -> None:  # noqa: ANN401
     places = np.arange(len(order))
     for method, budget, tau in panel.lines:
         votes = "1 vote" if budget == 1 else f"{budget:g} votes"
-        axes.plot(places, tau[order], color=COLOURS[method], linestyle=DASHES[budget], linewidth=WIDTHS[method], marker="o",
-                  markersize=3, label=f"{method}, {votes} an item")  # fmt: skip
+        axes.plot(places, tau[order], color=COLOURS[method], linestyle=DASHES[budget], linewidth=WIDTHS[method],
+                  marker="o", markersize=3, label=f"{method}, {votes} an item")  # fmt: skip
     axes.set_xticks(places, [panel.classes[k] for k in order], rotation=45, ha="right", rotation_mode="anchor")
