@@ -1,0 +1,300 @@
+"""A budget or a target error -> the knob that meets it, adjusted as items close. Pure: frozen states, no I/O.
+
+`state.knobs` is what the policy should ask by now (`session.tune(**state.knobs)`); `state.closed(...)` gives the state
+after one more closed item. Called by `workflows.replay`, and by anyone who controls a live session.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol, Self, get_args
+
+from quorate.errors import InvalidInput
+from quorate.methods import Method
+from quorate.session.tuning import policy_knobs
+from quorate.validate import bounded, fraction, shown, whole
+
+Rule = Literal["min_gain", "threshold"]
+Speed = Literal["normal", "slow"]
+LOWEST, HIGHEST = -60.0, 0.0  # log lambda: e^-60 asks until settled, 1 never asks
+FIRST = math.log(0.01)  # where to start when nothing is known
+SLOWER = 5.0
+MOST_STEP = 1.0  # of log lambda, by the integral, at one item
+
+
+class Control(Protocol):
+    """What a replay needs of a controller: the plan it has, the knob in force, and what a closed item changes."""
+
+    @property
+    def asked_for(self) -> float:
+        """Votes per item, or errors per item."""
+        ...
+
+    @property
+    def reached(self) -> float:
+        """The same so far, as the controller knows it."""
+        ...
+
+    @property
+    def ahead(self) -> float:
+        """By how many votes or errors the sum so far is above `asked_for` times the items closed."""
+        ...
+
+    @property
+    def knobs(self) -> dict[str, float]:
+        """The policy's knob now, by name."""
+        ...
+
+    def audit_rate_of(self, confidence: float) -> float:
+        """The probability with which an unsettled item closed at this confidence goes to the full panel."""
+        ...
+
+    def closed(self, *, num_votes: int, confidence: float, settled: bool, audited_error: float | None = None) -> Self:
+        """The state after one more item closed."""
+        ...
+
+
+def rule_knob(method: Method) -> Rule:
+    """The knob of a method that a controller can turn: "min_gain" or "threshold".
+
+    >>> from quorate.methods import method
+    >>> rule_knob(method("quorate")), rule_knob(method("infexp"))
+    ('min_gain', 'threshold')
+    """
+    for name in get_args(Rule):
+        if name in policy_knobs(method):
+            return name  # type: ignore[no-any-return]
+    raise InvalidInput(
+        f"method {method.name!r} has neither `min_gain` nor `threshold`; expected a method that asks by one of them, "
+        "since that is what a controller turns; use e.g. quorate.method('quorate')."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Knob:
+    """log lambda and what it means to the policy: lambda itself is `min_gain`, 1 - lambda is a `threshold`."""
+
+    rule: Rule = "min_gain"
+
+    def _named(self, log_knob: float) -> dict[str, float]:
+        value = math.exp(min(max(log_knob, LOWEST), HIGHEST))
+        return {self.rule: value if self.rule == "min_gain" else 1.0 - value}
+
+    def _check(self) -> None:
+        if self.rule not in get_args(Rule):
+            raise InvalidInput(f"rule={shown(self.rule)}; expected 'min_gain' or 'threshold'; see rule_knob(method).")
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetControl(_Knob):
+    r"""Hold the votes per item at `budget` B by turning lambda = e^z (`min_gain`, or 1 - `threshold`).
+
+    After item t cost n votes:   z_I += eta_t (n - B) / max(B, 1),   eta_t = max(rate, warm / (t + warm))
+                                 z = z_I + (spent - B t) / (pull B)
+    The first term finds the knob: quickly at first (a warm-up that ends at item `warm` / `rate`), then at `rate`. The
+    second pulls back what was spent too much or too little. Both are bounded, and z_I stops at the bounds, so a budget
+    that cannot be spent is not made up for later. `speed="slow"` divides both terms by 5: the budget is then held over
+    thousands of items only, and a shift in the stream costs less error, since votes may follow the difficulty longer.
+    `pool_size` chooses a better start; `start` is the first lambda itself.
+
+    >>> control = BudgetControl(2.0, pool_size=6)
+    >>> for votes in (6, 6, 0, 6, 6):
+    ...     control = control.closed(num_votes=votes, confidence=1.0, settled=True)
+    >>> control.reached, control.ahead, control.knob > BudgetControl(2.0, pool_size=6).knob
+    (4.8, 14.0, True)
+    """
+
+    budget: float
+    rate: float = 0.005
+    pull: float = 100.0
+    pool_size: int | None = None
+    start: float | None = None
+    speed: Speed = "normal"
+    warm: float = 6.0
+    log_knob: float | None = None
+    spent: int = 0
+    num_items: int = 0
+
+    def __post_init__(self) -> None:
+        """Check what the user gave; choose the start."""
+        if self.log_knob is not None:
+            return
+        self._check()
+        if bounded(self.budget, where="budget", least=0.0) == 0:
+            raise InvalidInput("budget=0; expected votes per item above 0; to ask nobody use Session.predict.")
+        for name in ("rate", "pull"):
+            if bounded(getattr(self, name), where=name, least=0.0) == 0:
+                raise InvalidInput(f"{name}=0; expected a number above 0; leave it out for the default.")
+        if self.speed not in get_args(Speed):
+            raise InvalidInput(f"speed={shown(self.speed)}; expected 'normal' or 'slow'.")
+        object.__setattr__(self, "log_knob", self._first())
+
+    def _first(self) -> float:
+        """z = -5 s log N with s = B / (0.65 N), the budget's share of asking until settled; within 10 of the truth."""
+        if self.start is not None:
+            return math.log(max(fraction(self.start, where="start"), math.exp(LOWEST)))
+        if self.pool_size is None:
+            return FIRST
+        size = whole(self.pool_size, where="pool_size")
+        share = min(self.budget / (0.65 * size), 1.0)
+        return max(-5.0 * share * math.log(size + 1.0), LOWEST)
+
+    @property
+    def asked_for(self) -> float:
+        """The budget, in votes per item."""
+        return self.budget
+
+    @property
+    def reached(self) -> float:
+        """Votes per item so far; NaN before the first."""
+        return self.spent / self.num_items if self.num_items else math.nan
+
+    @property
+    def ahead(self) -> float:
+        """Votes spent beyond B t; negative if fewer."""
+        return self.spent - self.budget * self.num_items
+
+    @property
+    def knob(self) -> float:
+        """What the policy's knob should be now."""
+        return self.knobs[self.rule]
+
+    @property
+    def knobs(self) -> dict[str, float]:
+        """The knob by name, for `session.tune(**control.knobs)`."""
+        slower = SLOWER if self.speed == "slow" else 1.0
+        return self._named(self._log_knob() + self.ahead / (self.pull * slower * self.budget))
+
+    def _log_knob(self) -> float:
+        return FIRST if self.log_knob is None else self.log_knob
+
+    def audit_rate_of(self, confidence: float) -> float:
+        """A budget needs no audits."""
+        return 0.0
+
+    def closed(
+        self, *, num_votes: int, confidence: float, settled: bool, audited_error: float | None = None
+    ) -> BudgetControl:
+        """The state after an item that cost `num_votes`, audit votes included; the rest does not matter here."""
+        rate = max(self.rate / (SLOWER if self.speed == "slow" else 1.0), self.warm / (self.num_items + self.warm))
+        step = rate * (num_votes - self.budget) / max(self.budget, 1.0)
+        log_knob = self._log_knob() + min(max(step, -MOST_STEP), MOST_STEP)
+        return replace(
+            self,
+            log_knob=min(max(log_knob, LOWEST), HIGHEST),
+            spent=self.spent + num_votes,
+            num_items=self.num_items + 1,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TargetErrorControl(_Knob):
+    r"""Hold the share of wrong answers among closed items at `target` e*, as random audits say it is.
+
+    u = 1 - confidence is the error the belief expects; it is off by a factor that audits estimate:
+        r = (sum of w l + c) / (sum of w u + c)   over audited items, l their error, w = 1 / audit probability
+    c = `weight` e* holds r at 1 until there is evidence. The estimate of the errors so far is
+        E = sum of u over settled items (known: a tie is shared) + r times sum of u over the others
+    and log lambda follows it:   z = z_I - (E - e* t) / (pull e*),   z_I -= eta_t (r u - e*) / e*.
+    Audits are drawn with probability `audit_rate`; with `focus` f > 0 at confidence c with audit_rate + f (1 - c), at
+    most 1, so that doubtful items, where errors are, are checked more often. e* includes the ties of the pool: a
+    target below their share cannot be reached, and the knob then stays at its bound.
+
+    >>> control = TargetErrorControl(0.02, audit_rate=0.1)
+    >>> sure = control.closed(num_votes=3, confidence=1.0, settled=True)
+    >>> wrong = control.closed(num_votes=3, confidence=0.9, settled=False, audited_error=1.0)
+    >>> sure.knob > control.knob > wrong.knob, round(wrong.factor, 1)
+    (True, 5.5)
+    """
+
+    target: float
+    audit_rate: float = 0.1
+    focus: float = 0.0
+    rate: float = 0.005
+    pull: float = 100.0
+    weight: float = 5.0
+    warm: float = 2.0
+    start: float = 0.002
+    log_knob: float | None = None
+    num_items: int = 0
+    settled_doubt: float = 0.0
+    open_doubt: float = 0.0
+    audited_doubt: float = 0.0
+    audited_errors: float = 0.0
+    num_audited: int = 0
+
+    def __post_init__(self) -> None:
+        """Check what the user gave."""
+        if self.log_knob is not None:
+            return
+        self._check()
+        for name in ("target", "audit_rate", "start"):
+            if fraction(getattr(self, name), where=name) == 0:
+                raise InvalidInput(f"{name}=0; expected a number above 0 and at most 1; raise it.")
+        for name in ("rate", "pull", "weight"):
+            if bounded(getattr(self, name), where=name, least=0.0) == 0:
+                raise InvalidInput(f"{name}=0; expected a number above 0; leave it out for the default.")
+        bounded(self.focus, where="focus", least=0.0)
+        object.__setattr__(self, "log_knob", math.log(self.start))
+
+    @property
+    def asked_for(self) -> float:
+        """The target."""
+        return self.target
+
+    @property
+    def factor(self) -> float:
+        """r: errors seen in audits by errors expected there."""
+        prior = self.weight * self.target
+        return (self.audited_errors + prior) / (self.audited_doubt + prior)
+
+    @property
+    def reached(self) -> float:
+        """The estimated share of wrong answers so far, E / t; NaN before the first item."""
+        return (self.ahead / self.num_items + self.target) if self.num_items else math.nan
+
+    @property
+    def ahead(self) -> float:
+        """Estimated errors beyond e* t; negative if fewer."""
+        return self.settled_doubt + self.factor * self.open_doubt - self.target * self.num_items
+
+    @property
+    def knob(self) -> float:
+        """What the policy's knob should be now."""
+        return self.knobs[self.rule]
+
+    @property
+    def knobs(self) -> dict[str, float]:
+        """The knob by name, for `session.tune(**control.knobs)`."""
+        return self._named(self._log_knob() - self.ahead / (self.pull * self.target))
+
+    def _log_knob(self) -> float:
+        return FIRST if self.log_knob is None else self.log_knob
+
+    def audit_rate_of(self, confidence: float) -> float:
+        """The probability of an audit of an unsettled item closed at this confidence."""
+        return min(self.audit_rate + self.focus * (1.0 - confidence), 1.0)
+
+    def closed(
+        self, *, num_votes: int, confidence: float, settled: bool, audited_error: float | None = None
+    ) -> TargetErrorControl:
+        """The state after a closed item; `audited_error` in [0, 1] if its panel was completed, None if not."""
+        doubt = 1.0 - confidence
+        after = replace(self, num_items=self.num_items + 1)
+        if settled:
+            after = replace(after, settled_doubt=self.settled_doubt + doubt)
+        else:
+            after = replace(after, open_doubt=self.open_doubt + doubt)
+        if audited_error is not None and not settled:
+            weight = self.audit_rate / self.audit_rate_of(confidence)  # 1 where audits are evenly drawn
+            after = replace(
+                after,
+                audited_doubt=self.audited_doubt + weight * doubt,
+                audited_errors=self.audited_errors + weight * audited_error,
+                num_audited=self.num_audited + 1,
+            )
+        error = doubt if settled else after.factor * doubt
+        rate = max(self.rate, self.warm / (self.num_items + 10.0 * self.warm))
+        step = min(max(rate * (self.target - error) / self.target, -MOST_STEP), MOST_STEP)
+        return replace(after, log_knob=min(max(self._log_knob() + step, LOWEST), HIGHEST))
