@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from quorate.cli.reproduce import _print_table
+from quorate.experiments.section import Table
 from tests.experiments.toy_data import write_toy_data
 
 WRITTEN = ("runs.csv", "runs.parquet")
@@ -104,6 +106,18 @@ def test_ctrl_c_says_that_the_same_command_goes_on(data, tmp_path):
     assert "Traceback" not in said
 
 
+def test_printed_cells_are_whole_and_what_does_not_fit_is_in_the_csv(capsys):
+    heads = ("classifier", "method", *(f"a long head {number}" for number in range(20)), "verdict")
+    rows = tuple(("patches-50 (50.2 %)", f"fixed-ask-infexp-{number}", *(20 * [1.5]), "agrees") for number in range(40))
+    _print_table(Table("wide", "A wide one", heads, rows, text_columns=2), "tables/wide.csv")
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert sum("patches-50 (50.2 %)" in line and line.rstrip().endswith("agrees") for line in lines) == 40
+    assert any(line.endswith("more columns in tables/wide.csv") for line in lines)
+    _print_table(Table("long", "A long one", ("n",), tuple((number,) for number in range(30))), "tables/long.csv")
+    assert "6 more rows in tables/long.csv" in capsys.readouterr().out
+
+
 def test_every_run_is_in_the_csv_with_its_design(first):
     with (first[1] / "runs.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -150,4 +164,7 @@ def test_a_quick_reproduction_of_all_on_the_real_data_takes_less_than_two_minute
     assert summary["left_out"] == []
     assert summary["seconds"]["total"] < 120
     assert {"shift_table", "auc", "two_phase", "calibration"} <= summary.keys()
+    robust = ("RANDOM, ENTROPY, MP (released) and InfExp agree with", "FinExp is at least as good as printed")
+    held = [claim["text"] for claim in summary["claims"] if claim["holds"]]
+    assert all(any(text.startswith(start) for text in held) for start in robust), held
     assert (tmp_path / "report.html").stat().st_size < 5_000_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -94,16 +95,19 @@ def _print_table(table: Table, file: str) -> None:
 
     shown = _shown_rows(table)
     rows = [[number(cell, table.digits) for cell in row] for row in shown]
-    columns = _fitting(table.heads, rows)
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column, head in enumerate(table.heads[:columns]):
+    widths = _fitting(table, rows)
+    grid = Grid(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for column, width in widths.items():
         is_text = column < table.text_columns or any(isinstance(row[column], str) for row in table.rows)
-        grid.add_column(head, justify="left" if is_text else "right", overflow="fold")
+        broken = fill(
+            table.heads[column], width, break_long_words=False
+        )  # or rich would break the longest cells instead
+        grid.add_column(broken, justify="left" if is_text else "right", overflow="fold", min_width=width)
     for row in rows:
-        grid.add_row(*row[:columns], style="bold cyan" if row[0] in table.highlight else None)
+        grid.add_row(*(row[column] for column in widths), style="bold cyan" if row[0] in table.highlight else None)
     print_lines(table.title)
     Console(highlight=False, width=WIDTH).print(grid, markup=False)
-    _print_rest(table, len(shown), columns, file)
+    _print_rest(table, len(shown), len(widths), file)
 
 
 def _shown_rows(table: Table) -> tuple[tuple[Cell, ...], ...]:
@@ -116,15 +120,20 @@ def _shown_rows(table: Table) -> tuple[tuple[Cell, ...], ...]:
     return judged[:COMPARED_ROWS] or table.rows[:ROWS]
 
 
-def _fitting(heads: tuple[str, ...], rows: list[list[str]]) -> int:
-    """How many columns fit, heads broken between words."""
-    width = 0
-    for column, head in enumerate(heads):
-        longest_word = max((len(word) for word in head.split()), default=0)
-        width += max([longest_word, *(len(row[column]) for row in rows)]) + 3  # and what parts it from the next
-        if width > WIDTH and column > 1:
-            return column
-    return len(heads)
+def _fitting(table: Table, rows: list[list[str]]) -> dict[int, int]:
+    """Columns that fit -> their widths, heads broken between words: verdicts first, then from the left."""
+    from quorate.experiments.reproduction import VERDICTS
+
+    columns = range(len(table.heads))
+    words = [max((len(word) for word in head.split()), default=1) for head in table.heads]
+    widths = [max([words[column], *(len(row[column]) for row in rows)]) for column in columns]
+    judged = [column for column in columns if any(row[column] in VERDICTS for row in rows)]
+    found: dict[int, int] = {}
+    for column in (*judged, *(column for column in columns if column not in judged)):
+        if sum(found.values()) + widths[column] + 2 * (len(found) + 1) > WIDTH:  # 2: what parts two columns
+            break
+        found[column] = widths[column]
+    return {column: found[column] for column in columns if column in found} or {0: WIDTH}
 
 
 def _print_rest(table: Table, num_rows: int, columns: int, file: str) -> None:
