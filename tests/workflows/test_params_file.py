@@ -88,9 +88,10 @@ def test_an_unknown_version_is_refused(written, version):
         ("format", "other"), ("classes", ["cat", "dog"]), ("classes", "cat"), ("classes", ["a", "a", "b"]),
         ("models", []), ("models", [1]), ("models", ["a", "a"]), ("posterior", "exact"), ("posterior", "infinite"),
         ("theta", 0), ("theta", "4"), ("theta", True), ("theta", [1]), ("phi", -1), ("tau", [1, 1, 1]),
-        ("tau", [[1, 1]]), ("tau", [[1, 1, 0]]), ("tau", [[1, 1, None]]), ("tau", [[1, 1, 1], [1, 1, 1]]), ("bias", [0, 0]),
-        ("bias", [0, 0, "x"]), ("pool_size", 0), ("pool_size", 2.5), ("fitted_after", -1), ("quorate", 1),
-        ("method", "quorate"), ("method", {"name": "quorate"}), ("method", {"name": "quorate", "knobs": []}),
+        ("tau", [[1, 1]]), ("tau", [[1, 1, 0]]), ("tau", [[1, 1, None]]), ("tau", [[1, 1, 1], [1, 1, 1]]),
+        ("bias", [0, 0]), ("bias", [0, 0, "x"]), ("pool_size", 0), ("pool_size", 2.5), ("fitted_after", -1),
+        ("quorate", 1), ("method", "quorate"), ("method", {"name": "quorate"}),
+        ("method", {"name": "quorate", "knobs": []}),
     ],
 )  # fmt: skip
 def test_a_bad_field_is_refused_and_named(written, name, value):

@@ -22,7 +22,7 @@ Kind = Callable[[], Mapping[str, str]]
 
 @contextmanager
 def connected(
-    address: str, *, kind: Kind, prepare: Callable[[], None], answer_within: float = ANSWER_WITHIN
+    address: str, *, kind: Kind, prepare: Callable[[], None], answer_within: float | None = None
 ) -> Iterator[Any]:
     """A client whose workers are there and alike.
 
@@ -32,9 +32,9 @@ def connected(
     """
     num_local = num_workers(address)
     dask()
-    here = _workers(num_local, prepare) if num_local else _scheduler(address, answer_within)
-    with _quiet(), here as client:
-        _check_workers(client, address, kind, answer_within)
+    within = ANSWER_WITHIN if answer_within is None else answer_within
+    with _quiet(), _workers(num_local, prepare) if num_local else _scheduler(address, within) as client:
+        _check_workers(client, address, kind, within)
         yield client
 
 
@@ -101,7 +101,7 @@ def _workers(count: int, prepare: Callable[[], None]) -> Iterator[Any]:
             n_workers=count,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # any free port: None would insist on 8787
             memory_limit=0,
             silence_logs=logging.CRITICAL,
         ) as cluster,

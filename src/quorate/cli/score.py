@@ -1,0 +1,95 @@
+"""`quorate score`: learned parameters and predictions -> confidence, and ask or stop, of every item of a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quorate.cli.output import print_json, print_lines, print_table, progress_bar
+from quorate.errors import InvalidInput
+from quorate.version import __version__
+
+if TYPE_CHECKING:
+    from quorate.workflows.score import Scores
+
+
+def score(
+    params: Annotated[str, typer.Option("--params", help="The params.json that quorate run wrote.")],
+    predictions: Annotated[
+        list[str],
+        typer.Option(
+            "--predictions", "-p", help="Probabilities: CSV, Parquet, .npy or .npz; repeat it, a file per model."
+        ),
+    ],
+    out: Annotated[str, typer.Option("--out", "-o", help="File to write, .parquet or .csv.")],
+    votes: Annotated[
+        str | None,
+        typer.Option("--votes", "-v", help="Votes so far: counts by class, or a row per vote; none: no votes yet."),
+    ] = None,
+    pool_size: Annotated[
+        int | None,
+        typer.Option("--pool-size", "-n", help="Experts who could be asked per item; none: as in the params."),
+    ] = None,
+    match: Annotated[
+        str,
+        typer.Option(
+            help="How further tables find their items: order (as the first predictions; streamed), id (in memory), "
+            "or auto: order, but id for votes with a row per vote."
+        ),
+    ] = "auto",
+    cluster: Annotated[
+        str | None, typer.Option(help="Compute on Dask workers: tcp://HOST:PORT of a scheduler, or local:N.")
+    ] = None,
+    id_column: Annotated[str | None, typer.Option(help="Name of the column with the item's id.")] = None,
+    batch_rows: Annotated[int, typer.Option(help="Items per batch; memory and row groups follow it.")] = 50_000,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse every irregularity of the tables.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+) -> None:
+    """Posterior, confidence and ask or stop for every item, with parameters learned before; no state is kept.
+
+    Streams batch by batch, in memory that does not grow with the number of items. Writes item, consensus_label,
+    confidence, num_votes, ask, reason and prob_CLASS for every class.
+
+    Example: quorate score --params params.json --predictions probs.parquet --votes counts.parquet --out scores.parquet
+    """
+    from quorate.workflows.score import MATCHES
+    from quorate.workflows.score import score as run
+
+    if match not in MATCHES:
+        raise InvalidInput(f"match={match!r}; expected one of {', '.join(MATCHES)}; pass --match auto.")
+    with progress_bar(quiet=json) as report:
+        found = run(
+            params,
+            predictions,
+            votes=votes,
+            out=out,
+            pool_size=pool_size,
+            match=match,  # type: ignore[arg-type]
+            cluster=cluster,
+            id_column=id_column,
+            batch_rows=batch_rows,
+            strict=strict,
+            progress=report,
+        )
+    if json:
+        print_json(found.summary())
+        return
+    _print(found)
+
+
+def _print(found: Scores) -> None:
+    rows = [(reason, f"{count}", f"{100 * count / found.num_items:.1f} %") for reason, count in found.reasons.items()]
+    title = f"{found.num_items} items scored (quorate {__version__}, {found.method['name']}, pool {found.pool_size})"
+    print_table(title, ("reason", "items", "share"), rows, strong="ask")
+    stop = found.num_items - found.num_ask
+    print_lines(
+        f"{found.num_ask} items are worth a further vote, {stop} are not; of those {found.expected_errors:.1f} are "
+        "expected to be wrong, if the confidence is honest (quorate calibrate).",
+        f"Written to {found.out} in {found.seconds:.1f} s ({found.num_items / found.seconds:.0f} items per second).",
+        *found.report.lines()[1:],
+    )
+    if found.rejects:
+        print_lines(f"Rows set aside, each with its number and the reason: {found.rejects}")
+    if found.left_over:
+        print_lines(f"{found.left_over} items of the further tables are not in the first predictions: not used.")

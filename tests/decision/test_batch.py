@@ -1,0 +1,71 @@
+"""Many items in one compiled call say what the session's `decide` says of each."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import quorate
+from quorate.prior.hyperprior import hyperprior
+from quorate.session.decide import decide, prior_of
+from quorate.types import PriorParams
+from quorate.workflows.decide import _item
+from quorate.workflows.score_cluster import score_arrays, scorer
+
+POOL = 7
+STATELESS = [
+    "quorate", "finexp", "infexp", "fixed-finexp", "fixed-infexp", "fixed-ask-finexp", "fixed-ask-infexp", "ask-all",
+    "until-settled", "quorum", "unanimous-then-cap", "beta",
+]  # fmt: skip
+
+
+def items(num_models, num_classes=4, count=60):
+    rng = np.random.default_rng(num_models)
+    predictions = rng.dirichlet(np.full(num_classes, 0.4), size=(count, num_models)) + 1e-6
+    predictions /= predictions.sum(axis=-1, keepdims=True)
+    votes = np.array([rng.multinomial(rng.integers(0, POOL + 1), row.mean(axis=0)) for row in predictions])
+    return predictions, votes
+
+
+def learned(num_models, num_classes=4):
+    rng = np.random.default_rng(9)
+    tau = rng.uniform(0.2, 2, size=(num_models, num_classes))
+    return PriorParams(5.0, 0.2, tau[0] if num_models == 1 else tau, rng.normal(size=num_classes))
+
+
+@pytest.mark.parametrize("num_models", [1, 3])
+@pytest.mark.parametrize("name", STATELESS)
+def test_every_row_is_what_the_session_would_decide(name, num_models):
+    method, params = quorate.method(name), learned(num_models)
+    predictions, votes = items(num_models)
+    how = scorer(method, params, POOL)
+    found = score_arrays(how, predictions, votes)
+    reasons = how.reasons(found.codes)
+    assert "ask" in reasons and len(set(reasons)) > 1
+    for row in range(len(votes)):
+        item = replace(_item(predictions[row], POOL), votes=votes[row])
+        verdict = decide(method, prior_of(params, 0), None, item)
+        assert (verdict.reason, verdict.label) == (reasons[row], found.labels[row])
+        np.testing.assert_allclose(found.probs[row], verdict.probs, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["random", "entropy", "mp", "mp-released"])
+def test_methods_that_draw_a_quota_are_refused(name):
+    with pytest.raises(quorate.QuorateError, match=r"item alone.*Session"):
+        scorer(quorate.method(name), learned(1), POOL)
+
+
+def test_a_row_does_not_depend_on_its_neighbours():
+    predictions, votes = items(2, count=37)
+    how = scorer(quorate.method("infexp"), learned(2), POOL)
+    whole = score_arrays(how, predictions, votes)
+    for row in range(len(votes)):
+        one = score_arrays(how, predictions[row : row + 1], votes[row : row + 1])
+        assert np.array_equal(one.probs[0], whole.probs[row])
+
+
+def test_ties_go_to_the_first_class():
+    start = hyperprior("default").mode(4, 1, with_bias=False)
+    how = scorer(quorate.method("finexp"), start, POOL)
+    found = score_arrays(how, np.full((1, 1, 4), 0.25), np.array([[0, 2, 2, 0]]))
+    assert found.labels[0] == 1
