@@ -128,6 +128,14 @@ def test_verdicts_are_counted_by_table_and_in_all(read):
     assert "0 agree, 21 are better and 21 are not reproduced" in read.words
 
 
+def test_cells_that_differ_on_another_classifier_count_as_not_reproduced():
+    rows = (("a", "agrees"), ("b", "not reproduced"), ("c", "differs (another classifier)"), ("d", ""))
+    section = Section("x", "X", (), (), (Table("t", "T", ("m", "verdict"), rows),), ())
+    done = reproduction(parts=(Part("x", section, 0.0, 0, 0),))
+    said = "Of 3 table cells set beside the paper's figures, 1 agree, 0 are better and 2 are not reproduced (1 of these"
+    assert said in Reader(page(done, {})).words
+
+
 def test_long_tables_are_folded_and_short_ones_are_not(text):
     assert text.count("<details><summary><b>Show all 40 rows</b>") == 1
     assert "Show all 2 rows" not in text

@@ -15,7 +15,8 @@ from quorate.experiments.section import Claim, Section, Table
 from quorate.experiments.store import revision
 from quorate.version import __version__
 
-VERDICTS = ("agrees", "better", "not reproduced")
+OTHER_CLASSIFIER = "differs (another classifier)"
+VERDICTS = ("agrees", "better", "not reproduced", "differs", OTHER_CLASSIFIER)  # all but the first two: not met
 
 
 @dataclass(frozen=True, slots=True)
