@@ -158,7 +158,7 @@ def _open_parquet(file: Path) -> Opened:
 
 def _read_parquet(file: Path, columns: Sequence[str] | None) -> Iterator[Batch]:
     done = 0
-    with pq.ParquetFile(file) as source:
+    with pq.ParquetFile(file, pre_buffer=False) as source:  # else it keeps every byte it has read
         total = source.metadata.num_rows
         for chunk in source.iter_batches(batch_size=BLOCK_ROWS, columns=None if columns is None else list(columns)):
             rows = np.arange(done, done + chunk.num_rows, dtype=np.int64) + 1
