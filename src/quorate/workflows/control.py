@@ -17,10 +17,10 @@ from quorate.validate import bounded, fraction, shown, whole
 
 Rule = Literal["min_gain", "threshold"]
 Speed = Literal["normal", "slow"]
-LOWEST, HIGHEST = -60.0, 0.0  # log lambda: e^-60 asks until settled, 1 never asks
-FIRST = math.log(0.01)  # where to start when nothing is known
+SHALLOWEST, DEEPEST = 0.05, 60.0  # of -log lambda: e^-0.05 never asks, e^-60 asks until settled
+FIRST = 0.01  # lambda to start with when nothing is known
 SLOWER = 5.0
-MOST_STEP = 1.0  # of log lambda, by the integral, at one item
+MOST_STEP = 0.5  # by the integral, at one item
 
 
 class Control(Protocol):
@@ -73,12 +73,13 @@ def rule_knob(method: Method) -> Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Knob:
-    """log lambda and what it means to the policy: lambda itself is `min_gain`, 1 - lambda is a `threshold`."""
+    """lambda and what it means to the policy: lambda itself is `min_gain`, 1 - lambda is a `threshold`."""
 
     rule: Rule = "min_gain"
 
-    def _named(self, log_knob: float) -> dict[str, float]:
-        value = math.exp(min(max(log_knob, LOWEST), HIGHEST))
+    def _named(self, depth: float) -> dict[str, float]:
+        """The knob for -log lambda = `depth`."""
+        value = math.exp(-min(max(depth, SHALLOWEST), DEEPEST))
         return {self.rule: value if self.rule == "min_gain" else 1.0 - value}
 
     def _check(self) -> None:
@@ -88,15 +89,16 @@ class _Knob:
 
 @dataclass(frozen=True, slots=True)
 class BudgetControl(_Knob):
-    r"""Hold the votes per item at `budget` B by turning lambda = e^z (`min_gain`, or 1 - `threshold`).
+    r"""Hold the votes per item at `budget` B by turning lambda (`min_gain`, or 1 - `threshold`).
 
-    After item t cost n votes:   z_I += eta_t (n - B) / max(B, 1),   eta_t = max(rate, warm / (t + warm))
-                                 z = z_I + (spent - B t) / (pull B)
-    The first term finds the knob: quickly at first (a warm-up that ends at item `warm` / `rate`), then at `rate`. The
-    second pulls back what was spent too much or too little. Both are bounded, and z_I stops at the bounds, so a budget
-    that cannot be spent is not made up for later. `speed="slow"` divides both terms by 5: the budget is then held over
-    thousands of items only, and a shift in the stream costs less error, since votes may follow the difficulty longer.
-    `pool_size` chooses a better start; `start` is the first lambda itself.
+    Votes per item grow about as d = -log lambda does, whatever the pool, so log d is what is controlled. After item t
+    (from 0) cost n votes:   w_I -= eta_t (n - B) / max(B, 1),   eta_t = max(rate, 2 / (t + 10))
+                             log d = w_I - (spent - B t) / (pull B)
+    The first term finds the knob, quickly at first, then at `rate`; the second pulls back what was spent too much or
+    too little. d stays within [0.05, 60] and w_I stops there, so a budget that cannot be spent does not wind it up.
+    `speed="slow"` divides both gains by 5: the budget is then held over many thousands of items only, and a shift in
+    the stream costs less error, since votes may follow the difficulty for longer. `pool_size` chooses the start,
+    d = 6 log(N + 1) B / (0.65 N); `start` is the first lambda itself; without either it is 0.01.
 
     >>> control = BudgetControl(2.0, pool_size=6)
     >>> for votes in (6, 6, 0, 6, 6):
@@ -111,14 +113,13 @@ class BudgetControl(_Knob):
     pool_size: int | None = None
     start: float | None = None
     speed: Speed = "normal"
-    warm: float = 6.0
-    log_knob: float | None = None
+    log_depth: float | None = None
     spent: int = 0
     num_items: int = 0
 
     def __post_init__(self) -> None:
         """Check what the user gave; choose the start."""
-        if self.log_knob is not None:
+        if self.log_depth is not None:
             return
         self._check()
         if bounded(self.budget, where="budget", least=0.0) == 0:
@@ -128,17 +129,16 @@ class BudgetControl(_Knob):
                 raise InvalidInput(f"{name}=0; expected a number above 0; leave it out for the default.")
         if self.speed not in get_args(Speed):
             raise InvalidInput(f"speed={shown(self.speed)}; expected 'normal' or 'slow'.")
-        object.__setattr__(self, "log_knob", self._first())
+        object.__setattr__(self, "log_depth", math.log(min(max(self._first(), SHALLOWEST), DEEPEST)))
 
     def _first(self) -> float:
-        """z = -5 s log N with s = B / (0.65 N), the budget's share of asking until settled; within 10 of the truth."""
+        """d = -log lambda to start with; s = B / (0.65 N) is about the budget's share of asking until settled."""
         if self.start is not None:
-            return math.log(max(fraction(self.start, where="start"), math.exp(LOWEST)))
+            return -math.log(max(fraction(self.start, where="start"), math.exp(-DEEPEST)))
         if self.pool_size is None:
-            return FIRST
+            return -math.log(FIRST)
         size = whole(self.pool_size, where="pool_size")
-        share = min(self.budget / (0.65 * size), 1.0)
-        return max(-5.0 * share * math.log(size + 1.0), LOWEST)
+        return 6.0 * math.log(size + 1.0) * min(self.budget / (0.65 * size), 1.0)
 
     @property
     def asked_for(self) -> float:
@@ -163,11 +163,12 @@ class BudgetControl(_Knob):
     @property
     def knobs(self) -> dict[str, float]:
         """The knob by name, for `session.tune(**control.knobs)`."""
-        slower = SLOWER if self.speed == "slow" else 1.0
-        return self._named(self._log_knob() + self.ahead / (self.pull * slower * self.budget))
+        pull = self.pull * (SLOWER if self.speed == "slow" else 1.0)
+        log_depth = min(max(self._log_depth() - self.ahead / (pull * self.budget), -DEEPEST), DEEPEST)
+        return self._named(math.exp(log_depth))
 
-    def _log_knob(self) -> float:
-        return FIRST if self.log_knob is None else self.log_knob
+    def _log_depth(self) -> float:
+        return 0.0 if self.log_depth is None else self.log_depth
 
     def audit_rate_of(self, confidence: float) -> float:
         """A budget needs no audits."""
@@ -177,12 +178,12 @@ class BudgetControl(_Knob):
         self, *, num_votes: int, confidence: float, settled: bool, audited_error: float | None = None
     ) -> BudgetControl:
         """The state after an item that cost `num_votes`, audit votes included; the rest does not matter here."""
-        rate = max(self.rate / (SLOWER if self.speed == "slow" else 1.0), self.warm / (self.num_items + self.warm))
+        rate = max(self.rate / (SLOWER if self.speed == "slow" else 1.0), 2.0 / (self.num_items + 10.0))
         step = rate * (num_votes - self.budget) / max(self.budget, 1.0)
-        log_knob = self._log_knob() + min(max(step, -MOST_STEP), MOST_STEP)
+        log_depth = self._log_depth() - min(max(step, -MOST_STEP), MOST_STEP)
         return replace(
             self,
-            log_knob=min(max(log_knob, LOWEST), HIGHEST),
+            log_depth=min(max(log_depth, math.log(SHALLOWEST)), math.log(DEEPEST)),
             spent=self.spent + num_votes,
             num_items=self.num_items + 1,
         )
@@ -196,7 +197,7 @@ class TargetErrorControl(_Knob):
         r = (sum of w l + c) / (sum of w u + c)   over audited items, l their error, w = 1 / audit probability
     c = `weight` e* holds r at 1 until there is evidence. The estimate of the errors so far is
         E = sum of u over settled items (known: a tie is shared) + r times sum of u over the others
-    and log lambda follows it:   z = z_I - (E - e* t) / (pull e*),   z_I -= eta_t (r u - e*) / e*.
+    and d = -log lambda follows it:   d = d_I + (E - e* t) / (pull e*),   d_I += eta_t (r u - e*) / e*.
     Audits are drawn with probability `audit_rate`; with `focus` f > 0 at confidence c with audit_rate + f (1 - c), at
     most 1, so that doubtful items, where errors are, are checked more often. e* includes the ties of the pool: a
     target below their share cannot be reached, and the knob then stays at its bound.
@@ -216,7 +217,7 @@ class TargetErrorControl(_Knob):
     weight: float = 5.0
     warm: float = 2.0
     start: float = 0.002
-    log_knob: float | None = None
+    depth: float | None = None
     num_items: int = 0
     settled_doubt: float = 0.0
     open_doubt: float = 0.0
@@ -226,7 +227,7 @@ class TargetErrorControl(_Knob):
 
     def __post_init__(self) -> None:
         """Check what the user gave."""
-        if self.log_knob is not None:
+        if self.depth is not None:
             return
         self._check()
         for name in ("target", "audit_rate", "start"):
@@ -236,7 +237,7 @@ class TargetErrorControl(_Knob):
             if bounded(getattr(self, name), where=name, least=0.0) == 0:
                 raise InvalidInput(f"{name}=0; expected a number above 0; leave it out for the default.")
         bounded(self.focus, where="focus", least=0.0)
-        object.__setattr__(self, "log_knob", math.log(self.start))
+        object.__setattr__(self, "depth", min(max(-math.log(self.start), SHALLOWEST), DEEPEST))
 
     @property
     def asked_for(self) -> float:
@@ -267,10 +268,10 @@ class TargetErrorControl(_Knob):
     @property
     def knobs(self) -> dict[str, float]:
         """The knob by name, for `session.tune(**control.knobs)`."""
-        return self._named(self._log_knob() - self.ahead / (self.pull * self.target))
+        return self._named(self._depth() + self.ahead / (self.pull * self.target))
 
-    def _log_knob(self) -> float:
-        return FIRST if self.log_knob is None else self.log_knob
+    def _depth(self) -> float:
+        return 0.0 if self.depth is None else self.depth
 
     def audit_rate_of(self, confidence: float) -> float:
         """The probability of an audit of an unsettled item closed at this confidence."""
@@ -296,5 +297,5 @@ class TargetErrorControl(_Knob):
             )
         error = doubt if settled else after.factor * doubt
         rate = max(self.rate, self.warm / (self.num_items + 10.0 * self.warm))
-        step = min(max(rate * (self.target - error) / self.target, -MOST_STEP), MOST_STEP)
-        return replace(after, log_knob=min(max(self._log_knob() + step, LOWEST), HIGHEST))
+        step = min(max(rate * (error - self.target) / self.target, -MOST_STEP), MOST_STEP)
+        return replace(after, depth=min(max(self._depth() + step, SHALLOWEST), DEEPEST))
