@@ -1,0 +1,25 @@
+"""Live loops around a session: you say how one expert is asked, the loop asks as long as the method wants votes.
+
+`decide_all` (plain), `adecide_all` (asyncio), `Judge` and `Jury` (experts with a name and a price) and
+`ConsensusClassifier` (fit, predict and score in the manner of scikit-learn).
+"""
+
+from quorate.live.async_loop import adecide_all
+from quorate.live.docket import AskFailed
+from quorate.live.estimator import ConsensusClassifier
+from quorate.live.judges import ABSTAIN, Judge, Jury
+from quorate.live.loop import decide_all
+from quorate.live.results import Act, LiveResult, Outcome
+
+__all__ = [
+    "ABSTAIN",
+    "Act",
+    "AskFailed",
+    "ConsensusClassifier",
+    "Judge",
+    "Jury",
+    "LiveResult",
+    "Outcome",
+    "adecide_all",
+    "decide_all",
+]

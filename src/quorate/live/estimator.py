@@ -1,0 +1,157 @@
+"""fit, predict and score in the manner of scikit-learn, without needing it: recorded votes in, learned answers out.
+
+`X` are a classifier's probabilities, `y` the votes. For notebooks and for code that expects an estimator; a live loop
+takes a session.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from inspect import signature
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from quorate.decision.policy import QueryPolicy
+from quorate.errors import InvalidInput
+from quorate.learning.fit import fit
+from quorate.live.estimator_inputs import checked_predictions, class_array, vote_counts
+from quorate.methods import Learner, Method, as_method
+from quorate.posterior.settled import plurality_share_into
+from quorate.session.decide import Verdict, decide, prior_of
+from quorate.session.items import opened
+from quorate.types import FitReport, FloatArray, PriorParams
+from quorate.validate import members, shown
+
+
+class ConsensusClassifier:
+    """Learns from recorded votes how far a classifier can be trusted; predicts the plurality of a pool of experts.
+
+    `method` a name or `quorate.method(...)` that learns; `classes` names in the order of the probabilities (default:
+    the votes' own names in sorted order, or 0 .. K-1); `pool_size` experts per item (default: the most votes of one).
+
+    After `fit`: `params_`, `report_`, `classes_`, `pool_size_`, `n_features_in_`.
+
+    >>> predictions = [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]]
+    >>> model = ConsensusClassifier(classes=["cat", "dog"]).fit(predictions, [[3, 0], [0, 2], [1, 2]])
+    >>> model.predict([[0.9, 0.1], [0.5, 0.5]], votes=[[0, 0], [0, 2]]).tolist()
+    ['cat', 'dog']
+    """
+
+    _estimator_type = "classifier"
+
+    def __init__(
+        self,
+        method: Method | str | QueryPolicy = "quorate",
+        *,
+        classes: Any = None,  # noqa: ANN401
+        pool_size: int | None = None,
+    ) -> None:
+        self.method = method
+        self.classes = classes
+        self.pool_size = pool_size
+
+    def fit(self, predictions: ArrayLike, votes: ArrayLike) -> Self:
+        """Learn Theta (see `quorate.fit`) from predictions (T, K), or (T, M, K) for M classifiers, and the votes.
+
+        `votes` (T, K) are counts; or (T,) one label an item, as scikit-learn passes them: one vote each.
+        """
+        learner = self._learner()
+        probs = checked_predictions(predictions)
+        num_classes = probs.shape[-1]
+        cast = np.asarray(votes)
+        self.classes_ = class_array(self.classes, cast, num_classes)
+        tally = vote_counts(cast, self.classes_, len(probs))
+        most = int(tally.sum(axis=-1).max())
+        self.pool_size_ = max(most, 1) if self.pool_size is None else members(self.pool_size)
+        self.n_features_in_ = num_classes
+        self.params_: PriorParams
+        self.report_: FitReport
+        self.params_, self.report_ = fit(probs, tally, hyperprior=learner.hyperprior, bias=learner.bias)
+        return self
+
+    def predict_proba(self, predictions: ArrayLike, votes: ArrayLike | None = None) -> FloatArray:
+        """Who will win each item's pool, (T, K), given the votes seen so far (none by default)."""
+        verdicts = self._verdicts(predictions, votes)
+        return np.array([verdict.probs for verdict in verdicts]).reshape(-1, len(self.classes_))
+
+    def predict(self, predictions: ArrayLike, votes: ArrayLike | None = None) -> np.ndarray:
+        """The most probable winner of each item's pool, (T,) class names; the first of tied classes."""
+        places = [verdict.label for verdict in self._verdicts(predictions, votes)]
+        return np.asarray(self.classes_[np.array(places, dtype=np.int64)])
+
+    def asks(self, predictions: ArrayLike, votes: ArrayLike | None = None) -> np.ndarray:
+        """Is one more expert worth asking, (T,) of bool: what a session with these parameters would say."""
+        return np.array([verdict.ask for verdict in self._verdicts(predictions, votes)], dtype=bool)
+
+    def score(self, predictions: ArrayLike, votes: ArrayLike) -> float:
+        """Share of items with votes where `predict(predictions)`, without votes, names their plurality; ties shared."""
+        tally = vote_counts(np.asarray(votes), self._fitted().classes_, len(checked_predictions(predictions)))
+        named = np.array([verdict.label for verdict in self._verdicts(predictions, None)])
+        voted = np.flatnonzero(tally.any(axis=-1))
+        if voted.size == 0:
+            raise InvalidInput("votes has no vote at all; score needs the votes of at least one item; pass counts.")
+        share = np.empty(tally.shape[1])
+        total = 0.0
+        for row in voted:
+            plurality_share_into(tally[row], share)
+            total += share[named[row]]
+        return float(total / voted.size)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The arguments of __init__ as they are, as scikit-learn's `clone` wants them."""
+        return {name: getattr(self, name) for name in signature(type(self)).parameters}
+
+    def set_params(self, **params: Any) -> Self:  # noqa: ANN401
+        """Change arguments of __init__; call `fit` again."""
+        known = self.get_params()
+        for name, value in params.items():
+            if name not in known:
+                raise InvalidInput(f"{name}={shown(value)} is not a parameter; they are: {', '.join(known)}.")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        return f"{type(self).__name__}({given})"
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
+        """What scikit-learn 1.6 and later asks an estimator; called by it alone, so it is there to import."""
+        tags = import_module("sklearn.utils")
+        return tags.Tags(
+            estimator_type="classifier",
+            target_tags=tags.TargetTags(required=True),
+            classifier_tags=tags.ClassifierTags(),
+        )
+
+    def _learner(self) -> Learner:
+        method = as_method(self.method)
+        if method.learner is None:
+            raise InvalidInput(
+                f"method={method.name!r} learns nothing, so nothing can be fitted; pass one that learns: 'quorate'."
+            )
+        return method.learner
+
+    def _fitted(self) -> Self:
+        if not hasattr(self, "params_"):
+            raise InvalidInput(f"this {type(self).__name__} is not fitted yet; call fit(predictions, votes) first.")
+        return self
+
+    def _verdicts(self, predictions: ArrayLike, votes: ArrayLike | None) -> list[Verdict]:
+        """What a session with the learned parameters would say of each item."""
+        fitted = self._fitted()
+        probs = checked_predictions(predictions)
+        expected = fitted.params_.tau.shape
+        if probs.shape[1:] != expected:
+            raise InvalidInput(f"predictions has shape {probs.shape}; expected (items, ...) + {expected}, as fitted.")
+        tally = np.zeros((len(probs), expected[-1]), dtype=np.int64)
+        if votes is not None:
+            tally = vote_counts(np.asarray(votes), fitted.classes_, len(probs))
+        method, prior = as_method(self.method), prior_of(fitted.params_, 0)
+        state = method.policy.init(expected[-1])
+        event = {"pool_size": fitted.pool_size_, "quota": None, "tie_draw": 0.0, "min_votes": 0, "max_votes": None}
+        items = [opened(event | {"prediction": np.atleast_2d(row)}, 0) for row in probs]
+        voted = [replace(item, votes=cast) for item, cast in zip(items, tally, strict=True)]
+        return [decide(method, prior, state, item) for item in voted]

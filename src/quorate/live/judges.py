@@ -1,0 +1,147 @@
+"""Who can be asked, what each costs and in which order: a plain function, or a jury of named judges.
+
+Called by the loops, which take the next in line for an item until the session stops asking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any, Literal, Protocol, get_args
+
+from quorate.errors import InvalidInput
+from quorate.rng import stream
+from quorate.session.inputs import checked_id
+from quorate.validate import bounded, shown, whole
+
+ABSTAIN: None = None  # what an `ask` returns when its expert will not vote
+
+Ask = Callable[[str], str | None] | Callable[[str], Awaitable[str | None]]
+Order = Literal["random", "cheapest"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """An expert with a name and a price. `ask(item_id)` returns a class name, or ABSTAIN; it may be `async def`.
+
+    `cost` is what an answer costs, an abstention too; `failure_cost` what a call that failed costs. Any one currency.
+
+    >>> Judge("small-model", lambda item: "safe", cost=0.002).cost
+    0.002
+    """
+
+    name: str | None
+    ask: Ask
+    cost: float = 1.0
+    failure_cost: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the name, the function and the prices."""
+        who = f"judge {self.name!r}"
+        if self.name is not None:
+            checked_id(self.name, where="name")
+        if not callable(self.ask):
+            raise InvalidInput(f"{who}: ask={shown(self.ask)} cannot be called; pass a function of the item's id.")
+        for price in ("cost", "failure_cost"):
+            object.__setattr__(self, price, bounded(getattr(self, price), where=f"{who}: {price}", least=0.0))
+
+
+class Panel(Protocol):
+    """What a loop needs to know of the experts."""
+
+    def line(self, item_id: str, acted: Collection[str]) -> Iterator[Judge]:
+        """Whom to ask about the item, in order, leaving out those who have acted on it."""
+
+    def price_of(self, voter: str) -> float:
+        """What an answer of this voter costs; 0 for a stranger."""
+
+    def full_cost(self, pool_size: int) -> float:
+        """What asking everybody about an item costs, at the price of an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Jury:
+    """Named judges, asked about each item in an order of its own.
+
+    `order="random"` draws it from `seed` and the item's id, so a resumed loop goes on in the same order.
+    `order="cheapest"` asks cheap judges first. The posterior takes the votes seen for a random sample of the jury; with
+    the cheapest first they are not, and if cheap judges err alike the confidence is too high.
+
+    >>> jury = Jury([Judge("large", str, cost=5.0), Judge("small", str)], order="cheapest")
+    >>> [judge.name for judge in jury.line("x1", acted=())], jury.full_cost(2)
+    (['small', 'large'], 6.0)
+    """
+
+    judges: Sequence[Judge]
+    order: Order = "random"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Every judge has a name of its own; the order is one we know."""
+        object.__setattr__(self, "judges", tuple(self.judges))
+        names = [_named(judge) for judge in self.judges]
+        if not names or len(set(names)) != len(names):
+            raise InvalidInput(f"judges are named {names!r}; expected at least one, each with a name of its own.")
+        if self.order not in get_args(Order):
+            raise InvalidInput(f"order={self.order!r}; expected one of {', '.join(get_args(Order))}.")
+        whole(self.seed, where="seed", least=0)
+
+    def line(self, item_id: str, acted: Collection[str]) -> Iterator[Judge]:
+        """Whom to ask about the item, in order, leaving out those who have acted on it."""
+        if self.order == "cheapest":
+            ordered = sorted(self.judges, key=lambda judge: judge.cost)
+        else:
+            places = stream(self.seed, "judges", item_id).permutation(len(self.judges))
+            ordered = [self.judges[place] for place in places]
+        return iter([judge for judge in ordered if judge.name not in acted])
+
+    def price_of(self, voter: str) -> float:
+        """What an answer of this judge costs; 0 for somebody who is not of the jury."""
+        return sum(judge.cost for judge in self.judges if judge.name == voter)
+
+    def full_cost(self, pool_size: int) -> float:
+        """What the whole jury costs for an item, if every judge answers."""
+        return sum(judge.cost for judge in self.judges)
+
+
+@dataclass(frozen=True, slots=True)
+class Anyone:
+    """One function that finds somebody to ask each time it is called: nameless votes, at one unit each."""
+
+    ask: Ask
+
+    def line(self, item_id: str, acted: Collection[str]) -> Iterator[Judge]:
+        """The function again and again: the session knows when the pool is used up."""
+        return repeat(Judge(None, self.ask))
+
+    def price_of(self, voter: str) -> float:
+        """Votes cost one unit, whoever casts them."""
+        return 1.0
+
+    def full_cost(self, pool_size: int) -> float:
+        """A unit for each member of the pool."""
+        return float(pool_size)
+
+
+def as_panel(ask: Any, *, pool_size: int, seed: int) -> Panel:  # noqa: ANN401
+    """The panel that was given, or the one around a list of judges or a function; it must fit the pool."""
+    if callable(ask):
+        return Anyone(ask)
+    jury: Jury = ask
+    if not isinstance(ask, Jury):
+        if not isinstance(ask, Sequence) or isinstance(ask, str):
+            raise InvalidInput(f"ask={shown(ask)}; expected a function of the item's id, a Jury, or a list of Judges.")
+        jury = Jury(ask, seed=seed)
+    if len(jury.judges) != pool_size:
+        raise InvalidInput(
+            f"{len(jury.judges)} judges but pool_size={pool_size}; the answer sought is the whole jury's plurality. "
+            "Pass the session a pool_size of as many as there are judges."
+        )
+    return jury
+
+
+def _named(judge: Any) -> str:  # noqa: ANN401
+    if not isinstance(judge, Judge) or judge.name is None:
+        raise InvalidInput(f"judges contains {shown(judge)}; expected Judge(name, ask, cost) with a name.")
+    return judge.name

@@ -1,0 +1,116 @@
+"""What a live loop did: every act of every expert, the outcome of each item, and the sums people ask for.
+
+Filled by `hearing.py` and `docket.py`; returned by `decide_all` and `adecide_all`. Values only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from quorate.session import Session
+from quorate.types import Decision
+
+Kind = Literal["vote", "abstention", "failure"]
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One expert's part in one item. `judge` None: nameless. `error`: why it failed. `late`: the item was closed."""
+
+    judge: str | None
+    kind: Kind
+    label: str | None
+    cost: float
+    error: str | None = None
+    late: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one item ended. `label` is None if somebody was asked and nobody voted: the item is unanswered.
+
+    `decision` is the session's; of an unanswered item it holds what the classifier says alone. `full_cost` is what
+    everybody would have cost. `earlier`: it was closed before this loop began, which asked nobody about it.
+    """
+
+    item: str
+    label: str | None
+    decision: Decision
+    acts: tuple[Act, ...] = ()
+    full_cost: float = 0.0
+    earlier: bool = False
+
+    @property
+    def cost(self) -> float:
+        """What its acts cost."""
+        return sum(act.cost for act in self.acts)
+
+    @property
+    def num_failures(self) -> int:
+        """Calls that failed, counted as abstentions."""
+        return sum(act.kind == "failure" for act in self.acts)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LiveResult:
+    """All outcomes, in the order in which items closed, and the session, which can go on."""
+
+    outcomes: Sequence[Outcome]
+    session: Session = field(compare=False)
+
+    @property
+    def labels(self) -> dict[str, str | None]:
+        """Item -> class name; None where it is unanswered."""
+        return {outcome.item: outcome.label for outcome in self.outcomes}
+
+    @property
+    def unanswered(self) -> list[str]:
+        """Items where somebody was asked and nobody voted."""
+        return [outcome.item for outcome in self.outcomes if outcome.label is None]
+
+    @property
+    def cost(self) -> float:
+        """What was spent, in the currency of the judges."""
+        return sum(outcome.cost for outcome in self.outcomes)
+
+    @property
+    def full_cost(self) -> float:
+        """What asking everybody about the same items costs."""
+        return sum(outcome.full_cost for outcome in self.outcomes)
+
+    def by_judge(self) -> dict[str, dict[str, float]]:
+        """Judge -> votes, abstentions, failures and cost; nameless experts are together under ''."""
+        table: dict[str, dict[str, float]] = {}
+        for act in (act for outcome in self.outcomes for act in outcome.acts):
+            row = table.setdefault(act.judge or "", {"votes": 0, "abstentions": 0, "failures": 0, "cost": 0.0})
+            row[f"{act.kind}s"] += 1
+            row["cost"] += act.cost
+        return dict(sorted(table.items()))
+
+    def summary(self) -> dict[str, Any]:
+        """The sums, as JSON can hold them."""
+        acts = [act for outcome in self.outcomes for act in outcome.acts]
+        kinds = {f"{kind}s": sum(act.kind == kind for act in acts) for kind in ("vote", "abstention", "failure")}
+        spent, full = self.cost, self.full_cost
+        return {
+            "items": len(self.outcomes),
+            "answered": len(self.outcomes) - len(self.unanswered),
+            "unanswered": len(self.unanswered),
+            "closed_earlier": sum(outcome.earlier for outcome in self.outcomes),
+            **kinds,
+            "late": sum(act.late for act in acts),
+            "cost": spent,
+            "full_cost": full,
+            "saved": 1.0 - spent / full if full else 0.0,
+        }
+
+    def __repr__(self) -> str:
+        """A line for notebooks."""
+        sums = self.summary()
+        return (
+            f"LiveResult({sums['items']} items, {sums['unanswered']} unanswered, {sums['votes']} votes, "
+            f"{sums['abstentions']} abstentions, {sums['failures']} failures, cost {sums['cost']:.6g} "
+            f"of {sums['full_cost']:.6g})"
+        )
