@@ -1,4 +1,4 @@
-"""Unequal costs: with equal ones nothing changes; with unequal ones the cheapest answer is given and doubt is weighed."""
+"""Equal costs change nothing; with unequal ones the cheapest answer is given and doubt is weighed."""
 
 import numpy as np
 import pytest

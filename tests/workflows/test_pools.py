@@ -75,9 +75,8 @@ def test_settled_agrees_with_the_kernel_on_every_small_pool():
 
 def test_shuffling_keeps_each_items_votes_and_repeats_by_seed():
     items = {f"i{t}": "ccdb"[: 1 + t % 4] for t in range(40)}
-    given, one, same, other = (
-        pools(items, order=order, seed=seed) for order, seed in [("given", 0), ("shuffled", 1), ("shuffled", 1), ("shuffled", 2)]
-    )  # fmt: skip
+    given = pools(items)
+    one, same, other = (pools(items, order="shuffled", seed=seed) for seed in (1, 1, 2))
     assert one.stream.items.tolist() == same.stream.items.tolist() != other.stream.items.tolist()
     assert (one.stream.votes == same.stream.votes).all()
     assert (one.stream.counts == given.stream.counts[one.stream.items]).all()

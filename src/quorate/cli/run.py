@@ -45,9 +45,17 @@ def run(
     audit_rate: Annotated[
         float | None,
         typer.Option(
-            help="With --target-error: chance that a closed item goes to the whole panel.", rich_help_panel=CONTROL
+            help="Chance that a closed, unsettled item goes to the whole panel; 0.1 with --target-error.",
+            rich_help_panel=CONTROL,
         ),
     ] = None,
+    control_speed: Annotated[
+        str,
+        typer.Option(
+            help="With --budget: normal, or slow: held over thousands of items, fewer errors through a shift.",
+            rich_help_panel=CONTROL,
+        ),
+    ] = "normal",
     order: Annotated[
         str,
         typer.Option(
@@ -132,6 +140,7 @@ def run(
     from quorate.workflows.run import run as run_workflow
 
     choices: dict[str, Any] = {"order": order, "partly_voted": partly_voted, "format": votes_format, "items": items}
+    choices["control_speed"] = control_speed
     with progress_bar(quiet=json) as report:
         result = run_workflow(
             votes, predictions or None, method=method, threshold=threshold, target_error=target_error, budget=budget,

@@ -85,9 +85,9 @@ def _params(result: RunResult, path: Path) -> None:
         result.params,
         classes=result.classes,
         models=result.models,
-        method=result.method,
+        method=result.last_method,
         pool_size=result.pools.params_pool_size,
-        fitted_after=1 + result.outcome.trace[-1][0] if result.outcome.trace else 0,
+        fitted_after=result.outcome.fitted_after,
     )
 
 

@@ -130,11 +130,13 @@ def _control(summary: Mapping[str, Any], result: RunResult) -> str:
         return ""
     rows = [[name.replace("_", " "), _plain(value)] for name, value in control.items() if name != "sentence"]
     drawn = ""
-    if result.outcome.knobs is not None:
-        xs, ys = stretches_of(result.outcome.knobs)
-        drawn = lines([("line", xs, ys)], title="The knob over time", x_label="items", y_label="knob")
-    return f"""<section><h2>How close the control came</h2><p>{escape(str(control.get("sentence", "")))}</p>
-{table(["", ""], rows, caption="Asked for, and reached")}{drawn}</section>"""
+    if result.outcome.reached is not None:
+        scale, what = (100, "wrong so far, %") if control["kind"] == "target error" else (1, "votes per item so far")
+        xs, ys = stretches_of(scale * result.outcome.reached)
+        aim = [scale * control["asked_for"]] * len(xs)
+        drawn = lines([("line", xs, ys), ("aim", xs, aim)], title=what, x_label="items", y_label=what)
+    return f"""<section><h2>How close the control came</h2><p>{escape(control["sentence"])}</p>
+{table(["", ""], rows, caption="Asked for, and reached; dashed in the picture: asked for")}{drawn}</section>"""
 
 
 def _errors(summary: Mapping[str, Any]) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.methods import Method
+from quorate.session.tuning import tuned
 from quorate.tables import Report
 from quorate.tables.arrow import TEXT, pa
 from quorate.tables.frames import give_back
@@ -32,8 +33,9 @@ class Outcome:
     """What the replay did on each item (T,), in stream order.
 
     `num_votes` votes asked   `labels` class answered   `probs` (T, K) who wins the pool   `reasons` why it stopped
-    `is_audited`, `audit_votes` items sent to the whole panel, and the votes that took   `trace` what was learned, and
-    after which item   `knobs` (T,) the controlled knob, or None   `control` how close the control came, or None
+    `is_audited`, `audit_votes` items sent to the whole panel, and the votes that took   `params` what was learned, by
+    `num_fits` fits, the last after `fitted_after` items   `control` how close a control came, or None; `reached` (T,)
+    votes or errors per item so far, as it knew them, or None
     """
 
     num_votes: IntArray
@@ -42,9 +44,11 @@ class Outcome:
     reasons: tuple[str, ...]
     is_audited: NDArray[np.bool_]
     audit_votes: IntArray
-    trace: tuple[tuple[int, PriorParams], ...]
-    knobs: FloatArray | None = None
+    params: PriorParams
+    num_fits: int
+    fitted_after: int
     control: Mapping[str, Any] | None = None
+    reached: FloatArray | None = None
 
     @property
     def confidence(self) -> FloatArray:
@@ -66,7 +70,6 @@ class RunResult:
     classes: tuple[str, ...]
     models: tuple[str, ...]
     method: Method
-    params: PriorParams
     settings: Mapping[str, Any]
     until_settled: IntArray
     report: Report
@@ -78,6 +81,17 @@ class RunResult:
     def table(self) -> Any:  # noqa: ANN401
         """The decisions as an Arrow table, in the order of the stream."""
         return decisions_table(self)
+
+    @property
+    def params(self) -> PriorParams:
+        """What was learned of the classifiers by the end; where learning starts for a method that learns nothing."""
+        return self.outcome.params
+
+    @property
+    def last_method(self) -> Method:
+        """The method as it asked in the end: a control has turned its knob."""
+        control = self.outcome.control
+        return self.method if control is None else tuned(self.method, {control["knob"]: control["last_knob"]})
 
     @property
     def decisions(self) -> Any:  # noqa: ANN401

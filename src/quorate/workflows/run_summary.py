@@ -176,7 +176,7 @@ def learned_summary(result: RunResult) -> dict[str, Any] | None:
         model: dict(zip(result.classes, row.tolist(), strict=True))
         for model, row in zip(result.models, np.atleast_2d(params.tau), strict=True)
     }
-    return {"fits": len(result.outcome.trace), "theta": params.theta, "phi": params.phi, "tau": tau, "bias": bias}
+    return {"fits": result.outcome.num_fits, "theta": params.theta, "phi": params.phi, "tau": tau, "bias": bias}
 
 
 def headline(summary: Mapping[str, Any]) -> str:

@@ -1,0 +1,105 @@
+"""`quorate run` as people type it."""
+
+import json
+
+import pytest
+
+from quorate.workflows.run_files import FILES
+from tests.workflows import run_data
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    return run_data.write_tables(tmp_path_factory.mktemp("tables"), run_data.stream())
+
+
+def test_it_writes_the_folder_and_says_what_came_of_it(run, tables, tmp_path):
+    done = run("run", "--votes", tables[0], "--predictions", tables[1], "--price", 0.08, "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.stderr
+    assert "until settled" in done.stdout
+    assert "money" in done.stdout
+    assert "120 items" in done.stdout
+    assert {file.name for file in (tmp_path / "out").iterdir()} == set(FILES)
+    assert all(f"Written: {tmp_path / 'out'}/{name}" in done.stdout for name in FILES)
+
+
+def test_json_is_the_summary_and_nothing_else(run, tables, tmp_path):
+    done = run("run", "-v", tables[0], "-p", tables[1], "--out", tmp_path / "out", "--json", "--pool-size", 7)
+    assert json.loads(done.stdout) == json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert json.loads(done.stdout)["pools"]["pool_size"] == 7
+    assert done.stderr == ""
+
+
+def test_every_option_reaches_the_run(run, tables, tmp_path):
+    costs = run_data.write(tmp_path / "costs.csv", ("truth", "class-0"), [("class-1", "5")])
+    done = run(
+        "run", "-v", tables[0], "-p", tables[1], "-p", tables[1], "-o", tmp_path / "out", "--json",
+        "--method", "finexp", "--threshold", 0.7, "--order", "shuffled", "--seed", 3, "--pool-size", 4,
+        "--partly-voted", "worst-case", "--min-votes", 1, "--max-votes", 3, "--error-costs", costs, "--price", 2,
+        "--window", 0, "--refit-every", 30, "--task-column", "task", "--worker-column", "worker", "--label-column",
+        "label", "--id-column", "id", "--format", "long", "--classes", "class-0, class-1,class-2", "--items", "votes-and-predictions",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["method"]["name"] == "finexp"
+    assert summary["method"]["knobs"]["threshold"] == 0.7
+    settings = summary["settings"]
+    assert (settings["order"], settings["seed"], settings["window"], settings["refit_every"]) == (
+        "shuffled",
+        3,
+        None,
+        30,
+    )
+    assert (settings["min_votes"], settings["max_votes"], len(settings["models"])) == (1, 3, 2)
+    assert summary["pools"]["partly_voted_rule"] == "worst-case"
+    assert summary["error_costs"]["table"][1][0] == 5
+    assert summary["votes"]["price"] == 2
+
+
+def test_a_budget_and_a_target_are_reported(run, tables, tmp_path):
+    done = run("run", "-v", tables[0], "-p", tables[1], "-o", tmp_path / "a", "--budget", 2, "--control-speed", "slow")
+    assert "Budget 2.00 votes per item" in done.stdout
+    done = run(
+        "run", "-v", tables[0], "-p", tables[1], "-o", tmp_path / "b", "--target-error", 0.1, "--audit-rate", 0.3
+    )
+    assert "Target error 10.00 %" in done.stdout
+
+
+def test_a_second_run_needs_overwrite(run, tables, tmp_path):
+    first = ("run", "-v", tables[0], "-p", tables[1], "-o", tmp_path / "out")
+    assert run(*first).exit_code == 0
+    again = run(*first)
+    assert again.exit_code == 1
+    assert "--overwrite" in again.stderr
+    assert run(*first, "--overwrite").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (["--threshold", "2"], 1, "threshold=2"),
+        (["--pool-size", "many"], 1, "pool_size='many'"),
+        (["--order", "up"], 1, "order='up'"),
+        (["--format", "odd"], 1, "format='odd'"),
+        (["--control-speed", "fast", "--budget", "2"], 1, "speed='fast'"),
+        (["--error-costs", "no-such.csv"], 1, "no-such.csv"),
+        (["--budget", "2", "--target-error", "0.1"], 1, "at most one of"),
+        (["--budget", "much"], 2, "--budget"),
+        (["--strict", "--label-column", "worker"], 1, "strict reading allows none"),
+    ],
+)
+def test_a_mistake_is_one_line_without_a_traceback(run, tables, tmp_path, options, code, said):
+    done = run("run", "-v", tables[0], "-p", tables[1], "-o", tmp_path / "out", *options)
+    assert done.exit_code == code
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    if code == 1:
+        assert done.stderr.startswith("quorate: ")
+        assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_missing_file_is_named(run, tmp_path):
+    done = run("run", "--votes", tmp_path / "none.csv", "--out", tmp_path / "out")
+    assert done.exit_code == 1
+    assert "none.csv" in done.stderr

@@ -1,0 +1,318 @@
+"""`quorate.run` from tables to decisions: the same as a live session, errors counted right, frames of every kind."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import quorate
+from quorate.errors import InvalidInput, QuorateError
+from quorate.workflows.run import run
+from quorate.workflows.run_result import DECISION_COLUMNS
+from tests.workflows import run_data
+
+
+@pytest.fixture(scope="module")
+def data():
+    return run_data.stream()
+
+
+@pytest.fixture(scope="module")
+def files(data, tmp_path_factory):
+    return run_data.write_tables(tmp_path_factory.mktemp("tables"), data)
+
+
+def test_it_decides_as_a_live_session_that_asks_in_the_recorded_order(data, files):
+    result = run(*files, order="given", seed=7)
+    session = quorate.Session("quorate", classes=data.classes, pool_size=5, seed=7)
+    for t, row in enumerate(result.table.to_pylist()):
+        decision = session.open(row["item"], data.predictions[0, t])
+        while decision.ask:
+            decision = session.vote(row["item"], data.classes[data.votes[t, decision.num_votes]])
+        assert (row["consensus_label"], row["num_votes"]) == (decision.label, decision.num_votes)
+        assert row["stop_reason"] == decision.reason
+        assert row["confidence"] == pytest.approx(decision.confidence, abs=1e-12)
+        assert [row[f"prob_{name}"] for name in data.classes] == pytest.approx(decision.probs, abs=1e-12)
+    assert result.params.theta == pytest.approx(session.params.theta)
+
+
+def test_a_pool_larger_than_the_votes_ends_as_a_session_that_finds_nobody(data, files):
+    result = run(*files, order="given", pool_size=9, seed=7)
+    session = quorate.Session("quorate", classes=data.classes, pool_size=9, seed=7)
+    for t, row in enumerate(result.table.to_pylist()):
+        decision = session.open(row["item"], data.predictions[0, t])
+        while decision.ask and decision.num_votes < 5:
+            decision = session.vote(row["item"], data.classes[data.votes[t, decision.num_votes]])
+        decision = session.close(row["item"]) if decision.ask else decision
+        assert (row["consensus_label"], row["num_votes"]) == (decision.label, decision.num_votes)
+        assert row["stop_reason"] == decision.reason
+    assert 0 < result.summary()["pools"]["short_of_votes"] == result.summary()["stop_reasons"]["closed"]
+
+
+def test_errors_votes_and_classes_agree_with_counting_by_hand(data, files):
+    result = run(*files, order="given", threshold=0.6, price=0.5)
+    rows, summary = result.table.to_pylist(), result.summary()
+    wrong, found = 0.0, dict.fromkeys(data.classes, 0.0)
+    for t, row in enumerate(rows):
+        counts = np.bincount(data.votes[t], minlength=3)
+        top = [data.classes[k] for k in np.flatnonzero(counts == counts.max())]
+        wrong += 1 - (row["consensus_label"] in top) / len(top)
+        found[row["consensus_label"]] += (row["consensus_label"] in top) / len(top)
+        seen = data.votes[t][: row["num_votes"]]
+        agreeing = sum(data.classes[vote] == row["consensus_label"] for vote in seen)
+        assert row["agreement"] == (agreeing / len(seen) if len(seen) else None)
+        assert row["cost"] == 0.5 * row["num_votes"]
+    assert 0 < wrong == pytest.approx(summary["error"]["wrong"])
+    assert summary["error"]["rate"] == pytest.approx(wrong / len(rows))
+    assert {row["class"]: row["right"] for row in summary["per_class"]} == pytest.approx(found)
+    assert np.sum(summary["confusion"]["table"]) == pytest.approx(len(rows))
+    assert summary["votes"]["asked"] == sum(row["num_votes"] for row in rows)
+    assert summary["votes"]["ask_all"] == 5 * len(rows)
+    settled = quorate.run(*files, method="until-settled", order="given").summary()["votes"]
+    assert settled["asked"] == summary["votes"]["until_settled"] == settled["until_settled"]
+    assert summary["votes"]["money"]["spent"] == pytest.approx(0.5 * summary["votes"]["total"])
+
+
+def test_partly_voted_items_enter_the_error_as_the_rule_says(data, files):
+    rules = ("exclude", "own-pool", "worst-case")
+    exclude, own, worst = (run(*files, order="given", pool_size=7, partly_voted=rule).summary() for rule in rules)
+    assert exclude["error"]["scored_items"] == exclude["pools"]["partly_voted_but_settled"] < data.num_items
+    assert own["error"]["scored_items"] == worst["error"]["scored_items"] == data.num_items
+    assert exclude["error"]["wrong"] <= own["error"]["wrong"] < worst["error"]["wrong"]
+    unsettled = data.num_items - exclude["error"]["scored_items"]
+    assert worst["error"]["wrong"] == pytest.approx(exclude["error"]["wrong"] + unsettled)
+    assert any("enter no error" in note for note in quorate.workflows.run_summary.notes(exclude))
+
+
+def test_fewest_and_most_votes_are_kept(files):
+    votes = run(*files, min_votes=2, max_votes=3, threshold=0.9).table.column("num_votes").to_numpy()
+    assert votes.min() == 2
+    assert votes.max() == 3
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_decisions_come_back_as_the_kind_of_table_the_votes_were(data, files, kind):
+    readers = {"pandas": pd.read_csv, "polars": pl.read_csv, "pyarrow": pa.csv.read_csv}
+    kinds = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table}
+    votes, probs = (readers[kind](file) for file in files)
+    result = run(votes, probs, order="given")
+    assert isinstance(result.decisions, kinds[kind])
+    assert isinstance(result.rejects, kinds[kind])
+    same = run(*files, order="given")
+    assert result.table.equals(same.table)
+    assert result.table.column_names == [*DECISION_COLUMNS, *(f"prob_{name}" for name in data.classes)]
+
+
+def test_arrays_and_data_sets_are_taken_too(data, files):
+    from_arrays = run(np.array(data.votes), data.predictions[0], classes=data.classes, order="given")
+    assert from_arrays.items[:2] == ("0", "1")
+    from_set = run(data, order="given")
+    from_files = run(*files, order="given")
+    for other in (from_arrays, from_set):
+        assert other.table.drop("item").equals(from_files.table.drop("item"))
+
+
+def test_time_order_follows_the_times_and_given_order_the_rows(data):
+    rows = run_data.vote_rows(data)
+    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    frame["timestamp"] = pd.date_range("2024-01-01", periods=len(rows), freq="min").astype(str)[::-1]
+    by_time, by_row = (run(frame, classes=data.classes, order=order) for order in ("time", "given"))
+    assert by_row.items[0] == "i0"
+    assert by_time.items[0] == f"i{data.num_items - 1}"
+    assert by_time.pools.stream.votes[0].tolist() == data.votes[-1][::-1].tolist()
+
+
+def test_shuffled_order_repeats_by_seed(files):
+    one, same, other = (run(*files, order="shuffled", seed=seed) for seed in (1, 1, 2))
+    assert one.table.equals(same.table)
+    assert one.items != other.items
+
+
+def test_dirt_is_counted_and_set_aside_and_strict_refuses_it(data, tmp_path):
+    files = run_data.write_dirty(tmp_path, data)
+    result = run(*files)
+    fired = {finding["rule"]: finding["count"] for finding in result.summary()["data"]["findings"]}
+    assert fired["exact-duplicate"] == fired["missing-task"] == fired["blank-label"] == fired["sum-near-one"] == 1
+    assert fired["changed-vote"] >= 1
+    assert fired["no-prediction"] == fired["prediction-without-votes"] == fired["blank-prediction"] == 1
+    assert result.rejects.num_rows == result.summary()["data"]["set_aside"] > 4
+    assert len(result.items) == data.num_items + 1
+    with pytest.raises(InvalidInput, match="strict reading allows none"):
+        run(*files, strict=True)
+
+
+def test_a_method_that_learns_nothing_and_one_with_quotas_run_too(files):
+    assert run(*files, method="quorum:votes=2").summary()["learned"] is None
+    drawn = run(*files, method="random:query_rate=0.5", seed=1).summary()
+    assert drawn["stop_reasons"]["quota"] > 0
+
+
+def test_no_classifier_means_all_classes_alike(files):
+    result = run(files[0])
+    assert result.models == ("uniform",)
+    assert result.summary()["error"]["rate"] is not None
+
+
+def test_several_classifiers_are_fused(data, files, tmp_path):
+    twice = run(files[0], [files[1], run_data.write_tables(tmp_path, data)[1]])
+    assert twice.models == ("probs", "probs-2")
+    assert twice.params.tau.shape == (2, 3)
+
+
+def test_a_missed_cancer_costs_fewer_false_negatives_at_no_more_votes():
+    """At the same number of votes, saying that a missed cancer costs 20 finds more of them."""
+    data = run_data.stream(num_items=3000, pool_size=7, num_classes=2, accuracy=0.75, agreement=0.7, seed=11)
+    costs = {data.classes[1]: {data.classes[0]: 20}}
+    plain = run(data, order="given", threshold=0.8).summary()
+    costly = run(data, order="given", threshold=0.25, error_costs=costs).summary()
+    same_table = np.array([[0.0, 1.0], [20.0, 0.0]])
+    cost_of = lambda summary: float((np.array(summary["confusion"]["table"]) * same_table).sum() / 3000)  # noqa: E731
+    assert costly["votes"]["total"] <= plain["votes"]["total"]
+    assert costly["per_class"][1]["found"] > plain["per_class"][1]["found"] + 0.02
+    assert cost_of(costly) < 0.7 * cost_of(plain)
+    assert costly["error_costs"]["realised_per_item"] == pytest.approx(cost_of(costly))
+
+
+def test_equal_costs_change_nothing(files):
+    plain = run(*files, order="given")
+    assert run(*files, order="given", error_costs=1.0 - np.eye(3)).table.equals(plain.table)
+
+
+@pytest.fixture(scope="module")
+def long_stream():
+    return run_data.stream(num_items=2000, pool_size=7, num_classes=4, accuracy=0.7, agreement=0.7, seed=4)
+
+
+def test_a_budget_is_met_and_the_control_says_how_closely(long_stream, tmp_path):
+    result = run(long_stream, order="given", budget=2.5, out=tmp_path / "out")
+    control = result.summary()["control"]
+    assert control["kind"] == "budget"
+    assert result.summary()["votes"]["per_item"] == pytest.approx(2.5, rel=0.05) == control["reached"]
+    assert control["gap"] == pytest.approx(control["reached"] / 2.5 - 1)
+    assert control["overshoot"] >= 0
+    assert "2.50 votes per item" in control["sentence"]
+    assert control["sentence"] in repr(result)
+    knobs = json.loads((tmp_path / "out" / "params.json").read_text())["method"]["knobs"]
+    assert knobs["min_gain"] == control["last_knob"] != quorate.method("quorate").knobs["min_gain"]
+    assert "How close the control came" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_a_target_error_is_held_and_its_audits_are_paid_for(long_stream):
+    result = run(long_stream, order="given", target_error=0.08, seed=2)
+    rows, summary = result.table.to_pylist(), result.summary()
+    assert summary["error"]["rate"] == pytest.approx(0.08, abs=0.025)
+    assert summary["control"]["reached"] == pytest.approx(0.08, abs=0.03)
+    audited = [row for row in rows if row["audited"]]
+    assert len(audited) == summary["control"]["audited"] > 50
+    assert summary["votes"]["audit_votes"] > 0
+    assert sum(row["cost"] for row in rows) == summary["votes"]["total"]
+    assert all(row["cost"] == row["num_votes"] for row in rows if not row["audited"])
+    assert all(row["cost"] > row["num_votes"] for row in audited)
+    assert all(row["stop_reason"] not in ("settled", "exhausted") for row in audited)
+
+
+def test_audits_alone_change_no_answer_before_the_first_fit(files):
+    plain, audited = run(*files, order="given"), run(*files, order="given", audit_rate=1.0)
+    assert (
+        audited.table.slice(0, 20).drop(["cost", "audited"]).equals(plain.table.slice(0, 20).drop(["cost", "audited"]))
+    )
+    assert sum(audited.outcome.is_audited) > 0 == sum(plain.outcome.is_audited)
+
+
+def test_a_policy_of_ones_own_runs_vote_by_vote(files):
+    class AskTwice:
+        name = "ask-twice"
+
+        def init(self, num_classes):
+            return None
+
+        def quota(self, state, item, *, rng):
+            return None
+
+        def asks(self, state, item, probs):
+            return item.num_votes < 2
+
+        def update(self, state, closed):
+            return state
+
+    result = run(*files, method=AskTwice(), order="given")
+    assert set(result.outcome.num_votes.tolist()) == {2}
+    assert result.params.theta != 1
+
+
+@pytest.mark.parametrize("knob", [{"min_gain": 0.05}, {"threshold": 0.7}])
+def test_asking_by_costs_is_the_same_compiled_and_vote_by_vote(files, knob):
+    from quorate.workflows.error_costs import with_costs
+
+    costs = np.array([[0, 1, 1], [8, 0, 2], [1, 1, 0.0]])
+    chosen = quorate.method("quorate", **knob)
+    compiled = run(*files, method=chosen, error_costs=costs, order="given")
+    slow = run(*files, method=with_costs(chosen, costs), error_costs=costs, order="given")
+    without = run(*files, method=chosen, order="given")
+    assert compiled.table.column("num_votes").equals(slow.table.column("num_votes"))
+    assert compiled.table.column("consensus_label").equals(slow.table.column("consensus_label"))
+    assert not compiled.table.column("num_votes").equals(without.table.column("num_votes"))
+
+
+def test_a_budget_goes_with_costs_and_a_target_error_does_not(long_stream):
+    costs = {long_stream.classes[1]: {long_stream.classes[0]: 10}}
+    plain, costly = (run(long_stream, order="given", budget=2.0, error_costs=each).summary() for each in (None, costs))
+    assert costly["votes"]["per_item"] == pytest.approx(2.0, rel=0.05)
+    assert costly["confusion"]["table"][1][0] < plain["confusion"]["table"][1][0]
+    with pytest.raises(InvalidInput, match="beside error_costs"):
+        run(long_stream, target_error=0.1, error_costs=costs)
+
+
+def test_the_result_shows_itself(files):
+    result = run(*files, price=0.08)
+    assert repr(result).startswith("RunResult of quorate: 120 items, ")
+    assert "<table>" in result._repr_html_()
+    assert len(result.plot().axes) == 4
+    assert json.loads(json.dumps(result.summary(), allow_nan=False))["num_items"] == 120
+
+
+def test_names_are_escaped_wherever_they_are_shown(data):
+    rows = pd.DataFrame(run_data.vote_rows(data), columns=["task", "worker", "label"])
+    rows["label"] = rows["label"].replace(data.classes[0], "<script>alert(1)</script>")
+    rows["task"] = rows["task"].replace("i0", "<b>i0</b>")
+    result = run(rows)
+    assert "<script>" not in result.to_html()
+    assert "<b>i0" not in result._repr_html_()
+
+
+def test_the_real_shift_set_costs_and_errs_as_the_simulation_says(data_dir, tmp_path):
+    recorded = quorate.datasets.load_npz(data_dir / "imagenet16h_shift.npz")
+    files = run_data.write_tables(tmp_path, recorded)
+    result = run(*files, order="shuffled", seed=3).summary()
+    runs = [quorate.simulate(recorded, "quorate", seed=seed) for seed in (3, 4, 5)]
+    assert result["num_items"] == recorded.num_items
+    assert result["votes"]["per_item"] == pytest.approx(np.mean([each.mean_cost for each in runs]), rel=0.05)
+    assert result["error"]["rate"] == pytest.approx(np.mean([each.error_rate for each in runs]), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"threshold": 1.5}, "threshold=1.5"),
+        ({"threshold": 0.9, "method": quorate.method("finexp")}, "threshold=0.9 beside a method"),
+        ({"method": "nothing"}, "method 'nothing' does not exist"),
+        ({"min_votes": 3, "max_votes": 1}, "max_votes=1 is below"),
+        ({"price": -1}, "price=-1"),
+        ({"window": 0}, "window=0"),
+        ({"seed": -1}, "seed=-1"),
+        ({"order": "backwards"}, "order='backwards'"),
+        ({"task": "nobody"}, "nobody"),
+        ({"budget": 2, "threshold": 0.9}, "threshold=0.9 and budget=2 are given"),
+        ({"budget": 2, "method": "quorum"}, "neither `min_gain` nor `threshold`"),
+        ({"budget": 0}, "budget=0"),
+        ({"target_error": 2}, "target_error=2"),
+        ({"audit_rate": 0}, "audit_rate=0"),
+        ({"control_speed": "slow"}, "control_speed='slow' without a budget"),
+    ],
+)
+def test_a_mistake_is_one_clear_error(files, options, named):
+    with pytest.raises(QuorateError, match=named):
+        run(*files, **options)
