@@ -1,0 +1,203 @@
+"""The asyncio loop: several items at once, one question on each, and a session that survives errors and cancels."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+import quorate
+from quorate.live import AskFailed, Judge, Jury, adecide_all, decide_all
+
+CLASSES = ["cat", "dog"]
+ITEMS = [(str(number), {"cat": 0.1 + 0.08 * number}) for number in range(10)]
+
+
+def vote_of(name, item):
+    """A fixed, uneven vote of each judge on each item."""
+    return CLASSES[(int(item) * 7 + len(name) * 3) % 5 % 2]
+
+
+def judges(ask=None):
+    async def plain(name, item):
+        await asyncio.sleep(0)
+        return vote_of(name, item)
+
+    speak = ask or plain
+    return [Judge(name, lambda item, name=name: speak(name, item)) for name in ("a", "bb", "ccc", "dddd", "eeeee")]
+
+
+def run(items=ITEMS, jury=None, **options):
+    options.setdefault("classes", CLASSES) if "session" not in options else None
+    return asyncio.run(adecide_all(items, jury or judges(), **options))
+
+
+def session(method="quorate", **options):
+    return quorate.Session(method, classes=CLASSES, pool_size=5, **options)
+
+
+def acts(result):
+    return {each.item: (each.label, [(act.judge, act.label) for act in each.acts]) for each in result.outcomes}
+
+
+@pytest.mark.parametrize("ahead", [1, 3])
+def test_one_item_at_a_time_decides_as_the_plain_loop(ahead):
+    plain = [Judge(name, lambda item, name=name: vote_of(name, item)) for name in ("a", "bb", "ccc", "dddd", "eeeee")]
+    expected = decide_all(ITEMS, plain, classes=CLASSES, refit_every=3)
+    found = run(concurrency=1, ahead=ahead, refit_every=3)
+    assert acts(found) == acts(expected)
+    assert found.session.params.theta == expected.session.params.theta != 1.0
+
+
+def test_items_are_open_side_by_side_but_each_has_one_question_out():
+    out, most_items, most_each = Counter(), [0], [0]
+
+    async def ask(name, item):
+        out[item] += 1
+        most_items[0] = max(most_items[0], sum(count > 0 for count in out.values()))
+        most_each[0] = max(most_each[0], out[item])
+        await asyncio.sleep(0.001)
+        out[item] -= 1
+        return "cat"
+
+    run(jury=judges(ask), concurrency=4, method="ask-all")
+    assert most_items == [4] and most_each == [1]
+
+
+def test_questions_ahead_are_out_together_and_ask_nobody_in_vain():
+    out, most = Counter(), [0]
+
+    async def ask(name, item):
+        out[item] += 1
+        most[0] = max(most[0], out[item])
+        await asyncio.sleep(0.001)
+        out[item] -= 1
+        return vote_of(name, item)
+
+    jury = Jury(judges(ask), seed=3)
+    one_by_one = run(jury=jury, method="until-settled", ahead=1)
+    assert most == [1]
+    ahead = run(jury=jury, method="until-settled", ahead=5)
+    assert most == [3]  # three of five settle it at the earliest
+    assert ahead.cost == one_by_one.cost and ahead.labels == one_by_one.labels
+
+
+def test_an_error_stops_the_questions_and_keeps_the_answers_that_were_out():
+    started = []
+
+    async def ask(name, item):
+        started.append(item)
+        await asyncio.sleep(0.001 if item == "0" else 0.02)
+        if item == "0":
+            raise ConnectionError("no route")
+        return "cat"
+
+    held = session("ask-all")
+    with pytest.raises(AskFailed, match="item '0'") as caught:
+        run(jury=judges(ask), session=held, concurrency=3)
+    assert sorted(started) == ["0", "1", "2"]
+    assert [held.decision(item).num_votes for item in held.open_items()] == [0, 1, 1]
+    assert caught.value.session is held
+    assert len(run(session=held).outcomes) == 10 and held.open_items() == []
+
+
+def test_an_error_among_questions_ahead_keeps_their_answers():
+    async def ask(name, item):
+        if name == "a":
+            raise ConnectionError("no route")
+        await asyncio.sleep(0.005)
+        return "cat"
+
+    held = session("ask-all")
+    with pytest.raises(AskFailed):
+        run(items=ITEMS[:1], jury=judges(ask), session=held, ahead=3, concurrency=1)
+    assert held.decision("0").ask
+    kept = held.decision("0").num_votes
+    assert kept in (2, 4)  # "a" was in the first three or in the last two; the others' answers are there
+    assert run(items=ITEMS[:1], session=held).outcomes[0].decision.num_votes == 5
+
+
+def test_a_cancelled_loop_leaves_a_session_that_goes_on(tmp_path):
+    async def ask(name, item):
+        await asyncio.sleep(0.002 if item != "1" else 60)
+        return "cat"
+
+    async def interrupted(held):
+        task = asyncio.create_task(adecide_all(ITEMS, judges(ask), session=held, concurrency=2, ahead=2))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert len(asyncio.all_tasks()) == 1  # nothing is left running
+
+    held = session("ask-all", journal=tmp_path / "votes.jsonl")
+    asyncio.run(interrupted(held))
+    counts = held.counts()
+    assert "1" in held.open_items() and counts["votes"] > 0
+    held._journal.close()
+    resumed = quorate.Session.resume(tmp_path / "votes.jsonl")
+    assert resumed.counts() == counts and resumed.open_items() == held.open_items()
+    assert len(run(session=resumed).labels) == 10
+    assert resumed.counts() == {"opened": 10, "open": 0, "closed": 10, "votes": 50}
+
+
+def test_an_answer_on_an_item_closed_meanwhile_is_a_late_vote():
+    held = session("ask-all")
+
+    async def ask(name, item):
+        if not held.ballots(item):
+            return "dog"
+        held.close(item)  # somebody else decided that this is enough
+        return "cat"
+
+    result = run(items=ITEMS[:1], jury=judges(ask), session=held)
+    assert result.labels == {"0": "dog"} and result.summary()["late"] == 1
+    assert result.outcomes[0].decision.num_votes == 1 and held.counts()["votes"] == 2
+
+
+def test_a_judge_who_takes_too_long_has_failed():
+    async def ask(name, item):
+        await asyncio.sleep(60 if name == "a" else 0)
+        return "cat"
+
+    result = run(items=ITEMS[:2], jury=judges(ask), method="ask-all", timeout=0.05, on_error="abstain")
+    assert result.by_judge()["a"]["failures"] == 2 and result.summary()["votes"] == 8
+    assert result.outcomes[0].num_failures == 1
+    assert "TimeoutError" in {act.error for act in result.outcomes[0].acts}
+
+
+def test_items_may_come_from_an_asynchronous_source():
+    async def source():
+        for entry in ITEMS:
+            await asyncio.sleep(0)
+            yield entry
+
+    assert set(run(items=source()).labels) == {item for item, _ in ITEMS}
+
+
+def test_an_error_ends_a_loop_whose_source_is_waiting_for_more():
+    async def source():
+        yield ITEMS[0]
+        await asyncio.sleep(60)
+
+    async def ask(name, item):
+        raise ConnectionError("no route")
+
+    async def within(seconds):
+        async with asyncio.timeout(seconds):
+            await adecide_all(source(), judges(ask), classes=CLASSES)
+
+    with pytest.raises(AskFailed):
+        asyncio.run(within(5))
+
+
+def test_a_plain_function_may_be_asked_too():
+    assert run(jury=lambda item: "cat", pool_size=3).labels == {item: "cat" for item, _ in ITEMS}
+
+
+def test_an_error_in_the_source_surfaces():
+    def source():
+        yield ITEMS[0]
+        raise OSError("disk")
+
+    with pytest.raises(OSError, match="disk"):
+        run(items=source())
