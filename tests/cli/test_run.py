@@ -37,7 +37,8 @@ def test_every_option_reaches_the_run(run, tables, tmp_path):
         "--method", "finexp", "--threshold", 0.7, "--order", "shuffled", "--seed", 3, "--pool-size", 4,
         "--partly-voted", "worst-case", "--min-votes", 1, "--max-votes", 3, "--error-costs", costs, "--price", 2,
         "--window", 0, "--refit-every", 30, "--task-column", "task", "--worker-column", "worker", "--label-column",
-        "label", "--id-column", "id", "--format", "long", "--classes", "class-0, class-1,class-2", "--items", "votes-and-predictions",
+        "label", "--id-column", "id", "--format", "long", "--classes", "class-0, class-1,class-2",
+        "--items", "votes-and-predictions",
     )  # fmt: skip
     assert done.exit_code == 0, done.stderr
     summary = json.loads(done.stdout)

@@ -33,10 +33,22 @@ body { overflow-wrap: break-word; }
 .counts li { background: var(--card); border-radius: 8px; padding: .5rem .9rem; margin: 0; }
 .counts b { display: block; font-size: 1.35rem; line-height: 1.2; font-variant-numeric: tabular-nums; }
 th[scope=row], thead th:first-child, .text { text-align: left; font-weight: 400; white-space: normal; }
-thead th { font-weight: 600 !important; } td.text { min-width: 12rem; }
+thead th { font-weight: 600 !important; } th[scope=row], td { vertical-align: top; } td.text { min-width: 12rem; }
 .right { background: var(--ours); font-weight: 600; }
 """
 )
+CONTROL = {
+    "asked_for": "asked for, per item",
+    "reached": "reached, per item, as the control knew it",
+    "gap": "gap: reached / asked for - 1",
+    "overshoot": "most it was ever ahead of the plan, as a share of the whole plan",
+    "knob": "knob that was turned",
+    "first_knob": "knob at the first item",
+    "last_knob": "knob at the last item",
+    "audited": "audits",
+    "audit_votes": "votes they took",
+    "factor": "errors found in audits / errors expected there",
+}
 REASONS = {
     "settled": "the votes still missing could not change the winner",
     "exhausted": "the whole pool had voted",
@@ -128,7 +140,7 @@ def _control(summary: Mapping[str, Any], result: RunResult) -> str:
     control = summary["control"]
     if control is None:
         return ""
-    rows = [[name.replace("_", " "), _plain(value)] for name, value in control.items() if name != "sentence"]
+    rows = [[text, _plain(control[name])] for name, text in CONTROL.items() if name in control]
     drawn = ""
     if result.outcome.reached is not None:
         scale, what = (100, "wrong so far, %") if control["kind"] == "target error" else (1, "votes per item so far")
