@@ -7,6 +7,7 @@ A live loop: `Session`, `method`, `JsonlJournal`. The maths alone: `concentratio
 Your own tables: `run`.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from quorate.errors import QuorateError
@@ -35,9 +36,8 @@ else:
         Gives a result with `.decisions`, `.summary()`, `.plot()`, `.to_html()`, `.params` and `.rejects`.
         Needs `pip install 'quorate[tables]'`.
         """
-        from quorate.workflows.run import run as replay  # noqa: PLC0415 - needs PyArrow, an extra
-
-        return replay(votes, predictions, **options)
+        workflow = import_module("quorate.workflows.run")  # needs PyArrow, an extra
+        return workflow.run(votes, predictions, **options)
 
 
 __all__ = [
