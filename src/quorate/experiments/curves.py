@@ -7,7 +7,7 @@ hold of them. One panel is one classifier on one data set with one pool size; it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -44,6 +44,8 @@ class Setting:
 
 def section(context: Context) -> Section:
     """Run the curves and report them."""
+    if context.quick:
+        context = replace(context, seeds=context.seeds[:1])
     wanted = setups(context)
     if not wanted:
         return Section("curves", "Error-cost curves", ("No data set is at hand.",), (), (), ())

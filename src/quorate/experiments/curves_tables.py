@@ -101,6 +101,6 @@ def _row(panel: Panel, method: str) -> dict[str, Any]:
         "model": panel.model,
         "method": "quorate" if fused else method,
         "auc": float(panel.auc(method).mean()),
-        "ratio_to_finexp": None if fused else float(panel.ratios(method).mean()),
-        "ratio_to_finexp_5_90": None if fused else float(panel.inner_ratios(method).mean()),
+        "ratio_to_finexp": None if fused else mean_se(panel.ratios(method))[0],
+        "ratio_to_finexp_5_90": None if fused else mean_se(panel.inner_ratios(method))[0],
     }

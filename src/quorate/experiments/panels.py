@@ -5,6 +5,7 @@ Made by `curves`, read by its tables, claims and figures. Areas are means of the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -66,7 +67,7 @@ class Panel:
         for ours, theirs in zip(self.methods[method], self.methods[reference], strict=True):
             low = max(ours.costs.min(), theirs.costs.min())
             high = min(ours.costs.max(), theirs.costs.max())
-            found.append(_mean_error(ours, low, high) / _mean_error(theirs, low, high))
+            found.append(_ratio(_mean_error(ours, low, high), _mean_error(theirs, low, high)))
         return np.array(found)
 
     def inner_ratios(self, method: str, reference: str = "finexp") -> FloatArray:
@@ -74,13 +75,21 @@ class Panel:
         found = []
         pairs = zip(self.methods[method], self.methods[reference], self.until_settled, strict=True)
         for ours, theirs, most in pairs:
-            found.append(_mean_error(ours, LOW * most, HIGH * most) / _mean_error(theirs, LOW * most, HIGH * most))
+            low, high = LOW * most, HIGH * most
+            found.append(_ratio(_mean_error(ours, low, high), _mean_error(theirs, low, high)))
         return np.array(found)
 
     def errors_at(self, method: str, shares: FloatArray) -> FloatArray:
         """(S, B) errors at shares of the until-settled cost."""
         pairs = zip(self.methods[method], self.until_settled, strict=True)
         return np.array([stream.at(shares * most) for stream, most in pairs])
+
+
+def _ratio(ours: float, theirs: float) -> float:
+    """1 where neither errs; NaN where only we do."""
+    if theirs > 0:
+        return ours / theirs
+    return 1.0 if ours == theirs else math.nan
 
 
 def _mean_error(stream: Stream, low: float, high: float) -> float:

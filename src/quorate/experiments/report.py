@@ -21,7 +21,7 @@ from quorate.version import __version__
 TITLE = "The paper, reproduced"
 LONG_TABLE = 24  # rows beyond which a table is folded away
 QUICK = (
-    "This is a quick reproduction: fewer knob values, classifiers and orderings, to see that all works. "
+    "This is a quick reproduction: fewer items, knob values, classifiers, seeds and orderings, to see that all works. "
     "Run it without --quick for the figures to quote."
 )
 VERDICT_CLASSES = {name: "yes" if name in ("agrees", "better") else "no" for name in VERDICTS}

@@ -36,6 +36,7 @@ EXPERIMENTS: dict[str, Experiment] = {
 }
 SEEDS = (3, 4, 5)
 OUT = "quorate-reproduction"
+QUICK_ITEMS = 2500  # a quick run takes every second, third, ... item of larger sets
 EXTRAS = ("matplotlib", "statsmodels", "pyarrow")
 
 
@@ -63,7 +64,7 @@ def reproduce(
     if jobs is not None and jobs < 1:
         raise InvalidInput(f"jobs={jobs}; expected at least 1, or nothing for one a core.")
     _need(EXTRAS)
-    sources = Sources(data_folder(data))
+    sources = Sources(data_folder(data), QUICK_ITEMS if quick else None)
     _need_data(sources, parts)
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
+
+import numpy as np
 
 from quorate.datasets import chaosnli, cifar10h, imagenet16h, imagenet16h_shift
 from quorate.datasets.content import checksum
 from quorate.datasets.places import cache_folder, find
 from quorate.errors import InvalidInput
-from quorate.types import VoteDataset
+from quorate.types import VoteDataset, frozen_array
 
 MODULES: dict[str, ModuleType] = {m.NAME: m for m in (cifar10h, imagenet16h, imagenet16h_shift, chaosnli)}
 TITLES = {
@@ -44,17 +46,19 @@ class Sources(Mapping[str, VoteDataset]):
     """Data sets of one folder: cifar10h, imagenet16h/<model>, imagenet16h/all, imagenet16h_shift, chaosnli.
 
     "imagenet16h/<model>" holds the items that this classifier covers, "imagenet16h/all" those that the most
-    classifiers cover, with all of these. Asking whether a data set is there loads it, and no other.
+    classifiers cover, with all of these. `most_items`: of larger sets every second, third, ... item only, for a quick
+    look; stretches of the stream keep their shares. Asking whether a data set is there loads it, and no other.
     """
 
     folder: Path
+    most_items: int | None = None
     _loaded: dict[str, VoteDataset | InvalidInput] = field(default_factory=dict, repr=False)
     _parts: dict[str, VoteDataset] = field(default_factory=dict, repr=False)
     _checksums: dict[str, str] = field(default_factory=dict, repr=False)
 
     def __getitem__(self, name: str) -> VoteDataset:
         if name not in self._parts:
-            self._parts[name] = self._part(name)
+            self._parts[name] = _thinned(self._part(name), self.most_items)
         return self._parts[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -121,3 +125,17 @@ class Sources(Mapping[str, VoteDataset]):
         if model != "all" and model not in dataset.models:
             raise KeyError(name)
         return imagenet16h.covered(dataset, None if model == "all" else model)
+
+
+def _thinned(dataset: VoteDataset, most_items: int | None) -> VoteDataset:
+    """Every n-th item, such that at most `most_items` are left."""
+    if most_items is None or dataset.num_items <= most_items:
+        return dataset
+    rows = slice(None, None, -(-dataset.num_items // most_items))
+    return replace(
+        dataset,
+        votes=frozen_array(dataset.votes[rows], np.int16),
+        predictions=frozen_array(dataset.predictions[:, rows]),
+        blocks=frozen_array(dataset.blocks[rows], np.int64),
+        notes=(*dataset.notes, f"quick: every {rows.step}th of {dataset.num_items} items"),
+    )
