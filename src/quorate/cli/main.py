@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from quorate.cli import audit, data, decide, demo, methods, reproduce, run, score, simulate
+from quorate.cli import audit, calibrate, data, decide, demo, methods, reproduce, run, score, simulate
 from quorate.cli.output import plain_errors
 from quorate.version import __version__
 
@@ -76,6 +76,7 @@ def root(
 app.command("demo")(demo.demo)
 app.command("run")(run.run)
 app.command("score")(score.score)
+app.command("calibrate")(calibrate.calibrate)
 app.command("decide")(decide.decide)
 app.command("simulate")(simulate.simulate)
 app.command("methods")(methods.methods)

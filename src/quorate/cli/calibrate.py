@@ -1,0 +1,67 @@
+"""`quorate calibrate`: recorded votes and predictions -> is the confidence honest?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from quorate.cli.output import print_json, print_lines, print_table
+from quorate.version import __version__
+
+
+def calibrate(
+    votes: Annotated[
+        str,
+        typer.Option("--votes", "-v", help="Recorded votes of whole panels: long, wide or counts; CSV, Parquet ..."),
+    ],
+    predictions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--predictions", "-p", help="Probabilities; repeat it, a file per classifier; none: no classifier."
+        ),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option("--method", "-m", help="A method, with knobs if you like: finexp:threshold=0.9."),
+    ] = "quorate",
+    pool_size: Annotated[
+        int | None,
+        typer.Option("--pool-size", "-n", help="Experts per item, drawn by seed; none: all who voted on it."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Draws the order of items and experts.")] = 0,
+    prefixes: Annotated[
+        bool, typer.Option("--prefixes", help="Judge the belief after every vote too, not only where asking stopped.")
+    ] = False,
+    bins: Annotated[int, typer.Option(help="Bins of about equally many decisions.")] = 10,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", help="Folder for calibration.json, report.html and the diagram.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+) -> None:
+    """Is the confidence honest? Replays recorded votes, and compares each confidence with the whole pool's verdict.
+
+    Reliability, expected calibration error beside what chance alone gives, Brier and log score; by number of votes
+    seen and by quarter of the stream.
+
+    Example: quorate calibrate --votes votes.csv --predictions probs.parquet --out calibration
+    """
+    from quorate.workflows.calibrate import calibrate as run
+    from quorate.workflows.calibrate_report import BIN_HEADS, GROUP_HEADS, bin_row, group_row, write_calibration
+    from quorate.workflows.specs import parse_method
+
+    chosen = parse_method(method)
+    found = run(
+        votes, predictions or None, method=chosen, pool_size=pool_size, seed=seed, prefixes=prefixes, num_bins=bins
+    )
+    files = () if out is None else write_calibration(found, out)
+    if json:
+        print_json(found.summary() | {"files": [str(file) for file in files]})
+        return
+    title = (
+        f"Is the confidence of {found.method.name} honest? (quorate {__version__}, pool {found.pool_size}, seed {seed})"
+    )
+    print_table(title, GROUP_HEADS, [group_row(each) for each in found.groups])
+    shown = found.every if found.early is None else found.early
+    print_table(f"Bins: {shown.name}", BIN_HEADS, [bin_row(each) for each in shown.bins], text_columns=0)
+    print_lines(found.verdict, *found.notes, *(f"Written: {file}" for file in files))

@@ -1,0 +1,45 @@
+"""`quorate calibrate`: tables for people, JSON for programs, one line for mistakes."""
+
+import csv
+import json
+
+import pytest
+
+from quorate.datasets import synthetic
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("calibrate")
+    data = synthetic(num_items=300, pool_size=5, num_classes=3, seed=4)
+    with (folder / "votes.csv").open("w", newline="") as text:
+        rows = [(t, n, data.classes[k]) for t, row in enumerate(data.votes) for n, k in enumerate(row)]
+        csv.writer(text).writerows([("task", "worker", "label"), *rows])
+    with (folder / "probs.csv").open("w", newline="") as text:
+        csv.writer(text).writerows([("id", *data.classes), *((t, *row) for t, row in enumerate(data.predictions[0]))])
+    return ("calibrate", "--votes", folder / "votes.csv", "--predictions", folder / "probs.csv")
+
+
+def test_people_see_the_error_beside_what_chance_gives(run, files):
+    result = run(*files)
+    assert result.exit_code == 0, result.output
+    for part in ("stopped early", "every decision", "if honest", "Calibration error", "Bins: stopped early"):
+        assert part in result.stdout
+
+
+def test_programs_get_json_and_files(run, files, tmp_path):
+    result = run(*files, "--method", "finexp:threshold=0.8", "--prefixes", "--json", "--out", tmp_path / "out")
+    content = json.loads(result.stdout)
+    assert content["method"] == {"name": "finexp", "knobs": {"threshold": 0.8, "hyperprior": "default"}}
+    assert content["every"]["num"] == 300 and content["prefixes"][0]["name"] == "after every vote"
+    assert (tmp_path / "out" / "report.html").exists() and len(content["files"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [(("--method", "oracle"), "oracle"), (("--bins", "0"), "num_bins"), (("--votes", "none.csv"), "none.csv")],
+)
+def test_a_mistake_is_one_line(run, files, more, said):
+    result = run(*files, *more)
+    assert result.exit_code == 1 and said in result.stderr
+    assert result.stderr.count("\n") == 1
