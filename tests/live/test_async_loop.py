@@ -201,3 +201,53 @@ def test_an_error_in_the_source_surfaces():
 
     with pytest.raises(OSError, match="disk"):
         run(items=source())
+
+
+def test_items_that_need_no_expert_do_not_hold_up_the_event_loop():
+    ticks = []
+
+    async def clock():
+        while True:
+            ticks.append(1)
+            await asyncio.sleep(0)
+
+    async def both():
+        task = asyncio.create_task(clock())
+        sure = quorate.method("quorate", min_gain=0.9)
+        result = await adecide_all(ITEMS, judges(), classes=CLASSES, method=sure, concurrency=1)
+        task.cancel()
+        return result
+
+    assert asyncio.run(both()).cost == 0 and len(ticks) >= len(ITEMS)
+
+
+def test_a_loop_cancelled_again_and_again_finishes_with_every_judge_asked_once(tmp_path):
+    draws = quorate.rng.stream(5, "delays")
+
+    async def ask(name, item):
+        await asyncio.sleep(float(draws.random()) * 0.004)
+        if draws.random() < 0.1:
+            raise ConnectionError("no route")
+        return vote_of(name, item)
+
+    async def a_while(held, seconds):
+        loop = adecide_all(ITEMS, judges(ask), session=held, concurrency=4, ahead=3, on_error="abstain")
+        return await asyncio.wait_for(loop, seconds)
+
+    path, result, starts = tmp_path / "votes.jsonl", None, 0
+    journal = quorate.JsonlJournal(path, fsync=False)
+    held = session("until-settled", journal=journal)
+    while result is None:
+        starts += 1
+        try:
+            result = asyncio.run(a_while(held, 0.003 * starts))
+        except TimeoutError:
+            journal.close()
+            journal = quorate.JsonlJournal(path, fsync=False)
+            held = quorate.Session.resume(journal)
+    journal.close()
+    _, events = quorate.read_journal(path)
+    acted = Counter((event["item"], event["voter"]) for event in events if event["type"] in ("vote", "abstain"))
+    assert starts > 1 and set(acted.values()) == {1}
+    assert held.open_items() == [] and sorted(result.labels) == [item for item, _ in ITEMS]
+    assert not any(event.get("late") for event in quorate.read_journal(path)[1])

@@ -74,6 +74,7 @@ def test_parameters_are_those_of_init_and_can_be_set():
         (lambda: ConsensusClassifier().predict(PREDICTIONS), "not fitted"),
         (lambda: ConsensusClassifier("beta").fit(PREDICTIONS, VOTES), "'beta' learns nothing"),
         (lambda: ConsensusClassifier().fit(PREDICTIONS[0], VOTES), "predictions has shape"),
+        (lambda: ConsensusClassifier().fit(PREDICTIONS[:0], VOTES[:0]), "at least one item"),
         (lambda: ConsensusClassifier().fit(PREDICTIONS, VOTES[:5]), "votes has shape"),
         (lambda: ConsensusClassifier().fit(PREDICTIONS, ["a"] * 60), "classes="),
         (lambda: ConsensusClassifier(classes=["a", "b", "c"]).fit(PREDICTIONS, ["d"] * 60), "votes contains 'd'"),

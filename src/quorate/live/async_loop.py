@@ -88,6 +88,7 @@ class _Crew:
         try:
             while self.error is None and (entry := await self._next()) is not _END:
                 await self._decide(self.docket.open(entry))
+                await asyncio.sleep(0)  # items that need no expert must not keep the event loop to themselves
         except Exception as problem:
             self._stop(problem)
 

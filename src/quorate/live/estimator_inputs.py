@@ -17,10 +17,10 @@ from quorate.validate import counts, probabilities, shown
 def checked_predictions(predictions: Any) -> FloatArray:  # noqa: ANN401
     """Probabilities (T, K), or (T, M, K) for M classifiers."""
     probs = probabilities(predictions, where="predictions")
-    if probs.ndim not in (2, 3):
+    if probs.ndim not in (2, 3) or len(probs) == 0:
         raise InvalidInput(
-            f"predictions has shape {probs.shape}; expected (items, classes), or (items, classifiers, classes); "
-            "pass a list of one row for one item."
+            f"predictions has shape {probs.shape}; expected (items, classes), or (items, classifiers, classes), "
+            "and at least one item; pass a list of one row for one item."
         )
     return probs
 

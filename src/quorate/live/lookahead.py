@@ -30,7 +30,7 @@ def safe_ahead(session: Session, item_id: str, most: int) -> int:
     3
     """
     state = session._state  # read only: one item, one method, one set of parameters, as `decide` wants them
-    item = state.open.get(item_id)
+    item, method, prior, policy_state = state.open.get(item_id), state.method, state.prior, state.policy_state
     if item is None:
         return 1
     level = {_key(item): item}
@@ -38,7 +38,7 @@ def safe_ahead(session: Session, item_id: str, most: int) -> int:
         level = {_key(after): after for before in level.values() for after in _answers(before)}
         if len(level) > MOST_STATES:
             return ahead
-        if not all(decide(state.method, state.prior, state.policy_state, after).ask for after in level.values()):
+        if not all(decide(method, prior, policy_state, after).ask for after in level.values()):
             return ahead
     return most
 
