@@ -125,6 +125,33 @@ def test_time_order_follows_the_times_and_given_order_the_rows(data):
     assert by_time.pools.stream.votes[0].tolist() == data.votes[-1][::-1].tolist()
 
 
+def test_counts_have_no_order_so_their_votes_are_shuffled_and_it_says_so(data):
+    counts = np.array([np.bincount(row, minlength=3) for row in data.votes])
+    frame = pd.DataFrame(counts, columns=list(data.classes))
+    frame.insert(0, "task", [f"i{t}" for t in range(data.num_items)])
+    result = run(frame, format="counts", order="given")
+    votes = result.pools.stream.votes
+    assert (np.diff(votes, axis=1) < 0).any()  # not class by class, as the counts are read
+    assert (result.pools.stream.counts == counts).all()
+    assert result.items[:2] == ("i0", "i1")
+    assert "shuffled by the seed" in repr(result)
+
+
+def test_one_item_no_known_truth_and_many_classes_are_no_trouble():
+    rng = np.random.default_rng(0)
+    one = run(np.array([[0, 1]]), np.array([[0.5, 0.5]]))
+    unknown = run(np.array([[0, 1], [1, 1]]), np.full((2, 2), 0.5), pool_size=9)
+    many = run(rng.integers(0, 80, (50, 4)), rng.dirichlet(np.ones(80), 50))
+    nobody = run(np.zeros((30, 2), dtype=int), np.array([[0.99, 0.01]] * 30), max_votes=0, price=0)
+    assert unknown.summary()["error"]["rate"] is None
+    assert "no error can be told" in unknown.to_html()
+    assert many.summary()["confusion"] is None
+    assert nobody.table.column("agreement").null_count == 30
+    for result in (one, unknown, many, nobody):
+        assert result.to_html().endswith("</html>\n")
+        assert len(result.plot().axes) == 4
+
+
 def test_shuffled_order_repeats_by_seed(files):
     one, same, other = (run(*files, order="shuffled", seed=seed) for seed in (1, 1, 2))
     assert one.table.equals(same.table)

@@ -7,7 +7,7 @@ Says what N is where items have different numbers of votes, and which items can 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,12 +60,14 @@ def build_pools(
     seed: int,
     partly_voted: PartlyVoted,
     draws_quotas: bool = False,
+    shuffles_votes: bool = False,
 ) -> Pools:
     """The stream of the recorded votes.
 
     `pool_size` None or "recorded": the pool of an item is the votes recorded for it. A number N: every pool has N
     members; of an item with more votes the first N in order are its pool, one with fewer is partly voted.
-    `draws_quotas`: draw the numbers that methods with quotas need.
+    `draws_quotas`: draw the numbers that methods with quotas need. `shuffles_votes`: those of each item, by seed, also
+    where the items keep their order.
     """
     size = _checked_size(pool_size)
     _one_of(order, get_args(Order), "order")
@@ -75,7 +77,7 @@ def build_pools(
         items = stream(seed, "item-order").permutation(joined.num_items)
     lengths = np.diff(joined.starts)
     recorded = lengths if size is None else np.minimum(lengths, size)
-    votes = _vote_table(joined, recorded, order, seed)[items]
+    votes = _vote_table(joined, recorded, seed if shuffles_votes or order == "shuffled" else None)[items]
     recorded, lengths = recorded[items], lengths[items]
     pool_sizes = recorded if size is None else np.full(len(items), size, dtype=np.int64)
     counts = _counts(votes, recorded, len(joined.classes))
@@ -111,8 +113,11 @@ def _one_of(value: str, allowed: tuple[str, ...], where: str) -> None:
         raise InvalidInput(f"{where}={shown(value)}; expected one of {', '.join(allowed)}.")
 
 
-def _vote_table(joined: Joined, recorded: IntArray, order: Order, seed: int) -> NDArray[np.int16]:
-    """(T, most) the votes of each item in the order they would be asked, cut at its pool, -1 after the last."""
+def _vote_table(joined: Joined, recorded: IntArray, seed: int | None) -> NDArray[np.int16]:
+    """(T, most) the votes of each item in the order they would be asked, cut at its pool, -1 after the last.
+
+    `seed`: of a random order; None: as recorded.
+    """
     most = int(recorded.max())
     if most > MOST_VOTES or most * joined.num_items > MOST_CELLS:
         raise InvalidInput(
@@ -120,7 +125,7 @@ def _vote_table(joined: Joined, recorded: IntArray, order: Order, seed: int) -> 
             f"votes an item and {MOST_CELLS} cells; split the items, or pass a pool_size."
         )
     label = joined.label
-    if order == "shuffled":
+    if seed is not None:
         keys = stream(seed, "experts").random(joined.num_votes)
         label = label[np.lexsort((keys, joined.item))]
     place = np.arange(joined.num_votes) - joined.starts[joined.item]
@@ -140,7 +145,7 @@ def _counts(votes: NDArray[np.int16], recorded: IntArray, num_classes: int) -> I
 def _settled(counts: IntArray, missing: IntArray) -> NDArray[np.bool_]:
     """Can the missing votes not change the verdict? As `posterior.settled.is_settled`, for many items."""
     top = np.partition(counts, -2, axis=1)[:, -2:]  # second, first
-    return cast(NDArray[np.bool_], (missing <= 0) | (top[:, 0] + missing < top[:, 1]))
+    return np.asarray((missing <= 0) | (top[:, 0] + missing < top[:, 1]))
 
 
 def _shares(counts: IntArray) -> FloatArray:

@@ -86,7 +86,9 @@ def run(
     paid = None if price is None else bounded(price, where="price", least=0.0)
     folder = None if out is None else check_free(out, overwrite=overwrite)
     columns = Columns(task, worker, label, timestamp, format, classes, id_column, ids, accuracy, items)
-    joined = read_inputs(votes, predictions, columns, by_time=order == "time", strict=strict, progress=progress)
+    joined, has_order = read_inputs(
+        votes, predictions, columns, by_time=order == "time", strict=strict, progress=progress
+    )
     costs = None if error_costs is None else read_error_costs(error_costs, joined.classes)
     pools = build_pools(
         joined,
@@ -95,6 +97,7 @@ def run(
         seed=plan.seed,
         partly_voted=partly_voted,
         draws_quotas=plan.draws_quotas,
+        shuffles_votes=not has_order,
     )
     names = tuple(joined.items[t] for t in pools.stream.items)
     outcome = replayed(pools, plan, costs, classes=joined.classes, ids=names, progress=progress)
@@ -108,6 +111,7 @@ def run(
         settings={
             "order": order,
             "times_known": joined.time is not None,
+            "votes_shuffled": order == "shuffled" or not has_order,
             **plan.describe(),
             "strict": strict,
             "models": list(joined.models),

@@ -44,8 +44,11 @@ def read_inputs(
     by_time: bool,
     strict: bool,
     progress: Progress | None,
-) -> Joined:
-    """Votes and predictions joined. `by_time`: votes in the order of their times, else of their rows."""
+) -> tuple[Joined, bool]:
+    """Votes and predictions joined, and whether the votes of an item have an order: those of counts have none.
+
+    `by_time`: votes in the order of their times, else of their rows.
+    """
     if isinstance(votes, VoteDataset):
         columns = replace(columns, classes=columns.classes or votes.classes)
         given = dict(zip(votes.models, np.asarray(votes.predictions), strict=True))
@@ -59,13 +62,14 @@ def read_inputs(
     )  # fmt: skip
     if not by_time and read.raw.time is not None:
         read = replace(read, raw=replace(read.raw, time=None))
+    has_order = read.raw.classes is None  # only counts come with classes of their own
     if predictions is None:
-        return join(read, classes=columns.classes, items=columns.items, strict=strict)
+        return join(read, classes=columns.classes, items=columns.items, strict=strict), has_order
     said = read_predictions(
         predictions, classes=columns.classes, id_column=columns.id_column, ids=columns.ids, accuracy=columns.accuracy,
         strict=strict,
     )  # fmt: skip
-    return join(read, said, classes=columns.classes, items=columns.items, strict=strict)
+    return join(read, said, classes=columns.classes, items=columns.items, strict=strict), has_order
 
 
 def _long_table(votes: np.ndarray, columns: Columns) -> Any:  # noqa: ANN401

@@ -85,7 +85,8 @@ def error_summary(result: RunResult) -> dict[str, Any]:
     """The error over the scored items, expectation over ties, beside what the method itself expected."""
     errors, scored = item_errors(result), result.pools.is_scored
     if not scored.any():
-        return {"scored_items": 0, "rate": None, "wrong": 0.0, "standard_error": None, "expected_rate": None}
+        none = dict.fromkeys(("rate", "standard_error", "expected_rate"))
+        return {"scored_items": 0, "wrong": 0.0, **none, "tied_items": 0, "from_ties": 0.0}
     tied = (result.pools.truth.max(axis=1) < 1) & (result.pools.truth.sum(axis=1) > 0) & scored
     return {
         "scored_items": int(scored.sum()),
@@ -215,7 +216,9 @@ def notes(summary: Mapping[str, Any]) -> list[str]:
     """What a reader must know before trusting the figures."""
     pools, error, data = summary["pools"], summary["error"], summary["data"]
     told = []
-    if pools["not_scored"]:
+    if summary["settings"]["votes_shuffled"] and summary["settings"]["order"] != "shuffled":
+        told.append("Counts have no order: the votes of each item were shuffled by the seed.")
+    if pools["not_scored"] and error["scored_items"]:
         told.append(
             f"{pools['not_scored']} partly voted items enter no error. Those that do are the ones whose votes agree "
             "most, so the error of all items is probably higher than shown; partly voted worst-case bounds it."
