@@ -33,7 +33,7 @@ def reproduce(
     ] = "quorate-reproduction",
     seeds: Annotated[str, typer.Option("--seeds", help="Seeds of the streams, with commas.")] = "3,4,5",
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer items, knob values, classifiers and orderings: to see that all works.")
+        bool, typer.Option("--quick", help="Fewer items, knob values and orderings, one seed: to see that all works.")
     ] = False,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Runs at a time; else one a core.")] = None,
     cluster: Annotated[
