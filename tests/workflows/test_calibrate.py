@@ -62,6 +62,11 @@ def test_bins_are_even_and_equal_confidences_stay_together():
     assert (np.diff(bins[500:]) >= 0).all()
 
 
+def test_few_decisions_have_few_bins():
+    found = measured(np.linspace(0.5, 1, 25), np.ones(25))
+    assert [each.num for each in found.bins] == [12, 13] or [each.num for each in found.bins] == [13, 12]
+
+
 def test_the_error_is_the_weighted_distance_of_the_bins():
     rng = np.random.default_rng(2)
     sure, right = rng.uniform(size=300), rng.integers(0, 2, size=300).astype(float)

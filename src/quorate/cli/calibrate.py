@@ -47,7 +47,7 @@ def calibrate(
     Example: quorate calibrate --votes votes.csv --predictions probs.parquet --out calibration
     """
     from quorate.workflows.calibrate import calibrate as run
-    from quorate.workflows.calibrate_report import BIN_HEADS, GROUP_HEADS, bin_row, group_row, write_calibration
+    from quorate.workflows.calibrate_report import ABOUT, BIN_HEADS, GROUP_HEADS, bin_row, group_row, write_calibration
     from quorate.workflows.specs import parse_method
 
     chosen = parse_method(method)
@@ -64,4 +64,4 @@ def calibrate(
     print_table(title, GROUP_HEADS, [group_row(each) for each in found.groups])
     shown = found.every if found.early is None else found.early
     print_table(f"Bins: {shown.name}", BIN_HEADS, [bin_row(each) for each in shown.bins], text_columns=0)
-    print_lines(found.verdict, *found.notes, *(f"Written: {file}" for file in files))
+    print_lines(found.verdict, ABOUT, *found.notes, *(f"Written: {file}" for file in files))

@@ -16,6 +16,7 @@ from quorate.rng import stream
 from quorate.types import FloatArray, IntArray
 
 NUM_BINS = 10
+FEWEST_IN_BIN = 10  # of fewer decisions there are fewer bins
 NUM_DRAWS = 500  # honest predictors drawn, to know what chance alone does
 SMALLEST = 1e-9  # a probability of 0 for what came true counts as this in the log score
 Z95 = 1.959963984540054
@@ -42,7 +43,7 @@ class Honesty:
     """How honest one group of decisions is.
 
     `gap` mean confidence less share right: above 0 it boasts, below 0 it is shy
-    `ece` sum over bins of (n_b / n) |share right_b - mean confidence_b|, bins of equal mass
+    `ece` sum over bins of (n_b / n) |share right_b - mean confidence_b|, bins of equal mass, at least 10 each
     `ece_honest` the mean `ece` of a predictor that is honest, with these confidences: what chance alone gives
     `ece_honest_high` its 95 % quantile; `p_value` how often chance gives at least `ece`
     `brier`, `log_score` of the answer: (conf - right)^2 and -log of the probability of what came true, ties averaged
@@ -76,11 +77,11 @@ def honesty(
 ) -> Honesty:
     """How honest these decisions are; `known` (n,) marks settled items, whose outcome is no chance.
 
-    >>> sure, right = np.array([0.5, 0.5, 0.9, 0.9]), np.array([1.0, 0.0, 1.0, 1.0])
-    >>> round(honesty("all", sure, right, known=np.zeros(4, bool), seed=0, num_bins=2).ece, 3)
+    >>> sure, right = np.repeat([0.5, 0.9], 20), np.append(np.tile([1.0, 0.0], 10), np.ones(20))
+    >>> round(honesty("all", sure, right, known=np.zeros(40, bool), seed=0, num_bins=2).ece, 3)
     0.05
     """
-    bin_of = equal_mass(confidence, num_bins)
+    bin_of = equal_mass(confidence, max(1, min(num_bins, len(confidence) // FEWEST_IN_BIN)))
     error = calibration_error(confidence, right, bin_of)
     rng = stream(seed, "honest", name, len(confidence))
     by_chance = np.array([_by_chance(confidence, right, known, bin_of, rng) for _ in range(NUM_DRAWS)])

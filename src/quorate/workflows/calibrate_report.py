@@ -22,15 +22,15 @@ from quorate.workflows.page_style import PAGE_STYLE
 from quorate.workflows.plots import BLUE, GRID, MISSING, QUIET, RC, can_plot
 
 GROUP_HEADS = (
-    "decisions", "number", "sure, %", "right, %", "too high by, points", "calibration error", "if honest",
-    "if honest, at most", "Brier", "log score",
+    "decisions", "number", "sure, %", "right, %", "gap", "error", "if honest", "at most", "Brier", "log score",
 )  # fmt: skip
 BIN_HEADS = ("confidence from", "to", "decisions", "mean confidence, %", "right, %", "95 % interval")
 ABOUT = (
-    "Each answer's confidence, when the asking stopped, against the verdict of the item's whole pool. A share of a tie "
-    "counts as that share. Bins hold about equally many decisions. Calibration error: the mean distance of share right "
-    "and confidence over the bins, in points; it is above 0 by chance alone, so beside it stand the mean and the 95 % "
-    "quantile of a predictor that is honest with the same confidences."
+    "Each answer's confidence, when the asking stopped, against the verdict of the item's whole pool; a share of a tie "
+    "counts as that share. Gap: mean confidence less share right, in points; above 0 it boasts, below 0 it is shy. "
+    "Error: the expected calibration error, the mean distance of share right and confidence over bins of about equally "
+    "many decisions, in points. It is above 0 by chance alone, so beside it stand its mean (if honest) and its 95 % "
+    "quantile (at most) for a predictor that is honest with the same confidences."
 )
 
 
