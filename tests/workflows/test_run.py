@@ -84,7 +84,7 @@ def test_partly_voted_items_enter_the_error_as_the_rule_says(data, files):
     assert exclude["error"]["wrong"] <= own["error"]["wrong"] < worst["error"]["wrong"]
     unsettled = data.num_items - exclude["error"]["scored_items"]
     assert worst["error"]["wrong"] == pytest.approx(exclude["error"]["wrong"] + unsettled)
-    assert any("enter no error" in note for note in quorate.workflows.run_summary.notes(exclude))
+    assert any("not scored" in note for note in quorate.workflows.run_summary.notes(exclude))
 
 
 def test_fewest_and_most_votes_are_kept(files):

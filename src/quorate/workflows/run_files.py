@@ -24,7 +24,10 @@ LAST = "summary.json"
 
 
 def check_free(out: str | Path, *, overwrite: bool) -> Path:
-    """The folder to write to: new or empty, or any folder if `overwrite`; never one with files otherwise."""
+    """The folder to write to: new or empty, or any folder if `overwrite`; never one with files otherwise.
+
+    Its parent is made if it is not there.
+    """
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise InvalidInput(f"out={str(out)!r} is a file; name a folder.")
@@ -34,12 +37,14 @@ def check_free(out: str | Path, *, overwrite: bool) -> Path:
             f"out={str(out)!r} holds {what} already; nothing is overwritten unasked. Name another folder, or pass "
             "overwrite (--overwrite)."
         )
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder.parent, os.W_OK):  # better said now than after the run
+        raise InvalidInput(f"out={str(out)!r}: nothing may be written to {str(folder.parent)!r}; name another folder.")
     return folder
 
 
 def write_run(result: RunResult, folder: Path) -> tuple[Path, ...]:
     """Write all files of a run; other files in the folder are left alone."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
     beside = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(beside, ignore_errors=True)  # of a run that was killed
     beside.mkdir()

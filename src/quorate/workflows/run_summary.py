@@ -220,19 +220,28 @@ def notes(summary: Mapping[str, Any]) -> list[str]:
         told.append("Counts have no order: the votes of each item were shuffled by the seed.")
     if pools["not_scored"] and error["scored_items"]:
         told.append(
-            f"{pools['not_scored']} partly voted items enter no error. Those that do are the ones whose votes agree "
-            "most, so the error of all items is probably higher than shown; partly voted worst-case bounds it."
+            f"{_many(pools['not_scored'], 'partly voted item')} not scored: the truth is not known there. People agree "
+            "more on the others, so the error of all items is probably higher than shown; worst-case bounds it."
         )
     if pools["short_of_votes"]:
-        told.append(f"{pools['short_of_votes']} items were short of votes: one more was wanted than was recorded.")
+        told.append(f"{_many(pools['short_of_votes'], 'item')} short of votes: one more was wanted than was recorded.")
     if error["rate"] is not None and error["scored_items"] < 100:
-        told.append(f"Only {error['scored_items']} items are scored: too few to tell an error by.")
+        told.append(f"Only {_many(error['scored_items'], 'item')} scored: too few to tell an error by.")
     if data["findings"]:
         found = sum(finding["count"] for finding in data["findings"])
         told.append(
-            f"The data had {found} irregularities under {len(data['findings'])} rules, {data['set_aside']} rows were "
-            "set aside: see report.html and rejects.csv."
+            f"{_many(found, 'irregularity', 'irregularities')} in the data, by {len(data['findings'])} of the rules; "
+            f"{_many(data['set_aside'], 'row')} set aside: see report.html and rejects.csv."
         )
     if summary["control"] is not None:
         told.append(str(summary["control"]["sentence"]))
     return told
+
+
+def _many(count: int, one: str, several: str | None = None) -> str:
+    """`1 item is`, `2 items are`.
+
+    >>> _many(1, "row"), _many(2, "row")
+    ('1 row is', '2 rows are')
+    """
+    return f"{count} {one} is" if count == 1 else f"{count} {several or one + 's'} are"
