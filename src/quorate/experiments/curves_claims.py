@@ -74,8 +74,13 @@ def _apart(panels: Sequence[Panel]) -> Claim:
         text=f"{panels[0].name}: FinExp no longer meets RANDOM (in the paper it does).",
         holds=bool(np.all(mean < 0) and ratio.max() < 0.5),
         measured=f"Area relative to RANDOM {ratio.mean():.2f} (at most {ratio.max():.2f}); FinExp is below RANDOM by "
-        f"at least {-100 * mean[closest]:.2f} points (standard error {100 * error[closest]:.2f}) at every budget.",
+        f"at least {-100 * mean[closest]:.2f} points{_give_or_take(error[closest])} at every budget.",
     )
+
+
+def _give_or_take(error: float) -> str:
+    """Its standard error in words; nothing where a single stream has none."""
+    return "" if np.isnan(error) else f" (standard error {100 * error:.2f})"
 
 
 def _at_most(panels: Sequence[Panel], limit: float) -> Claim:
