@@ -9,7 +9,7 @@ empty :=
 space := $(empty) $(empty)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench bench-memory test-slow default-knob docs-figures clean
+.PHONY: help demo test lint bench bench-memory test-slow default-knob docs docs-figures clean
 
 help: ## This list
 	@echo "quorate: decides, online, when enough experts have been asked."
@@ -65,9 +65,14 @@ bench-memory: $(VENV)/.ready-dev ## How much memory a long session holds
 default-knob: $(VENV)/.ready-dev ## How the default min_gain was chosen
 	@$(PYTHON) benchmarks/default_min_gain.py
 
+docs: $(VENV)/.ready-dev ## The docs as a site, in site/ (`make test` builds it too); a warning is an error
+	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --quiet --strict
+	@echo "Open site/index.html in a browser; it needs no server and no network."
+
 docs-figures: $(VENV)/.ready-dev ## The figures of the docs
+	@$(PYTHON) benchmarks/docs_figures.py
 	@$(PYTHON) benchmarks/growth.py
 
 clean: ## Remove what was built here; .venv too
-	rm -rf $(VENV) build dist htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis quorate-demo
+	rm -rf $(VENV) build dist htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis quorate-demo site
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
