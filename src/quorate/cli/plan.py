@@ -1,0 +1,135 @@
+"""`quorate plan`: a pilot's votes and predictions -> which setting to use for the next batch, and how sure that is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from quorate.cli.output import print_json, print_lines, print_table, progress_bar
+from quorate.version import __version__
+
+if TYPE_CHECKING:
+    from quorate.workflows.plan import Plan
+
+TABLES = "How to read the tables"
+PILOT = "How to use the pilot"
+GOAL = "What to plan for (one of these)"
+
+
+def plan(
+    votes: Annotated[
+        str, typer.Option("--votes", "-v", help="Votes: CSV, TSV, Parquet, JSONL, Excel or a Label Studio export.")
+    ],
+    predictions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--predictions", "-p", help="A classifier's probabilities; repeatable. None: all classes are alike."
+        ),
+    ] = None,
+    target_error: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of wrong answers to stay within; default: the pilot's ties and a point.", rich_help_panel=GOAL
+        ),
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(help="Votes per item to stay within, on average.", rich_help_panel=GOAL)
+    ] = None,
+    sureness: Annotated[
+        float, typer.Option(help="Probability with which the next batch is to keep to it.", rich_help_panel=GOAL)
+    ] = 0.9,
+    price: Annotated[float | None, typer.Option(help="Price of a vote, in your money.")] = None,
+    batch_size: Annotated[
+        int | None, typer.Option(help="Items of the next batch; default: as many as the pilot has.")
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--method", "-m", help="Methods to compare; repeatable. The setting is advised for the first: quorate."
+        ),
+    ] = None,
+    pool_size: Annotated[
+        int | None,
+        typer.Option(
+            "--pool-size",
+            "-n",
+            rich_help_panel=PILOT,
+            help="Plan for pools of N: items with fewer votes are left out. Default: the votes recorded.",
+        ),
+    ] = None,
+    orderings: Annotated[int, typer.Option(help="Orders in which the pilot is met.", rich_help_panel=PILOT)] = 4,
+    draws: Annotated[int, typer.Option(help="Pilots resampled from this one.", rich_help_panel=PILOT)] = 1000,
+    level: Annotated[float, typer.Option(help="Level of the intervals.", rich_help_panel=PILOT)] = 0.9,
+    seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same plan.")] = 0,
+    task_column: Annotated[
+        str | None, typer.Option(help="Column of the item in the votes.", rich_help_panel=TABLES)
+    ] = None,
+    worker_column: Annotated[
+        str | None, typer.Option(help="Column of the voter in the votes.", rich_help_panel=TABLES)
+    ] = None,
+    label_column: Annotated[
+        str | None, typer.Option(help="Column of the label in the votes.", rich_help_panel=TABLES)
+    ] = None,
+    id_column: Annotated[
+        str | None, typer.Option(help="Column of the item in the predictions.", rich_help_panel=TABLES)
+    ] = None,
+    votes_format: Annotated[
+        str,
+        typer.Option("--format", help="auto, long, wide, counts or label-studio.", rich_help_panel=TABLES),
+    ] = "auto",
+    classes: Annotated[
+        str | None,
+        typer.Option(help="All classes, with commas; votes for others are set aside.", rich_help_panel=TABLES),
+    ] = None,
+    items: Annotated[
+        str,
+        typer.Option(help="votes: every item with a vote; or votes-and-predictions.", rich_help_panel=TABLES),
+    ] = "votes",
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse any irregularity of the data.", rich_help_panel=TABLES)
+    ] = False,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", help="Folder for plan.html, plan.json, curves.csv and the figure.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the plan in the folder.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON, for programs.")] = False,
+) -> None:
+    """What should the next batch be asked? A setting for a target error or a budget, and how sure it is.
+
+    Runs every method on the pilot's recorded votes in several orders, chooses, and promises votes, errors and money of
+    the next batch with intervals that allow for the choice (docs/plan.md). Exit codes: 0 done, 1 a mistake in what was
+    asked or in the data, 2 usage, 130 Ctrl-C.
+
+    Example: quorate plan --votes pilot.csv --predictions probs.parquet --target-error 0.03 --price 0.08 --out plan
+    """
+    from quorate.workflows.plan import METHODS
+    from quorate.workflows.plan import plan as make_plan
+
+    choices: dict[str, Any] = {"format": votes_format, "items": items}
+    with progress_bar(quiet=json) as report:
+        made = make_plan(
+            votes, predictions or None, target_error=target_error, budget=budget, sureness=sureness, price=price,
+            batch_size=batch_size, methods=method or METHODS, pool_size=pool_size, orderings=orderings, draws=draws,
+            level=level, seed=seed, task=task_column, worker=worker_column, label=label_column, id_column=id_column,
+            classes=None if classes is None else [name.strip() for name in classes.split(",")], strict=strict,
+            out=out, overwrite=overwrite, progress=report, **choices,
+        )  # fmt: skip
+    if json:
+        print_json(made.summary())
+        return
+    _print(made, out)
+
+
+def _print(made: Plan, out: str | None) -> None:
+    from quorate.workflows.plan_report import files, table_rows
+    from quorate.workflows.plots import MISSING, can_plot
+
+    print_lines(made.headline(), *made.notes())
+    heads, rows = table_rows(made)
+    title = f"A pilot of {made.pilot.num_items} items: each method nearest to the votes advised (quorate {__version__})"
+    print_table(title, heads, rows, text_columns=2, strong=made.curves[0].name)
+    if out is not None:
+        print_lines(*(f"Written: {out}/{name}" for name in files(with_plot=can_plot())))
+        if not can_plot():
+            print_lines(MISSING)
