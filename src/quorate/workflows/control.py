@@ -71,6 +71,15 @@ def rule_knob(method: Method) -> Rule:
     )
 
 
+def check_rule(control: Control, method: Method) -> None:
+    """The controller turns the knob this method has."""
+    wanted, (turned, *_) = rule_knob(method), control.knobs
+    if turned != wanted:
+        raise InvalidInput(
+            f"control turns {turned!r}, but method {method.name!r} asks by {wanted!r}; pass rule={wanted!r} to it."
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Knob:
     """lambda and what it means to the policy: lambda itself is `min_gain`, 1 - lambda is a `threshold`."""
@@ -210,8 +219,8 @@ class TargetErrorControl(_Knob):
     """
 
     target: float
-    audit_rate: float = 0.1
-    focus: float = 0.0
+    audit_rate: float = 0.05
+    focus: float = 0.5
     rate: float = 0.005
     pull: float = 100.0
     weight: float = 5.0

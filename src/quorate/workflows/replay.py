@@ -26,7 +26,7 @@ from quorate.session.state import Settings, initial
 from quorate.session.tuning import policy_knobs, tuned
 from quorate.types import FloatArray, IntArray, PriorParams
 from quorate.validate import fraction, members, vote_limits, whole
-from quorate.workflows.control import Control, rule_knob
+from quorate.workflows.control import Control, check_rule
 from quorate.workflows.recorded import Recorded
 
 PROGRESS_EVERY = 200
@@ -151,7 +151,7 @@ class _Loop:
         policy = settings.method.policy
         self.is_plain = rule_of(policy) is not None and isinstance(policy, Stateless)  # draws and learns nothing
         if control is not None:
-            rule_knob(settings.method)
+            check_rule(control, settings.method)
         self.log_predictions = np.log(items.predictions)
         self.mean_predictions = items.predictions.mean(axis=1)
         count, classes = items.num_items, len(items.classes)
