@@ -27,8 +27,9 @@ LIMIT = 2.0  # points
 def streams(sources: Sources, name: str) -> Iterator[tuple[str, VoteDataset, int | str]]:
     """Every classifier of a set by itself, then all together: its name, the items it covers, and its number."""
     if name == "imagenet16h":  # classifiers cover different items
-        for each in sources[f"{name}/all"].models:
-            yield each, sources[f"{name}/{each}"], 0
+        for each in sources:
+            if each.startswith(f"{name}/") and each != f"{name}/all":
+                yield each.removeprefix(f"{name}/"), sources[each], 0
         yield "all", sources[f"{name}/all"], "all"
         return
     data = sources[name]
@@ -50,12 +51,14 @@ def averaged(runs: list[Calibration]) -> dict[str, float]:
     }
 
 
-def table(sources: Sources, num_seeds: int, *, each: bool) -> None:
+def table(sources: Sources, num_seeds: int, *, each: bool, only: str | None) -> None:
     """A line per set and method: over the single classifiers the mean, and in brackets the range."""
     print("| data set | method | votes per item | sure, % | right, % | error, stopped early | if honest "
           "| error, every decision | if honest | above 2 points |")  # fmt: skip
     print("|---|---|---|---|---|---|---|---|---|---|")
     for name, pool_size in SETS:
+        if only not in (None, name):
+            continue
         for method in METHODS:
             rows = {}
             for model, data, number in streams(sources, name):
@@ -136,6 +139,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=3, help="streams to average over")
     parser.add_argument("--each", action="store_true", help="print every classifier too")
+    parser.add_argument("--only", choices=[name for name, _ in SETS], help="one data set")
     parser.add_argument("--why", action="store_true", help="print where the distance comes from instead")
     options = parser.parse_args()
     folder = os.environ.get("QUORATE_DATA")
@@ -144,7 +148,7 @@ def main() -> None:
     sources = Sources(Path(folder))
     if options.why:
         return why(sources)
-    return table(sources, options.seeds, each=options.each)
+    return table(sources, options.seeds, each=options.each, only=options.only)
 
 
 if __name__ == "__main__":
