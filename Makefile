@@ -9,7 +9,7 @@ empty :=
 space := $(empty) $(empty)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench bench-memory test-slow default-knob docs docs-figures clean
+.PHONY: help demo test lint bench bench-memory bench-peers test-slow default-knob docs docs-figures clean
 
 help: ## This list
 	@echo "quorate: decides, online, when enough experts have been asked."
@@ -61,6 +61,10 @@ bench: $(VENV)/.ready-dev ## How fast: ratios within one run
 
 bench-memory: $(VENV)/.ready-dev ## How much memory a long session holds
 	@$(PYTHON) benchmarks/memory.py
+
+bench-peers: $(VENV)/.ready-dev ## quorate beside cleanlab, crowd-kit and the counting rules (half an hour; real data)
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
+	@$(PYTHON) benchmarks/peers.py
 
 default-knob: $(VENV)/.ready-dev ## How the default min_gain was chosen
 	@$(PYTHON) benchmarks/default_min_gain.py

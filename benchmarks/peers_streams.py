@@ -1,0 +1,126 @@
+"""One stream for every method of `peers.py`: items, their votes in asking order, who cast each, when each is settled.
+
+Pools, orders and ties are those of `quorate.simulation.prepare`, so all methods meet the same votes. Voters come along
+by preparing the annotator ids as if they were votes. A cut is a fixed random part of a set, kept in its order.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from quorate import simulate
+from quorate.datasets import chaosnli, cifar10h, imagenet16h, imagenet16h_shift, synthetic
+from quorate.rng import stream as random_stream
+from quorate.simulation import prepare
+
+CUT_SEED = 0
+
+
+@dataclass(frozen=True)
+class Source:
+    """A data set (None of `load`: a synthetic stand-in), its pool size and cut, and whether it names its annotators."""
+
+    title: str
+    load: object
+    pool_size: int | None
+    most_items: int
+    models: tuple[str, ...]
+    file: str | None = None  # the npz that holds `annotator_ids`, if any
+
+
+SOURCES = {
+    "imagenet16h": Source(
+        "ImageNet-16H, N = 5 to 7", imagenet16h.load, None, 1200,
+        ("vgg19_epoch10", "alexnet_epoch00"), "imagenet16h.npz",
+    ),
+    "imagenet16h_shift": Source(
+        "ImageNet-16H shift, N = 6", imagenet16h_shift.load, None, 1200, ("vgg", "alexnet")
+    ),
+    "cifar10h": Source(
+        "CIFAR-10H, N = 10", cifar10h.load, 10, 1200, ("patches-68", "resnet110-94"), "cifar10h.npz"
+    ),
+    "chaosnli": Source(
+        "ChaosNLI, N = 20", chaosnli.load, 20, 1200, ("roberta-base_seed2", "bert-base-uncased_seed0")
+    ),
+}  # fmt: skip
+QUICK = Source("synthetic, N = 5", None, None, 150, ("model-0",))
+
+
+class Case:
+    """One classifier and seed on one set: what every method is given, and what every answer costs."""
+
+    def __init__(self, source, model, seed):
+        self.source, self.seed = source, seed
+        dataset, voters = _load(source, model)
+        rows = _cut(dataset, source.most_items)
+        self.dataset, twin = _take(dataset, rows), None if voters is None else _take(voters, rows)
+        self.model = self.dataset.models.index(model)
+        self.stream = prepare(self.dataset, source.pool_size, self.model, seed)
+        self.voters = None if twin is None else prepare(twin, source.pool_size, self.model, seed).votes
+        counts = self.stream.counts
+        tied = counts == counts.max(axis=1, keepdims=True)
+        self.losses = 1.0 - tied / tied.sum(axis=1, keepdims=True)  # (T, K) error of each answer, ties shared
+        self.pool_size = int(self.stream.pool_sizes.max())
+
+    @property
+    def num_items(self):
+        return len(self.losses)
+
+    @property
+    def num_classes(self):
+        return self.losses.shape[1]
+
+    @property
+    def votes(self):
+        return self.stream.votes
+
+    @property
+    def predictions(self):
+        return self.stream.mean_predictions  # one classifier: its own
+
+    @cached_property
+    def settled(self):
+        """Until settled: `costs` is when no missing vote can matter any more, `predictions` the plurality by then."""
+        return self.run("until-settled")
+
+    def run(self, chosen):
+        """One of quorate's own methods on this stream."""
+        return simulate(self.dataset, chosen, pool_size=self.source.pool_size, model=self.model, seed=self.seed)
+
+    def error_of(self, labels):
+        """(T,) expected error of an answer each; -1: no idea, any class alike."""
+        known = self.losses[np.arange(self.num_items), np.maximum(labels, 0)]
+        return np.where(labels >= 0, known, self.losses.mean(axis=1))
+
+
+def _load(source, model):
+    """The set and, where it names its annotators, its twin with their ids in place of the votes."""
+    if source.load is None:
+        return synthetic(num_items=source.most_items, num_classes=3, pool_size=5, accuracy=0.7, seed=1), None
+    folder = os.environ["QUORATE_DATA"]
+    dataset, twin = source.load(folder), None
+    if source.file is not None:
+        with np.load(Path(folder) / source.file, allow_pickle=False) as arrays:
+            twin = replace(dataset, votes=np.where(dataset.votes >= 0, arrays["annotator_ids"], -1).astype(np.int16))
+    if source.load is imagenet16h.load:
+        dataset, twin = imagenet16h.covered(dataset, model), imagenet16h.covered(twin, model)
+    return dataset, twin
+
+
+def _cut(dataset, most):
+    kept = random_stream(CUT_SEED, "peers-cut").permutation(dataset.num_items)[:most]
+    return np.sort(kept)
+
+
+def _take(dataset, rows):
+    return replace(
+        dataset,
+        votes=np.ascontiguousarray(dataset.votes[rows]),
+        predictions=np.ascontiguousarray(dataset.predictions[:, rows]),
+        blocks=dataset.blocks[rows],
+    )
