@@ -211,7 +211,7 @@ class TargetErrorControl(_Knob):
     most 1, so that doubtful items, where errors are, are checked more often. e* includes the ties of the pool: a
     target below their share cannot be reached, and the knob then stays at its bound.
 
-    >>> control = TargetErrorControl(0.02, audit_rate=0.1)
+    >>> control = TargetErrorControl(0.02, audit_rate=0.1, focus=0.0)
     >>> sure = control.closed(num_votes=3, confidence=1.0, settled=True)
     >>> wrong = control.closed(num_votes=3, confidence=0.9, settled=False, audited_error=1.0)
     >>> sure.knob > control.knob > wrong.knob, round(wrong.factor, 1)
