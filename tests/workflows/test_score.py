@@ -14,7 +14,8 @@ from quorate.types import PriorParams
 from quorate.workflows import dask_cluster
 from quorate.workflows.params_file import ParamsFile, write_params
 from quorate.workflows.score import score
-from quorate.workflows.score_cluster import score_arrays, scorer
+from quorate.workflows.score_cluster import _score_there
+from quorate.workflows.score_items import score_arrays, scorer
 
 CLASSES = ("cat", "dog", "owl")
 POOL, COUNT = 9, 500
@@ -126,6 +127,13 @@ def test_long_votes_are_counted_in_order_or_by_id_alike(data, tmp_path):
     with pytest.raises(InvalidInput, match=r"order.*--match id"):
         score(params(), net, votes=mixed, out=tmp_path / "no.parquet", match="order", batch_rows=11)
     assert not list(tmp_path.glob("no.parquet*"))
+
+
+def test_wide_votes_are_found_by_id(data, tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_text("item,ann,bob,cid\nitem-7,cat,cat,\nitem-2,dog,,owl\n")
+    score(params(), data[0] / "net0.parquet", votes=path, out=tmp_path / "out.parquet")
+    assert read(tmp_path / "out.parquet")["num_votes"][:9] == [0, 0, 2, 0, 0, 0, 0, 2, 0]
 
 
 def test_a_worker_who_votes_twice_counts_once_also_in_a_stream(data, tmp_path):
@@ -251,6 +259,12 @@ def test_a_cluster_writes_the_same_bytes(data, tmp_path):
             batch_rows=40, cluster=cluster,
         )  # fmt: skip
     assert (tmp_path / "here.parquet").read_bytes() == (tmp_path / "there.parquet").read_bytes()
+
+
+def test_a_worker_with_other_sources_gives_no_scores(data):
+    how = scorer(quorate.method("quorate"), params().params, POOL)
+    with pytest.raises(ClusterError, match="other sources"):
+        _score_there("another", how, data[2][0][:1, None], data[3][:1])
 
 
 def test_a_cluster_that_is_not_there_is_told(data, tmp_path, monkeypatch):

@@ -24,7 +24,7 @@ from quorate.types import FloatArray, IntArray, PriorParams, VoteDataset
 from quorate.validate import whole
 from quorate.version import __version__
 from quorate.workflows.calibrate_measure import NUM_BINS, Honesty, class_scores, honesty
-from quorate.workflows.score_cluster import score_arrays, scorer
+from quorate.workflows.score_items import score_arrays, scorer
 
 KNOWN = ("settled", "exhausted")
 FEWEST = 30  # decisions a group by votes must have to be shown

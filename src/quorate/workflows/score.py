@@ -23,7 +23,8 @@ from quorate.validate import members, shown, whole
 from quorate.version import __version__
 from quorate.workflows.params_file import ParamsFile, read_params
 from quorate.workflows.score_batches import ById, Follower, InOrder, ItemBatch, NoVotes, item_batches
-from quorate.workflows.score_cluster import Outcome, scored_by, scorer
+from quorate.workflows.score_cluster import scored_by
+from quorate.workflows.score_items import Outcome, scorer
 from quorate.workflows.score_output import Findings, schema, scored_table, table_file
 from quorate.workflows.score_parts import Told
 from quorate.workflows.score_predictions import Model, models
