@@ -123,6 +123,13 @@ def run(
         str,
         typer.Option(help="votes: every item with a vote; or votes-and-predictions.", rich_help_panel=TABLES),
     ] = "votes",
+    accuracy: Annotated[
+        float,
+        typer.Option(
+            help="How sure a hard label of a classifier is taken to be; how far it is true is learned.",
+            rich_help_panel=TABLES,
+        ),
+    ] = 0.9,
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse any irregularity of the data.", rich_help_panel=TABLES)
     ] = False,
@@ -147,7 +154,7 @@ def run(
             audit_rate=audit_rate, seed=seed, pool_size=_pool(pool_size), min_votes=min_votes, max_votes=max_votes,
             error_costs=error_costs, price=price, window=window or None, refit_every=refit_every, strict=strict,
             task=task_column, worker=worker_column, label=label_column, timestamp=time_column, id_column=id_column,
-            classes=None if classes is None else [name.strip() for name in classes.split(",")],
+            accuracy=accuracy, classes=None if classes is None else [name.strip() for name in classes.split(",")],
             out=out, overwrite=overwrite, progress=report, **choices,
         )  # fmt: skip
     if json:

@@ -127,6 +127,7 @@ def _votes(summary: Mapping[str, Any]) -> str:
     money = votes["money"]
     if money is not None:
         cards.append((f"{money['saved_against_ask_all']:,.2f}", "money saved against asking everyone"))
+        cards.append((f"{money['saved_against_until_settled']:,.2f}", "money saved against until settled"))
     shown = "".join(f"<li><b>{escape(value)}</b> {escape(what)}</li>" for value, what in cards)
     heads, cells = table_rows(summary)
     audits = f" Of the votes {votes['audit_votes']:,} went into audits." if votes["audit_votes"] else ""
