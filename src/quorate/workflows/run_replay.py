@@ -79,6 +79,7 @@ class Plan:
             "budget": aim.budget,
             "target_error": aim.target_error,
             "audit_rate": aim.audit_rate,
+            "control_speed": aim.control_speed,
             "min_votes": self.min_votes,
             "max_votes": self.max_votes,
             "window": self.window,

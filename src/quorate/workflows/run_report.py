@@ -33,7 +33,7 @@ body { overflow-wrap: break-word; }
 .counts li { background: var(--card); border-radius: 8px; padding: .5rem .9rem; margin: 0; }
 .counts b { display: block; font-size: 1.35rem; line-height: 1.2; font-variant-numeric: tabular-nums; }
 th[scope=row], thead th:first-child, .text { text-align: left; font-weight: 400; white-space: normal; }
-thead th { font-weight: 600 !important; } th[scope=row], td { vertical-align: top; } td.text { min-width: 12rem; }
+thead th { font-weight: 600 !important; } th[scope=row], td { vertical-align: top; } td.text { min-width: 8rem; }
 .right { background: var(--ours); font-weight: 600; }
 """
 )
