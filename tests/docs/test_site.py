@@ -85,6 +85,11 @@ def test_docstrings_are_shown_with_their_examples(pages):
     assert "<blockquote>" not in text
 
 
+def test_names_that_a_function_shares_with_its_module_show_the_function(pages):
+    for page in ("quorate", "tables", "audit", "live", "testing"):
+        assert "doc-symbol-module" not in pages[f"reference/{page}.html"], page
+
+
 def test_pictures_say_in_words_what_they_show():
     for source in (ROOT / "docs").rglob("*.md"):
         for words in re.findall(r"!\[([^\]]*)\]\(", source.read_text(encoding="utf-8")):
