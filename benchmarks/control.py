@@ -154,7 +154,9 @@ def main():
     parser.add_argument("--speed", default="normal")
     parser.add_argument("--method", default="quorate")
     parser.add_argument("--quick", action="store_true", help="without the fixed knobs to compare with")
+    parser.add_argument("--seed", type=int, default=SEED)
     args = parser.parse_args()
+    globals()["SEED"] = args.seed
     for table in args.tables:
         start = time.time()
         {"budgets": budgets, "targets": targets, "shift": shift}[table](args)
