@@ -1,4 +1,4 @@
-"""The reference names what the program gives: every public name, command, option, output column and key of a summary."""
+"""The reference names what the program gives: every public name, command, option, output column and key."""
 
 import importlib
 import re

@@ -1,4 +1,4 @@
-"""The tutorial as a newcomer follows it: every block saved or run in order in an empty folder, every figure compared."""
+"""The tutorial as a newcomer follows it: every block saved or run in order in an empty folder, output compared."""
 
 import os
 import subprocess
@@ -9,7 +9,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-
 from tests.docs.tutorial_blocks import Block, blocks_of
 
 pytest.importorskip("pyarrow")
