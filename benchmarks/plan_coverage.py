@@ -91,7 +91,7 @@ def split(data, pool_size, number, *, name="quorate", share=0.5, orderings=ORDER
     largest = pool_size or data.votes.shape[1]
     family = [method(name, **knobs) for knobs in plan_grid(name, pool_size=largest, num_classes=data.num_classes)]
     (curve,) = measure(pilot, [family], pool_size=pool_size, orderings=orderings, batch_size=batch, seed=100)
-    (drawn,) = resampled([curve], draws=DRAWS, seed=number)
+    (drawn,) = resampled([curve], draws=DRAWS, seed=number, orderings=False)
     ratio = inflation(pilot, curve, pool_size=pool_size, seed=number)
     for goal in wanted or goals(data, pool_size):
         advice = advise(curve, drawn, ratio, goal, batch_size=batch)

@@ -20,7 +20,7 @@ from quorate.tables.join import Items
 from quorate.tables.votes import Format
 from quorate.types import FloatArray, VoteDataset
 from quorate.validate import bounded, members, whole
-from quorate.workflows.plan_advice import Advice, Forecast, Goal, Rival, advise, rivals
+from quorate.workflows.plan_advice import Advice, Forecast, Goal, Rival, advise, pilot_variances, rivals
 from quorate.workflows.plan_curves import (
     Inflation,
     Measured,
@@ -197,13 +197,13 @@ def plan(
     curves, references = found[: len(families)], {c.name: c.settings[0] for c in found[-2:]}
     ratio = inflation(pilot.dataset, curves[0], pool_size=pool_size, seed=number, progress=progress)
     drawn = resampled(curves, draws=draws, seed=number)
+    (by_items,) = resampled(curves[:1], draws=draws, seed=number, orderings=False)
     floor = references["until-settled"].errors.mean
-    advice = advise(curves[0], drawn[0], ratio, goal or _default_goal(floor, sureness), batch_size=batch)
-    none = Inflation(np.ones(1), np.ones(1))
+    advice = advise(curves[0], by_items, ratio, goal or _default_goal(floor, sureness), batch_size=batch)
     made = Plan(
         pilot=pilot,
         curves=curves,
-        bands=tuple(_band(c, d, ratio if c is curves[0] else none, level) for c, d in zip(curves, drawn, strict=True)),
+        bands=tuple(_band(c, d, ratio if c is curves[0] else None, level) for c, d in zip(curves, drawn, strict=True)),
         references={name: setting.votes for name, setting in references.items()},
         floor=floor,
         advice=advice,
@@ -268,17 +268,18 @@ def _family(name: str, given: Method, pilot: Pilot) -> list[Method]:
     return [method(name, **knobs) for knobs in grid]
 
 
-def _band(curve: PilotCurve, drawn: Resampled, ratio: Inflation, level: float) -> Band:
-    """Where the pilot leaves each setting: the variance of the resampled pilots, as intervals of `Forecast`."""
+def _band(curve: PilotCurve, drawn: Resampled, ratio: Inflation | None, level: float) -> Band:
+    """Where the pilot leaves each setting: V_pilot where it is known, else the variance of the resampled pilots."""
 
-    def ends(kind: str, table: FloatArray, more: FloatArray) -> FloatArray:
+    def ends(kind: str, table: FloatArray, ratios: FloatArray | None) -> FloatArray:
         measured: list[Measured] = [getattr(setting, kind) for setting in curve.settings]
-        wider = np.broadcast_to(more, len(measured))
+        variances = table.var(axis=0, ddof=1) if ratios is None else pilot_variances(measured, ratios)
         return np.array(
             [
-                Forecast(m.mean, float(v), m.spread, float(r), len(m.items), ENDLESS, kind == "errors").interval(level)
-                for m, v, r in zip(measured, table.var(axis=0, ddof=1), wider, strict=True)
+                Forecast(m.mean, float(v), m.spread, 1.0, len(m.items), ENDLESS, kind == "errors").interval(level)
+                for m, v in zip(measured, variances, strict=True)
             ]
         )
 
-    return Band(ends("votes", drawn.votes, ratio.votes), ends("errors", drawn.errors, ratio.errors))
+    both = (None, None) if ratio is None else (ratio.votes, ratio.errors)
+    return Band(ends("votes", drawn.votes, both[0]), ends("errors", drawn.errors, both[1]))

@@ -1,13 +1,13 @@
 r"""Curves of a pilot and a goal -> the setting to use, and what to expect of the next batch, honestly.
 
-The promise is an interval for the *next batch* of m other items, met once, in one order. Its variance:
+The promise is an interval for the *next batch* of m other items, met once, in one order, learning anew. Its variance:
 
-    V = r (V_choice + s^2 / m),      V_choice = Var_b( x(k_b) - x_b(k_b) )
+    V = r s^2 / m + V_pilot,      V_pilot = c (r - o + o / R) s^2 / n,      c = Var_b(x(k_b) - x_b(k_b)) / Var_b(x_b(k))
 
-s^2 is the variance between items, r how much more learning makes of it (`plan_curves.inflation`). V_choice is how far
-the pilot may be off *after the choice*: on every resampled pilot b the choice is made again, k_b, and what that pilot
-shows at k_b is set against what the real one shows there. The mean of the difference corrects the winner's curse.
-Called by `plan`.
+s^2 is the variance between items, r what learning makes of it, o the part of r that is the order's, which the pilot's R
+orderings average out (`plan_curves.inflation`). c is what the choice of the setting k adds: on every resampled pilot b
+the choice is made again, k_b, and what that pilot shows there is set against what the real one shows. The mean of the
+difference corrects the winner's curse. Called by `plan`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from scipy import optimize, stats
 from quorate.types import FloatArray, IntArray
 from quorate.workflows.plan_curves import PILOTS, Inflation, Measured, PilotCurve, Resampled, Setting
 
+KNOWN = (0.3, 20.0)  # V_pilot n / s^2: outside is noise of a few errors
 Status = Literal["sure", "likely", "unreachable"]
 
 
@@ -38,7 +39,7 @@ class Goal:
 class Forecast:
     """What the mean of the next batch will be.
 
-    `centre` expected   `pilot_variance` of that expectation, V_choice   `spread` between items, s^2   `inflation` r
+    `centre` expected   `pilot_variance` of that expectation, V_pilot   `spread` between items, s^2   `inflation` r
     `num_items` of the pilot   `batch_size` of the next batch   `is_share` errors, not votes
     """
 
@@ -59,7 +60,7 @@ class Forecast:
 
         >>> seen = Forecast(0.02, 0.0196 / 500, 0.0196, 1.0, 500, 500, True)
         >>> [round(end, 4) for end in seen.interval(0.9)]
-        [0.0088, 0.0388]
+        [0.0075, 0.038]
         """
         reach = float(stats.t.ppf(0.5 + level / 2, _freedom(self.num_items)))
         if not self.is_share:
@@ -73,9 +74,11 @@ class Forecast:
         def beyond(x: float) -> float:
             return x - self.centre - reach * self.deviation(x)
 
-        if beyond(last) * np.sign(reach) <= 0:
+        sign = float(np.sign(reach))
+        first = self.centre + sign * 1e-12  # at a centre of 0 the width is 0 there, and only there
+        if beyond(last) * sign <= 0:
             return last
-        return float(optimize.brentq(beyond, self.centre, last)) if beyond(self.centre) else self.centre
+        return float(optimize.brentq(beyond, first, last)) if beyond(first) * sign < 0 else self.centre
 
     def deviation(self, x: float) -> float:
         """sqrt(V) if the next batch came to `x`."""
@@ -108,16 +111,16 @@ def _deviation(
 ) -> Any:  # noqa: ANN401
     """sqrt(V); for shares, the parts between items scaled from the rate seen to the rate of pilot and batch together.
 
-    The dispersion spread / (centre (1 - centre)) is below 1 where ties are half errors; a single half error is too
-    little to say so: it is drawn to 1 by one item.
+    The dispersion spread / (centre (1 - centre)) is below 1 where ties are half errors. A single half error is too
+    little to say so: it, and V_pilot n / spread, are drawn to 1 by one item.
     """
     if not is_share:
-        return np.sqrt(inflation * (pilot_variance + spread / batch_size))
+        return np.sqrt(pilot_variance + inflation * spread / batch_size)
     both = (num_items * centre + batch_size * x) / (num_items + batch_size)
-    binomial = np.maximum(centre * (1 - centre), 0.0)
-    dispersion = (num_items * spread + both * (1 - both)) / (num_items * binomial + both * (1 - both) + 1e-300)
-    known = np.where(spread > 0, pilot_variance * num_items / np.where(spread > 0, spread, 1.0), 1.0)
-    return np.sqrt(inflation * dispersion * both * (1 - both) * (known / num_items + 1 / batch_size))
+    one = both * (1 - both)
+    dispersion = (num_items * spread + one) / (num_items * centre * (1 - centre) + one + 1e-300)
+    known = (num_items**2 * pilot_variance + one) / (num_items * spread + one + 1e-300)
+    return np.sqrt(dispersion * one * (np.clip(known, *KNOWN) / num_items + inflation / batch_size))
 
 
 def _freedom(num_items: int) -> int:
@@ -159,11 +162,8 @@ def advise(curve: PilotCurve, drawn: Resampled, ratio: Inflation, goal: Goal, *,
     measured = [setting.errors if is_error else setting.votes for setting in curve.settings]
     table = drawn.errors if is_error else drawn.votes
     estimates = curve.errors if is_error else curve.votes
-    parts = (
-        table.var(axis=0, ddof=1),
-        np.array([m.spread for m in measured]),
-        ratio.errors if is_error else ratio.votes,
-    )
+    ratios = ratio.errors if is_error else ratio.votes
+    parts = (pilot_variances(measured, ratios), np.array([m.spread for m in measured]), ratios[:, 0])
     num_items = len(measured[0].items)
 
     def chosen(values: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -181,6 +181,13 @@ def advise(curve: PilotCurve, drawn: Resampled, ratio: Inflation, goal: Goal, *,
         _forecast([s.votes for s in curve.settings], drawn.votes, again, k, ratio.votes, batch_size, is_share=False),
         _forecast([s.errors for s in curve.settings], drawn.errors, again, k, ratio.errors, batch_size, is_share=True),
     )
+
+
+def pilot_variances(measured: Sequence[Measured], ratios: FloatArray) -> FloatArray:
+    """(S,) (r - o + o / R) s^2 / n: how far the pilot's own figures may be off, before any choice."""
+    orderings, num_items = len(measured[0].runs), len(measured[0].items)
+    left = ratios[:, 0] - ratios[:, 1] * (1 - 1 / orderings)
+    return np.asarray(left * np.array([m.spread for m in measured]) / num_items)
 
 
 def _choose(values: FloatArray, chances: FloatArray, goal: Goal) -> IntArray:
@@ -211,13 +218,14 @@ def _forecast(
     is_share: bool,
 ) -> Forecast:
     means = np.array([each.mean for each in measured])
+    plain = float(table[:, place].var(ddof=1))
     off = means[again] - table[np.arange(len(again)), again]  # what the choice hides, on every resampled pilot
     centre = max(float(means[place] + off.mean()), 0.0)
     return Forecast(
         min(centre, 1.0) if is_share else centre,
-        float(off.var(ddof=1)),
+        float(pilot_variances(measured, ratio)[place] * (off.var(ddof=1) / plain if plain > 0 else 1.0)),
         measured[place].spread,
-        float(ratio[place]),
+        float(ratio[place, 0]),
         len(measured[place].items),
         batch_size,
         is_share,
@@ -269,14 +277,16 @@ def rivals(
 def needed_pilot(forecast: Forecast, goal: Goal) -> int | None:
     """Items a pilot needs so that the same figures meet the goal as surely as asked; None if no pilot would do.
 
-    Solves limit - centre = z sqrt(r (V_choice n0 / n + s^2 / m)) for n, all else as in this pilot of n0.
+    Solves limit - centre = z sqrt(V_pilot n0 / n + r s^2 / m) for n, all else as in this pilot of n0.
     """
     gap = goal.limit - forecast.centre
     if gap <= 0:
         return None
     reach = float(stats.norm.ppf(goal.sureness))
     whole = forecast.deviation(goal.limit) ** 2
-    ratio = forecast.pilot_variance / (forecast.pilot_variance + forecast.spread / forecast.batch_size or 1.0)
+    ratio = forecast.pilot_variance / (
+        forecast.pilot_variance + forecast.inflation * forecast.spread / forecast.batch_size or 1.0
+    )
     by_pilot = whole * ratio
     left = (gap / reach) ** 2 - (whole - by_pilot)
     if left <= 0:

@@ -30,7 +30,7 @@ MIN_GAINS = tuple(
 THRESHOLDS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.78, 0.84, 0.89, 0.93, 0.96, 0.98, 0.99, 0.995, 0.999, 1.0)
 MOST_COUNTS = 14  # values of a whole-numbered knob; in between they are spread evenly in the logarithm
 PILOTS, ANCHORS, LONGEST = 16, 6, 2000  # resampled pilots run anew, at how many settings, of how many items at most
-RATIOS = (0.5, 8.0)  # inflations outside are noise
+RATIOS = (0.6, 20.0)  # inflations outside are noise
 BLOCK_CELLS = 4_000_000  # of the weights of resampled pilots, at a time
 
 
@@ -229,7 +229,7 @@ def _is_above(left: Setting, middle: Setting, right: Setting) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inflation:
-    """(S,) by how much the variance of a batch's mean is larger than independent items would have it."""
+    """(S, 2) variance of a batch's mean, in units of spread / m: all of it, and what another order of it changes."""
 
     votes: FloatArray
     errors: FloatArray
@@ -245,16 +245,17 @@ def inflation(
 ) -> Inflation:
     """What learning does to the variance: hard items teach a method to ask more of all others too.
 
-    Runs `ANCHORS` settings on pilots resampled from this one, of h = min(n, `LONGEST`) items, each learning anew:
+    Runs `ANCHORS` settings on J = `PILOTS` pilots resampled from this one, of h = min(n, `LONGEST`) items, each
+    learning anew, and sets them beside the R orderings of the pilot itself:
 
-        ratio = Var_j(mean of run j) / (spread / h)
+        all = Var_j(mean of run j) / (spread / h)          by order = Var_r(mean of ordering r) / (spread / n)
 
-    averaged over neighbours, within `RATIOS`, and interpolated over the settings between. 1 for a method that learns
-    nothing.
+    averaged over neighbours, interpolated over the settings between, and drawn together: the J - 1 degrees of freedom
+    of the first and the R - 1 of the second (and 1, the items') both speak of "all". For a method that learns nothing
+    they are 1 and noise / spread.
     """
-    ones = np.ones(len(curve.settings))
     if curve.settings[0].method.learner is None:
-        return Inflation(ones, ones)
+        return Inflation(_plain([s.votes for s in curve.settings]), _plain([s.errors for s in curve.settings]))
     places = _anchors(curve.votes)
     length = min(dataset.num_items, LONGEST)
     jobs = [(number, place) for number in range(PILOTS) for place in places]
@@ -271,10 +272,14 @@ def inflation(
         if progress is not None:
             progress(done, len(jobs), f"{curve.name} on resampled pilots")
     variance = np.array(means).reshape(PILOTS, len(places), 2).var(axis=0, ddof=1)  # (places, 2)
-    votes = _ratios([curve.settings[k].votes for k in places], variance[:, 0], length)
-    errors = _ratios([curve.settings[k].errors for k in places], variance[:, 1], length)
-    every = np.arange(len(ones))
-    return Inflation(np.interp(every, places, votes), np.interp(every, places, errors))
+    return Inflation(
+        _ratios([s.votes for s in curve.settings], places, variance[:, 0], length),
+        _ratios([s.errors for s in curve.settings], places, variance[:, 1], length),
+    )
+
+
+def _plain(measured: Sequence[Measured]) -> FloatArray:
+    return np.array([(1.0, min(m.noise / m.spread, 1.0) if m.spread > 0 else 0.0) for m in measured])
 
 
 def _anchors(votes: FloatArray) -> list[int]:
@@ -298,24 +303,33 @@ def rows_of(dataset: VoteDataset, rows: IntArray) -> VoteDataset:
     )
 
 
-def _ratios(measured: Sequence[Measured], variance: FloatArray, length: int) -> FloatArray:
-    alone = np.array(
-        [seen * length / m.spread if m.spread > 0 else 1.0 for m, seen in zip(measured, variance, strict=True)]
-    )
-    padded = np.pad(alone, 1, mode="edge")
-    return np.asarray(np.clip((padded[:-2] + padded[1:-1] + padded[2:]) / 3, *RATIOS))
+def _ratios(measured: Sequence[Measured], places: Sequence[int], variance: FloatArray, length: int) -> FloatArray:
+    """(S, 2) all, and by order; the second at most three quarters of the first."""
+    spreads = np.array([m.spread for m in measured])
+    units = np.where(spreads > 0, spreads, 1.0)
+    seen = _smooth(np.where(spreads[places] > 0, variance * length / units[places], 1.0))
+    every = np.interp(np.arange(len(measured)), places, seen)
+    by_order = _smooth(np.array([m.runs.var(ddof=1) * len(m.items) for m in measured]) / units)
+    freedom, few = PILOTS - 1, len(measured[0].runs) - 1
+    both = np.clip((freedom * every + few * (1 + by_order)) / (freedom + few), *RATIOS)
+    return np.stack([both, np.minimum(by_order, 0.75 * both)], axis=1)
 
 
-def resampled(curves: Sequence[PilotCurve], *, draws: int, seed: int) -> tuple[Resampled, ...]:
-    """`draws` pilots resampled from this one: items with replacement, and orderings with replacement.
+def _smooth(values: FloatArray) -> FloatArray:
+    padded = np.pad(values, 1, mode="edge")
+    return np.asarray((padded[:-2] + padded[1:-1] + padded[2:]) / 3)
+
+
+def resampled(curves: Sequence[PilotCurve], *, draws: int, seed: int, orderings: bool = True) -> tuple[Resampled, ...]:
+    """`draws` pilots resampled from this one: items with replacement, and (unless not) orderings with replacement.
 
     Mean over resampled items of their mean over orderings, plus the mean deviation of the resampled orderings (by
     sqrt(R / (R - 1)), for R of them show too little of their variance). All curves meet the same resampled pilots.
     """
     first = curves[0].settings[0].votes
-    num_items, orderings = len(first.items), len(first.runs)
+    num_items, number = len(first.items), len(first.runs)
     rng = stream(seed, "plan-resampling")
-    runs = rng.integers(orderings, size=(draws, orderings))
+    runs = rng.integers(number, size=(draws, number)) if orderings else np.tile(np.arange(number), (draws, 1))
     items = [np.stack([m.items for s in c.settings for m in (s.votes, s.errors)], axis=1) for c in curves]
     means = [np.empty((draws, table.shape[1])) for table in items]
     block = max(BLOCK_CELLS // num_items, 1)
