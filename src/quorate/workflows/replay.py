@@ -104,7 +104,7 @@ def replay(
     `pool_sizes`: how many could be asked, one number or (T,); an item whose record ends before the method stops is
     answered then (reason "closed"). `audit_rate` is the least probability of an audit of an unsettled item; a
     controller may want more. An audit asks on, in recorded order, until the pool is settled; its votes cost, are
-    learned from as late votes are, and change no answer. Over 5,000 items a second at K = N = 10.
+    learned from as late votes are, and change no answer. About 4,000 items a second at K = N = 10.
 
     >>> from quorate.workflows.control import BudgetControl
     >>> from quorate.workflows.recorded import recorded
