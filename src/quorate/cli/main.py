@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from quorate.cli import audit, calibrate, data, decide, demo, methods, reproduce, run, score, simulate
+from quorate.cli import audit, calibrate, data, decide, demo, methods, plan, reproduce, run, score, simulate
 from quorate.cli.output import plain_errors
 from quorate.version import __version__
 
@@ -25,6 +25,8 @@ whole pool: quorate computes how sure the answer already is, and asks only while
 [cyan]quorate demo[/cyan]  every method on built-in streams, under a minute: tables, a plot, a report
 
 [cyan]quorate run --votes votes.csv --predictions probs.csv --out results[/cyan]  your own tables: how many were enough?
+
+[cyan]quorate plan --votes pilot.csv --predictions probs.csv --price 0.08[/cyan]  which setting next month, and how sure
 
 [cyan]quorate decide --prediction 0.7,0.2,0.1 --votes 1,0,0 --pool-size 6[/cyan]  one decision
 
@@ -75,6 +77,7 @@ def root(
 
 app.command("demo")(demo.demo)
 app.command("run")(run.run)
+app.command("plan")(plan.plan)
 app.command("score")(score.score)
 app.command("calibrate")(calibrate.calibrate)
 app.command("decide")(decide.decide)
