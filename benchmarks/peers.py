@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from common import machine, say
-from peers_loop import lifted, nearest, own_curve, own_seconds
+from peers_loop import barred, best_mixes, lifted, nearest, own_curve, own_seconds
 from peers_streams import QUICK, SOURCES, Case
 from peers_table import SHARES, losses, markdown, row
 from quorate import method
@@ -46,8 +46,8 @@ MIN_GAINS = (
     0.0,
 )
 BETAS = (0.0, 0.6, 0.7, 0.76, 0.8, 0.85, 0.88, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9999, 1.0)
-ROUNDS = 36  # of a peer's loop, a point every second: as many knob values as ours
-MOST_PEOPLE = 500  # CROWDLAB compares every two annotators: half a minute a round with a thousand
+ROUNDS = 24  # of a peer's loop, a point every second; with its bars as many knob values as ours
+MOST_PEOPLE = 500  # beyond, a round of CROWDLAB (every two annotators compared) or of one-coin takes half a minute
 
 
 def own_methods(case):
@@ -66,34 +66,36 @@ def own_methods(case):
 def peers_of(case):
     """The packages; by person too where the data name the annotators."""
     people = 0 if case.voters is None else len(set(case.voters[case.voters >= 0].tolist()))
+    few = 0 < people <= MOST_PEOPLE
     yield CrowdLab(case)
-    if 0 < people <= MOST_PEOPLE:
+    if few:
         yield CrowdLab(case, by_person=True)
-    for by_person in (False, True) if people else (False,):
-        for with_model in (False, True):
-            yield CrowdKit(case, by_person=by_person, with_model=with_model)
+    for one_coin in (False, True):
+        for by_person in (False, True) if few or (people and not one_coin) else (False,):
+            for with_model in (False, True):
+                yield CrowdKit(case, by_person=by_person, with_model=with_model, one_coin=one_coin)
 
 
-def measure(case, num_rounds):
+def measure(case, num_rounds, only):
     """name -> (curve, items a second at 30 % of the until-settled cost)."""
     budget, found = SHARES[1] * case.settled.mean_cost, {}
     for name, methods in own_methods(case).items():
         curve = own_curve(case, methods)
         found[name] = (curve, case.num_items / own_seconds(case, nearest(curve, budget).method))
-    for peer in peers_of(case):
+    for peer in (each for each in peers_of(case) if only in each.name):
         say(f"  {peer.name}")
-        curve, seconds = lifted(case, peer, num_rounds=num_rounds, timed_at=budget)
-        found[peer.name] = (curve, case.num_items / seconds)
+        points, seconds = lifted(case, peer, num_rounds=num_rounds, timed_at=budget)
+        found[peer.name] = (best_mixes(points + barred(case, peer, peer.bars)), case.num_items / seconds)
     return found
 
 
-def one_set(source, models, seeds, num_rounds):
+def one_set(source, models, seeds, num_rounds, only):
     """The streams of one set and the rows of its table."""
     cases = [Case(source, model, seed) for model in source.models[:models] for seed in seeds]
     runs = []
     for case in cases:
         say(f"{source.title}: {case.dataset.models[case.model]}, seed {case.seed}, {case.num_items} items")
-        runs.append(measure(case, num_rounds))
+        runs.append(measure(case, num_rounds, only))
     ours = [run["quorate"][0] for run in runs]
     rows = {name: row(cases, [run[name][0] for run in runs], ours) for name in runs[0]}
     for name, each in rows.items():
@@ -119,6 +121,7 @@ def main():
     parser.add_argument("--set", action="append", choices=list(SOURCES))
     parser.add_argument("--models", type=int, default=1, help="classifiers of each set, at most 2")
     parser.add_argument("--seeds", type=int, nargs="*", default=[3])
+    parser.add_argument("--only", default="", help="packages' rows whose name holds this, beside our own")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--quick", action="store_true", help="a small synthetic stream: the figures mean nothing")
     args = parser.parse_args()
@@ -129,7 +132,7 @@ def main():
     sources = {"synthetic": QUICK} if args.quick else {name: SOURCES[name] for name in args.set or SOURCES}
     content = {"machine": machine(), "packages": packages, "sets": {}}
     for name, source in sources.items():
-        cases, rows = one_set(source, args.models, args.seeds, 8 if args.quick else ROUNDS)
+        cases, rows = one_set(source, args.models, args.seeds, 8 if args.quick else ROUNDS, args.only)
         print(markdown(source.title, rows) + f"\n\n{describe(cases)}\n\n" + "\n".join(losses(rows)) + "\n", flush=True)
         content["sets"][name] = rows
         if args.json is not None:

@@ -1,8 +1,8 @@
 """The usual active-labelling loop around a peer that scores batches -> its error-cost points, and its speed.
 
-Every round the items with the lowest scores get one more vote each and everything is scored anew, as cleanlab's docs
-advise: a bar for the score, rising. Nothing settled is asked, and a settled item is answered with its plurality, as
-quorate's own methods do: the peers get to know the pool too.
+Two loops, and the best mixes of both are the peer's curve: `barred` asks for every item below a bar, `lifted` for the
+items with the lowest scores, as cleanlab's docs advise. Nothing settled is asked, and a settled item is answered with
+its plurality, as quorate's own methods do: the peers get to know the pool too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quorate.workflows.sweep import Point, curve
+from quorate.workflows.sweep import Curve, Point, _lower_hull, curve
 
 
 class Knob(NamedTuple):
@@ -23,7 +23,7 @@ class Knob(NamedTuple):
 
 
 def lifted(case, peer, *, num_rounds, timed_at, every=2):
-    """A curve from one run: each round a vote for the items it is least sure of, all scored anew, until all is settled.
+    """Points of one run: each round a vote for the items it is least sure of, all scored anew, until all is settled.
 
     A round asks the same number of items, so that `num_rounds` reach the end; a point every so many rounds, its bar the
     highest score still asked. Also the CPU seconds until `timed_at` votes per item, with the labels given then.
@@ -40,10 +40,28 @@ def lifted(case, peer, *, num_rounds, timed_at, every=2):
             before = time.process_time()
             points.append(point(case, peer, num, scores[least].max()))
             seconds = time.process_time() - begin if reached else seconds
-            begin += 0.0 if reached else time.process_time() - before  # a user wants the labels once
+            if peer.labels_apart and not reached:
+                begin += time.process_time() - before  # a user wants the labels once
         if done:
             break
-    return curve(points), seconds
+    return points, seconds
+
+
+def barred(case, peer, bars):
+    """Points of one run: a vote for every item below the bar, all scored anew, until none is; then the bar rises."""
+    num, points = np.zeros(case.num_items, dtype=int), []
+    for bar in bars:
+        asks = (num < case.settled.costs) & (peer.scores(num) < bar)
+        while asks.any():
+            num = num + asks
+            asks = (num < case.settled.costs) & (peer.scores(num) < bar)
+        points.append(point(case, peer, num, bar))
+    return points
+
+
+def best_mixes(points):
+    """A curve of the points that no mixture of two others beats, chosen on the very items they are judged by."""
+    return Curve(points[0].method.name, tuple(_lower_hull(curve(points).points)), tuple(points))
 
 
 def point(case, peer, num, bar):

@@ -17,7 +17,7 @@ from cleanlab.multiannotator import (
     get_label_quality_multiannotator,
     get_majority_vote_label,
 )
-from crowdkit.aggregation import DawidSkene
+from crowdkit.aggregation import DawidSkene, OneCoinDawidSkene
 
 MODEL = -1  # the classifier as one more worker
 
@@ -27,6 +27,9 @@ class CrowdLab:
 
     Items without votes are scored by the classifier alone. `calibrate_probs=True` is its advice for active learning.
     """
+
+    bars = (0.3, 0.4, 0.45, 0.5, 0.52, 0.55, 0.6, 0.65, 0.7, 0.8)
+    labels_apart = True  # a computation of their own, beside the scores
 
     def __init__(self, case, *, by_person=False):
         self.case, self.workers = case, case.voters if by_person else None
@@ -69,14 +72,19 @@ class CrowdLab:
 class CrowdKit:
     """crowd-kit's Dawid-Skene with its default settings (100 iterations at most); sure when its posterior is.
 
+    `one_coin`: its variant with one number for each worker in place of a matrix, for workers with few votes.
     With the classifier, its top class votes as one more worker. An item without a vote comes first; it is answered by
     the classifier, if that is in, or at random.
     """
 
-    def __init__(self, case, *, by_person=False, with_model=False):
-        self.case, self.with_model = case, with_model
+    bars = (0.5, 0.7, 0.9, 0.97, 0.99, 0.999, 1 - 1e-4, 1 - 1e-6, 1 - 1e-9)
+    labels_apart = False  # the fit that gives the scores gives them too
+
+    def __init__(self, case, *, by_person=False, with_model=False, one_coin=False):
+        self.case, self.with_model, self.kind = case, with_model, OneCoinDawidSkene if one_coin else DawidSkene
         self.workers = case.voters if by_person else None
-        self.name = "crowd-kit" + (", by person" if by_person else "") + (" + classifier" if with_model else "")
+        self.name = "crowd-kit one-coin" if one_coin else "crowd-kit"
+        self.name += (", by person" if by_person else "") + (" + classifier" if with_model else "")
         self._fitted = (None, None)
 
     def scores(self, num):
@@ -103,7 +111,7 @@ class CrowdKit:
             workers = np.append(workers, np.full(len(num), MODEL))
         votes = pd.DataFrame({"task": items, "worker": workers, "label": labels})
         with _quiet():
-            probs = DawidSkene().fit(votes).probas_
+            probs = self.kind().fit(votes).probas_
         return probs.reindex(index=range(len(num)), columns=range(self.case.num_classes), fill_value=0.0).to_numpy()
 
 

@@ -35,17 +35,17 @@ class Source:
 
 SOURCES = {
     "imagenet16h": Source(
-        "ImageNet-16H, N = 5 to 7", imagenet16h.load, None, 1200,
+        "ImageNet-16H, N = 5 to 7", imagenet16h.load, None, 800,
         ("vgg19_epoch10", "alexnet_epoch00"), "imagenet16h.npz",
     ),
     "imagenet16h_shift": Source(
-        "ImageNet-16H shift, N = 6", imagenet16h_shift.load, None, 1200, ("vgg", "alexnet")
+        "ImageNet-16H shift, N = 6", imagenet16h_shift.load, None, 800, ("vgg", "alexnet")
     ),
     "cifar10h": Source(
-        "CIFAR-10H, N = 10", cifar10h.load, 10, 1200, ("patches-68", "resnet110-94"), "cifar10h.npz"
+        "CIFAR-10H, N = 10", cifar10h.load, 10, 800, ("patches-68", "resnet110-94"), "cifar10h.npz"
     ),
     "chaosnli": Source(
-        "ChaosNLI, N = 20", chaosnli.load, 20, 1200, ("roberta-base_seed2", "bert-base-uncased_seed0")
+        "ChaosNLI, N = 20", chaosnli.load, 20, 800, ("roberta-base_seed2", "bert-base-uncased_seed0")
     ),
 }  # fmt: skip
 QUICK = Source("synthetic, N = 5", None, None, 150, ("model-0",))

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = ["quorate", "quorum", "unanimous-then-cap", "beta"]
-BATCH = ["cleanlab", "crowd-kit", "crowd-kit + classifier"]
+BATCH = ["cleanlab", "crowd-kit", "crowd-kit + classifier", "crowd-kit one-coin", "crowd-kit one-coin + classifier"]
 
 needs_peers = pytest.mark.skipif(
     not all(importlib.util.find_spec(name) for name in ("cleanlab", "crowdkit")),
