@@ -54,15 +54,29 @@ def test_both_readings_of_model_picker_stand_beside_the_printed_one():
     assert cell(table, "mp", 1.0, "pre").paper == cell(table, "mp-released", 1.0, "pre").paper == 9.06
 
 
-def test_rows_are_plain_json_and_leave_the_paper_out_when_not_judged():
+def test_rows_are_plain_json_and_a_budget_out_of_reach_is_not_reproduced():
     short = (outcome("finexp", "a", 3, [[0, 0], [1, 1]], [[0.4, 0.4], [0.0, 0.0]]),)
     table = cells(Streams(("a",), (3,), dict(made().outcomes) | {"finexp": short}), "pre-shift cost")
     row = as_row(cell(table, "finexp", 2.0, "pre"))
     assert json.loads(json.dumps(row, allow_nan=False)) == row
     assert (row["ours"], row["se"], row["verdict"]) == (None, None, "not reproduced")
-    fair = as_row(cell(table, "random", 2.0, "pre"), judged=False)
-    assert [fair[key] for key in ("paper", "paper_se", "verdict", "difference_se")] == [None] * 4
-    assert set(row) == set(fair) == {
-        "method", "budget", "grouping", "phase", "ours", "se", "paper", "paper_se", "verdict", "binned", "num_runs",
-        "difference_se",
+    assert set(row) == {
+        "method", "budget", "grouping", "phase", "ours", "se", "streams_se", "paper", "paper_se", "verdict", "binned",
+        "num_runs", "difference_se",
     }  # fmt: skip
+
+
+def test_how_far_classifiers_lie_apart_is_no_standard_error():
+    far = tuple(
+        outcome("random", model, seed, [[0, 0], [4, 4]], [[high, high], [0.0, 0.0]])
+        for model, high in (("a", 0.2), ("b", 0.8)) for seed in (3, 4)
+    )  # fmt: skip
+    one = cell(cells(Streams(("a", "b"), (3, 4), dict(made().outcomes) | {"random": far}), "pre-shift cost"),
+               "random", 2.0, "pre")  # fmt: skip
+    assert one.ours == pytest.approx(25.0)
+    assert one.se == pytest.approx(0.0, abs=1e-9)
+    assert one.streams_se > 5
+
+
+def test_the_paper_stands_beside_both_groupings():
+    assert cell(cells(made(), "whole-stream cost"), "random", 2.0, "pre").verdict is not None

@@ -25,9 +25,9 @@ POOLS = {"cifar10h": (3, 10, 50), "imagenet16h": (3, 6), "imagenet16h_shift": (6
 METHODS = (*PAPER_METHODS, "quorate")
 QUICK_LARGE = 20  # in a quick run, one classifier is enough for pools above this
 CAUTIONS = (
-    "The CIFAR-10H classifiers at hand are not the paper's ResNet-18s (50, 70 and 85 % right), and most of the "
-    "ImageNet-16H ones are not its variants either, so these curves show the same experiment on other classifiers; the "
-    "paper prints no figures for them. Name a folder with the paper's own files to run on those.",
+    "The paper prints no figures for these curves, and its CIFAR-10H classifiers are ResNet-18s of 50, 70 and 85 %. "
+    "Unless you named a folder with the paper's own files, the CIFAR-10H classifiers here, and most of those of "
+    "ImageNet-16H, are others: the same experiment on other classifiers.",
     "ChaosNLI is not in the paper: it is text, with a hundred annotators.",
 )
 

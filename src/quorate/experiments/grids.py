@@ -28,11 +28,11 @@ def grid(name: str, *, pool_size: int, num_classes: int, quick: bool = False) ->
     if name in ("until-settled", "ask-all"):
         return settings(None)
     if name in BASELINES:
-        many = 41  # they cost next to nothing to run
+        many = 201  # they cost next to nothing to run
     if name in FIXED:
         many = 121  # all thresholds share one walk
     if quick:
-        many = max(7, many // 3)
+        many = max(7, many // 3)  # at least enough to draw
     if name == "random":
         return settings("query_rate", _rounded(np.linspace(0.0, 1.0, many)))
     if name in BASELINES:

@@ -86,10 +86,10 @@ class Panel:
 
 
 def _ratio(ours: float, theirs: float) -> float:
-    """1 where neither errs; NaN where only we do."""
+    """1 where neither errs; infinite where only we do."""
     if theirs > 0:
         return ours / theirs
-    return 1.0 if ours == theirs else math.nan
+    return 1.0 if ours == theirs else math.inf
 
 
 def _mean_error(stream: Stream, low: float, high: float) -> float:

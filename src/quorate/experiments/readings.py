@@ -1,13 +1,13 @@
 """Reading curves: the error of a stream at a budget, the area under its curve, a mean with its standard error.
 
-A curve is a stream's (cost, error) points over the knob; between two points it is read by linear interpolation, which
-is what a mix of the two knob values achieves. Used by every experiment; pure.
+A curve is a stream's (cost, error) points over the knob, read between two points by linear interpolation. Used by every
+experiment; pure.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
@@ -58,6 +58,26 @@ def mean_se(values: Sequence[float] | FloatArray) -> tuple[float, float]:
     """
     known = np.asarray(values, dtype=np.float64)
     known = known[~np.isnan(known)]
-    if len(known) < 2:
-        return (float(known[0]) if len(known) else math.nan), math.nan
+    if len(known) < 2 or np.isinf(known).any():
+        return (float(known.mean()) if len(known) else math.nan), math.nan
     return float(known.mean()), float(known.std(ddof=1) / math.sqrt(len(known)))
+
+
+def seeds_se(values: FloatArray, classifiers: Sequence[Hashable]) -> FloatArray:
+    """Standard error of the mean over streams (S, ...) when the classifiers are fixed and only the seeds are drawn.
+
+    sqrt(sum over M classifiers of the variance over their S_m seeds / S_m) / M: how far classifiers lie apart is not
+    chance. Where a classifier has a single seed, the standard error over all streams instead, which is larger.
+
+    >>> seeds_se(np.array([1.0, 3.0, 11.0, 13.0]), ["a", "a", "b", "b"])
+    array(0.70710678)
+    """
+    groups: dict[Hashable, list[int]] = {}
+    for row, name in enumerate(classifiers):
+        groups.setdefault(name, []).append(row)
+    if len(values) < 2:
+        return np.full(np.shape(values)[1:], np.nan)
+    if min(len(rows) for rows in groups.values()) < 2:
+        return np.asarray(values.std(axis=0, ddof=1) / math.sqrt(len(values)))
+    within = [values[rows].var(axis=0, ddof=1) / len(rows) for rows in groups.values()]
+    return np.asarray(np.sqrt(np.sum(within, axis=0)) / len(groups))

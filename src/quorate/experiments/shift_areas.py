@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quorate.experiments.outcome import Outcome
-from quorate.experiments.readings import area, at_cost, mean_se
+from quorate.experiments.readings import area, at_cost, mean_se, seeds_se
 from quorate.experiments.shift_streams import FUSED, SETTLED, Streams
 from quorate.types import FloatArray
 
@@ -116,7 +116,7 @@ def dominance(streams: Streams, name: str, baseline: str) -> Dominance:
     if len(gaps) < 2 or not len(reached):
         return Dominance(name, baseline, np.nan, np.nan, np.nan, mean_se(ratios)[0])
     means = gaps[:, reached].mean(axis=0)
-    spread = gaps[:, reached].std(axis=0, ddof=1) / np.sqrt(len(gaps))
+    spread = seeds_se(gaps[:, reached], [ours.job.model for ours, _, _ in pairs])
     scores = means / np.maximum(spread, 1e-12)
     worst = int(np.argmax(scores))
     cost = float(FRACTIONS[reached[worst]] * streams.settled_cost)

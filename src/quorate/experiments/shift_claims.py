@@ -18,7 +18,8 @@ from quorate.experiments.verdicts import Verdict
 AGREEING = ("random", "entropy", "mp-released", "infexp")
 COMPARED = (*AGREEING, "fixed-finexp", "finexp")
 BASELINES = ("random", "entropy", "mp", "mp-released")
-AT_LEAST, FUSED_AT_MOST, PAIRED_SE, COST_WITHIN = 0.90, 0.80, 2.0, 0.1
+AT_LEAST, FUSED_AT_MOST, PAIRED_SE, COST_WITHIN, POINTS = 0.90, 0.80, 2.0, 0.1, 2.0
+WELL_BELOW = 0.9  # of a baseline's area
 GOOD: tuple[Verdict, ...] = ("agrees", "better")
 
 
@@ -38,13 +39,16 @@ def claims(
 def mp_sentence(table: Sequence[Cell]) -> str:
     """Where `mp` as the paper describes it differs from the printed MP figures, and whether `mp-released` does."""
     described, released = (
-        [cell for cell in table if cell.method == name and cell.verdict not in GOOD] for name in ("mp", "mp-released")
+        [
+            cell
+            for cell in table
+            if cell.method == name and cell.paper is not None and abs(cell.ours - cell.paper) > POINTS
+        ]
+        for name in ("mp", "mp-released")
     )
-    if not described:
-        return "MP as the paper describes it agrees with every printed MP figure."
     return (
-        f"MP as the paper describes it differs from the printed MP figures at {_listed(described)}; "
-        f"MP as the released code computes it, which the printed figures are, at "
+        f"By more than {POINTS:g} points, MP as the paper describes it differs from the printed MP figures at "
+        f"{_listed(described) if described else 'no cell'}; MP as the released code computes it at "
         f"{_listed(released) if released else 'no cell'}."
     )
 
@@ -117,8 +121,8 @@ def _below_baselines(streams: Streams, name: str) -> Claim:
     areas = ", ".join(f"{each.area_ratio:.2f} of {LABELS[each.baseline]}" for each in found)
     return Claim(
         f"Between 5 and 90 % of the until-settled cost, {LABELS[name]} is nowhere above RANDOM, ENTROPY or MP by more "
-        "than 2 paired standard errors.",
-        worst.worst <= PAIRED_SE,
+        f"than 2 paired standard errors, and has at most {WELL_BELOW:g} of their area.",
+        worst.worst <= PAIRED_SE and max(each.area_ratio for each in found) <= WELL_BELOW,
         f"worst: {worst.difference:+.2f} points ({worst.worst:+.1f} standard errors) against {LABELS[worst.baseline]} "
         f"at {worst.at:.2f} votes per item; area {areas}",
     )

@@ -16,7 +16,7 @@ import numpy as np
 
 from quorate.experiments.outcome import Outcome
 from quorate.experiments.published import BUDGETS, PHASES, Phase, shift_error
-from quorate.experiments.readings import at_cost, mean_se, near_cost
+from quorate.experiments.readings import at_cost, mean_se, near_cost, seeds_se
 from quorate.experiments.shift_streams import LABELS, PRINTED, Streams
 from quorate.experiments.verdicts import Verdict, at_least_as_good, difference_se, verdict
 from quorate.types import FloatArray
@@ -29,8 +29,9 @@ GROUPINGS: tuple[Grouping, Grouping] = ("pre-shift cost", "whole-stream cost")
 class Cell:
     """Error of a method at a budget in one phase, percent, beside the printed one.
 
-    `ours`, `se`: mean and standard error over streams of the curve read at the budget. `binned`: mean of the
-    `num_runs` runs within 0.1 of the budget, None if there are none. The printed figure and what follows from it are
+    `ours`: mean over streams of the curve read at the budget, NaN unless all reach it; `se`: its standard error over
+    seeds, the classifiers being fixed; `streams_se`: over classifiers and seeds alike. `binned`: mean of the `num_runs`
+    runs within 0.1 of the budget, None if there are none. The printed figure and what follows from it are
     None where the paper has no such row. `floor`: the phase's tie floor.
     """
 
@@ -40,6 +41,7 @@ class Cell:
     phase: Phase
     ours: float
     se: float
+    streams_se: float
     binned: float | None
     num_runs: int
     floor: float
@@ -75,12 +77,10 @@ def cells(streams: Streams, grouping: Grouping) -> tuple[Cell, ...]:
     )
 
 
-def as_row(cell: Cell, *, judged: bool = True) -> dict[str, Any]:
-    """A cell for summary.json; `judged=False` leaves the paper out."""
+def as_row(cell: Cell) -> dict[str, Any]:
+    """A cell for summary.json."""
     row = asdict(cell) | {"verdict": cell.verdict, "difference_se": cell.difference_se}
     del row["floor"]
-    if not judged:
-        row |= dict.fromkeys(("paper", "paper_se", "verdict", "difference_se"))
     return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in row.items()}
 
 
@@ -106,7 +106,8 @@ def errors_at(outcomes: Iterable[Outcome], budget: float, grouping: Grouping, ph
 
 def _cell(streams: Streams, name: str, budget: float, grouping: Grouping, phase: Phase) -> Cell:
     outcomes, index = streams.outcomes[name], PHASES.index(phase)
-    ours, se = mean_se(errors_at(outcomes, budget, grouping, phase))
+    read = errors_at(outcomes, budget, grouping, phase)
+    reached = not np.isnan(read).any()
     near = np.concatenate(
         [near_cost(grouped_costs(each, grouping), 100 * each.errors[:, index], budget) for each in outcomes]
     )
@@ -116,8 +117,9 @@ def _cell(streams: Streams, name: str, budget: float, grouping: Grouping, phase:
         budget=budget,
         grouping=grouping,
         phase=phase,
-        ours=ours,
-        se=se,
+        ours=float(read.mean()),
+        se=float(seeds_se(read, [each.job.model for each in outcomes])),
+        streams_se=mean_se(read)[1] if reached else math.nan,
         binned=float(near.mean()) if len(near) else None,
         num_runs=len(near),
         floor=float(streams.floors[index]),
