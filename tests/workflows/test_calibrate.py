@@ -190,3 +190,14 @@ def test_without_matplotlib_the_page_says_so(tmp_path, monkeypatch):
 def test_on_real_sets_quorate_is_honest_to_two_points(data_dir, file, pool_size):
     found = calibrate(load_npz(data_dir / f"{file}.npz"), pool_size=pool_size, model=0)
     assert found.every.ece <= 0.02
+
+
+@pytest.mark.parametrize("count", [37, 113, 250, 800])
+def test_a_bin_that_is_all_right_can_be_drawn(count):
+    low, high = wilson(1.0, count)
+    assert low <= 1.0 <= high + 1e-12
+    votes = np.zeros((count, 3), dtype=int)
+    votes[::2] = 1
+    sure = np.where(votes[:, :1] == 0, [[0.97, 0.03]], [[0.03, 0.97]])
+    data = quorate.datasets.vote_dataset(votes, sure, classes=["a", "b"])
+    calibrate(data, method="quorate").plot()

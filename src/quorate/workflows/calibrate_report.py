@@ -53,8 +53,8 @@ def reliability_figure(found: Calibration) -> Any:  # noqa: ANN401
 def _draw(axes: Any, shown: Honesty) -> None:  # noqa: ANN401
     sure = [100 * each.confidence for each in shown.bins]
     right = [100 * each.right for each in shown.bins]
-    below = [100 * (each.right - each.right_low) for each in shown.bins]
-    above = [100 * (each.right_high - each.right) for each in shown.bins]
+    below = [max(0.0, 100 * (each.right - each.right_low)) for each in shown.bins]
+    above = [max(0.0, 100 * (each.right_high - each.right)) for each in shown.bins]
     low = max(0.0, min([*sure, *(100 * each.right_low for each in shown.bins)]) - 2)
     axes.plot([low, 100], [low, 100], color=QUIET, linewidth=1, linestyle=(0, (4, 3)), label="honest")
     axes.errorbar(sure, right, [below, above], fmt="o", color=BLUE, ecolor=BLUE, capsize=2, label="bins, 95 % interval")
