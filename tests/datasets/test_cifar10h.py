@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from quorate.datasets import accuracies, checksum, cifar10h
-from quorate.datasets.content import vote_counts
+from quorate.datasets.content import has_papers_own, vote_counts
+from quorate.datasets.inspection import inspect
 from quorate.errors import InvalidInput
 
 
@@ -48,13 +49,43 @@ def test_the_authors_folder_the_counts_and_the_npz_give_the_same_votes_and_predi
     counted = cifar10h.load(folder / "counts", predictions=folder / "data/cifar-10/cifar10-fixmatch-rs1-s40.pkl")
     plain = cifar10h.load(folder / "npz")
     assert checksum(pickled) == checksum(inner)
-    assert pickled.models == ("cifar10-fixmatch-rs1-s40-0", "cifar10-fixmatch-rs1-s40-1")
+    assert pickled.models == ("paper-0", "paper-1")
     for other in (counted, plain):
         assert np.array_equal(vote_counts(other), vote_counts(pickled))
         np.testing.assert_allclose(other.predictions, pickled.predictions, atol=1e-7)
         assert (other.classes, other.name) == (cifar10h.CLASSES, "cifar10h")
     assert "sorted by annotator" in pickled.notes[0]
     assert "votes from counts: 50 to 50" in counted.notes[0]
+
+
+def test_the_papers_own_files_are_read_though_the_npz_lies_beside_them(small):
+    folder, votes, probs = small
+    write(folder, votes, probs)
+    other = np.full((1, 6, 10), 0.1)
+    np.savez(folder / "cifar10h.npz", votes=votes.astype(np.int8), probs=other, models=["ours"])
+    own = cifar10h.load(folder)
+    assert own.models == ("paper-0", "paper-1")
+    np.testing.assert_allclose(own.predictions, probs, atol=1e-7)
+    assert own.notes[-1] == (
+        "read from cifar10h_annotator_preds.pkl and cifar10-fixmatch-rs1-s40.pkl: the paper's own predictions"
+    )
+    assert has_papers_own(own)
+    (facts,) = inspect(folder).datasets
+    assert tuple(facts.accuracy) == own.models  # `quorate data check` sees the same
+    mine = cifar10h.load(folder, predictions=folder / "cifar10h.npz")
+    assert mine.models == ("ours",)
+    assert not has_papers_own(mine)
+
+
+def test_without_the_papers_predictions_the_npz_is_read_and_said(small):
+    folder, votes, probs = small
+    write(folder, votes, probs)
+    (folder / "npz" / "cifar10h.npz").rename(folder / "cifar10h.npz")
+    (folder / "data/cifar-10/cifar10-fixmatch-rs1-s40.pkl").unlink()
+    data = cifar10h.load(folder)
+    assert data.models == ("model-0", "model-1")
+    assert data.notes[-1] == "read from cifar10h.npz"
+    assert not has_papers_own(data)
 
 
 def test_votes_alone_say_how_to_give_predictions(small):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from quorate.datasets import accuracies, imagenet16h
-from quorate.datasets.content import missing_predictions
+from quorate.datasets.content import has_papers_own, missing_predictions
 from quorate.errors import InvalidInput
 
 
@@ -30,7 +30,11 @@ def test_each_classifier_keeps_the_items_of_the_levels_it_covers(tmp_path):
     assert (one.num_items, one.models) == (3, ("m1",))
     assert np.array_equal(one.votes, data.votes[imagenet16h.noise_levels(file) == 80])
     assert np.array_equal(one.predictions[0], data.predictions[1][::2])
-    assert one.notes == ("m1: predictions at noise 80", "3 of 6 items: those that m1 cover")
+    assert one.notes == (
+        "read from imagenet16h.npz",
+        "m1: predictions at noise 80",
+        "3 of 6 items: those that m1 cover",
+    )
     assert imagenet16h.load(file, model="m1").num_items == 3
     assert imagenet16h.models(tmp_path) == ("m0", "m1", "m2")
 
@@ -59,6 +63,11 @@ def test_the_authors_pickle_is_read(tmp_path):
     data = imagenet16h.load(tmp_path)
     assert (data.votes.shape, data.predictions.shape) == ((5, 6), (3, 5, 16))
     assert "renormalised" in data.notes[0]
+    assert data.models == ("paper-0", "paper-1", "paper-2")
+    save(tmp_path, reach=[[80, 95]])  # an npz beside it
+    assert imagenet16h.load(tmp_path).models == data.models
+    assert has_papers_own(imagenet16h.covered(tmp_path, "paper-1"))
+    assert imagenet16h.load(tmp_path / "imagenet16h.npz").models == ("m0",)
     with pytest.raises(InvalidInput, match="does not say the items' noise"):
         imagenet16h.noise_levels(tmp_path)
 

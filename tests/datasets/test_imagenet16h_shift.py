@@ -22,6 +22,11 @@ def test_the_authors_pickle_is_normalised_and_split_into_two_blocks(tmp_path):
     assert data.models == ("model-0", "model-1")
     np.testing.assert_allclose(data.predictions, confs * 1e8, rtol=1e-6)
     assert "renormalised: rows summed to between 1e-08 and 1e-08" in data.notes[0]
+    np.savez(tmp_path / "imagenet16h_shift.npz", votes=votes.T, probs=np.full((1, 4, 16), 1 / 16))
+    again = imagenet16h_shift.load(tmp_path)  # the authors' file before the npz
+    assert checksum(again) == checksum(data)
+    assert again.notes[-1] == "read from imagenet16h_dist_shift.pkl: the paper's own predictions"
+    assert imagenet16h_shift.load(tmp_path / "imagenet16h_shift.npz").notes[-1] == "read from imagenet16h_shift.npz"
     np.save(tmp_path / "mine.npy", np.full((4, 16), 1 / 16))
     assert imagenet16h_shift.load(tmp_path, predictions=tmp_path / "mine.npy").models == ("mine",)
 
@@ -42,7 +47,7 @@ def test_other_pickles_are_no_known_form(tmp_path, content):
 
 
 def test_the_published_pickle_and_the_npz_are_equal_data(data_dir):
-    plain = imagenet16h_shift.load(data_dir)
+    plain = imagenet16h_shift.load(data_dir / "imagenet16h_shift.npz")
     pickled = imagenet16h_shift.load(data_dir / "raw" / "imagenet16h_dist_shift.pkl")
     assert np.array_equal(plain.votes, pickled.votes)
     assert np.array_equal(plain.predictions, pickled.predictions)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
+from quorate.datasets.numpy_files import plain_arrays
 from quorate.errors import InvalidInput, InvalidPrediction
 from quorate.types import FloatArray, IntArray, VoteDataset, frozen_array
 from quorate.validate import (
@@ -143,13 +143,10 @@ def expand_counts(histograms: Any) -> np.ndarray:  # noqa: ANN401
 def _read_npz(file: Path) -> dict[str, Any]:
     """The arrays of an `.npz`, read without ever unpickling."""
     wanted = ("votes", "counts", "probs", "models", "classes", "is_post_shift")
-    try:
-        with np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in wanted if name in archive}
-    except (ValueError, OSError, BadZipFile, EOFError) as cause:
-        raise InvalidInput(
-            f"path={str(file)!r} is not an .npz of plain arrays: {cause}. Pickles are not read."
-        ) from cause
+    content = plain_arrays(file)
+    if not isinstance(content, dict):
+        raise InvalidInput(f"path={str(file)!r} is one array, an .npy; expected an .npz. Save it with np.savez.")
+    arrays = {name: content[name] for name in wanted if name in content}
     if "probs" not in arrays or not ("votes" in arrays or "counts" in arrays):
         raise InvalidInput(
             f"path={str(file)!r} holds {sorted(arrays)}; expected `probs`, and `votes` or `counts`. "

@@ -1,6 +1,7 @@
 """CIFAR-10H: 10,000 images, 10 classes, about 50 votes each (Peterson et al., ICCV 2019) -> `VoteDataset`.
 
-Reads `cifar10h.npz`, the votes pickle of the paper's authors, or the counts that come with CIFAR-10H.
+Reads the paper's own votes and predictions where a folder has both; else `cifar10h.npz`, the votes pickle of the
+paper's authors, or the counts that come with CIFAR-10H.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.datasets.arrays import expand_counts, load_npz, vote_dataset
-from quorate.datasets.content import with_predictions
-from quorate.datasets.places import PICKLES, beside, locate, unknown_form
+from quorate.datasets.content import read_from, with_predictions
+from quorate.datasets.numpy_files import plain_arrays
+from quorate.datasets.places import PICKLES, beside, locate, papers_own, unknown_form
 from quorate.datasets.plain_pickle import read_pickle
-from quorate.datasets.prediction_files import Paths, plain_arrays, read_predictions
+from quorate.datasets.prediction_files import Paths, read_predictions
 from quorate.errors import InvalidInput
 from quorate.types import VoteDataset
 
@@ -32,25 +34,29 @@ def load(path: str | Path | None = None, *, predictions: Paths | None = None) ->
 
     `predictions`: file(s) of classifiers' probabilities (items, 10) or (models, items, 10), rows in the order of the
     CIFAR-10 test set: .npy, .npz, .csv, .parquet or a pickle of plain arrays. Votes alone need them; the authors'
-    `cifar10-fixmatch-rs1-s40.pkl` is taken if it lies near.
+    `cifar10-fixmatch-rs1-s40.pkl` is taken if it lies near, and its classifiers are called paper-0, paper-1, ... A
+    folder with both of the authors' files is read from these, whatever else is in it; `notes` say which file was read.
 
     >>> load("nowhere")  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
     quorate.errors.InvalidInput: path='nowhere' is neither a file nor a folder with cifar10h.npz, ...
     """
-    file = locate(path, FILES, dataset=NAME)
+    own = papers_own(path, (FILES[1], *PREDICTIONS), dataset=NAME) if predictions is None else None
+    file = own[0] if own else locate(path, FILES, dataset=NAME)
     if file.suffix == ".npz":
         dataset = with_predictions(load_npz(file, name=NAME, classes=CLASSES), predictions)
-        return replace(dataset, notes=(*dataset.notes, SORTED))
+        return replace(dataset, notes=(*dataset.notes, SORTED, read_from(file)))
     votes, note = read_votes(file)
-    source = predictions if predictions is not None else beside(file, PREDICTIONS)
+    near = own[1] if own else beside(file, PREDICTIONS) if predictions is None else None
+    source = {"paper": near} if near is not None else predictions
     if source is None:
         raise InvalidInput(
             f"{str(file)!r} holds votes but no predictions; pass predictions='probs.npy' (or .npz, .csv, .parquet): "
             f"probabilities ({len(votes)}, 10) of your classifier, or put the paper's {PREDICTIONS[0]} beside it."
         )
     read = read_predictions(source, num_items=len(votes), classes=CLASSES)
-    notes = (note, *read.notes)
+    origin = read_from(file) if near is None else read_from(file, near, own=True)
+    notes = (note, *read.notes, origin)
     return vote_dataset(votes, read.probs, classes=CLASSES, models=read.models, name=NAME, notes=notes)
 
 

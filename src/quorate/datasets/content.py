@@ -1,4 +1,4 @@
-"""What a data set is and how good its classifiers are, in short: a checksum, and accuracies against the verdict.
+"""What a data set is and how good its classifiers are, in short: checksum, origin, accuracies against the verdict.
 
 Called by results that carry their birth, and by `quorate data check`.
 """
@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,22 @@ from quorate.datasets.prediction_files import Paths, read_predictions
 from quorate.errors import InvalidInput
 from quorate.types import FloatArray, IntArray, VoteDataset, frozen_array
 from quorate.validate import shown
+
+PAPERS_OWN = "the paper's own predictions"  # in a note of every data set that holds them
+
+
+def read_from(*files: Path, own: bool = False) -> str:
+    """The note that says which files a data set was read from; `own`: its predictions are those the paper used.
+
+    >>> read_from(Path("data/imagenet_16h.pkl"), own=True)
+    "read from imagenet_16h.pkl: the paper's own predictions"
+    """
+    return f"read from {' and '.join(file.name for file in files)}{f': {PAPERS_OWN}' if own else ''}"
+
+
+def has_papers_own(dataset: VoteDataset) -> bool:
+    """Are the classifiers those of the paper, read from its authors' file?"""
+    return any(note.endswith(PAPERS_OWN) for note in dataset.notes)
 
 
 def checksum(dataset: VoteDataset) -> str:

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from quorate.datasets.arrays import load_npz, tidied, vote_dataset
-from quorate.datasets.content import chosen_models, missing_predictions, with_predictions
-from quorate.datasets.places import PICKLES, locate, unknown_form
+from quorate.datasets.content import chosen_models, missing_predictions, read_from, with_predictions
+from quorate.datasets.numpy_files import plain_arrays
+from quorate.datasets.places import PICKLES, locate, papers_own, unknown_form
 from quorate.datasets.plain_pickle import read_pickle
-from quorate.datasets.prediction_files import Paths, plain_arrays
+from quorate.datasets.prediction_files import Paths
 from quorate.errors import InvalidInput
 from quorate.types import IntArray, VoteDataset
 
@@ -37,15 +38,17 @@ def load(
 
     Where a classifier has no prediction all classes are alike, and `notes` say which levels each one covers.
     `model`: the same as `covered(load(path), model)`. `predictions`: other classifiers' file(s), rows of NaN (or empty
-    cells) where there is no prediction.
+    cells) where there is no prediction. A folder with the authors' `imagenet_16h.pkl` is read from that, and its
+    classifiers are called paper-0, paper-1, ...; `notes` say which file was read.
 
     >>> load("nowhere")  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
     quorate.errors.InvalidInput: path='nowhere' is neither a file nor a folder with imagenet16h.npz, ...
     """
-    file = locate(path, FILES, dataset=NAME)
+    file = _file(path) if predictions is None else locate(path, FILES, dataset=NAME)
     if file.suffix == ".npz":
-        dataset = with_predictions(load_npz(file, name=NAME, classes=CLASSES), predictions)
+        dataset = load_npz(file, name=NAME, classes=CLASSES)
+        dataset = with_predictions(replace(dataset, notes=(*dataset.notes, read_from(file))), predictions)
         levels = _levels(file)
         dataset = dataset if levels is None else replace(dataset, notes=(*dataset.notes, *_reach(dataset, levels)))
     elif file.suffix in PICKLES:
@@ -62,7 +65,7 @@ def models(path: str | Path | None = None) -> tuple[str, ...]:
 
 def noise_levels(path: str | Path | None = None) -> IntArray:
     """(T,) the noise of each item of `load(path)`: 80, 95, 110 or 125."""
-    file = locate(path, FILES, dataset=NAME)
+    file = _file(path)
     levels = _levels(file) if file.suffix == ".npz" else None
     if levels is None:
         raise InvalidInput(f"{str(file)!r} does not say the items' noise levels; use imagenet16h.npz, which does.")
@@ -97,6 +100,12 @@ def _speaks_of_others(note: str, dataset: VoteDataset, names: tuple[str, ...]) -
     return any(note.startswith(f"{name}:") for name in dataset.models if name not in names)
 
 
+def _file(path: str | Path | None) -> Path:
+    """The authors' file if the folder has it, else the npz."""
+    own = papers_own(path, FILES[1:], dataset=NAME)
+    return own[0] if own else locate(path, FILES, dataset=NAME)
+
+
 def _levels(file: Path) -> IntArray | None:
     levels = plain_arrays(file).get("noise_level")
     return None if levels is None else np.asarray(levels, dtype=np.int64)
@@ -117,4 +126,6 @@ def _from_pickle(file: Path, content: Any) -> VoteDataset:  # noqa: ANN401
         raise unknown_form(file, NAME, FORMS)
     probs, notes = tidied(confs, where="model_confs")
     numbers = [str(k) for k in range(len(CLASSES))]
-    return vote_dataset(votes, probs, classes=numbers, name=NAME, notes=(*notes, NUMBERED))
+    names = [f"paper-{number}" for number in range(len(confs))]
+    said = (*notes, NUMBERED, read_from(file, own=True))
+    return vote_dataset(votes, probs, classes=numbers, models=names, name=NAME, notes=said)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from quorate.datasets.arrays import load_npz, tidied, vote_dataset
-from quorate.datasets.content import with_predictions
-from quorate.datasets.places import PICKLES, locate, unknown_form
+from quorate.datasets.content import read_from, with_predictions
+from quorate.datasets.places import PICKLES, locate, papers_own, unknown_form
 from quorate.datasets.plain_pickle import read_pickle
 from quorate.datasets.prediction_files import Paths
 from quorate.types import VoteDataset
@@ -34,13 +34,15 @@ def load(path: str | Path | None = None, *, predictions: Paths | None = None) ->
     """The shift set from a file or a folder; None: the folder in `QUORATE_DATA`, else what `quorate data fetch` got.
 
     Both forms give equal data: the pickle's confidences (rows sum to as little as 5e-9) are normalised and kept to the
-    single precision of the npz. `predictions`: other classifiers' file(s), (2400, 16) or (models, 2400, 16).
+    single precision of the npz. In a folder with both the pickle is read; `notes` say which it was. `predictions`:
+    other classifiers' file(s), (2400, 16) or (models, 2400, 16).
 
     >>> load("nowhere")  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
     quorate.errors.InvalidInput: path='nowhere' is neither a file nor a folder with imagenet16h_shift.npz, ...
     """
-    file = locate(path, FILES, dataset=NAME)
+    own = papers_own(path, FILES[1:], dataset=NAME)
+    file = own[0] if own else locate(path, FILES, dataset=NAME)
     if file.suffix == ".npz":
         dataset = load_npz(file, name=NAME, classes=CLASSES)
     elif file.suffix in PICKLES:
@@ -49,7 +51,8 @@ def load(path: str | Path | None = None, *, predictions: Paths | None = None) ->
         raise unknown_form(file, NAME, FORMS)
     if dataset.models == MODELS:
         dataset = replace(dataset, notes=(*dataset.notes, INFERRED))
-    dataset = replace(dataset, notes=(*dataset.notes, BLOCKS))
+    origin = read_from(file, own=file.suffix in PICKLES)
+    dataset = replace(dataset, notes=(*dataset.notes, BLOCKS, origin))
     return with_predictions(dataset, predictions)
 
 

@@ -16,9 +16,10 @@ from quorate.datasets import chaosnli, cifar10h, imagenet16h, imagenet16h_shift
 from quorate.datasets.arrays import load_npz
 from quorate.datasets.catalogue import CATALOGUE, Digests, PublishedFile, digests, matches
 from quorate.datasets.content import accuracies, checksum
+from quorate.datasets.numpy_files import plain_arrays
 from quorate.datasets.places import PICKLES, find
 from quorate.datasets.plain_pickle import read_pickle
-from quorate.datasets.prediction_files import Paths, plain_arrays
+from quorate.datasets.prediction_files import Paths
 from quorate.errors import InvalidInput, QuorateError
 from quorate.types import VoteDataset
 
@@ -153,7 +154,7 @@ def _loads(where: Path) -> list[tuple[str, Callable[..., VoteDataset]]]:
     """The loaders that may read it, each as a call without a path."""
     if where.is_dir():
         folders = [(name, load, find(where, files, dataset=name)) for name, (load, files) in LOADERS.items()]
-        return [(name, _bound(load, file)) for name, load, file in folders if file is not None]
+        return [(name, _bound(load, where)) for name, load, file in folders if file is not None]
     for name, (load, files) in LOADERS.items():
         if where.name in files:
             return [(name, _bound(load, where))]

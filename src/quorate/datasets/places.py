@@ -52,7 +52,7 @@ def locate(path: str | Path | None, names: Sequence[str], *, dataset: str) -> Pa
 
     None means the folder in `QUORATE_DATA`, else the cache.
     """
-    where = Path(path) if path is not None else Path(os.environ.get("QUORATE_DATA") or cache_folder())
+    where = _given(path)
     if where.is_file():
         return where
     found = find(where, names, dataset=dataset)
@@ -63,6 +63,18 @@ def locate(path: str | Path | None, names: Sequence[str], *, dataset: str) -> Pa
             "of your own copy, or set QUORATE_DATA to its folder."
         )
     return found
+
+
+def papers_own(path: str | Path | None, names: Sequence[str], *, dataset: str) -> tuple[Path, ...] | None:
+    """The authors' own files `names` in the folder `path` is, as for `locate`; None unless all of them are there."""
+    where = _given(path)
+    found = tuple(find(where, [name], dataset=dataset) for name in names) if where.is_dir() else ()
+    there = tuple(file for file in found if file is not None)
+    return there if there and len(there) == len(names) else None
+
+
+def _given(path: str | Path | None) -> Path:
+    return Path(path) if path is not None else Path(os.environ.get("QUORATE_DATA") or cache_folder())
 
 
 def beside(file: Path, names: Sequence[str]) -> Path | None:

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from quorate.datasets.arrays import tidied
+from quorate.datasets.numpy_files import plain_arrays
 from quorate.datasets.plain_pickle import read_pickle
 from quorate.datasets.prediction_tables import read_csv, read_parquet
 from quorate.errors import InvalidInput, InvalidPrediction
@@ -26,6 +26,7 @@ STACKS = (
     "model_confs",
     "predictions",
 )  # keys that hold (T, K) or (M, T, K); the second as the authors name it
+PAPERS_OWN = "predictions: the paper's own classifiers, by the name of the authors' file"
 SHAPES = "expected (items, classes), or (models, items, classes)"
 
 
@@ -49,7 +50,8 @@ def read_predictions(source: Paths, *, num_items: int, classes: Sequence[str]) -
     """
     parts: dict[str, FloatArray] = {}
     notes: list[str] = []
-    for given, path in _named_paths(source):
+    named = _named_paths(source)
+    for given, path in named:
         for own, stack in _stacks(Path(path), classes).items():
             probs, said = _checked(stack, f"{path}: {own}" if own else str(path), num_items, len(classes))
             notes += [f"{Path(path).name}: {note}" for note in said]
@@ -61,6 +63,8 @@ def read_predictions(source: Paths, *, num_items: int, classes: Sequence[str]) -
                 parts[name] = table
     if not parts:
         raise InvalidInput(f"predictions={shown(source)} names no file; pass a path, a list of paths or name -> path.")
+    if all(Path(path).name in AUTHORS_FILES for _, path in named):
+        notes.append(PAPERS_OWN)
     return Predictions(np.stack(list(parts.values())), tuple(parts), tuple(notes))
 
 
@@ -95,17 +99,6 @@ def _stacks(file: Path, classes: Sequence[str]) -> dict[str, Any]:
         f"predictions: {str(file)!r} ends in {file.suffix!r}; expected .npy, .npz, .csv, .parquet or a pickle of plain "
         "arrays. Save it as one of these."
     )
-
-
-def plain_arrays(file: Path) -> Any:  # noqa: ANN401
-    """The array of an `.npy`, or the arrays of an `.npz` by name; never unpickled."""
-    try:
-        content = np.load(file, allow_pickle=False)
-        return {name: content[name] for name in content} if isinstance(content, np.lib.npyio.NpzFile) else content
-    except (ValueError, OSError, BadZipFile, EOFError) as cause:
-        raise InvalidInput(
-            f"{str(file)!r} is not a file of plain arrays ({cause}); save or download it again."
-        ) from None
 
 
 def _chosen(arrays: dict[Any, Any], file: Path) -> dict[str, Any]:

@@ -1,0 +1,103 @@
+"""Damaged, oversized and hostile .npy and .npz files: the right arrays or one refusal, never anything else."""
+
+import zipfile
+
+import numpy as np
+import pytest
+
+from quorate.datasets import checksum, load_npz
+from quorate.datasets.numpy_files import plain_arrays
+from quorate.errors import InvalidInput
+
+RNG = np.random.default_rng(7)
+ARRAYS = {
+    "votes": RNG.integers(3, size=(40, 5)).astype(np.int8),
+    "probs": RNG.dirichlet(np.ones(3), size=(2, 40)).astype(np.float32),
+    "models": np.array(["resnet", "vgg"]),
+    "classes": np.array(["a", "b", "c"]),
+    "is_post_shift": np.arange(40) >= 20,
+}
+SAVE = {"stored": np.savez, "compressed": np.savez_compressed}
+
+
+def packed(header, data=b""):
+    """An .npy with this header text."""
+    text = header.encode("latin1")
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + data
+
+
+@pytest.mark.parametrize("kind", SAVE)
+def test_an_npz_with_a_flipped_byte_is_refused_or_still_right(tmp_path, kind):
+    file = tmp_path / "set.npz"
+    SAVE[kind](file, **ARRAYS)
+    whole, right = file.read_bytes(), checksum(load_npz(file))
+    refused = 0
+    for place in np.unique(np.r_[0:60, RNG.integers(len(whole), size=500), len(whole) - 300 : len(whole)]):
+        bad = bytearray(whole)
+        bad[place] ^= 1 << int(RNG.integers(8))
+        file.write_bytes(bad)
+        try:
+            assert checksum(load_npz(file)) == right, place
+        except InvalidInput as problem:
+            assert "set.npz" in str(problem)
+            refused += 1
+    assert refused > 300
+
+
+def test_an_npy_with_a_flipped_or_lost_byte_is_read_or_refused(tmp_path):
+    """An .npy has no checksum: a flip in the numbers cannot be seen, one in the header must do no harm."""
+    file = tmp_path / "set.npy"
+    np.save(file, ARRAYS["probs"])
+    whole = file.read_bytes()
+    for place in range(0, 128):
+        for bit in range(8):
+            bad = bytearray(whole)
+            bad[place] ^= 1 << bit
+            file.write_bytes(bad)
+            try:
+                assert plain_arrays(file).nbytes == ARRAYS["probs"].nbytes
+            except InvalidInput as problem:
+                assert "set.npy" in str(problem)
+    for length in range(0, len(whole), 37):
+        file.write_bytes(whole[:length])
+        with pytest.raises(InvalidInput, match=r"set\.npy"):
+            plain_arrays(file)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (3,",  # tokenize.TokenError
+        "{'descr': '<f8' 'shape' 3}",  # SyntaxError
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (-3,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (10000000000, 10000000000)}",
+        "{'descr': '|O', 'fortran_order': False, 'shape': (3,)}",
+        "(" * 5000,
+    ],
+)
+def test_a_malformed_header_is_refused(tmp_path, header):
+    (tmp_path / "x.npy").write_bytes(packed(header, bytes(24)))
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+        archive.writestr("votes.npy", packed(header, bytes(24)))
+    for name in ("x.npy", "x.npz"):
+        with pytest.raises(InvalidInput, match=f"{name}.*not a file of plain arrays.*again"):
+            plain_arrays(tmp_path / name)
+
+
+def test_what_unpacks_to_more_than_the_limit_is_refused_before_it_is_read(tmp_path):
+    np.savez_compressed(tmp_path / "bomb.npz", votes=np.zeros(1_000_000))
+    np.save(tmp_path / "large.npy", np.zeros(1000))
+    assert plain_arrays(tmp_path / "bomb.npz")["votes"].size == 1_000_000
+    for name in ("bomb.npz", "large.npy"):
+        with pytest.raises(InvalidInput, match=r"unpacks to 8\d+ bytes; at most 5000 are read"):
+            plain_arrays(tmp_path / name, most_bytes=5000)
+
+
+def test_a_flip_in_an_array_that_no_loader_wants_is_noticed_too(tmp_path):
+    file = tmp_path / "set.npz"
+    np.savez(file, **ARRAYS, more=np.arange(1000))
+    whole = bytearray(file.read_bytes())
+    whole[whole.index(np.arange(500, 510).tobytes())] ^= 1
+    file.write_bytes(whole)
+    with pytest.raises(InvalidInput, match="CRC"):
+        load_npz(file)
