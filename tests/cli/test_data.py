@@ -72,3 +72,22 @@ def test_a_file_is_checked_and_trouble_is_exit_code_one(run, tmp_path):
     assert "builtins.print" in bad.stderr
     assert "Traceback" not in bad.output
     assert run("data", "check", tmp_path / "none").exit_code == 1
+
+
+def test_a_classifier_without_predictions_has_a_null_accuracy_in_strict_json(run, tmp_path):
+    probs = np.array([[[0.2, 0.8]], [[np.nan, np.nan]]])
+    np.savez(tmp_path / "mine.npz", votes=[[0, 1, 1]], probs=probs)
+    found = run("data", "check", tmp_path / "mine.npz", "--json")
+    accuracy = json.loads(found.stdout, parse_constant=pytest.fail)["datasets"][0]["accuracy"]
+    assert accuracy == {"model-0": [1.0], "model-1": [None]}
+
+
+def test_a_damaged_npz_is_one_line_not_a_traceback(run, tmp_path):
+    file = tmp_path / "mine.npz"
+    np.savez_compressed(file, votes=np.arange(300).reshape(100, 3) % 2, probs=np.full((1, 100, 2), 0.5))
+    whole = file.read_bytes()
+    for place in range(40, len(whole), len(whole) // 8):
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 255]) + whole[place + 1 :])
+        found = run("data", "check", file)
+        assert found.exception is None or isinstance(found.exception, SystemExit), place
+        assert "Traceback" not in found.output

@@ -45,8 +45,10 @@ def fail(message: str) -> None:
 
 
 def print_json(content: dict[str, Any]) -> None:
-    """JSON on stdout, nothing else."""
-    print(json.dumps(content, indent=2, ensure_ascii=False))
+    """Strict JSON on stdout, nothing else; what is not a finite number is null."""
+    from quorate.workflows.plain_json import plain
+
+    print(json.dumps(plain(content), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def print_lines(*lines: str) -> None:

@@ -14,12 +14,11 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-import numpy as np
-
 from quorate.errors import MissingExtra
 from quorate.experiments.design import Knobs
 from quorate.experiments.outcome import Outcome
 from quorate.experiments.section import Cell, Table
+from quorate.workflows.plain_json import plain as plain  # noqa: PLC0414 - the command takes it from here
 
 RUN_COLUMNS = (
     "part", "data", "pool_size", "model", "method", "variant", "knob", "value", "also", "seed", "window",
@@ -157,23 +156,6 @@ def _arrow(pyarrow: Any, name: str, values: list[Cell]) -> Any:  # noqa: ANN401
 
 def _known(cell: Cell) -> Cell:
     return None if isinstance(cell, float) and math.isnan(cell) else cell
-
-
-def plain(value: Any) -> Any:  # noqa: ANN401
-    """A value as strict JSON holds it: numpy's numbers and arrays as Python's, what is not finite as null.
-
-    >>> plain({"error": np.float64(0.5), "se": float("nan"), "seeds": (3, 4)})
-    {'error': 0.5, 'se': None, 'seeds': [3, 4]}
-    """
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def json_text(content: Mapping[str, Any]) -> str:
