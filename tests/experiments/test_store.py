@@ -50,6 +50,7 @@ def test_a_result_carries_its_birth(store):
     assert birth["design"]["method"] == "random"
     assert (birth["data"], birth["code"]) == ("abc", code_digest())
     assert birth["version"]
+    assert birth["libraries"]["numpy"] == np.__version__
 
 
 def test_other_data_or_code_makes_a_result_absent(store, monkeypatch):
@@ -57,6 +58,18 @@ def test_other_data_or_code_makes_a_result_absent(store, monkeypatch):
     assert replace(store, checksums={"toy": "abd"}).get(JOB) is None
     monkeypatch.setattr(module, "code_digest", lambda: "another")
     assert store.get(JOB) is None
+
+
+@pytest.mark.parametrize("name", ["numpy", "scipy", "numba"])
+def test_another_release_of_a_library_makes_a_result_absent(store, monkeypatch, name):
+    store.put(DONE)
+    known = module.libraries()
+    monkeypatch.setattr(module, "version", lambda asked: "0.0.1" if asked == name else known[asked])
+    code_digest.cache_clear()
+    assert store.get(JOB) is None
+    monkeypatch.undo()
+    code_digest.cache_clear()
+    assert store.get(JOB) is not None
 
 
 def test_a_file_cut_short_anywhere_counts_as_absent(store):

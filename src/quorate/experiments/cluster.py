@@ -12,7 +12,6 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from importlib.metadata import version
 from typing import Any
 from uuid import uuid4
 
@@ -20,7 +19,7 @@ from quorate.errors import ClusterError
 from quorate.experiments.design import Job, settings
 from quorate.experiments.outcome import Outcome
 from quorate.experiments.runs import run_job
-from quorate.experiments.store import code_digest
+from quorate.experiments.store import code_digest, libraries
 from quorate.experiments.sweep import Backend, on_threads
 from quorate.types import VoteDataset
 from quorate.validate import shown
@@ -61,7 +60,7 @@ def _compile_here() -> None:
 
 def _kind() -> dict[str, str]:
     """What must be alike on two machines for their results to be."""
-    return {"code": code_digest()} | {name: version(name) for name in ("numpy", "numba", "scipy")}
+    return libraries() | {"code": code_digest()}  # the code's digest covers the libraries: name those first
 
 
 def _on_dask(client: Any, address: str, hand_out: Callable[[VoteDataset], str]) -> Backend:  # noqa: ANN401

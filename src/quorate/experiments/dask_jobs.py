@@ -45,8 +45,8 @@ def run_there(job: Job, name: str, code: str) -> Outcome:
     """On a worker: the job on the data set handed out as `name`, unless this worker's code is another."""
     if code_digest() != code:  # it came after the check at the start, or its sources were changed
         raise ClusterError(
-            f"a worker has other sources of quorate ({code_digest()}) than the sweep ({code}). "
-            "Install the same version there, restart it, and run the sweep again."
+            f"a worker has other sources of quorate, or other libraries, ({code_digest()}) than the sweep ({code}). "
+            "Install the same versions there, restart it, and run the sweep again."
         )
     return run_job(job, _handed(name))
 

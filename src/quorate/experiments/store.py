@@ -1,8 +1,9 @@
 """Results on disk, one file a job, named by the content of its design: written whole or not at all, found again later.
 
 `Store.get` and `Store.put` are all an experiment meets. A file that cannot be read, or is another job's, counts as
-absent and is made anew. Each file carries its birth: the design, the package's version and revision, and the checksums
-of data and code. How long a job took is not part of its result and stands apart, in `timings.jsonl`.
+absent and is made anew. Each file carries its birth: the design, the package's version and revision, the libraries'
+versions, and the checksums of data and code. How long a job took is not part of its result and stands apart, in
+`timings.jsonl`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import subprocess
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -35,18 +37,29 @@ _ALSO = (  # what can change a result beside the kernels' folders, which `source
     "experiments/outcome.py",
     "experiments/runs.py",
 )
+_LIBRARIES = ("numpy", "scipy", "numba")  # another release may round otherwise
 _HALF = ".half-"
 _TRIES = 20
 
 
 @cache
 def code_digest() -> str:
-    """Digest of every source that can change a result."""
+    """Digest of all that can change a result beside its design and data: our sources, and the libraries' versions."""
     package = Path(__file__).parents[1]
     found = sha256(sources_digest().encode())
+    found.update(json.dumps(libraries(), sort_keys=True).encode())
     for name in _ALSO:
         found.update(sha256((package / name).read_bytes()).digest())
     return found.hexdigest()[:32]
+
+
+def libraries() -> dict[str, str]:
+    """The versions of the libraries that compute.
+
+    >>> sorted(libraries())
+    ['numba', 'numpy', 'scipy']
+    """
+    return {name: version(name) for name in _LIBRARIES}
 
 
 @cache
@@ -111,7 +124,7 @@ class Store:
         """Store a result: into a temporary file beside its place, then moved there in one step."""
         path = self.path(outcome.job)
         birth = _design(outcome.job, self.checksums[outcome.job.data])
-        birth |= {"version": __version__, "revision": revision()}
+        birth |= {"version": __version__, "revision": revision(), "libraries": libraries()}
         content = io.BytesIO()
         arrays: dict[str, Any] = outcome.arrays()
         np.savez_compressed(content, birth=np.array(json.dumps(birth, sort_keys=True)), **arrays)
