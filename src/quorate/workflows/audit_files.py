@@ -219,7 +219,7 @@ def _parquet(file: Path) -> list[dict[str, Any]]:
     try:
         from pyarrow import parquet  # noqa: PLC0415 - optional
     except ImportError as cause:
-        raise MissingExtra(f"{file} needs PyArrow, which is not installed: pip install 'quorate[data]'") from cause
+        raise MissingExtra(f"{file} needs PyArrow, which is not installed: pip install 'quorate[tables]'") from cause
     rows: list[dict[str, Any]] = parquet.read_table(file).to_pylist()
     return rows
 
