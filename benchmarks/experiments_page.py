@@ -99,7 +99,7 @@ def published(summary):
     rows = summary.get("as_published", [])
     if not rows:
         return "Run with `--as-published` to have this table."
-    heads = [key for key in rows[0] if key not in ("seconds",)]
+    heads = list(rows[0])
     return table(heads, [
         tuple(number(row[key]) if isinstance(row[key], float) else str("–" if row[key] is None else row[key]) for key in heads)
         for row in rows
@@ -195,8 +195,8 @@ Pearson correlation of learned tau with the classifier's accuracy per class; the
 ## As published against exact
 
 Error in percent at equal cost on the shift set (DenseNet): the published estimators (Monte Carlo, Adam; FinExp's
-likelihood in closed form, which is the limit of its importance sampling), the released FinExp, which leaves the votes
-already seen out of the final count, and the exact ones.
+likelihood in closed form, which is the limit of its importance sampling), FinExp with the released counting error,
+which leaves the votes already seen out of the final count, and the exact ones.
 
 {published(summary)}
 """

@@ -1,12 +1,14 @@
 """Learned tau against accuracy per class: what is correlated, and what is left blank."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from quorate.datasets import cifar10h, synthetic, vote_dataset
 from quorate.experiments import calibration, two_phase
+from quorate.experiments.phase_runs import runs
 from quorate.experiments.runs import run_job
 from quorate.experiments.section import Context
 
@@ -55,14 +57,35 @@ def test_it_asks_for_the_very_jobs_of_the_two_phase_experiment():
     section = calibration.section(context)
     two_phase.section(context)
     assert asked[0] == asked[1]
-    rows = section.summary["calibration"]
-    assert all(-1 <= row["correlation"] <= 1 for row in rows)
+    rows = [row for row in section.summary["calibration"] if row["num_streams"]]
+    assert {row["method"] for row in rows} >= {"finexp", "infexp", "quorate"}
+    job = next(job for job in asked[0] if job.method == "finexp")
+    outcome = run_job(job, toy)
+    tau = calibration.learned_tau(outcome, 3)
+    read = [np.corrcoef(row, calibration.class_accuracy(toy, job.model))[0, 1] for row in tau]
+    mine = [row for row in rows if row["method"] == "finexp"]
+    assert mine
+    for row in mine:
+        assert row["correlation"] == pytest.approx(np.interp(row["budget"], outcome.costs[:, 0], read))
+
+
+def test_a_cell_that_not_every_stream_comes_near_has_no_verdict():
+    toy = synthetic(num_items=1200, num_classes=3, pool_size=7, accuracy=0.6, seed=2)
+    row = next(row for row in runs(context_of({"cifar10h": toy})) if row.kind.method == "finexp")
+    far = replace(row.outcomes[0], costs=row.outcomes[0].costs + 100)
+    cells = calibration.rows_of(toy, [row, replace(row, outcomes=(row.outcomes[0], far))])
+    judged = {cell.budget for cell in cells if cell.num_streams == 1 and cell.verdict is not None}
+    assert judged
+    halves = [cell for cell in cells[len(cells) // 2 :] if cell.budget in judged]
+    assert [cell.num_streams for cell in halves] == [1] * len(judged)
+    assert [cell.verdict for cell in halves] == [None] * len(judged)
 
 
 def test_quick_on_the_real_data_tau_knows_the_good_classes(data_dir):
     data = cifar10h.load(data_dir)
     section = calibration.section(context_of({"cifar10h": data}))
     rows = [row for row in section.summary["calibration"] if row["method"] in ("finexp", "infexp")]
+    rows = [row for row in rows if row["num_streams"]]
     assert {row["model"] for row in rows} == {"patches-50", "patches-68"}
     assert all(row["correlation"] > 0.4 for row in rows if row["model"] == "patches-50")
     figure = matplotlib_figure.Figure(figsize=section.figures[0].size, layout="constrained")

@@ -128,12 +128,31 @@ def test_verdicts_are_counted_by_table_and_in_all(read):
     assert "0 agree, 21 are better and 21 are not reproduced" in read.words
 
 
-def test_cells_that_differ_on_another_classifier_count_as_not_reproduced():
-    rows = (("a", "agrees"), ("b", "not reproduced"), ("c", "differs (another classifier)"), ("d", ""))
+def test_cells_on_another_classifier_stay_out_of_the_headline_whatever_came_of_them():
+    words = ("agrees", "better", "differs")
+    rows = (("a", "agrees"), ("b", "not reproduced"), ("c", ""), *(("d", f"{w} (another classifier)") for w in words))
     section = Section("x", "X", (), (), (Table("t", "T", ("m", "verdict"), rows),), ())
     done = reproduction(parts=(Part("x", section, 0.0, 0, 0),))
-    said = "Of 3 table cells set beside the paper's figures, 1 agree, 0 are better and 2 are not reproduced (1 of these"
-    assert said in Reader(page(done, {})).words
+    text = page(done, {})
+    said = Reader(text).words
+    assert (
+        "Of 2 table cells set beside the paper's figures on its own classifiers, 1 agree, 0 are better and 1 are"
+        in said
+    )
+    assert (
+        "On other classifiers, where nothing can be reproduced: of 3 cells 1 agree, 1 are better and 1 differ." in said
+    )
+    assert "<b>1</b> cells: agrees</li>" in text
+    assert "cells: agrees (another" not in text
+    assert text.count('class="text yes"') == text.count('class="text no"') == 1
+
+
+def test_with_other_classifiers_only_nothing_is_said_to_agree_with_the_paper():
+    rows = (("a", "agrees (another classifier)"),)
+    section = Section("x", "X", (), (), (Table("t", "T", ("m", "verdict"), rows),), ())
+    text = page(reproduction(parts=(Part("x", section, 0.0, 0, 0),)), {})
+    assert "set beside the paper's figures" not in text
+    assert "cells: agrees" not in text
 
 
 def test_long_tables_are_folded_and_short_ones_are_not(text):

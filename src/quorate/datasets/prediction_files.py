@@ -26,7 +26,6 @@ STACKS = (
     "model_confs",
     "predictions",
 )  # keys that hold (T, K) or (M, T, K); the second as the authors name it
-PAPERS_OWN = "predictions: the paper's own classifiers, by the name of the authors' file"
 SHAPES = "expected (items, classes), or (models, items, classes)"
 
 
@@ -50,8 +49,7 @@ def read_predictions(source: Paths, *, num_items: int, classes: Sequence[str]) -
     """
     parts: dict[str, FloatArray] = {}
     notes: list[str] = []
-    named = _named_paths(source)
-    for given, path in named:
+    for given, path in _named_paths(source):
         for own, stack in _stacks(Path(path), classes).items():
             probs, said = _checked(stack, f"{path}: {own}" if own else str(path), num_items, len(classes))
             notes += [f"{Path(path).name}: {note}" for note in said]
@@ -63,8 +61,6 @@ def read_predictions(source: Paths, *, num_items: int, classes: Sequence[str]) -
                 parts[name] = table
     if not parts:
         raise InvalidInput(f"predictions={shown(source)} names no file; pass a path, a list of paths or name -> path.")
-    if all(Path(path).name in AUTHORS_FILES for _, path in named):
-        notes.append(PAPERS_OWN)
     return Predictions(np.stack(list(parts.values())), tuple(parts), tuple(notes))
 
 

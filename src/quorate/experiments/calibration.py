@@ -1,6 +1,6 @@
 """Does what was learned know where the classifier is good? Learned tau against the classifier's accuracy per class.
 
-Reads the runs of `two_phase` (the same jobs, so nothing runs twice). Gives the figure of fig:tau_analysis and the
+Reads the same runs as `two_phase` (`phase_runs`), so nothing runs twice. Gives the figure of fig:tau_analysis and the
 table of Pearson correlations beside the paper's.
 """
 
@@ -13,12 +13,10 @@ from functools import partial
 
 import numpy as np
 
+from quorate.datasets.content import has_papers_own
 from quorate.experiments.calibration_plots import Panel, draw
 from quorate.experiments.outcome import Outcome
-from quorate.experiments.published import tau_correlation
-from quorate.experiments.readings import at_cost, mean_se, near_cost
-from quorate.experiments.section import Cell, Claim, Context, Figure, Section, Table
-from quorate.experiments.two_phase import (
+from quorate.experiments.phase_runs import (
     DATA,
     Runs,
     beside,
@@ -29,10 +27,15 @@ from quorate.experiments.two_phase import (
     phase_one_costs,
     plain,
     runs,
+    said_of,
     seeds,
     whole_fit,
+    whose,
 )
-from quorate.experiments.verdicts import difference_se, verdict
+from quorate.experiments.published import tau_correlation
+from quorate.experiments.readings import at_cost, mean_se, near_cost
+from quorate.experiments.section import Cell, Claim, Context, Figure, Section, Table
+from quorate.experiments.verdicts import difference_se
 from quorate.learning.problem import unpack
 from quorate.types import FloatArray, VoteDataset
 
@@ -40,18 +43,23 @@ BUDGETS = (0.5, 1.0, 2.0, 3.0)
 SHOWN_BUDGETS = (1.0, 2.0, 3.0)
 SHOWN_METHODS = ("finexp", "infexp")
 PAPER_ACCURACIES = (50, 70, 90)
+TOLERANCE = 0.05
 NEAR = 0.5  # votes: a budget from which every run of a seed is farther away is left blank, as the paper does
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One cell. `binned`: mean over the runs within 0.1 of the budget, the paper's way; `num_runs` of them."""
+    """One cell, over the `num_streams` seeds with a run near the budget. `verdict`: only if every seed has one.
+
+    `binned`: mean over the runs within 0.1 of the budget, the paper's way; `num_runs` of them.
+    """
 
     model: str
     method: str
     budget: float
     correlation: float
     se: float
+    num_streams: int
     binned: float | None
     num_runs: int
     precision_correlation: float
@@ -93,9 +101,9 @@ def correlations(tau: FloatArray, accuracy: FloatArray) -> FloatArray:
 
 
 def rows_of(dataset: VoteDataset, all_runs: Sequence[Runs]) -> list[Row]:
-    """The cells, row by row; those that no run comes near are left out."""
+    """The cells, row by row; one that no run comes near stays if the paper prints a correlation for it."""
     cells = [_row(dataset, row, budget) for row in all_runs for budget in BUDGETS]
-    return [cell for cell in cells if not math.isnan(cell.correlation)]
+    return [cell for cell in cells if cell.num_streams or cell.paper is not None]
 
 
 def section(context: Context) -> Section:
@@ -110,8 +118,8 @@ def section(context: Context) -> Section:
     return Section(
         key="calibration",
         title=title,
-        lead=_lead(len(seeds(context))),
-        claims=_claims(rows, tops),
+        lead=(*_lead(len(seeds(context))), said_of(rows, whose(dataset))),
+        claims=_claims(dataset, rows, tops),
         tables=(_table(rows),),
         figures=(_figure(dataset, done),),
         cautions=(
@@ -146,14 +154,15 @@ def _row(dataset: VoteDataset, row: Runs, budget: float) -> Row:
     paper_accuracy = beside(dataset, row.model, PAPER_ACCURACIES)
     cell = Row(
         model=row.model, method=row.kind.name, budget=budget, correlation=mean, se=se,
-        binned=float(binned.mean()) if binned.size else None, num_runs=int(binned.size),
+        num_streams=int(np.isfinite(read).sum()), binned=float(binned.mean()) if binned.size else None,
+        num_runs=int(binned.size),
         precision_correlation=mean_se(also)[0], paper_accuracy=paper_accuracy, paper=None, paper_se=None, verdict=None,
     )  # fmt: skip
     printed = tau_correlation(paper_accuracy, row.kind.method, budget) if paper_accuracy is not None else None
     if printed is None:
         return cell
-    found = verdict(mean, se, printed.value, printed.se, lower_is_better=False, points=0.05)
-    return replace(cell, paper=printed.value, paper_se=printed.se, verdict=compared(row.model, found))
+    found = compared(dataset, (mean, se), printed, points=TOLERANCE) if cell.num_streams == len(read) else None
+    return replace(cell, paper=printed.value, paper_se=printed.se, verdict=found)
 
 
 def _at(costs: FloatArray, values: FloatArray, budget: float) -> float:
@@ -180,26 +189,34 @@ def _ceiling(dataset: VoteDataset, model: str, seed: int) -> float:
     return float(correlations(tau[None], class_accuracy(dataset, model))[0])
 
 
-def _claims(rows: list[Row], tops: Mapping[str, float]) -> tuple[Claim, ...]:
-    most = ", ".join(f"{model} {top:.2f}" for model, top in tops.items())
-    paper = [row for row in rows if row.paper is not None]
+def _claims(dataset: VoteDataset, rows: list[Row], tops: Mapping[str, float]) -> tuple[Claim, ...]:
+    """What the paper says of it; the size of the correlations is a claim only on the paper's own classifiers."""
+    paper = [row for row in rows if row.verdict is not None]
     if not paper:
         return ()
-    positive = [row for row in paper if row.correlation > 0]
-    agree = [row for row in paper if row.verdict in ("agrees", "better")]
+    found = [_rises(dataset, paper, tops)]
+    if has_papers_own(dataset):
+        agree = [row for row in paper if row.verdict in ("agrees", "better")]
+        found.append(
+            Claim(
+                "Correlations have the printed size and sign: within 0.05 or 3 combined standard errors, or higher",
+                len(agree) == len(paper),
+                f"in {len(agree)} of {len(paper)} cells",
+            )
+        )
+    return tuple(found)
+
+
+def _rises(dataset: VoteDataset, paper: list[Row], tops: Mapping[str, float]) -> Claim:
+    most = ", ".join(f"{model} {top:.2f}" for model, top in tops.items())
     values = [row.correlation for row in paper]
-    return (
-        Claim(
-            "tau rises with the accuracy per class wherever the paper prints a correlation",
-            len(positive) == len(paper),
-            f"positive in {len(positive)} of {len(paper)} cells, from {min(values):.2f} to {max(values):.2f}. tau "
-            f"fitted to every vote of every item would correlate by {most}: what a classifier leaves to tau varies",
-        ),
-        Claim(
-            "Correlations have the printed size: within 0.05 or 3 combined standard errors, or higher",
-            len(agree) == len(paper),
-            f"in {len(agree)} of {len(paper)} cells, on classifiers that are not the paper's",
-        ),
+    positive = [value for value in values if value > 0]
+    return Claim(
+        "tau rises with the accuracy per class wherever the paper prints a correlation",
+        len(positive) == len(paper),
+        f"positive in {len(positive)} of {len(paper)} cells, on {whose(dataset)}, from {min(values):.2f} to "
+        f"{max(values):.2f}. tau fitted to every vote of every item would correlate by {most}: what a classifier "
+        "leaves to tau varies",
     )
 
 
@@ -207,10 +224,11 @@ def _table(rows: list[Row]) -> Table:
     return Table(
         key="calibration",
         title="Pearson correlation of learned tau and the classifier's accuracy per class",
-        heads=("classifier", "method", "votes", "correlation", "± se", "binned", "runs", "paper f", "paper", "± se",
-               "difference, se", "verdict", "with precision"),
+        heads=("classifier", "method", "votes", "correlation", "± se", "streams", "binned", "runs", "paper f", "paper",
+               "± se", "difference, se", "verdict", "with precision"),
         rows=tuple(_cells(row) for row in rows),
-        note=f"Cells that no run comes within {NEAR:g} votes of are left out. Binned: runs within 0.1 of the budget.",
+        note=f"A stream is read only within {NEAR:g} votes of one of its runs. Agrees: the printed sign, and "
+        f"within {TOLERANCE:g} or 3 combined standard errors. Binned: runs within 0.1 of the budget.",
         text_columns=2,
     )  # fmt: skip
 
@@ -221,8 +239,8 @@ def _cells(row: Row) -> tuple[Cell, ...]:
         gap = known(difference_se(row.correlation, row.se, row.paper, row.paper_se))
     shown = f"{row.paper_accuracy} %" if row.paper is not None else None
     return (
-        row.model, row.method, row.budget, row.correlation, known(row.se), row.binned, row.num_runs, shown, row.paper,
-        row.paper_se, gap, row.verdict, known(row.precision_correlation),
+        row.model, row.method, row.budget, known(row.correlation), known(row.se), row.num_streams, row.binned,
+        row.num_runs, shown, row.paper, row.paper_se, gap, row.verdict, known(row.precision_correlation),
     )  # fmt: skip
 
 

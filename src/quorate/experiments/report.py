@@ -13,7 +13,7 @@ from html import escape
 
 from quorate.experiments.figures import Drawn
 from quorate.experiments.report_style import REPORT_STYLE
-from quorate.experiments.reproduction import OTHER_CLASSIFIER, VERDICTS, Part, Reproduction, verdict_counts
+from quorate.experiments.reproduction import OTHER_VERDICTS, OWN_VERDICTS, VERDICTS, Part, Reproduction, verdict_counts
 from quorate.experiments.section import Cell, Claim, Figure, Table
 from quorate.experiments.store import revision
 from quorate.version import __version__
@@ -24,7 +24,7 @@ QUICK = (
     "This is a quick reproduction: fewer items, knob values, classifiers, seeds and orderings, to see that all works. "
     "Run it without --quick for the figures to quote."
 )
-VERDICT_CLASSES = {name: "yes" if name in ("agrees", "better") else "no" for name in VERDICTS}
+VERDICT_CLASSES = {"agrees": "yes", "better": "yes", "not reproduced": "no"}  # on other classifiers: neither
 
 
 def page(done: Reproduction, drawn: Mapping[str, Drawn]) -> str:
@@ -48,26 +48,22 @@ def page(done: Reproduction, drawn: Mapping[str, Drawn]) -> str:
 
 
 def headline(done: Reproduction) -> str:
-    """What came of it, in a sentence or two."""
+    """What came of it, in a sentence or two: cells on the paper's own classifiers first, the others apart."""
     held = sum(claim.holds for claim in done.claims)
     cells = _all_verdicts(done)
     said = [f"{held} of {len(done.claims)} claims hold on the data."] if done.claims else []
-    if cells:
+    if own := sum(cells[name] for name in OWN_VERDICTS):
         said.append(
-            f"Of {sum(cells.values())} table cells set beside the paper's figures, {cells['agrees']} agree, "
-            f"{cells['better']} are better and {_unmet(cells)} are not reproduced{_elsewhere(cells)}."
+            f"Of {own} table cells set beside the paper's figures on its own classifiers, {cells['agrees']} agree, "
+            f"{cells['better']} are better and {cells['not reproduced']} are not reproduced."
+        )
+    agree, better, differ = (cells[name] for name in OTHER_VERDICTS)
+    if others := agree + better + differ:
+        said.append(
+            f"On other classifiers, where nothing can be reproduced: of {others} cells {agree} agree, {better} are "
+            f"better and {differ} differ."
         )
     return " ".join(said) or "No claim could be tested on the data that was there."
-
-
-def _unmet(cells: Counter[str]) -> int:
-    return sum(cells.values()) - cells["agrees"] - cells["better"]
-
-
-def _elsewhere(cells: Counter[str]) -> str:
-    """How many of the cells not reproduced are on classifiers other than the paper's."""
-    many = cells[OTHER_CLASSIFIER]
-    return f" ({many} of these on classifiers that are not the paper's)" if many else ""
 
 
 def number(cell: Cell, digits: int) -> str:
@@ -121,9 +117,7 @@ def _counts(done: Reproduction) -> str:
     """The figures of the summary, each with its word."""
     held, cells = sum(claim.holds for claim in done.claims), _all_verdicts(done)
     shown = [(f"{held} of {len(done.claims)}", "claims hold")] if done.claims else []
-    shown += [
-        (str(cells[name]), f"cells: {name}") for name in VERDICTS if cells[name] or (cells and name in VERDICTS[:3])
-    ]
+    shown += [(str(cells[name]), f"cells: {name}") for name in OWN_VERDICTS if any(cells[own] for own in OWN_VERDICTS)]
     shown.append((f"{done.num_run + done.num_stored:,}", f"runs, seeds {_seeds(done)}"))
     return '<ul class="counts">' + "".join(f"<li><b>{value}</b> {escape(what)}</li>" for value, what in shown) + "</ul>"
 

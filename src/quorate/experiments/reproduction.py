@@ -13,10 +13,12 @@ from typing import Any
 from quorate.errors import QuorateError
 from quorate.experiments.section import Claim, Section, Table
 from quorate.experiments.store import revision
+from quorate.experiments.verdicts import ELSEWHERE
 from quorate.version import __version__
 
-OTHER_CLASSIFIER = "differs (another classifier)"
-VERDICTS = ("agrees", "better", "not reproduced", "differs", OTHER_CLASSIFIER)  # all but the first two: not met
+OWN_VERDICTS: tuple[str, ...] = tuple(ELSEWHERE)  # on the paper's own classifiers: these make the headline
+OTHER_VERDICTS: tuple[str, ...] = tuple(ELSEWHERE.values())
+VERDICTS = (*OWN_VERDICTS, *OTHER_VERDICTS)
 
 
 @dataclass(frozen=True, slots=True)

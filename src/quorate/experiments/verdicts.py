@@ -10,6 +10,11 @@ import math
 from typing import Literal
 
 Verdict = Literal["agrees", "better", "not reproduced"]
+ELSEWHERE: dict[Verdict, str] = {
+    "agrees": "agrees (another classifier)",
+    "better": "better (another classifier)",
+    "not reproduced": "differs (another classifier)",
+}
 
 
 def combined_se(se: float, paper_se: float) -> float:
@@ -56,6 +61,15 @@ def verdict(
     if abs(ours - aim) <= points or abs(difference_se(ours, se, aim, paper_se)) <= combined:
         return "agrees"
     return "better" if (ours < aim if lower_is_better else ours > aim) else "not reproduced"
+
+
+def elsewhere(found: Verdict) -> str:
+    """The verdict on a classifier that is not the paper's: it neither reproduces nor fails to.
+
+    >>> elsewhere("agrees"), elsewhere("not reproduced")
+    ('agrees (another classifier)', 'differs (another classifier)')
+    """
+    return ELSEWHERE[found]
 
 
 def at_least_as_good(
