@@ -113,7 +113,7 @@ def test_all_curves_have_the_same_knots_and_are_read_at_common_budgets_only(cont
 def test_one_seed_is_measured_and_claims_nothing(context):
     section = published_variants.section(context)
     assert section.claims == ()
-    assert "FinExp with the released counting error +2.00 (mean of 3 budgets)" in section.lead[1]
+    assert "FinExp with the released counting error +2.00 (mean over 3 of 4 budgets)" in section.lead[1]
     assert not any("seconds" in head for table in section.tables for head in table.heads)
 
 
