@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from quorate.cli.output import print_json, print_lines, print_table
+from quorate.cli.output import print_json, print_lines, print_table, progress_bar
+from quorate.cli.table_options import (
+    Classes,
+    HardLabelAccuracy,
+    IdColumn,
+    LabelColumn,
+    PredictionTables,
+    Strict,
+    TaskColumn,
+    VotesFormat,
+    VotesTable,
+    WhichItems,
+    WorkerColumn,
+    class_list,
+)
 from quorate.version import __version__
 
 
 def calibrate(
-    votes: Annotated[
-        str,
-        typer.Option("--votes", "-v", help="Recorded votes of whole panels: long, wide or counts; CSV, Parquet ..."),
-    ],
-    predictions: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--predictions", "-p", help="Probabilities; repeat it, a file per classifier; none: no classifier."
-        ),
-    ] = None,
+    votes: VotesTable,
+    predictions: PredictionTables = None,
     method: Annotated[
         str,
         typer.Option("--method", "-m", help="A method, with knobs if you like: finexp:threshold=0.9."),
@@ -34,6 +40,15 @@ def calibrate(
         bool, typer.Option("--prefixes", help="Judge the belief after every vote too, not only where asking stopped.")
     ] = False,
     bins: Annotated[int, typer.Option(help="Bins of about equally many decisions.")] = 10,
+    task_column: TaskColumn = None,
+    worker_column: WorkerColumn = None,
+    label_column: LabelColumn = None,
+    id_column: IdColumn = None,
+    votes_format: VotesFormat = "auto",
+    classes: Classes = None,
+    items: WhichItems = "votes",
+    accuracy: HardLabelAccuracy = 0.9,
+    strict: Strict = False,
     out: Annotated[
         str | None, typer.Option("--out", "-o", help="Folder for calibration.json, report.html and the diagram.")
     ] = None,
@@ -48,12 +63,20 @@ def calibrate(
     """
     from quorate.workflows.calibrate import calibrate as run
     from quorate.workflows.calibrate_report import ABOUT, BIN_HEADS, GROUP_HEADS, bin_row, group_row, write_calibration
+    from quorate.workflows.run_inputs import Columns
     from quorate.workflows.specs import parse_method
 
     chosen = parse_method(method)
-    found = run(
-        votes, predictions or None, method=chosen, pool_size=pool_size, seed=seed, prefixes=prefixes, num_bins=bins
-    )
+    reading: dict[str, Any] = {"format": votes_format, "items": items}
+    with progress_bar(quiet=json) as report:
+        found = run(
+            votes, predictions or None, method=chosen, pool_size=pool_size, seed=seed, prefixes=prefixes, num_bins=bins,
+            strict=strict, progress=report,
+            columns=Columns(
+                task=task_column, worker=worker_column, label=label_column, id_column=id_column, accuracy=accuracy,
+                classes=class_list(classes), **reading,
+            ),
+        )  # fmt: skip
     files = () if out is None else write_calibration(found, out)
     if json:
         print_json(found.summary() | {"files": [str(file) for file in files]})

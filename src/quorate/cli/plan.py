@@ -7,26 +7,32 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quorate.cli.output import print_json, print_lines, print_table, progress_bar
+from quorate.cli.table_options import (
+    Classes,
+    HardLabelAccuracy,
+    IdColumn,
+    LabelColumn,
+    PredictionTables,
+    Strict,
+    TaskColumn,
+    VotesFormat,
+    VotesTable,
+    WhichItems,
+    WorkerColumn,
+    class_list,
+)
 from quorate.version import __version__
 
 if TYPE_CHECKING:
     from quorate.workflows.plan import Plan
 
-TABLES = "How to read the tables"
 PILOT = "How to use the pilot"
 GOAL = "What to plan for (one of these)"
 
 
 def plan(
-    votes: Annotated[
-        str, typer.Option("--votes", "-v", help="Votes: CSV, TSV, Parquet, JSONL, Excel or a Label Studio export.")
-    ],
-    predictions: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--predictions", "-p", help="A classifier's probabilities; repeatable. None: all classes are alike."
-        ),
-    ] = None,
+    votes: VotesTable,
+    predictions: PredictionTables = None,
     target_error: Annotated[
         float | None,
         typer.Option(
@@ -62,33 +68,15 @@ def plan(
     draws: Annotated[int, typer.Option(help="Pilots resampled from this one.", rich_help_panel=PILOT)] = 1000,
     level: Annotated[float, typer.Option(help="Level of the intervals.", rich_help_panel=PILOT)] = 0.9,
     seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same plan.")] = 0,
-    task_column: Annotated[
-        str | None, typer.Option(help="Column of the item in the votes.", rich_help_panel=TABLES)
-    ] = None,
-    worker_column: Annotated[
-        str | None, typer.Option(help="Column of the voter in the votes.", rich_help_panel=TABLES)
-    ] = None,
-    label_column: Annotated[
-        str | None, typer.Option(help="Column of the label in the votes.", rich_help_panel=TABLES)
-    ] = None,
-    id_column: Annotated[
-        str | None, typer.Option(help="Column of the item in the predictions.", rich_help_panel=TABLES)
-    ] = None,
-    votes_format: Annotated[
-        str,
-        typer.Option("--format", help="auto, long, wide, counts or label-studio.", rich_help_panel=TABLES),
-    ] = "auto",
-    classes: Annotated[
-        str | None,
-        typer.Option(help="All classes, with commas; votes for others are set aside.", rich_help_panel=TABLES),
-    ] = None,
-    items: Annotated[
-        str,
-        typer.Option(help="votes: every item with a vote; or votes-and-predictions.", rich_help_panel=TABLES),
-    ] = "votes",
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse any irregularity of the data.", rich_help_panel=TABLES)
-    ] = False,
+    task_column: TaskColumn = None,
+    worker_column: WorkerColumn = None,
+    label_column: LabelColumn = None,
+    id_column: IdColumn = None,
+    votes_format: VotesFormat = "auto",
+    classes: Classes = None,
+    items: WhichItems = "votes",
+    accuracy: HardLabelAccuracy = 0.9,
+    strict: Strict = False,
     out: Annotated[
         str | None, typer.Option("--out", "-o", help="Folder for plan.html, plan.json, curves.csv and the figure.")
     ] = None,
@@ -112,7 +100,7 @@ def plan(
             votes, predictions or None, target_error=target_error, budget=budget, sureness=sureness, price=price,
             batch_size=batch_size, methods=method or METHODS, pool_size=pool_size, orderings=orderings, draws=draws,
             level=level, seed=seed, task=task_column, worker=worker_column, label=label_column, id_column=id_column,
-            classes=None if classes is None else [name.strip() for name in classes.split(",")], strict=strict,
+            accuracy=accuracy, classes=class_list(classes), strict=strict,
             out=out, overwrite=overwrite, progress=report, **choices,
         )  # fmt: skip
     if json:

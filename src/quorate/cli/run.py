@@ -7,27 +7,34 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quorate.cli.output import print_json, print_lines, print_table, progress_bar
+from quorate.cli.table_options import (
+    Classes,
+    HardLabelAccuracy,
+    IdColumn,
+    LabelColumn,
+    PredictionTables,
+    Strict,
+    TaskColumn,
+    TimeColumn,
+    VotesFormat,
+    VotesTable,
+    WhichItems,
+    WorkerColumn,
+    class_list,
+)
 from quorate.version import __version__
 
 if TYPE_CHECKING:
     from quorate.workflows.run_result import RunResult
 
-TABLES = "How to read the tables"
 REPLAY = "How to replay them"
 CONTROL = "How far to ask (one of these)"
 
 
 def run(
-    votes: Annotated[
-        str, typer.Option("--votes", "-v", help="Votes: CSV, TSV, Parquet, JSONL, Excel or a Label Studio export.")
-    ],
+    votes: VotesTable,
     out: Annotated[str, typer.Option("--out", "-o", help="Folder for the decisions, the summary and the report.")],
-    predictions: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--predictions", "-p", help="A classifier's probabilities; repeatable. None: all classes are alike."
-        ),
-    ] = None,
+    predictions: PredictionTables = None,
     method: Annotated[
         str, typer.Option("--method", "-m", help="A method; knobs behind a colon: quorum:votes=4. See quorate methods.")
     ] = "quorate",
@@ -96,43 +103,16 @@ def run(
     ] = 500,
     refit_every: Annotated[int, typer.Option(help="Learn every so many items.", rich_help_panel=REPLAY)] = 20,
     seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same files.")] = 0,
-    task_column: Annotated[
-        str | None, typer.Option(help="Column of the item in the votes.", rich_help_panel=TABLES)
-    ] = None,
-    worker_column: Annotated[
-        str | None, typer.Option(help="Column of the voter in the votes.", rich_help_panel=TABLES)
-    ] = None,
-    label_column: Annotated[
-        str | None, typer.Option(help="Column of the label in the votes.", rich_help_panel=TABLES)
-    ] = None,
-    time_column: Annotated[
-        str | None, typer.Option(help="Column of the time in the votes.", rich_help_panel=TABLES)
-    ] = None,
-    id_column: Annotated[
-        str | None, typer.Option(help="Column of the item in the predictions.", rich_help_panel=TABLES)
-    ] = None,
-    votes_format: Annotated[
-        str,
-        typer.Option("--format", help="auto, long, wide, counts or label-studio.", rich_help_panel=TABLES),
-    ] = "auto",
-    classes: Annotated[
-        str | None,
-        typer.Option(help="All classes, with commas; votes for others are set aside.", rich_help_panel=TABLES),
-    ] = None,
-    items: Annotated[
-        str,
-        typer.Option(help="votes: every item with a vote; or votes-and-predictions.", rich_help_panel=TABLES),
-    ] = "votes",
-    accuracy: Annotated[
-        float,
-        typer.Option(
-            help="How sure a hard label of a classifier is taken to be; how far it is true is learned.",
-            rich_help_panel=TABLES,
-        ),
-    ] = 0.9,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse any irregularity of the data.", rich_help_panel=TABLES)
-    ] = False,
+    task_column: TaskColumn = None,
+    worker_column: WorkerColumn = None,
+    label_column: LabelColumn = None,
+    time_column: TimeColumn = None,
+    id_column: IdColumn = None,
+    votes_format: VotesFormat = "auto",
+    classes: Classes = None,
+    items: WhichItems = "votes",
+    accuracy: HardLabelAccuracy = 0.9,
+    strict: Strict = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in the folder.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, for programs.")] = False,
 ) -> None:
@@ -154,7 +134,7 @@ def run(
             audit_rate=audit_rate, seed=seed, pool_size=_pool(pool_size), min_votes=min_votes, max_votes=max_votes,
             error_costs=error_costs, price=price, window=window or None, refit_every=refit_every, strict=strict,
             task=task_column, worker=worker_column, label=label_column, timestamp=time_column, id_column=id_column,
-            accuracy=accuracy, classes=None if classes is None else [name.strip() for name in classes.split(",")],
+            accuracy=accuracy, classes=class_list(classes),
             out=out, overwrite=overwrite, progress=report, **choices,
         )  # fmt: skip
     if json:

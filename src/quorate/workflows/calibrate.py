@@ -7,7 +7,7 @@ Each answer's confidence, at the moment the asking stopped, is set against the v
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,10 @@ from quorate.validate import whole
 from quorate.version import __version__
 from quorate.workflows.calibrate_measure import NUM_BINS, Honesty, class_scores, honesty
 from quorate.workflows.score_items import score_arrays, scorer
+
+if TYPE_CHECKING:
+    from quorate.tables.sources import Progress
+    from quorate.workflows.run_inputs import Columns
 
 KNOWN = ("settled", "exhausted")
 FEWEST = 30  # decisions a group by votes must have to be shown
@@ -119,10 +123,14 @@ def calibrate(
     num_bins: int = NUM_BINS,
     window: int | None = 500,
     refit_every: int = 20,
+    columns: Columns | None = None,
+    strict: bool = False,
+    progress: Progress | None = None,
 ) -> Calibration:
     """Replay the votes under `method` and compare each confidence with what the whole pool says.
 
-    `votes`, `predictions` as `quorate.tables` reads them, or a `VoteDataset` alone. An item's pool is everyone who
+    `votes`, `predictions` as `quorate.tables` reads them, `columns` saying how (`workflows.run_inputs.Columns`), or a
+    `VoteDataset` alone. An item's pool is everyone who
     voted on it, or `pool_size` of them drawn by `seed`; items come in an order drawn by `seed`. `prefixes` judges the
     belief after every vote too, not only where the method stopped.
 
@@ -132,7 +140,7 @@ def calibrate(
     (400, True)
     """
     bins, draw = whole(num_bins, where="num_bins", most=1000), whole(seed, where="seed", least=0)
-    data, notes = _dataset(votes, predictions)
+    data, notes = _dataset(votes, predictions, columns, strict, progress)
     chosen = as_method(method)
     stream = prepare(data, pool_size, model, draw)
     size = None if window is None else whole(window, where="window")
@@ -164,14 +172,21 @@ def calibrate(
     )
 
 
-def _dataset(votes: Any, predictions: Any) -> tuple[VoteDataset, tuple[str, ...]]:  # noqa: ANN401
+def _dataset(
+    votes: Any,  # noqa: ANN401
+    predictions: Any,  # noqa: ANN401
+    columns: Columns | None,
+    strict: bool,
+    progress: Progress | None,
+) -> tuple[VoteDataset, tuple[str, ...]]:
     if isinstance(votes, VoteDataset):
         if predictions is not None:
             raise InvalidInput("votes is a VoteDataset, which has its predictions; pass predictions=None with it.")
         return votes, ()
-    from quorate.tables import join, read_predictions, read_votes  # noqa: PLC0415 - PyArrow is an extra
+    from quorate.workflows.run_inputs import Columns, read_inputs  # noqa: PLC0415 - PyArrow is an extra
 
-    joined = join(read_votes(votes), None if predictions is None else read_predictions(predictions))
+    chosen = Columns() if columns is None else columns
+    joined, _ = read_inputs(votes, predictions, chosen, by_time=True, strict=strict, progress=progress)
     return joined.to_dataset(), tuple(joined.report.lines())
 
 
