@@ -28,7 +28,7 @@ def grid(name: str, *, pool_size: int, num_classes: int, quick: bool = False) ->
     if name in ("until-settled", "ask-all"):
         return settings(None)
     if name in BASELINES:
-        many = 201  # they cost next to nothing to run
+        many = 81  # they cost next to nothing to run
     if name in FIXED:
         many = 121  # all thresholds share one walk
     if quick:
@@ -37,7 +37,9 @@ def grid(name: str, *, pool_size: int, num_classes: int, quick: bool = False) ->
         return settings("query_rate", _rounded(np.linspace(0.0, 1.0, many)))
     if name in BASELINES:
         unit = num_classes / math.log(num_classes) if name == "entropy" else 1.0  # the paper's entropy is <= ln K / K
-        return settings("scale", _rounded(unit * np.concatenate([[0.0], np.geomspace(0.05, 1e6, many - 1)])))
+        most, last = many * 3 // 4 - 1, many - many * 3 // 4  # budgets move most while few rates are clipped at 1
+        scales = np.concatenate([[0.0], np.geomspace(0.05, 40.0, most), np.geomspace(60.0, 1e6, last)])
+        return settings("scale", _rounded(unit * scales))
     doubts = _doubts(many, num_classes)
     if name == "quorate":
         return settings("min_gain", _rounded(doubts))
