@@ -2,6 +2,7 @@
 
 import re
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -18,6 +19,7 @@ class Site:
     asked: list[tuple[str, str | None]] = field(default_factory=list)
     ranges: bool = True
     announce: bool = True  # with Content-Length
+    before: Callable[[str], object] = lambda name: None  # called with the file's name before each answer
 
 
 def _handler(site):
@@ -29,6 +31,7 @@ def _handler(site):
             name = self.path.rsplit("/", 1)[-1]
             wanted = self.headers.get("Range")
             site.asked.append((name, wanted))
+            site.before(name)
             content = site.files.get(name)
             if content is None:
                 self.send_error(404)

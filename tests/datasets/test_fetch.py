@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import multiprocessing
 import socket
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -131,6 +133,52 @@ def test_a_file_damaged_since_is_fetched_anew(entry, tmp_path):
     assert held(tmp_path)["probs.pkl"] == PROBS
 
 
+def test_what_is_there_keeps_its_place_until_a_proven_file_takes_it(entry, site, tmp_path):
+    fetch("toy", cache=tmp_path)
+    (tmp_path / "toy" / "probs.pkl").write_bytes(b"my own version")
+    site.files["probs.pkl"] = PROBS[::-1]
+    with pytest.raises(DownloadError, match="not the published"):
+        fetch("toy", cache=tmp_path)
+    del site.files["probs.pkl"]
+    with pytest.raises(DownloadError, match="404"):
+        fetch("toy", cache=tmp_path)
+    assert held(tmp_path) == {"votes.pkl": VOTES, "probs.pkl": b"my own version"}
+
+
+def test_a_source_that_is_the_cache_itself_is_never_deleted(entry, tmp_path):
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / "votes.pkl").write_bytes(b"the only copy")
+    with pytest.raises(DownloadError, match=r"not the published votes\.pkl"):
+        fetch("toy", cache=tmp_path, folder=tmp_path / "toy")
+    assert held(tmp_path) == {"votes.pkl": b"the only copy"}
+
+
+def test_two_processes_at_once_both_end_with_the_published_files(entry, site, tmp_path):
+    """Both are held at the first byte until both are under way, so that their transfers overlap."""
+    together = threading.Barrier(2, timeout=20)
+    site.before = lambda name: together.wait() if name == "votes.pkl" else None
+    fork = multiprocessing.get_context("fork")
+    answers = fork.Queue()
+    both = [fork.Process(target=fetch_and_tell, args=(tmp_path, answers)) for _ in range(2)]
+    for process in both:
+        process.start()
+    said = [answers.get(timeout=30) for _ in both]
+    for process in both:
+        process.join(timeout=30)
+    assert said == [["downloaded", "downloaded"]] * 2 or sorted(said) == [
+        ["downloaded", "downloaded"],
+        ["downloaded", "present"],
+    ]
+    assert held(tmp_path) == {"votes.pkl": VOTES, "probs.pkl": PROBS}
+
+
+def fetch_and_tell(cache, answers):
+    try:
+        answers.put([file.how for file in fetch("toy", cache=cache)])
+    except BaseException as problem:  # told to the test, which fails with it
+        answers.put([repr(problem)])
+
+
 def test_a_missing_file_says_404_and_the_steps_by_hand(entry, site, tmp_path):
     del site.files["probs.pkl"]
     words = r"answers 404.*By hand: download http.*probs\.pkl.*quorate data fetch toy --from FOLDER"
@@ -209,7 +257,26 @@ def test_the_command_fetches_from_a_mirror_and_refuses_what_was_tampered_with(en
     site.files["probs.pkl"] = PROBS[::-1]
     bad = run()
     assert bad.exit_code == 1
-    assert bad.stdout.index("Licence: CC0") >= 0
     assert "not the published probs.pkl" in bad.stderr
     assert len(bad.stderr.strip().splitlines()) == 1
     assert held(tmp_path) == {"votes.pkl": VOTES}
+
+
+def test_the_licence_is_printed_before_anything_is_asked_of_the_server(entry, site, tmp_path, capfd):
+    printed = []
+    site.before = lambda name: printed.append(capfd.readouterr().out)  # what had been printed when the request came
+    args = ["data", "fetch", "toy", "--yes", "--cache", str(tmp_path), "--mirror", site.url]
+    app(args, standalone_mode=False)
+    assert len(printed) == 2
+    assert "Licence: CC0" in printed[0]
+    assert "Cite: Nobody, 2024" in printed[0]
+    assert "downloaded" not in printed[0]
+
+
+def test_without_agreement_the_server_is_never_asked(entry, site, tmp_path):
+    args = ["data", "fetch", "toy", "--cache", str(tmp_path), "--mirror", site.url]
+    refused = CliRunner().invoke(app, args, env={"COLUMNS": "200", "NO_COLOR": "1"})
+    assert refused.exit_code == 1
+    assert "Licence: CC0" in refused.stdout
+    assert site.asked == []
+    assert list(tmp_path.iterdir()) == []

@@ -102,13 +102,13 @@ class ResumingDownloader:
 
 
 def prove(path: Path, file: PublishedFile, *, origin: str) -> None:
-    """Remove and refuse a file that is not the published one."""
+    """Remove and refuse a copy that is not the published file."""
     found = digests(path)
     if not matches(found, file):
         path.unlink()
         known = f"sha256 {file.sha256}" if file.sha256 else f"git blob {file.git_blob}"
         got = found.sha256 if file.sha256 else found.git_blob
         raise DownloadError(
-            f"{origin} is not the published {file.name}: expected {known}, got {got} ({found.size} bytes). It was "
-            "removed; try again, or another mirror."
+            f"{origin} is not the published {file.name}: expected {known}, got {got} ({found.size} bytes). The copy "
+            "was removed; try again, or another mirror."
         )

@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+from uuid import uuid4
 
 from quorate.datasets.catalogue import PublishedFile, Source, digests, matches, source
 from quorate.datasets.download import Report, ResumingDownloader, prove
+from quorate.datasets.part_files import part_file
 from quorate.datasets.places import cache_folder, extra, find
 from quorate.errors import DownloadError
 
@@ -37,7 +39,8 @@ def fetch(
     """Download what `load` needs of a data set into `cache/NAME`, each file verified before it takes its name.
 
     `mirror`: a base URL that has the files under their names. `folder`: copy them from there instead. Files that are
-    there and verified are left alone; a broken transfer goes on where it stopped. Show the licence first: `describe`.
+    there and verified are left alone; a broken transfer goes on where it stopped. A file that is not the published one
+    keeps its place until a proven one takes it. Show the licence first: `describe`.
     """
     entry = source(name)
     if not entry.to_fetch:
@@ -89,27 +92,40 @@ def _fetch_one(
         found = digests(final)
         if matches(found, file):
             return Fetched(file.name, final, "present", found.size)
-        final.unlink()  # damaged since: fetched anew
-    part = target / f"{file.name}.part"
-    if folder is not None:
-        local = find(Path(folder), [file.name], dataset=entry.name)
-        if local is None:
-            raise DownloadError(f"--from {str(folder)!r} has no {file.name}.")
-        shutil.copyfile(local, part)
-        prove(part, file, origin=str(local))
+    with part_file(final) as part:  # what is at `final` stays until its successor is proven
+        if folder is not None:
+            _copy(entry, file, Path(folder), part)
+        else:
+            url = f"{mirror.rstrip('/')}/{file.name}" if mirror is not None else str(file.url)
+            _download(file, url, part, report)
         part.replace(final)
-        return Fetched(file.name, final, "copied", final.stat().st_size)
-    url = f"{mirror.rstrip('/')}/{file.name}" if mirror is not None else str(file.url)
+    return Fetched(file.name, final, "copied" if folder is not None else "downloaded", final.stat().st_size)
+
+
+def _copy(entry: Source, file: PublishedFile, folder: Path, part: Path) -> None:
+    local = find(folder, [file.name], dataset=entry.name)
+    if local is None:
+        raise DownloadError(f"--from {str(folder)!r} has no {file.name}.")
+    shutil.copyfile(local, part)
+    prove(part, file, origin=str(local))
+
+
+def _download(file: PublishedFile, url: str, part: Path, report: Report | None) -> None:
+    """Through pooch into a name of our own, since pooch takes a file that has the final one for the right one."""
     pooch = extra("pooch")
-    with _quiet(pooch.get_logger()):
-        pooch.retrieve(
-            url,
-            known_hash=f"sha256:{file.sha256}" if file.sha256 else None,  # a git blob id is proven by the downloader
-            fname=file.name,
-            path=target,
-            downloader=ResumingDownloader(file, part, report),
-        )
-    return Fetched(file.name, final, "downloaded", final.stat().st_size)
+    proven = part.with_name(f".{file.name}.{uuid4().hex}")
+    try:
+        with _quiet(pooch.get_logger()):
+            pooch.retrieve(
+                url,
+                known_hash=f"sha256:{file.sha256}" if file.sha256 else None,  # a git blob id: the downloader proves it
+                fname=proven.name,
+                path=proven.parent,
+                downloader=ResumingDownloader(file, part, report),
+            )
+        proven.replace(part)
+    finally:
+        proven.unlink(missing_ok=True)
 
 
 @contextmanager
