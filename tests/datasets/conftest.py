@@ -20,6 +20,7 @@ class Site:
     ranges: bool = True
     announce: bool = True  # with Content-Length
     before: Callable[[str], object] = lambda name: None  # called with the file's name before each answer
+    halfway: Callable[[str], object] = lambda name: None  # and when half of it is sent
 
 
 def _handler(site):
@@ -48,7 +49,11 @@ def _handler(site):
                 self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             cut = site.cuts.get(name, [])
-            self.wfile.write(body[: cut.pop(0)] if cut else body)
+            body = body[: cut.pop(0)] if cut else body
+            self.wfile.write(body[: len(body) // 2])
+            self.wfile.flush()
+            site.halfway(name)
+            self.wfile.write(body[len(body) // 2 :])
             self.wfile.flush()
 
     return Handler

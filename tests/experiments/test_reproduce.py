@@ -73,6 +73,33 @@ def test_a_second_time_everything_comes_from_the_store_and_is_equal(first, data)
     assert contents(again) == before
 
 
+def test_another_report_in_the_same_folder_leaves_nothing_of_the_first_but_its_runs(data, tmp_path):
+    def other(context):
+        section = toy_section(context)
+        return replace(section, key="curves", tables=(replace(section.tables[0], key="areas"),), figures=())
+
+    out = tmp_path / "out"
+    both = {"shift": toy_section, "curves": other}
+    reproduce("shift", data=data, out=out, seeds=(3, 4), experiments=both)
+    runs = {path: path.read_bytes() for path in (out / "runs").rglob("*.npz")}
+    (out / "tables" / "mine.csv").write_text("a user's own")
+    (tmp_path / "precious.csv").write_text("a user's own")
+    summary = json.loads((out / "summary.json").read_text())
+    summary["files"] += ["../precious.csv", "tables/../../precious.csv", str(next(iter(runs)).relative_to(out)), 3]
+    for files in (summary["files"][:-1], summary["files"]):  # as one may find them: nothing outside is touched
+        (out / "summary.json").write_text(json.dumps(summary | {"files": files}))
+        done = reproduce("curves", data=data, out=out, seeds=(3,), experiments=both)
+        names = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
+        assert {name for name in names if not name.startswith("runs/")} == {
+            "report.html", "summary.json", "runs.csv", "runs.parquet", "tables/curves-areas.csv", "tables/mine.csv",
+        }  # fmt: skip
+        assert json.loads((out / "summary.json").read_text())["files"] == [
+            file.relative_to(out).as_posix() for file in done.files
+        ]
+        assert (tmp_path / "precious.csv").exists()
+        assert all(path.read_bytes() == content for path, content in runs.items())
+
+
 def test_the_number_of_jobs_changes_nothing(first, data, tmp_path):
     other = reproduce("shift", data=data, out=tmp_path, seeds=(3, 4), jobs=2, experiments=TOY)
     assert contents(other) == contents(first)

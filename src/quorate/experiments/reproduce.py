@@ -1,11 +1,14 @@
 """Runs the paper's experiments in order and writes what they found: a page, a summary, figures, tables, every run.
 
 Takes a folder of data, gives a `Reproduction` and its files. What is stored in out/runs is not run again, so it can be
-stopped or killed at any time and goes on where it was. Called by `quorate reproduce`.
+stopped or killed at any time and goes on where it was. summary.json lists the files of its report, so that the next
+report in the same folder can clear away what is not part of it. Called by `quorate reproduce`.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -37,6 +40,7 @@ EXPERIMENTS: dict[str, Experiment] = {
 SEEDS = (3, 4, 5)
 OUT = "quorate-reproduction"
 QUICK_ITEMS = 2500  # a quick run takes every second, third, ... item of larger sets
+_WRITTEN = re.compile(r"report\.html|runs\.(csv|parquet)|tables/[A-Za-z0-9.-]+\.csv|figures/[A-Za-z0-9.-]+\.(svg|png)")
 EXTRAS = ("matplotlib", "statsmodels", "pyarrow")
 
 
@@ -130,8 +134,9 @@ def _part(name: str, experiment: Experiment, context: Context, tally: Tally) -> 
 
 
 def _written(done: Reproduction, tally: Tally) -> Reproduction:
-    """All files; the page and the summary last, when what they speak of is there."""
+    """All files; the page and the summary last, when what they speak of is there. An earlier report's others go."""
     started = time.perf_counter()
+    earlier = _files_of_summary(done.out)
     summary_of(done)  # a section that breaks its rules is told so before anything is written
     records = distinct(record for found in tally.records.values() for record in found)
     files = [*_write_tables(done), *write_runs(records, done.out)]
@@ -139,8 +144,21 @@ def _written(done: Reproduction, tally: Tally) -> Reproduction:
     files += _write_figures(done, drawn)
     done = replace(done, writing_seconds=time.perf_counter() - started)
     files.append(write_whole(done.out / "report.html", page(done, drawn)))
-    files.append(write_whole(done.out / "summary.json", json_text(summary_of(done))))
+    files.append(done.out / "summary.json")
+    names = [file.relative_to(done.out).as_posix() for file in files]
+    for name in earlier - set(names):
+        (done.out / name).unlink(missing_ok=True)
+    write_whole(files[-1], json_text(summary_of(done) | {"files": names}))
     return replace(done, files=tuple(files))
+
+
+def _files_of_summary(out: Path) -> set[str]:
+    """What the report in this folder says it is made of: files of the kinds written here, and no others."""
+    try:
+        names = json.loads((out / "summary.json").read_bytes())["files"]
+        return {name for name in names if _WRITTEN.fullmatch(name)}
+    except (OSError, ValueError, KeyError, TypeError):  # no report yet, or not ours
+        return set()
 
 
 def _write_tables(done: Reproduction) -> list[Path]:
