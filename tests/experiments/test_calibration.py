@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from quorate.datasets import cifar10h, synthetic, vote_dataset
-from quorate.experiments import calibration, two_phase
+from quorate.experiments import calibration, calibration_plots, two_phase
 from quorate.experiments.phase_runs import runs
 from quorate.experiments.runs import run_job
 from quorate.experiments.section import Context
@@ -91,3 +91,12 @@ def test_quick_on_the_real_data_tau_knows_the_good_classes(data_dir):
     figure = matplotlib_figure.Figure(figsize=section.figures[0].size, layout="constrained")
     section.figures[0].draw(figure)
     assert len(figure.axes) == 4
+
+
+def test_a_budget_that_no_run_reached_is_drawn_as_nothing():
+    figures = pytest.importorskip("matplotlib.figure")
+    blank = np.full(3, np.nan)
+    for lines in (("infexp", 1.0, blank), ("infexp", 1.0, np.ones(3))):
+        figure = figures.Figure()
+        calibration_plots.draw((calibration_plots.Panel("toy", ("a", "b", "c"), np.ones(3), (lines,)),), figure)
+        assert figure.axes[1].get_ylim()[1] > 1

@@ -34,8 +34,8 @@ def draw(panels: tuple[Panel, ...], figure: Any) -> None:  # noqa: ANN401
         order = np.argsort(panel.accuracy)
         _accuracy(above, panel, order)
         _tau(below, panel, order)
-    highest = max(float(np.nanmax(tau)) for panel in panels for _, _, tau in panel.lines)
-    rows[1][0].set_ylim(0, 1.06 * highest)
+    known = [tau[~np.isnan(tau)] for panel in panels for _, _, tau in panel.lines]  # a budget nobody reached has none
+    rows[1][0].set_ylim(0, 1.06 * max((float(tau.max()) for tau in known if len(tau)), default=1.0))
     rows[0][0].set_ylabel("accuracy, %")
     rows[1][0].set_ylabel("learned tau")
     handles, labels = rows[1][0].get_legend_handles_labels()
