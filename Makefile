@@ -9,12 +9,12 @@ empty :=
 space := $(empty) $(empty)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench bench-memory bench-peers test-slow default-knob docs docs-figures clean
+.PHONY: help demo test lint bench bench-memory bench-peers test-slow default-knob docs docs-experiments docs-figures clean
 
 help: ## This list
 	@echo "quorate: decides, online, when enough experts have been asked."
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(PYTHON):
 	@set -e; found=; \
@@ -73,10 +73,14 @@ docs: $(VENV)/.ready-dev ## The docs as a site, in site/ (`make test` builds it 
 	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --quiet --strict
 	@echo "Open site/index.html in a browser; it needs no server and no network."
 
+docs-experiments: $(VENV)/.ready-dev ## Redo the paper on the data in QUORATE_DATA, then write docs/experiments.md from it
+	@$(PYTHON) -m quorate reproduce all --as-published --out quorate-reproduction
+	@$(PYTHON) benchmarks/experiments_page.py quorate-reproduction
+
 docs-figures: $(VENV)/.ready-dev ## The figures of the docs
 	@$(PYTHON) benchmarks/docs_figures.py
 	@$(PYTHON) benchmarks/growth.py
 
 clean: ## Remove what was built here; .venv too
-	rm -rf $(VENV) build dist htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis quorate-demo site
+	rm -rf $(VENV) build dist htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis quorate-demo quorate-reproduction site
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
