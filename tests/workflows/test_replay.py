@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from quorate import Session, method, simulate
+from quorate import Session, method, rng, simulate
 from quorate.audit import draw
 from quorate.datasets import chaosnli, cifar10h, imagenet16h, imagenet16h_shift, synthetic
 from quorate.decision.policy import Stateless
@@ -55,7 +55,7 @@ def by_session(items, chosen, *, pool_sizes, control=None, seed, audit_rate=0.0,
         settled = decision.reason in ("settled", "exhausted")
         rate = max(audit_rate, control.audit_rate_of(decision.confidence) if control is not None else 0.0)
         error, late = None, 0
-        if not settled and rate > 0 and draw([name], rate, seed=seed)[0].audited:
+        if not settled and rate > 0 and rng.stream(seed, "replay-audit", name).random() < rate:
             error, late = complete(session, name, votes, decision, int(pool_sizes[t]), items.classes)
         audit_votes.append(late)
         if control is not None:
@@ -240,3 +240,23 @@ def test_budgets_are_met_within_five_per_cent_on_real_data(data_dir, load, pool_
         control = BudgetControl(share * settled, pool_size=int(sizes.max()), rule=rule)
         run = replay(items, name, pool_sizes=sizes, control=control, seed=3)
         assert abs(run.mean_cost / (share * settled) - 1) < 0.05, share
+
+
+def test_coins_of_a_replay_are_not_those_of_a_later_audit_with_the_same_seed():
+    items, stream = items_of(DATA)
+    run = replay(items, "quorate", pool_sizes=stream.pool_sizes, seed=3, audit_rate=0.5)
+    tossed = np.flatnonzero(run.audit_rates)
+    later = [coin.audited for coin in draw([items.ids[t] for t in tossed], 0.5, seed=3)]
+    assert 0.3 < np.mean(run.audited[tossed] == later) < 0.7
+
+
+def test_audits_that_the_record_cannot_complete_count_as_errors_to_the_controller():
+    """Two of nine votes are recorded: no panel is ever settled, so all that is audited is wrong and the knob falls."""
+    votes = np.zeros((200, 2), dtype=np.int64)
+    items = recorded(votes, np.full((200, 2), [0.9, 0.1]), classes=["a", "b"])
+    control = TargetErrorControl(0.05, audit_rate=0.5)
+    run = replay(items, "quorate", control=control, pool_sizes=9, seed=1)
+    assert run.num_incomplete == run.audited.sum() == run.control.final.num_audited > 20
+    assert np.isnan(run.audited_error).all()
+    assert run.control.final.factor > 1
+    assert run.knob[-1] < run.knob[0]

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.audit import draw
 from quorate.decision.policy import QueryPolicy, Stateless
 from quorate.decision.rules import rule_of
 from quorate.learning.learner import refit
@@ -60,7 +59,8 @@ class Replay:
     `num_votes` votes asked before it   `audit_votes` those that completed the panel afterwards   `knob` in force, NaN
     for a policy without `min_gain` or `threshold`
     `audit_rates` the probability of an audit, 0 where no coin was tossed   `audited` how it fell
-    `audited_error` error of the answer by the panel, ties shared; NaN where not audited or the record ends too early
+    `audited_error` error of the answer by the panel, ties shared; NaN where not audited or the record ends too early:
+    the latter counts as an error to the controller
     `params` learned by the end   `num_fits`   `control` None without one
     """
 
@@ -78,6 +78,11 @@ class Replay:
     params: PriorParams
     num_fits: int
     control: ControlReport | None
+
+    @property
+    def num_incomplete(self) -> int:
+        """Audits for which the record has too few votes to settle the panel."""
+        return int((self.audited & np.isnan(self.audited_error)).sum())
 
     @property
     def mean_cost(self) -> float:
@@ -245,16 +250,16 @@ class _Loop:
         state.votes_since_fit += int(votes.sum())
 
     def _audit(self, t: int, item: ItemState, verdict: Verdict) -> float | None:
-        """Toss the item's coin; complete its panel if it falls so. The answer's error, or None."""
+        """Toss the item's coin; complete its panel if it falls so. The answer's error, 1 if votes lack, or None."""
         wanted = self.control.audit_rate_of(verdict.confidence) if self.control is not None else 0.0
         rate = max(wanted, self.audit_rate)
         if rate == 0.0:
             return None
         self.rates[t] = rate
-        coin = draw([self.items.ids[t]], rate, seed=self.settings.seed)[0]
-        if not coin.audited:
+        # not the stream of `quorate.audit.draw`: what is replayed may be audited later, with the same seed
+        self.audited[t] = stream(self.settings.seed, "replay-audit", self.items.ids[t]).random() < rate
+        if not self.audited[t]:
             return None
-        self.audited[t] = True
         more, counts = np.zeros_like(item.votes), item.votes.copy()
         recorded = self.items.labels[self.items.starts[t] + int(item.votes.sum()) : self.items.starts[t + 1]]
         for label in recorded:
@@ -265,7 +270,7 @@ class _Loop:
         self.audit_votes[t] = more.sum()
         self._count(t, more)
         if not (counts.any() and is_settled(counts, self.sizes[t])):
-            return None
+            return 1.0  # a panel that is not completed counts as an error, as in an audit to sign
         tied = counts == counts.max()
         self.audited_error[t] = 1.0 - tied[verdict.label] / tied.sum()
         return float(self.audited_error[t])

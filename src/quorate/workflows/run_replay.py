@@ -261,7 +261,12 @@ def _control_summary(run: Replay, plan: Plan) -> dict[str, Any] | None:
     }
     final = report.final
     if isinstance(final, TargetErrorControl):
-        found |= {"audited": final.num_audited, "audit_votes": int(run.audit_votes.sum()), "factor": final.factor}
+        found |= {
+            "audited": final.num_audited,
+            "incomplete_audits": run.num_incomplete,
+            "audit_votes": int(run.audit_votes.sum()),
+            "factor": final.factor,
+        }
     return found | {"sentence": _sentence(report, final)}
 
 

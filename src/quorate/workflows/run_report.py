@@ -46,6 +46,7 @@ CONTROL = {
     "first_knob": "knob at the first item",
     "last_knob": "knob at the last item",
     "audited": "audits",
+    "incomplete_audits": "of them without enough recorded votes, counted as wrong",
     "audit_votes": "votes they took",
     "factor": "errors found in audits / errors expected there",
 }

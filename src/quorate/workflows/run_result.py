@@ -24,7 +24,7 @@ from quorate.types import FloatArray, IntArray, PriorParams
 from quorate.workflows.pools import Pools
 
 DECISION_COLUMNS = (
-    "item", "consensus_label", "confidence", "num_votes", "agreement", "stop_reason", "cost", "audited",
+    "item", "consensus_label", "confidence", "num_votes", "agreement", "stop_reason", "cost", "pool_size", "audited",
 )  # fmt: skip
 
 
@@ -167,6 +167,7 @@ def decisions_table(result: RunResult) -> Any:  # noqa: ANN401
         "agreement": agreement(result),
         "stop_reason": pa.array(outcome.reasons, type=TEXT),
         "cost": pa.array(cost),
+        "pool_size": pa.array(result.pools.stream.pool_sizes),
         "audited": pa.array(outcome.is_audited),
     }
     for k, name in enumerate(result.classes):
