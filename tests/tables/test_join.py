@@ -112,3 +112,36 @@ def test_nothing_can_be_written_to():
 def test_quorate_itself_does_not_import_the_extra():
     code = "import quorate, sys; assert not {'pyarrow', 'narwhals', 'pandas', 'polars', 'openpyxl'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+ROWS = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
+
+
+@pytest.mark.parametrize("items", [("1", "2", "3"), ("0", "1"), ("0", "1", "2", "3"), ("0", "1", "x")])
+def test_rows_without_ids_are_refused_unless_the_items_are_called_by_their_places(items, tmp_path):
+    votes = votes_of(*((item, "x", "dog") for item in items))
+    np.save(tmp_path / "probs.npy", ROWS)
+    for source in (ROWS, tmp_path / "probs.npy"):
+        with pytest.raises(InvalidInput, match=r"3 rows are called 0 to 2.*--ids FILE"):
+            join(votes, read_predictions(source, classes=["cat", "dog"]))
+
+
+def test_rows_without_ids_meet_items_called_by_their_places_in_any_order():
+    joined = join(votes_of(*((item, "x", "dog") for item in "201")), read_predictions(ROWS, classes=["cat", "dog"]))
+    assert joined.items == ("2", "0", "1") and np.allclose(joined.predictions[0], ROWS[[2, 0, 1]])
+
+
+def test_rows_with_ids_may_be_more_or_fewer_than_the_items():
+    named = read_predictions(ROWS, classes=["cat", "dog"], ids=["1", "2", "9"])
+    joined = join(votes_of(*((item, "x", "dog") for item in "123")), named)
+    assert np.allclose(joined.predictions[0], [*ROWS[:2], [0.5, 0.5]]) and joined.unvoted == ("9",)
+
+
+def test_classes_that_no_vote_names_are_refused():
+    votes = votes_of(("0", "x", "cat"), ("1", "x", "dog"), ("2", "x", "dog"))
+    for how in ({}, {"classes": ["cat", "dog"]}):
+        with pytest.raises(InvalidInput, match=r"\['cat', 'dog'\], is a class of .*\['0', '1'\].*--classes"):
+            join(votes, read_predictions(ROWS), **how)
+    assert join(votes, read_predictions(ROWS, classes=["cat", "dog"])).classes == ("cat", "dog")
+    with pytest.raises(InvalidInput, match="is a class of"):
+        join(votes, probs_of(["0", "1", "2"], ant=[0.5] * 3, bee=[0.5] * 3))

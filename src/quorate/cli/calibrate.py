@@ -13,6 +13,7 @@ from quorate.cli.table_options import (
     IdColumn,
     LabelColumn,
     PredictionTables,
+    RowIds,
     Strict,
     TaskColumn,
     VotesFormat,
@@ -20,6 +21,7 @@ from quorate.cli.table_options import (
     WhichItems,
     WorkerColumn,
     class_list,
+    id_list,
 )
 from quorate.version import __version__
 
@@ -44,6 +46,7 @@ def calibrate(
     worker_column: WorkerColumn = None,
     label_column: LabelColumn = None,
     id_column: IdColumn = None,
+    ids: RowIds = None,
     votes_format: VotesFormat = "auto",
     classes: Classes = None,
     items: WhichItems = "votes",
@@ -74,7 +77,7 @@ def calibrate(
             strict=strict, progress=report,
             columns=Columns(
                 task=task_column, worker=worker_column, label=label_column, id_column=id_column, accuracy=accuracy,
-                classes=class_list(classes), **reading,
+                classes=class_list(classes), ids=id_list(ids, predictions), **reading,
             ),
         )  # fmt: skip
     files = () if out is None else write_calibration(found, out)

@@ -13,6 +13,7 @@ from quorate.cli.table_options import (
     IdColumn,
     LabelColumn,
     PredictionTables,
+    RowIds,
     Strict,
     TaskColumn,
     VotesFormat,
@@ -20,6 +21,7 @@ from quorate.cli.table_options import (
     WhichItems,
     WorkerColumn,
     class_list,
+    id_list,
 )
 from quorate.version import __version__
 
@@ -72,6 +74,7 @@ def plan(
     worker_column: WorkerColumn = None,
     label_column: LabelColumn = None,
     id_column: IdColumn = None,
+    ids: RowIds = None,
     votes_format: VotesFormat = "auto",
     classes: Classes = None,
     items: WhichItems = "votes",
@@ -100,7 +103,7 @@ def plan(
             votes, predictions or None, target_error=target_error, budget=budget, sureness=sureness, price=price,
             batch_size=batch_size, methods=method or METHODS, pool_size=pool_size, orderings=orderings, draws=draws,
             level=level, seed=seed, task=task_column, worker=worker_column, label=label_column, id_column=id_column,
-            accuracy=accuracy, classes=class_list(classes), strict=strict,
+            ids=id_list(ids, predictions), accuracy=accuracy, classes=class_list(classes), strict=strict,
             out=out, overwrite=overwrite, progress=report, **choices,
         )  # fmt: skip
     if json:

@@ -13,6 +13,7 @@ from quorate.cli.table_options import (
     IdColumn,
     LabelColumn,
     PredictionTables,
+    RowIds,
     Strict,
     TaskColumn,
     TimeColumn,
@@ -21,6 +22,7 @@ from quorate.cli.table_options import (
     WhichItems,
     WorkerColumn,
     class_list,
+    id_list,
 )
 from quorate.version import __version__
 
@@ -108,6 +110,7 @@ def run(
     label_column: LabelColumn = None,
     time_column: TimeColumn = None,
     id_column: IdColumn = None,
+    ids: RowIds = None,
     votes_format: VotesFormat = "auto",
     classes: Classes = None,
     items: WhichItems = "votes",
@@ -134,7 +137,7 @@ def run(
             audit_rate=audit_rate, seed=seed, pool_size=_pool(pool_size), min_votes=min_votes, max_votes=max_votes,
             error_costs=error_costs, price=price, window=window or None, refit_every=refit_every, strict=strict,
             task=task_column, worker=worker_column, label=label_column, timestamp=time_column, id_column=id_column,
-            accuracy=accuracy, classes=class_list(classes),
+            ids=id_list(ids, predictions), accuracy=accuracy, classes=class_list(classes),
             out=out, overwrite=overwrite, progress=report, **choices,
         )  # fmt: skip
     if json:

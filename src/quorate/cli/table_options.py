@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from quorate.errors import InvalidInput
 
 TABLES = "How to read the tables"
 
@@ -20,11 +24,24 @@ WorkerColumn = Annotated[str | None, typer.Option(help="Column of the voter in t
 LabelColumn = Annotated[str | None, typer.Option(help="Column of the label in the votes.", rich_help_panel=TABLES)]
 TimeColumn = Annotated[str | None, typer.Option(help="Column of the time in the votes.", rich_help_panel=TABLES)]
 IdColumn = Annotated[str | None, typer.Option(help="Column of the item in the predictions.", rich_help_panel=TABLES)]
+RowIds = Annotated[
+    str | None,
+    typer.Option(
+        "--ids",
+        help="File with the items of the rows of .npy and .npz predictions, one id a line, in their order.",
+        rich_help_panel=TABLES,
+    ),
+]
 VotesFormat = Annotated[
     str, typer.Option("--format", help="auto, long, wide, counts or label-studio.", rich_help_panel=TABLES)
 ]
 Classes = Annotated[
-    str | None, typer.Option(help="All classes, with commas; votes for others are set aside.", rich_help_panel=TABLES)
+    str | None,
+    typer.Option(
+        help="All classes, with commas; votes for others are set aside. They name the columns of .npy and .npz "
+        "predictions, in order.",
+        rich_help_panel=TABLES,
+    ),
 ]
 WhichItems = Annotated[
     str, typer.Option(help="votes: every item with a vote; or votes-and-predictions.", rich_help_panel=TABLES)
@@ -46,3 +63,21 @@ def class_list(text: str | None) -> list[str] | None:
     ['cat', 'dog']
     """
     return None if text is None else [name.strip() for name in text.split(",")]
+
+
+def id_list(file: str | None, predictions: Sequence[str] | None) -> list[str] | None:
+    """The ids in the file of --ids, one a line; None: not given. Only arrays need it, so it is refused without one."""
+    if file is None:
+        return None
+    if not any(source.lower().endswith((".npy", ".npz")) for source in predictions or ()):
+        raise InvalidInput(
+            f"--ids {file!r} names the rows of .npy and .npz predictions; there are none. Leave it out: tables have an "
+            "id column (--id-column)."
+        )
+    try:
+        with Path(file).open(encoding="utf-8-sig") as text:
+            return [line.rstrip("\n") for line in text]
+    except (OSError, UnicodeDecodeError) as cause:
+        raise InvalidInput(
+            f"--ids {file!r} cannot be read: {cause}; expected a text file with one id a line."
+        ) from cause

@@ -34,14 +34,14 @@ def named_classes(tables: Sequence[Checked], given: tuple[str, ...] | None) -> t
     known: list[str] = list(given or ())
     if given is None:
         for table in tables:
-            known += [name for name in _matched(table, tuple(known), given=False).values() if name not in known]
+            known += [name for name in matched(table, tuple(known), given=False).values() if name not in known]
     return tuple(known)
 
 
 def aligned(table: Checked, classes: tuple[str, ...], *, given: bool) -> Aligned:
     """The classifier's rows with a column for each of `classes`, floored, each summing to 1."""
     column_of = {name: number for number, name in enumerate(classes)}
-    names = _matched(table, classes, given=given)
+    names = matched(table, classes, given=given)
     own = [number for number, name in enumerate(table.classes) if names.get(name) in column_of]
     target = [column_of[names[table.classes[number]]] for number in own]
     values = np.full((len(table.rows), len(classes)), np.nan)
@@ -56,19 +56,7 @@ def aligned(table: Checked, classes: tuple[str, ...], *, given: bool) -> Aligned
     return Aligned(table, probs, usable, tuple(entries))
 
 
-def looked_up(source: Aligned, items: Any) -> tuple[FloatArray, np.ndarray, np.ndarray]:  # noqa: ANN401
-    """Probabilities of the items (T, K), all alike where there are none; which are in the table, and are usable."""
-    at = pc.fill_null(pc.index_in(items, value_set=source.table.ids), -1).to_numpy(zero_copy_only=False)
-    present = at >= 0
-    num_classes = source.probs.shape[1]
-    probs = np.full((len(at), num_classes), 1.0 / num_classes)
-    probs[present] = source.probs[at[present]]
-    usable = np.zeros(len(at), dtype=bool)
-    usable[present] = source.usable[at[present]]
-    return probs, present, usable
-
-
-def _matched(table: Checked, known: tuple[str, ...], *, given: bool) -> dict[str, str]:
+def matched(table: Checked, known: tuple[str, ...], *, given: bool) -> dict[str, str]:
     """Own class name -> final class name. A name written exactly so goes before one that needs a rule."""
     matches = dict(zip(table.classes, match_labels(table.classes, known, given=given), strict=True))
     taken = {match.name for match in matches.values() if match.rule is None}
@@ -81,6 +69,18 @@ def _matched(table: Checked, known: tuple[str, ...], *, given: bool) -> dict[str
         elif not given:
             found[name] = name
     return found
+
+
+def looked_up(source: Aligned, items: Any) -> tuple[FloatArray, np.ndarray, np.ndarray]:  # noqa: ANN401
+    """Probabilities of the items (T, K), all alike where there are none; which are in the table, and are usable."""
+    at = pc.fill_null(pc.index_in(items, value_set=source.table.ids), -1).to_numpy(zero_copy_only=False)
+    present = at >= 0
+    num_classes = source.probs.shape[1]
+    probs = np.full((len(at), num_classes), 1.0 / num_classes)
+    probs[present] = source.probs[at[present]]
+    usable = np.zeros(len(at), dtype=bool)
+    usable[present] = source.usable[at[present]]
+    return probs, present, usable
 
 
 def _class_entries(

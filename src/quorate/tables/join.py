@@ -17,6 +17,7 @@ from quorate.tables.arrow import TEXT, pa, pc
 from quorate.tables.clean import relabelled
 from quorate.tables.codes import by_first
 from quorate.tables.duplicates import settle
+from quorate.tables.join_checks import refuse_other_classes, refuse_unnamed_rows
 from quorate.tables.joined import Joined
 from quorate.tables.predictions import Predictions, uniform
 from quorate.tables.report import Report, merged, refuse_dirt
@@ -43,7 +44,8 @@ def join(
     Without `predictions` every class is alike to the one classifier there is, "uniform". `classes`: exactly these, in
     this order, and other labels are set aside; else the classes of the predictions in the order of their columns, then
     those of the votes by first vote. `items`: "votes" keeps every item with a vote (uniform where a classifier has no
-    prediction), "votes-and-predictions" only those with a usable prediction.
+    prediction), "votes-and-predictions" only those with a usable prediction. Refused: a classifier with no id, or no
+    class, of the votes, and an array without ids unless the items of the votes are exactly "0" to "T-1".
 
     >>> from quorate.tables import read_predictions, read_votes
     >>> votes = read_votes(pa.table({"task": ["b", "a", "b"], "worker": ["x", "x", "y"], "label": ["dog"] * 3}))
@@ -59,6 +61,9 @@ def join(
     known = named_classes(tables, given)
     votes = _relabelled(votes, known, given)
     final = _final_classes(votes, known, given)
+    for table in tables:
+        refuse_unnamed_rows(votes, table)
+        refuse_other_classes(votes, table, final, given=given is not None)
     sources = [aligned(table, final, given=given is not None) for table in tables]
     recorded, entries = _recorded(votes, sources, keep_all=items == "votes")
     outcome, more = _with_predictions(votes, recorded, sources, len(final))

@@ -1,11 +1,13 @@
 """Arrays of probabilities, in memory or in .npy and .npz files -> predictions as given; nothing is unpickled.
 
 Called by `predictions`. An array has no names: `classes` and `ids` give them, or else they are "0", "1", ...
+Rows without ids are marked as such, and `join` refuses them unless the items of the votes are called the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -53,7 +55,8 @@ def from_array(
     ):
         if len(found) != expected:
             raise InvalidInput(f"{what} has {len(found)} names; {where} has shape {stack.shape}; name all {expected}.")
-    return [_given(each, label, where, names, items) for each, label in zip(stack, labels, strict=True)]
+    given = [_given(each, label, where, names, items) for each, label in zip(stack, labels, strict=True)]
+    return [replace(each, is_unnamed=ids is None) for each in given]
 
 
 def from_file(file: Path, model: str, *, classes: Sequence[str] | None, ids: Sequence[Any] | None) -> list[Given]:

@@ -23,7 +23,7 @@ class Given:
 
     `task` (n,) the item of each row   `values` (n, K) what is said of each class, NaN for nothing or nonsense
     `unsaid` (n, K) True where a NaN is no fault: the rest is shared by those classes (hard labels, single scores)
-    `is_blank` (n,) rows without any value
+    `is_blank` (n,) rows without any value   `is_unnamed` nobody said whose rows they are: they are called 0, 1, ...
     """
 
     model: str
@@ -37,6 +37,7 @@ class Given:
     shares_rest: bool
     decisions: tuple[str, ...] = ()
     entries: tuple[Entry, ...] = ()
+    is_unnamed: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +45,7 @@ class Checked:
     """One classifier's predictions, each item once. `ids` Arrow text; rows that are not `usable` are set aside.
 
     `shares_rest`: what is missing from 1 belongs to the classes not named (NaN here); else to none.
+    `is_unnamed`: the ids are places in an array, 0, 1, ..., and nobody said whose rows they are.
     """
 
     model: str
@@ -55,6 +57,7 @@ class Checked:
     rows: IntArray
     shares_rest: bool
     entries: tuple[Entry, ...]
+    is_unnamed: bool = False
 
 
 def checked(given: Given) -> Checked:
@@ -75,6 +78,7 @@ def checked(given: Given) -> Checked:
         rows=given.rows[at],
         shares_rest=given.shares_rest,
         entries=(*given.entries, *of_ids, *repeated, *unusable),
+        is_unnamed=given.is_unnamed,
     )
 
 

@@ -60,7 +60,7 @@ def read_predictions(
     A source is a path (CSV, TSV, JSONL, Parquet, Excel: an id column and a column per class; .npy; .npz with `probs`
     and, if it has them, `ids`, `classes`, `models`; a Label Studio export), a frame, or an array (items, classes).
     `classes` names the classes: needed for the columns of a bare array, else they are called "0", "1", ...
-    `ids` names the items of a bare array, else they are "0", "1", ...
+    `ids` names the items of a bare array, else they are "0", "1", ..., and `join` refuses votes on any other items.
     Instead of a vector: a hard label (`accuracy` is how sure it is taken to be), a label with its score (the rest is
     shared by the other classes), or one score, which is that of the second of two `classes`.
     `field`: where a Label Studio task keeps a mapping of class to probability in its `data`.

@@ -55,7 +55,10 @@ def read_inputs(
         predictions = given if predictions is None else predictions
         votes = votes.votes
     if isinstance(votes, np.ndarray):
+        places = votes.shape[:1]
         votes = _long_table(votes, columns)
+        if columns.ids is None:  # rows of the predictions are those of the votes, voted on or not
+            columns = replace(columns, ids=list(range(*places)))
     read = read_votes(
         votes, format=columns.format, task=columns.task, worker=columns.worker, label=columns.label,
         timestamp=columns.timestamp, classes=columns.classes, strict=strict, progress=progress,
