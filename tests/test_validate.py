@@ -142,3 +142,8 @@ def test_a_value_that_cannot_be_shown_is_named_by_its_type():
 
     with pytest.raises(InvalidInput, match="x=<Shy>"):
         validate.fraction(Shy(), where="x")
+
+
+@pytest.mark.parametrize("rounded", [[0.647, 0.001, 0.351], [0.5, 0.3, 0.201], [0.333, 0.333, 0.333]])
+def test_probabilities_rounded_to_a_thousandth_are_taken(rounded):
+    assert validate.probabilities(rounded, where="prediction").sum() == pytest.approx(1)

@@ -22,6 +22,8 @@ MOST_VOTES = 100_000  # votes of one class, and members of a pool: the exact pos
 MOST_WHOLE = 2**32 - 1  # any other whole number; also the largest seed most libraries take
 PREDICTION_FLOOR = 1e-9  # smallest probability a classifier may speak: keeps log f finite (docs/paper-notes.md)
 SUM_TOLERANCE = 1e-3
+_ROUND_OFF = 1e-9  # of adding up: 0.647 + 0.001 + 0.351 is within 0.001 of 1
+_ROUND_OFF = 1e-9  # of adding up: 0.647 + 0.001 + 0.351 is within 0.001 of 1
 
 
 def probabilities(prediction: Any, *, where: str = "prediction") -> FloatArray:  # noqa: ANN401
@@ -47,7 +49,7 @@ def probabilities(prediction: Any, *, where: str = "prediction") -> FloatArray: 
             "Pass probabilities, not logits: apply softmax first."
         )
     sums = array.sum(axis=-1)
-    off = np.abs(sums - 1) > SUM_TOLERANCE
+    off = np.abs(sums - 1) > SUM_TOLERANCE + _ROUND_OFF
     if np.any(off):
         raise InvalidPrediction(
             f"{where} sums to {_first(sums, off):.6g}; expected 1 (within {SUM_TOLERANCE:g}, then renormalised). "

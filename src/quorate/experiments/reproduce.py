@@ -71,6 +71,7 @@ def reproduce(
     sources = Sources(data_folder(data), QUICK_ITEMS if quick else None)
     _need_data(sources, parts)
     folder = Path(out)
+    _need_own(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with backend_for(cluster, jobs) as backend:
         tally = Tally(sources, folder / "runs", backend, progress, parts)
@@ -118,6 +119,15 @@ def _need_data(sources: Sources, parts: Sequence[str]) -> None:
         raise InvalidInput(
             f"data={shown(str(sources.folder))} holds nothing to reproduce with: {'; '.join(sources.left_out(known))}. "
             "`quorate data list` says what there is, `quorate data fetch NAME` gets it; name its folder with --data."
+        )
+
+
+def _need_own(folder: Path) -> None:
+    """A folder with a report of another command is not written over; one of an earlier reproduction is gone on with."""
+    others = [name for name in ("report.html", "summary.json") if (folder / name).exists()]
+    if others and not (folder / "runs").is_dir():
+        raise InvalidInput(
+            f"out={shown(str(folder))} holds {' and '.join(others)} of something else; name another folder."
         )
 
 
