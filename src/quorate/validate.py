@@ -23,7 +23,6 @@ MOST_WHOLE = 2**32 - 1  # any other whole number; also the largest seed most lib
 PREDICTION_FLOOR = 1e-9  # smallest probability a classifier may speak: keeps log f finite (docs/paper-notes.md)
 SUM_TOLERANCE = 1e-3
 _ROUND_OFF = 1e-9  # of adding up: 0.647 + 0.001 + 0.351 is within 0.001 of 1
-_ROUND_OFF = 1e-9  # of adding up: 0.647 + 0.001 + 0.351 is within 0.001 of 1
 
 
 def probabilities(prediction: Any, *, where: str = "prediction") -> FloatArray:  # noqa: ANN401

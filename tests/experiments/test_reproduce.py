@@ -159,14 +159,6 @@ def test_a_folder_of_another_command_is_not_written_over(data, tmp_path):
     assert page.read_text() == "of another command"
 
 
-def test_a_folder_of_another_command_is_not_written_over(data, tmp_path):
-    page = tmp_path / "report.html"
-    page.write_text("of another command")
-    with pytest.raises(InvalidInput, match=r"holds report\.html of something else"):
-        reproduce("shift", data=data, out=tmp_path, jobs=1, experiments=TOY)
-    assert page.read_text() == "of another command"
-
-
 def test_no_data_at_all_says_how_to_get_it(tmp_path):
     with pytest.raises(InvalidInput, match=r"quorate data list.*quorate data fetch"):
         reproduce("shift", data=tmp_path, out=tmp_path / "out", experiments=TOY)
