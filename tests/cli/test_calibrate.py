@@ -35,6 +35,16 @@ def test_programs_get_json_and_files(run, files, tmp_path):
     assert (tmp_path / "out" / "report.html").exists() and len(content["files"]) == 4
 
 
+def test_a_folder_with_files_is_refused_before_anything_is_read_unless_overwrite(run, files, tmp_path):
+    (tmp_path / "summary.json").write_text("{}")
+    refused = run(*files, "--votes", "none.csv", "--out", tmp_path)
+    assert refused.exit_code == 1 and "--overwrite" in refused.stderr and "none.csv" not in refused.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["summary.json"]
+    assert run(*files, "--out", tmp_path, "--overwrite").exit_code == 0
+    assert (tmp_path / "calibration.json").exists() and (tmp_path / "summary.json").read_text() == "{}"
+    assert run(*files, "--out", tmp_path).exit_code == 1
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [(("--method", "oracle"), "oracle"), (("--bins", "0"), "num_bins"), (("--votes", "none.csv"), "none.csv")],

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -172,6 +173,22 @@ def test_the_report_has_a_picture_the_groups_and_the_bins(tmp_path):
     text = files[1].read_text()
     assert "data:image/svg+xml" in text and "stopped early" in text and "http" not in text.replace("http://www.w3", "")
     assert files[2].read_bytes() == write_calibration(found, tmp_path / "again")[2].read_bytes()
+
+
+def test_a_calibration_is_not_overwritten_unasked_and_one_that_fails_leaves_the_old_files(tmp_path, monkeypatch):
+    found = calibrate(synthetic(num_items=100, pool_size=5, seed=3))
+    files = write_calibration(found, tmp_path / "out")
+    before = [file.read_bytes() for file in files]
+    with pytest.raises(InvalidInput, match="overwrite"):
+        write_calibration(replace(found, seed=9), tmp_path / "out")
+    with monkeypatch.context() as broken:
+        broken.setattr(calibrate_report, "page", lambda found: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            write_calibration(replace(found, seed=9), tmp_path / "out", overwrite=True)
+    assert [file.read_bytes() for file in files] == before
+    write_calibration(replace(found, brier=float("nan")), tmp_path / "out", overwrite=True)
+    assert json.loads(files[0].read_text(), parse_constant=pytest.fail)["brier"] is None
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == sorted(file.name for file in files)
 
 
 def test_without_matplotlib_the_page_says_so(tmp_path, monkeypatch):

@@ -55,6 +55,7 @@ def calibrate(
     out: Annotated[
         str | None, typer.Option("--out", "-o", help="Folder for calibration.json, report.html and the diagram.")
     ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the calibration in the folder.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
     """Is the confidence honest? Replays recorded votes, and compares each confidence with the whole pool's verdict.
@@ -66,10 +67,13 @@ def calibrate(
     """
     from quorate.workflows.calibrate import calibrate as run
     from quorate.workflows.calibrate_report import ABOUT, BIN_HEADS, GROUP_HEADS, bin_row, group_row, write_calibration
+    from quorate.workflows.run_files import check_free
     from quorate.workflows.run_inputs import Columns
     from quorate.workflows.specs import parse_method
 
     chosen = parse_method(method)
+    if out is not None:
+        check_free(out, overwrite=overwrite)
     reading: dict[str, Any] = {"format": votes_format, "items": items}
     with progress_bar(quiet=json) as report:
         found = run(
@@ -80,7 +84,7 @@ def calibrate(
                 classes=class_list(classes), ids=id_list(ids, predictions), **reading,
             ),
         )  # fmt: skip
-    files = () if out is None else write_calibration(found, out)
+    files = () if out is None else write_calibration(found, out, overwrite=overwrite)
     if json:
         print_json(found.summary() | {"files": [str(file) for file in files]})
         return

@@ -19,8 +19,10 @@ from quorate.version import __version__
 from quorate.workflows.calibrate import Calibration
 from quorate.workflows.calibrate_measure import Bin, Honesty
 from quorate.workflows.page_style import PAGE_STYLE
+from quorate.workflows.plain_json import plain
 from quorate.workflows.plots import BLUE, GRID, MISSING, QUIET, RC, can_plot
 
+SUMMARY = "calibration.json"
 GROUP_HEADS = (
     "decisions", "number", "sure, %", "right, %", "gap", "error", "if honest", "at most", "Brier", "log score",
 )  # fmt: skip
@@ -82,19 +84,35 @@ def bin_row(each: Bin) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def write_calibration(found: Calibration, folder: str | Path) -> tuple[Path, ...]:
-    """calibration.json, report.html and, with matplotlib, reliability.png and .svg."""
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
-    files = [place / "calibration.json", place / "report.html"]
-    files[0].write_text(json.dumps(found.summary(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    files[1].write_text(page(found), encoding="utf-8")
+def write_calibration(found: Calibration, folder: str | Path, *, overwrite: bool = False) -> tuple[Path, ...]:
+    """calibration.json, report.html and, with matplotlib, reliability.png and .svg; each is whole or not there.
+
+    A folder that holds files is refused unless `overwrite`. calibration.json goes first and comes last, so that a
+    folder that has it is complete.
+    """
+    from quorate.workflows.run_files import check_free  # noqa: PLC0415 - PyArrow is an extra
+
+    place = check_free(folder, overwrite=overwrite)
+    contents = _contents(found)
+    place.mkdir(exist_ok=True)
+    (place / SUMMARY).unlink(missing_ok=True)
+    for name, content in reversed(contents.items()):
+        beside = place / f".{name}.part"
+        beside.write_bytes(content)
+        beside.replace(place / name)
+    return tuple(place / name for name in contents)
+
+
+def _contents(found: Calibration) -> dict[str, bytes]:
+    text = json.dumps(plain(found.summary()), indent=2, ensure_ascii=False, allow_nan=False)
+    contents = {SUMMARY: f"{text}\n".encode(), "report.html": page(found).encode()}
     if can_plot():
         figure = found.plot()
-        for ending, more in ((".png", {"dpi": 150}), (".svg", {"metadata": {"Date": None}})):
-            files.append(place / f"reliability{ending}")
-            figure.savefig(files[-1], **more)
-    return tuple(files)
+        for ending, more in (("png", {"dpi": 150}), ("svg", {"metadata": {"Date": None}})):
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format=ending, **more)
+            contents[f"reliability.{ending}"] = buffer.getvalue()
+    return contents
 
 
 def page(found: Calibration) -> str:
