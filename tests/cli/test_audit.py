@@ -43,7 +43,7 @@ def test_a_report_has_a_table_a_sentence_to_sign_and_what_it_rests_on(run, drawn
         "of the batch's 400 unsettled items are wrong",
         "look as often as you like",
         "This rests on:",
-        "A full panel is taken to be 5 votes",
+        "0 of 570 votes are for items that were not audited: passed over.",
     ):
         assert part in text
 
@@ -68,7 +68,9 @@ def test_json_holds_the_numbers_of_the_sentences(run, drawn):
         (("draw", "-d", "nowhere.csv", "-q", 0.1, "--seed", 7), "is not a file"),
         (("draw", "-d", "{votes}", "-q", 0.1, "--seed", 7), "expected consensus_label"),
         (("report", "-a", "{audit}", "-v", "{votes}", "--alpha", 1), "alpha=1"),
-        (("report", "-a", "{audit}", "-v", "{decisions}"), "expected label or vote or answer"),
+        (("report", "-a", "{audit}", "-v", "{decisions}"), "has 7 votes, but its full panel has 5"),
+        (("report", "-a", "{audit}", "-v", "{votes}", "-n", 9), "was decided for a pool of 5"),
+        (("report", "-a", "{audit}", "-v", "{votes}", "--label-column", "said"), "said"),
         (("report", "-a", "{decisions}", "-v", "{votes}"), "is not a draw"),
     ],
 )

@@ -10,10 +10,11 @@ import pytest
 from quorate.audit import RunningAudit, draw, most_errors
 from quorate.errors import InvalidInput
 from quorate.workflows.audit import draw_audit, panel_loss, report_audit
-from quorate.workflows.audit_files import Panel, read_draw
+from quorate.workflows.audit_files import COLUMNS, read_draw
+from quorate.workflows.audit_panels import VotesTable
 
 POOL = 5
-HEADER = ("item", "consensus_label", "confidence", "num_votes", "agreement", "stop_reason", "cost")
+HEADER = ("item", "consensus_label", "confidence", "num_votes", "agreement", "stop_reason", "cost", "pool_size")
 
 
 def table(path, header, rows):
@@ -28,7 +29,7 @@ def decided(number, *, reason=None, confidence=None):
     """Every third item is settled; the others stop when the model is 93 to 98 % sure."""
     reason = reason or ("settled" if number % 3 == 0 else "confident")
     sure = 1.0 if reason == "settled" else 0.93 + (number % 6) / 100
-    return (f"photo-{number}", "cat", confidence if confidence is not None else sure, 3, 1.0, reason, 3)
+    return (f"photo-{number}", "cat", confidence if confidence is not None else sure, 3, 1.0, reason, 3, POOL)
 
 
 def decisions_file(tmp_path, rows=None, *, name="decisions.csv", count=600):
@@ -61,10 +62,11 @@ def audit(tmp_path):
 def test_a_draw_writes_the_coins_of_the_unsettled_items_with_what_they_were_tossed_for(tmp_path, audit):
     lines = audit.read_text().splitlines()
     assert json.loads(lines[0].removeprefix("# quorate audit draw "))["seed"] == 7
-    assert lines[1] == "item,rate,audited,expected_loss,label"
+    assert lines[1] == "item,rate,audited,expected_loss,label,pool_size"
     rows = read_draw(audit).rows
     assert [row.item for row in rows] == [f"photo-{n}" for n in range(600) if n % 3]
     assert rows[0].expected_loss == pytest.approx(0.06)
+    assert {row.pool_size for row in rows} == {POOL}
     coins = draw([row.item for row in rows], 0.3, seed=7)
     assert [row.audited for row in rows] == [coin.audited for coin in coins]
 
@@ -153,24 +155,107 @@ def test_missing_panels_count_as_wrong_and_too_few_audits_are_said(tmp_path, aud
 
 
 def test_votes_at_hand_that_settle_a_panel_complete_it():
-    assert panel_loss(Panel(Counter(cat=3)), "cat", 5) == 0
-    assert panel_loss(Panel(Counter(cat=3)), "dog", 5) == 1
-    assert panel_loss(Panel(Counter(cat=2)), "cat", 5) is None
-    assert panel_loss(Panel(Counter(cat=2, dog=2), abstained=1), "cat", 5) == 0.5
-    assert panel_loss(Panel(Counter(a=2, b=2, c=2)), "a", 6) == pytest.approx(2 / 3)
-    assert panel_loss(Panel(Counter(a=2, b=2, c=2)), "d", 6) == 1
-    assert panel_loss(Panel(), "cat", 5) is None
+    assert panel_loss(Counter(cat=3), "cat", 5) == 0
+    assert panel_loss(Counter(cat=3), "dog", 5) == 1
+    assert panel_loss(Counter(cat=2), "cat", 5) is None
+    assert panel_loss(Counter(cat=2, dog=2), "cat", 5) is None
+    assert panel_loss(Counter(a=2, b=2, c=2), "a", 6) == pytest.approx(2 / 3)
+    assert panel_loss(Counter(a=2, b=2, c=2), "d", 6) == 1
+    assert panel_loss(Counter(), "cat", 5) is None
 
 
-def test_the_size_of_a_full_panel_is_the_largest_unless_it_is_given(tmp_path, audit):
-    votes = votes_file(tmp_path, audit, short=audited_items(audit)[:1])
-    report = report_audit(audit, votes=votes)
-    assert report.pool_size == POOL
-    assert any("taken to be 5 votes" in note for note in report.notes)
-    assert report.tally.num_incomplete == 1
-    assert report_audit(audit, votes=votes, pool_size=8).tally.num_incomplete == report.tally.num_audited
-    with pytest.raises(InvalidInput, match="pool_size=4, but an item has 5 votes"):
-        report_audit(audit, votes=votes, pool_size=4)
+def without_sizes(tmp_path, rows):
+    """Decisions that do not say how many could have been asked."""
+    return table(tmp_path / "bare.csv", HEADER[:-1], [row[:-1] for row in rows])
+
+
+def test_panels_that_are_all_unfinished_are_never_taken_for_full_ones(tmp_path):
+    """Two of nine votes everywhere, unanimous: nothing is known of any panel."""
+    rows = [(*decided(n)[:-1], 9) for n in range(300)]
+    out = tmp_path / "audit.csv"
+    draw_audit(decisions_file(tmp_path, rows), rate=0.5, seed=1, out=out)
+    two = [(item, worker, "cat") for item in audited_items(out) for worker in ("ann", "bob")]
+    report = report_audit(out, votes=table(tmp_path / "two.csv", ("item", "worker", "label"), two))
+    assert report.tally.num_incomplete == report.tally.num_audited > 50
+    assert report.largest_pool == 9
+
+
+def test_each_item_is_judged_by_the_size_of_its_own_pool(tmp_path):
+    rows = [(*decided(n)[:-1], 3 if n % 2 else 7) for n in range(300)]
+    out = tmp_path / "audit.csv"
+    draw_audit(decisions_file(tmp_path, rows), rate=0.5, seed=1, out=out)
+    items = audited_items(out)
+    votes = [(item, worker, "cat") for item in items for worker in ("ann", "bob", "cy")]  # settles 3 (and 5), not 7
+    report = report_audit(out, votes=table(tmp_path / "three.csv", ("item", "worker", "label"), votes))
+    assert report.tally.num_incomplete == sum(int(item.removeprefix("photo-")) % 2 == 0 for item in items) > 10
+    assert (report.smallest_pool, report.largest_pool) == (3, 7)
+
+
+def test_without_a_size_in_the_decisions_it_must_be_given(tmp_path):
+    out, decisions = tmp_path / "audit.csv", without_sizes(tmp_path, [decided(n) for n in range(300)])
+    draw_audit(decisions, rate=0.5, seed=1, out=out)
+    votes = votes_file(tmp_path, out, short=audited_items(out)[:1])
+    with pytest.raises(InvalidInput, match=r"has no pool_size .* or --pool-size"):
+        report_audit(out, votes=votes)
+    assert report_audit(out, votes=votes, pool_size=POOL).tally.num_incomplete == 1
+    assert report_audit(out, votes=votes, pool_size=8).tally.num_incomplete == len(audited_items(out))
+    with pytest.raises(InvalidInput, match="has 5 votes, but its full panel has 4"):
+        report_audit(out, votes=votes, pool_size=4)
+
+
+def test_a_draw_without_sizes_takes_them_from_the_decisions(tmp_path):
+    rows, out = [decided(n) for n in range(300)], tmp_path / "audit.csv"
+    draw_audit(without_sizes(tmp_path, rows), rate=0.5, seed=1, out=out)
+    report = report_audit(out, decisions=decisions_file(tmp_path, rows), votes=votes_file(tmp_path, out))
+    assert report.largest_pool == POOL
+
+
+def test_a_size_other_than_the_draws_is_refused(tmp_path, audit):
+    with pytest.raises(InvalidInput, match=r"pool_size=3, but item .* was decided for a pool of 5"):
+        report_audit(audit, votes=votes_file(tmp_path, audit), pool_size=3)
+
+
+def test_a_list_of_votes_still_to_be_given_proves_nothing(tmp_path, audit):
+    """Every second worker's label is blank, then all of them: the panels stay as large as they are."""
+    items = audited_items(audit)
+    half = [(item, f"w{k}", "cat" if k < 2 else "") for item in items for k in range(POOL)]
+    for name, rows in (("half", half), ("todo", [(item, worker, "") for item, worker, _ in half])):
+        report = report_audit(audit, votes=table(tmp_path / f"{name}.csv", ("item", "worker", "label"), rows))
+        assert report.tally.num_incomplete == report.tally.num_audited == len(items)
+        assert any("a vote without a label: the vote is missing" in note for note in report.notes)
+
+
+def test_ids_are_matched_as_in_every_table_and_votes_for_other_items_are_counted(tmp_path):
+    rows = [(str(n), *decided(n)[1:]) for n in range(300)]
+    out = tmp_path / "audit.csv"
+    draw_audit(decisions_file(tmp_path, rows), rate=0.5, seed=1, out=out)
+    votes = [(f" {n}.0", worker, "cat") for n in range(300) for worker in ("ann", "bob", "cy")]
+    report = report_audit(out, votes=table(tmp_path / "numbers.csv", ("item", "worker", "label"), votes))
+    assert (report.tally.num_incomplete, report.tally.num_wrong) == (0, 0)
+    assert report.num_passed_over == report.summary()["num_passed_over"] == 3 * (300 - len(audited_items(out)))
+    assert f"{report.num_passed_over} of 900 votes are for items that were not audited" in "\n".join(report.notes)
+
+
+def test_votes_may_have_other_columns_or_a_column_per_worker(tmp_path, audit):
+    items = audited_items(audit)
+    usual = report_audit(audit, votes=votes_file(tmp_path, audit))
+    labels = ["cat"] * 3 + ["dog"] * 2
+    named = [(item, k, label) for item in items for k, label in enumerate(labels)]
+    named = table(tmp_path / "named.csv", ("what", "who", "said"), named)
+    wide = table(tmp_path / "wide.csv", ("item", "ann", "bob", "cy", "dee", "eve"), [(item, *labels) for item in items])
+    for votes in (VotesTable(named, task="what", worker="who", label="said"), VotesTable(wide, format="wide")):
+        assert report_audit(audit, votes=votes).bound == usual.bound
+
+
+def test_settled_answers_against_the_votes_are_known_errors(tmp_path):
+    """With unequal costs of errors the answer may be one that lost: its confidence is 0."""
+    rows = [decided(n) for n in range(300)] + [decided(n, reason="settled", confidence=0.0) for n in range(300, 330)]
+    out = tmp_path / "audit.csv"
+    draw_audit(decisions_file(tmp_path, rows), rate=0.5, seed=1, out=out)
+    report = report_audit(out, votes=votes_file(tmp_path, out))
+    assert report.tally.settled_loss == 30
+    assert report.bound.total >= 30
+    assert "known errors among them count 30" in report.sentences[0]
 
 
 def test_whole_pools_that_end_in_a_tie_count_in_part(tmp_path):
@@ -184,7 +269,7 @@ def test_whole_pools_that_end_in_a_tie_count_in_part(tmp_path):
     report = report_audit(out, votes=votes_file(tmp_path, out), pool_size=POOL)
     assert report.tally.num_settled == 103
     assert report.tally.settled_loss == pytest.approx(0.5 + 2 / 3)
-    assert "ties among them count 1.2" in report.sentences[0]
+    assert "ties and known errors among them count 1.2" in report.sentences[0]
 
 
 def test_open_items_are_no_part_of_it(tmp_path):
@@ -254,11 +339,16 @@ def test_another_file_is_not_taken_for_a_draw(tmp_path):
         report_audit(tmp_path / "bytes.csv", votes=tmp_path / "panel.csv")
 
 
-def test_a_worker_who_votes_twice_on_an_audited_item_is_found(tmp_path, audit):
-    item = audited_items(audit)[0]
-    votes = table(tmp_path / "twice.csv", ("item", "worker", "label"), [(item, "ann", "cat"), (item, "ann", "dog")])
-    with pytest.raises(InvalidInput, match=r"row 2 of .*worker 'ann' votes again"):
-        report_audit(audit, votes=votes)
+def test_of_a_worker_who_votes_twice_the_last_vote_counts_and_strict_reading_refuses(tmp_path, audit):
+    full = votes_file(tmp_path, audit)
+    first = audited_items(audit)[0]
+    with full.open("a") as text:
+        text.write(f"{first},expert-0,dog\n")
+    report = report_audit(audit, votes=full)
+    assert report.tally.num_wrong == 1
+    assert any("(changed-vote)" in note for note in report.notes)
+    with pytest.raises(InvalidInput, match="strict reading allows none"):
+        report_audit(audit, votes=VotesTable(full, strict=True))
 
 
 def test_rates_that_differ_leave_the_running_bound_and_say_why_there_is_no_other(tmp_path):
@@ -271,7 +361,7 @@ def test_rates_that_differ_leave_the_running_bound_and_say_why_there_is_no_other
     ]
     meta = json.dumps({"seed": 5, "min_rate": 0.3})
     audit = tmp_path / "audit.csv"
-    audit.write_text("\n".join([f"# quorate audit draw {meta}", "item,rate,audited,expected_loss,label", *lines]))
+    audit.write_text("\n".join([f"# quorate audit draw {meta}", ",".join(COLUMNS[:-1]), *lines]))
     report = report_audit(audit, decisions=decisions, votes=votes_file(tmp_path, audit))
     assert report.batch is None
     assert "draw without replacement" in report.sentences[1]

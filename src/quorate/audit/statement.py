@@ -34,8 +34,8 @@ class Tally:
     """The counts behind a sentence.
 
     `num_settled` of the `num_items` closed items left nothing open: no vote could change them; `settled_loss` is what
-    ties among them count. `num_wrong` of the `num_audited` disagree with the panel (ties in part), `num_incomplete`
-    of them because the panel was not completed.
+    ties and known errors among them count. `num_wrong` of the `num_audited` disagree with the panel (ties in part),
+    `num_incomplete` of them because the panel was not completed.
     """
 
     num_items: int
@@ -73,7 +73,7 @@ def running_sentence(tally: Tally, bound: Bound) -> str:
 
 
 def batch_sentence(tally: Tally, batch: Batch) -> str:
-    """What the exact end-of-batch statement says, in words; ties that the whole pool ended in are added.
+    """What the exact end-of-batch statement says, in words; ties and known errors of settled items are added.
 
     >>> tally = Tally(num_items=4000, num_settled=1600, num_audited=240, num_wrong=0)
     >>> print(batch_sentence(tally, Batch(0.05, 2400, 240, 0, 28)))
@@ -81,7 +81,7 @@ def batch_sentence(tally: Tally, batch: Batch) -> str:
     items.
     """
     share = 100 * (batch.most_errors + tally.settled_loss) / max(tally.num_items, 1)
-    ties = f", with {_up(tally.settled_loss)} for ties of whole pools" if tally.settled_loss else ""
+    ties = f", with {_up(tally.settled_loss)} for ties and known errors of settled ones" if tally.settled_loss else ""
     return (
         f"With {_percent(1 - batch.alpha)} confidence, at most {batch.most_errors} of the batch's "
         f"{batch.num_unsettled} unsettled items are wrong: at most {rounded_up(share):.2f} % of all {tally.num_items} "
@@ -91,7 +91,7 @@ def batch_sentence(tally: Tally, batch: Batch) -> str:
 
 def _basis(tally: Tally) -> str:
     missing = f" ({tally.num_incomplete} because the panel was not completed)" if tally.num_incomplete else ""
-    ties = f" (ties among them count {_up(tally.settled_loss)})" if tally.settled_loss else ""
+    ties = f" (ties and known errors among them count {_up(tally.settled_loss)})" if tally.settled_loss else ""
     wrong = f"{rounded_up(tally.num_wrong):g} wrong{missing}"
     return (
         f"the votes settled {tally.num_settled} items{ties}; of the other {tally.num_unsettled}, coins tossed "

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from quorate.cli.output import print_json, print_lines, print_table
+from quorate.cli.table_options import LabelColumn, Strict, TaskColumn, VotesFormat, WorkerColumn
 from quorate.version import __version__
 
 if TYPE_CHECKING:
@@ -65,7 +66,9 @@ def report(
     votes: Annotated[
         str,
         typer.Option(
-            "--votes", "-v", help="Votes of the full panels, a row each: item, worker, label; a blank label abstains."
+            "--votes",
+            "-v",
+            help="Votes of the full panels, in any form quorate run reads; a blank label is a missing vote.",
         ),
     ],
     decisions: Annotated[
@@ -75,8 +78,13 @@ def report(
     alpha: Annotated[float, typer.Option(help="Chance that a statement is wrong; 0.05 is 95 % confidence.")] = 0.05,
     pool_size: Annotated[
         int | None,
-        typer.Option("--pool-size", "-n", help="Votes of a full panel; none: as many as the largest one has."),
+        typer.Option("--pool-size", "-n", help="Votes of a full panel, if the decisions have no column pool_size."),
     ] = None,
+    votes_format: VotesFormat = "auto",
+    task_column: TaskColumn = None,
+    worker_column: WorkerColumn = None,
+    label_column: LabelColumn = None,
+    strict: Strict = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
     """What the audits prove: how many closed items can be wrong, at any time and at the end of a batch.
@@ -87,8 +95,11 @@ def report(
     Example: quorate audit report --audit audit.csv --votes panel.csv --alpha 0.05
     """
     from quorate.workflows.audit import report_audit
+    from quorate.workflows.audit_panels import VotesTable
 
-    result = report_audit(audit, decisions=decisions, votes=votes, alpha=alpha, pool_size=pool_size)
+    reading: dict[str, Any] = {"format": votes_format, "task": task_column, "worker": worker_column}
+    table = VotesTable(votes, **reading, label=label_column, strict=strict)
+    result = report_audit(audit, decisions=decisions, votes=table, alpha=alpha, pool_size=pool_size)
     if json:
         print_json(result.summary())
         return

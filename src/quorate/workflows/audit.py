@@ -5,6 +5,7 @@ What `quorate audit draw` and `quorate audit report` do; the maths is in `quorat
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -32,12 +33,11 @@ from quorate.workflows.audit_files import (
     ClosedItem,
     DrawFile,
     DrawnItem,
-    Panel,
     read_decisions,
     read_draw,
-    read_panels,
     write_draw,
 )
+from quorate.workflows.audit_panels import VotesTable, read_panels, tidy
 
 NUM_CHECKPOINTS = 10
 _SAME = 1e-9  # a confidence written twice may differ by its last digits
@@ -75,14 +75,20 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """What an audit proves: `bound` at any time, `batch` at the end of a batch, or `batch_refused` why not."""
+    """What an audit proves: `bound` at any time, `batch` at the end of a batch, or `batch_refused` why not.
+
+    `smallest_pool`, `largest_pool` votes of a full panel among the audited items, 0 if none was   `num_passed_over`
+    votes for items that were not audited
+    """
 
     tally: Tally
     bound: Bound
     batch: Batch | None
     batch_refused: str | None
     checkpoints: tuple[Checkpoint, ...]
-    pool_size: int
+    smallest_pool: int
+    largest_pool: int
+    num_passed_over: int
     seed: int
     min_rate: float
     notes: tuple[str, ...]
@@ -109,7 +115,9 @@ class AuditReport:
             ],
             "sentences": self.sentences,
             "assumptions": ASSUMPTIONS,
-            "pool_size": self.pool_size,
+            "smallest_pool": self.smallest_pool,
+            "largest_pool": self.largest_pool,
+            "num_passed_over": self.num_passed_over,
             "seed": self.seed,
             "min_rate": self.min_rate,
             "notes": self.notes,
@@ -139,7 +147,7 @@ def draw_audit(decisions: str | Path, *, rate: float, seed: int, out: str | Path
     old = _coins_on_disk(out, closed, rate=float(rate), seed=int(seed))
     known = {row.item for row in old}
     new = tuple(
-        DrawnItem(coin.item, coin.rate, coin.audited, each.expected_loss, each.label)
+        DrawnItem(coin.item, coin.rate, coin.audited, each.expected_loss, each.label, each.pool_size)
         for coin, each in zip(coins, unsettled, strict=True)
         if coin.item not in known
     )
@@ -162,7 +170,7 @@ def draw_audit(decisions: str | Path, *, rate: float, seed: int, out: str | Path
 def report_audit(
     audit: str | Path,
     *,
-    votes: str | Path,
+    votes: str | Path | VotesTable,
     decisions: str | Path | None = None,
     alpha: float = 0.05,
     pool_size: int | None = None,
@@ -170,18 +178,21 @@ def report_audit(
     """What the panels' votes prove about the closed items, in the order of the decisions file.
 
     The loss of an audited item is 1 - 1/t if its answer is among the t labels tied at the top of the panel, 1 if it is
-    not. Fewer votes than `pool_size` (default: the largest panel) count as an error unless they already settle it.
-    `decisions` defaults to the file the coins were drawn from.
+    not. Fewer votes than its pool has count as an error unless they already settle it. The size of each pool is in the
+    draw; `pool_size` gives it where decisions without that column were drawn from. `decisions` defaults to the file the
+    coins were drawn from; `VotesTable` says how to read votes whose format or columns are not found.
     """
     drawn = read_draw(audit)
     closed, num_open = read_decisions(drawn.decisions if decisions is None else decisions)
     _check_draw(drawn, closed, audit)
     coins = {row.item: row for row in drawn.rows}
-    panels = read_panels(votes, [row.item for row in drawn.rows if row.audited])
-    size, notes = _pool_size(pool_size, panels)
+    table = votes if isinstance(votes, VotesTable) else VotesTable(votes)
+    panels = read_panels(table, [row.item for row in drawn.rows if row.audited])
+    sizes = _pool_sizes(pool_size, drawn.rows, closed, panels.votes)
+    notes = list(panels.notes)
     if num_open:
         notes.append(f"{num_open} items are still open (stop_reason ask) and are not part of this.")
-    losses = {item: panel_loss(panel, coins[item].label, size) for item, panel in panels.items()}
+    losses = {item: panel_loss(panel, tidy(coins[item].label), sizes[item]) for item, panel in panels.votes.items()}
     state, checkpoints = _fold(closed, coins, losses, min_rate=drawn.min_rate, alpha=alpha)
     tally = Tally(
         num_items=state.num_items,
@@ -193,24 +204,34 @@ def report_audit(
     )
     batch, refused = _batch(drawn.rows, losses, alpha)
     return AuditReport(
-        tally, checkpoints[-1].bound, batch, refused, checkpoints, size, drawn.seed, drawn.min_rate, tuple(notes)
+        tally=tally,
+        bound=checkpoints[-1].bound,
+        batch=batch,
+        batch_refused=refused,
+        checkpoints=checkpoints,
+        smallest_pool=min(sizes.values(), default=0),
+        largest_pool=max(sizes.values(), default=0),
+        num_passed_over=panels.num_passed_over,
+        seed=drawn.seed,
+        min_rate=drawn.min_rate,
+        notes=tuple(notes),
     )
 
 
-def panel_loss(panel: Panel, label: str, pool_size: int) -> float | None:
+def panel_loss(panel: Counter[str], label: str, pool_size: int) -> float | None:
     """How wrong `label` is by the panel's plurality: 0, 1, or 1 - 1/t in a tie of t; None while votes are missing.
 
     >>> from collections import Counter
-    >>> panel_loss(Panel(Counter(cat=3, dog=3)), "cat", 6), panel_loss(Panel(Counter(cat=4)), "dog", 6)
+    >>> panel_loss(Counter(cat=3, dog=3), "cat", 6), panel_loss(Counter(cat=4), "dog", 6)
     (0.5, 1.0)
-    >>> panel_loss(Panel(Counter(cat=3)), "cat", 6) is None
+    >>> panel_loss(Counter(cat=3), "cat", 6) is None
     True
     """
-    counts = np.array([*panel.votes.values(), 0], dtype=np.int64)
-    if not panel.votes or not is_settled(counts, pool_size - panel.abstained):
+    counts = np.array([*panel.values(), 0], dtype=np.int64)
+    if not panel or not is_settled(counts, pool_size):
         return None
     top = counts.max()
-    share = 1.0 / int((counts == top).sum()) if panel.votes.get(label) == top else 0.0
+    share = 1.0 / int((counts == top).sum()) if panel.get(label) == top else 0.0
     return 1.0 - share
 
 
@@ -239,6 +260,11 @@ def _check_unchanged(closed: Sequence[ClosedItem], rows: Sequence[DrawnItem], pa
                 "item may not vanish after its coin was tossed. Use the decisions the draw was made from, grown or not."
             )
         same = each.label == row.label and abs(each.expected_loss - row.expected_loss) <= _SAME
+        if None not in (row.pool_size, each.pool_size) and row.pool_size != each.pool_size:
+            raise InvalidInput(
+                f"item {shown(row.item)} was drawn with a pool of {row.pool_size}, and its pool_size is now "
+                f"{each.pool_size}; expected no change after the coin: report on the decisions as drawn."
+            )
         if each.is_settled or not same:
             raise InvalidInput(
                 f"item {shown(row.item)} was drawn with answer {shown(row.label)} and confidence "
@@ -268,15 +294,34 @@ def _check_draw(drawn: DrawFile, closed: Sequence[ClosedItem], path: str | Path)
             )
 
 
-def _pool_size(given: int | None, panels: Mapping[str, Panel]) -> tuple[int, list[str]]:
-    """How many a full panel has, and what to tell of it."""
-    largest = max((panel.votes.total() + panel.abstained for panel in panels.values()), default=0)
-    if given is None:
-        return max(largest, 1), [f"A full panel is taken to be {largest} votes, the largest there is; see --pool-size."]
-    size = members(given)
-    if largest > size:
-        raise InvalidInput(f"pool_size={size}, but an item has {largest} votes; raise --pool-size or drop votes.")
-    return size, []
+def _pool_sizes(
+    given: int | None, rows: Sequence[DrawnItem], closed: Sequence[ClosedItem], panels: Mapping[str, Counter[str]]
+) -> dict[str, int]:
+    """How many a full panel of each audited item has: as the draw or the decisions say, else as given."""
+    told = {each.item: each.pool_size for each in closed}
+    size = None if given is None else members(given)
+    sizes = {}
+    for row in rows:
+        if not row.audited:
+            continue
+        known = told[row.item] if row.pool_size is None else row.pool_size
+        if known is None and size is None:
+            raise InvalidInput(
+                f"item {shown(row.item)} has no pool_size in the draw or the decisions, so nobody can tell a full "
+                "panel from an unfinished one; expected a column pool_size, as `quorate run` writes it, or --pool-size."
+            )
+        if None not in (known, size) and known != size:
+            raise InvalidInput(
+                f"pool_size={size}, but item {shown(row.item)} was decided for a pool of {known}; leave --pool-size "
+                "out: the draw has the size of each pool."
+            )
+        sizes[row.item] = members(size if known is None else known)
+        if (votes := panels[row.item].total()) > sizes[row.item]:
+            raise InvalidInput(
+                f"item {shown(row.item)} has {votes} votes, but its full panel has {sizes[row.item]}; give the votes "
+                "of its pool only, or correct the size of the pool."
+            )
+    return sizes
 
 
 def _fold(

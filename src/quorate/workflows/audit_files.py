@@ -1,4 +1,4 @@
-"""The files of an audit: decisions and panel votes in; the draw, with its seed, in and out.
+"""The files of an audit: decisions in; the draw, with its seed, in and out. Panel votes: `audit_panels`.
 
 Tables are CSV, or JSONL or Parquet if the ending says so. Called by `workflows.audit`.
 """
@@ -9,8 +9,8 @@ import csv
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -22,10 +22,8 @@ from quorate.version import __version__
 Row = dict[str, str]
 
 ITEM = ("item", "task", "id", "item_id", "task_id")
-WORKER = ("worker", "voter", "annotator", "expert", "worker_id")
-LABEL = ("label", "vote", "answer")
 MARK = "# quorate audit draw "
-COLUMNS = ("item", "rate", "audited", "expected_loss", "label")
+COLUMNS = ("item", "rate", "audited", "expected_loss", "label", "pool_size")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +35,7 @@ class ClosedItem:
     confidence: float
     reason: str
     num_votes: int | None = None
+    pool_size: int | None = None
 
     @property
     def is_settled(self) -> bool:
@@ -50,24 +49,26 @@ class ClosedItem:
 
     @property
     def settled_loss(self) -> float:
-        """Of a settled item: 0; where the whole pool voted, 1 - 1/t in a tie of t; 1 if the pool has no vote at all.
+        """Of a settled item: 0, or 1 - 1/t in a tie of t; 1 if the answer is not the winner, or nobody voted.
 
-        The confidence of an answer that shares a tie is 1/t, at most a half.
+        A settled confidence is 1 for the winner, 1/t in a tie, at most a half, and 0 for an answer that was chosen by
+        the costs of errors against the votes.
         """
         if self.num_votes == 0:
             return 1.0
-        return self.expected_loss if self.reason == "exhausted" and self.confidence < 0.501 else 0.0
+        return self.expected_loss if self.confidence < 0.501 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnItem:
-    """One row of the draw: the coin, and the answer and doubt it was tossed for."""
+    """One row of the draw: the coin, and the answer, doubt and size of the pool it was tossed for."""
 
     item: str
     rate: float
     audited: bool
     expected_loss: float
     label: str
+    pool_size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +82,6 @@ class DrawFile:
     min_rate: float
     rows: tuple[DrawnItem, ...]
     decisions: str = ""
-
-
-@dataclass(slots=True)
-class Panel:
-    """The votes of one item: how many for each label, and how many of the panel abstained (a blank label)."""
-
-    votes: Counter[str] = field(default_factory=Counter)
-    abstained: int = 0
-    workers: set[str] = field(default_factory=set)
 
 
 def read_decisions(path: str | Path) -> tuple[list[ClosedItem], int]:
@@ -108,35 +100,10 @@ def read_decisions(path: str | Path) -> tuple[list[ClosedItem], int]:
             )
         if row[reason] != "ask":
             surely = _confidence(row[confidence], f"{where}: confidence")
-            votes, name = row.get("num_votes"), f"{where}: num_votes"
-            count = whole(_number(votes, name), where=name, least=0) if votes else None
-            closed.append(ClosedItem(row[item], row[label], surely, row[reason], count))
+            votes, pool = (_count(row.get(name), f"{where}: {name}") for name in ("num_votes", "pool_size"))
+            closed.append(ClosedItem(row[item], row[label], surely, row[reason], votes, pool))
     _refuse_repeats([each.item for each in closed], path)
     return closed, len(rows) - len(closed)
-
-
-def read_panels(path: str | Path, wanted: Iterable[str]) -> dict[str, Panel]:
-    """The votes on the wanted items; votes on others are passed over. A blank label is an abstention."""
-    rows = _read(path)
-    item, label = _column(rows, ITEM, path), _column(rows, LABEL, path)
-    worker = next((name for name in WORKER if rows and name in rows[0]), None)
-    panels = {name: Panel() for name in wanted}
-    for number, row in enumerate(rows, start=1):
-        panel = panels.get(row[item])
-        if panel is None:
-            continue
-        if worker is not None and row[worker]:
-            if row[worker] in panel.workers:
-                raise InvalidInput(
-                    f"row {number} of {path}: worker {shown(row[worker])} votes again on item {shown(row[item])}; "
-                    "expected one vote each; keep the one that counts."
-                )
-            panel.workers.add(row[worker])
-        if row[label]:
-            panel.votes[row[label]] += 1
-        else:
-            panel.abstained += 1
-    return panels
 
 
 def read_draw(path: str | Path) -> DrawFile:
@@ -150,7 +117,14 @@ def read_draw(path: str | Path) -> DrawFile:
             raise ValueError("its first line does not say so")
         meta = json.loads(head.removeprefix(MARK))
         drawn = tuple(
-            DrawnItem(row["item"], float(row["rate"]), row["audited"] == "1", float(row["expected_loss"]), row["label"])
+            DrawnItem(
+                row["item"],
+                float(row["rate"]),
+                row["audited"] == "1",
+                float(row["expected_loss"]),
+                row["label"],
+                int(row["pool_size"]) if row.get("pool_size") else None,
+            )
             for row in rows
         )
         draw = DrawFile(int(meta["seed"]), float(meta["min_rate"]), drawn, str(meta.get("decisions", "")))
@@ -173,7 +147,8 @@ def write_draw(draw: DrawFile, path: str | Path) -> None:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(COLUMNS)
         for row in draw.rows:
-            writer.writerow((row.item, repr(row.rate), int(row.audited), repr(row.expected_loss), row.label))
+            cells = (row.item, repr(row.rate), int(row.audited), repr(row.expected_loss), row.label)
+            writer.writerow((*cells, "" if row.pool_size is None else row.pool_size))
         text.flush()
         os.fsync(text.fileno())
     beside.replace(file)
@@ -244,6 +219,11 @@ def _confidence(text: str, where: str) -> float:
     """A probability; a last digit above 1 is rounding."""
     number = _number(text, where)
     return fraction(1.0 if 1 < number <= 1 + 1e-9 else number, where=where)
+
+
+def _count(text: str | None, where: str) -> int | None:
+    """A whole number, or None for a blank cell."""
+    return whole(_number(text, where), where=where, least=0) if text else None
 
 
 def _number(text: str, where: str) -> float:
