@@ -55,7 +55,7 @@ def markdown(title, rows, ours="quorate"):
         pairs = zip(each["errors"], each["differences"], strict=True)
         cells = [_error(error, *gap) if name != ours else f"{100 * error:.2f}" for error, gap in pairs]
         area = "1" if name == ours else f"{each['area'][0]:.2f} ± {each['area'][1]:.2f}"
-        speed = f"{each['speed']:,.0f} | {_ratio(each['speed'] / rows[ours]['speed'])}"
+        speed = f"{_one_digit(each['speed'])} | {_ratio(each['speed'] / rows[ours]['speed'])}"
         lines.append(f"| {name} | {each['knobs']} | {' | '.join(cells)} | {area} | {speed} |")
     return "\n".join(lines)
 
@@ -65,7 +65,13 @@ def _error(error, difference, spread):
 
 
 def _ratio(value):
-    return f"1/{1 / value:,.0f}" if value < 0.5 else f"{value:.1f}"
+    return f"1/{_one_digit(1 / value)}" if value < 0.5 else _one_digit(value)
+
+
+def _one_digit(value):
+    """A speed is known no better: 43132 is 40,000, 0.74 is 0.7."""
+    rounded = float(f"{value:.0e}")
+    return f"{rounded:,.0f}" if rounded >= 1 else f"{rounded:g}"
 
 
 def losses(rows, ours="quorate"):

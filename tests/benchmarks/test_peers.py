@@ -78,3 +78,13 @@ def test_losses_are_said_and_called_by_their_spread(table):
     assert "better errs less than quorate at 15 %" in said[0] and "beyond chance" in said[0]
     assert "within the error of this run" in said[4]
     assert table.losses({"quorate": row(0.0), "worse": row(0.05)})[0].startswith("No peer errs less")
+
+
+def test_speeds_are_told_to_one_digit(table):
+    rows = {
+        name: {"errors": [0.1] * 4, "differences": [(0.0, 0.0)] * 4, "area": (1.0, 0.0), "knobs": 1, "speed": speed}
+        for name, speed in {"quorate": 43132.0, "fast": 1184999.0, "level": 31000.0, "slow": 691.0}.items()
+    }
+    lines = table.markdown("a set", rows).splitlines()[-4:]
+    ends = [tuple(cell.strip() for cell in line.split("|")[-3:-1]) for line in lines]
+    assert ends == [("40,000", "1"), ("1,000,000", "30"), ("30,000", "0.7"), ("700", "1/60")]
