@@ -89,7 +89,8 @@ def test_a_second_run_needs_overwrite(run, tables, tmp_path):
         (["--error-costs", "no-such.csv"], 1, "no-such.csv"),
         (["--budget", "2", "--target-error", "0.1"], 1, "at most one of"),
         (["--budget", "much"], 2, "--budget"),
-        (["--strict", "--label-column", "worker"], 1, "strict reading allows none"),
+        (["--strict", "--classes", "class-0,class-1"], 1, "strict reading allows none"),
+        (["--label-column", "worker"], 1, "is a class of probs.csv"),
     ],
 )
 def test_a_mistake_is_one_line_without_a_traceback(run, tables, tmp_path, options, code, said):
