@@ -98,7 +98,7 @@ def nested_in_objects():
         (lambda: {1, 2}, r"asks for|something arrays do not need"),
         (lambda: {(1, 2): 3}, r"the key"),
         (lambda: {2**61 - 1: 3}, r"the key"),
-        (lambda: ValueError("x"), r"ValueError"),
+        (lambda: ValueError("x"), r"ValueError|asks for"),
     ],
 )
 def test_everything_but_arrays_and_plain_containers_is_refused(make, words, protocol, tmp_path, monkeypatch):

@@ -81,6 +81,7 @@ def test_a_cell_that_not_every_stream_comes_near_has_no_verdict():
     assert [cell.verdict for cell in halves] == [None] * len(judged)
 
 
+@pytest.mark.slow
 def test_quick_on_the_real_data_tau_knows_the_good_classes(data_dir):
     data = cifar10h.load(data_dir)
     section = calibration.section(context_of({"cifar10h": data}))

@@ -50,6 +50,7 @@ def test_every_figure_draws(tiny):
         assert draw(figure).png.startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_the_real_shift_is_reproduced(data_dir, tmp_path):
     datasets = {DATA: load_npz(data_dir / "imagenet16h_shift.npz")}
     store = Store(tmp_path, {DATA: "real"})
