@@ -98,6 +98,7 @@ def test_a_small_printed_gain_can_be_missed(toy, infexp_runs, monkeypatch, gain,
     assert row.verdict == f"{verdict} (another classifier)"
 
 
+@pytest.mark.slow
 def test_quick_on_the_real_data_gives_every_cell_and_learns_from_all_of_the_first_thousand(data_dir):
     data = cifar10h.load(data_dir)
     section = two_phase.section(context_of({"cifar10h": data}))
