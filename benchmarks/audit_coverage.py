@@ -13,24 +13,12 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the scenarios stand beside the tests that use them
 
-from tests.audit.scenarios import SCENARIOS
+from tests.audit.scenarios import SCENARIOS, totals
 
 from quorate.audit import most_errors, running_totals
 
 STREAMS, ITEMS, BLOCK = 2000, 500, 250
 ALPHAS = (0.05, 0.2)
-
-
-def totals(streams, alpha):
-    return running_totals(
-        streams.expected_loss,
-        streams.rate,
-        streams.audited,
-        np.where(streams.audited | streams.settled, streams.loss, np.nan),
-        settled=streams.settled,
-        min_rate=streams.min_rate,
-        alpha=alpha,
-    )
 
 
 def measure(make):

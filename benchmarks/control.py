@@ -15,6 +15,7 @@ import numpy as np
 
 from quorate import method
 from quorate.datasets import chaosnli, cifar10h, imagenet16h, imagenet16h_shift
+from quorate.posterior.settled import plurality_shares
 from quorate.simulation import prepare
 from quorate.workflows.control import BudgetControl, TargetErrorControl, rule_knob
 from quorate.workflows.recorded import from_stream
@@ -52,8 +53,7 @@ class Case:
         stream = prepare(dataset, SETS[name][1], model, SEED)
         self.items = from_stream(stream, dataset.classes).head(items)
         self.sizes = stream.pool_sizes[: self.items.num_items]
-        tied = stream.counts[: len(self.sizes)] == stream.counts[: len(self.sizes)].max(axis=1, keepdims=True)
-        self.losses = 1.0 - tied / tied.sum(axis=1, keepdims=True)
+        self.losses = 1.0 - plurality_shares(stream.counts[: len(self.sizes)])
         self.settled = self.run("until-settled")
 
     def run(self, chosen=None, **options):

@@ -76,9 +76,7 @@ def _panel(axes: Axes, panel: Panel) -> None:
     axes.set_title(f"{panel.what}\n{growth}", fontsize=10.5)
     axes.set_xlabel(panel.axis)
     axes.xaxis.set_major_locator(FixedLocator(_thinned(panel.sizes)))
-    axes.xaxis.set_major_formatter(
-        FuncFormatter(lambda size, _: f"{size / 1000:g}k" if size >= 1000 else f"{size:g}")
-    )
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: f"{size / 1000:g}k" if size >= 1000 else f"{size:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.minorticks_off()
     low, high = min(panel.costs), max(panel.costs)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quorate.workflows.sweep import Curve, Point, _lower_hull, curve
+from quorate.workflows.sweep import Curve, Point, cost_and_error, curve, lower_hull
 
 
 class Knob(NamedTuple):
@@ -61,7 +61,7 @@ def barred(case, peer, bars):
 
 def best_mixes(points):
     """A curve of the points that no mixture of two others beats, chosen on the very items they are judged by."""
-    return Curve(points[0].method.name, tuple(_lower_hull(curve(points).points)), tuple(points))
+    return Curve(points[0].method.name, tuple(lower_hull(curve(points).points, at=cost_and_error)), tuple(points))
 
 
 def point(case, peer, num, bar):

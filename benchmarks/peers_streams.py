@@ -15,6 +15,7 @@ import numpy as np
 
 from quorate import simulate
 from quorate.datasets import chaosnli, cifar10h, imagenet16h, imagenet16h_shift, synthetic
+from quorate.posterior.settled import plurality_shares
 from quorate.rng import stream as random_stream
 from quorate.simulation import prepare
 
@@ -62,9 +63,7 @@ class Case:
         self.model = self.dataset.models.index(model)
         self.stream = prepare(self.dataset, source.pool_size, self.model, seed)
         self.voters = None if twin is None else prepare(twin, source.pool_size, self.model, seed).votes
-        counts = self.stream.counts
-        tied = counts == counts.max(axis=1, keepdims=True)
-        self.losses = 1.0 - tied / tied.sum(axis=1, keepdims=True)  # (T, K) error of each answer, ties shared
+        self.losses = 1.0 - plurality_shares(self.stream.counts)  # (T, K) error of each answer, ties shared
         self.pool_size = int(self.stream.pool_sizes.max())
 
     @property

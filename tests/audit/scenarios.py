@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate.audit import running_totals
+
 
 @dataclass(frozen=True)
 class Streams:
@@ -111,3 +113,16 @@ SCENARIOS: dict[str, Callable[[np.random.Generator, tuple[int, int]], Streams]] 
     "wrong until caught (adversary)": wrong_until_caught,
     "rate halved after luck": rates_after_luck,
 }
+
+
+def totals(streams, alpha):
+    """The running bounds of the streams at every time."""
+    return running_totals(
+        streams.expected_loss,
+        streams.rate,
+        streams.audited,
+        np.where(streams.audited | streams.settled, streams.loss, np.nan),
+        settled=streams.settled,
+        min_rate=streams.min_rate,
+        alpha=alpha,
+    )

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from quorate.audit import RunningAudit, running_totals
 from quorate.errors import InvalidInput
-from tests.audit.scenarios import SCENARIOS
+from tests.audit.scenarios import SCENARIOS, totals
 from tests.audit.test_mixture import brute_force_total
 
 ITEM = st.tuples(
@@ -158,16 +158,7 @@ def test_arrays_with_impossible_entries_are_refused(change, says):
 
 def violations(streams, alpha):
     """The share of streams whose sum of losses exceeded the bound at any time."""
-    totals = running_totals(
-        streams.expected_loss,
-        streams.rate,
-        streams.audited,
-        np.where(streams.audited | streams.settled, streams.loss, np.nan),
-        settled=streams.settled,
-        min_rate=streams.min_rate,
-        alpha=alpha,
-    )
-    return float((totals < streams.loss.cumsum(axis=-1) - 1e-9).any(axis=-1).mean())
+    return float((totals(streams, alpha) < streams.loss.cumsum(axis=-1) - 1e-9).any(axis=-1).mean())
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

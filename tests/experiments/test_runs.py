@@ -7,9 +7,10 @@ from quorate.datasets import load_npz, synthetic, vote_dataset
 from quorate.errors import InvalidInput
 from quorate.experiments.design import Job, settings
 from quorate.experiments.outcome import ARRAYS
-from quorate.experiments.runs import expected_errors, run_job
+from quorate.experiments.runs import run_job
 from quorate.methods import METHODS, method
 from quorate.simulation import prepare, simulate
+from quorate.simulation.simulate import expected_errors
 
 KNOBS = {
     "quorate": settings("min_gain", (0.2, 0.01)),

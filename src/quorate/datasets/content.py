@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from quorate.datasets.prediction_files import Paths, read_predictions
 from quorate.errors import InvalidInput
+from quorate.posterior.settled import plurality_shares
 from quorate.types import FloatArray, IntArray, VoteDataset, frozen_array
 from quorate.validate import shown
 
@@ -65,9 +66,7 @@ def accuracies(dataset: VoteDataset, *, block: int | None = None) -> FloatArray:
     >>> accuracies(data)
     array([0.75])
     """
-    counts = vote_counts(dataset)
-    verdict = counts == counts.max(axis=1, keepdims=True)
-    credit = verdict / verdict.sum(axis=1, keepdims=True)  # (T, K)
+    credit = plurality_shares(vote_counts(dataset))  # (T, K)
     said = dataset.predictions.argmax(axis=-1)  # (M, T)
     right = credit[np.arange(len(credit)), said]  # (M, T)
     asked = ~missing_predictions(dataset) & (True if block is None else dataset.blocks == block)

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from quorate.datasets.content import has_papers_own
+from quorate.datasets.content import has_papers_own, vote_counts
 from quorate.experiments.calibration_plots import Panel, draw
 from quorate.experiments.outcome import Outcome
 from quorate.experiments.phase_runs import (
@@ -37,6 +37,7 @@ from quorate.experiments.readings import at_cost, mean_se, near_cost
 from quorate.experiments.section import Cell, Claim, Context, Figure, Section, Table
 from quorate.experiments.verdicts import difference_se
 from quorate.learning.problem import unpack
+from quorate.posterior.settled import plurality_shares
 from quorate.types import FloatArray, VoteDataset
 
 BUDGETS = (0.5, 1.0, 2.0, 3.0)
@@ -135,10 +136,8 @@ def section(context: Context) -> Section:
 
 def _verdicts(dataset: VoteDataset, model: str) -> tuple[FloatArray, FloatArray]:
     """(T, K) share of each class in the pool's plurality, and 1 where the classifier names it."""
-    counts = (dataset.votes[:, :, None] == np.arange(dataset.num_classes)).sum(axis=1)
-    top = counts == counts.max(axis=1, keepdims=True)
     said = np.eye(dataset.num_classes)[dataset.predictions[dataset.models.index(model)].argmax(axis=1)]
-    return top / top.sum(axis=1, keepdims=True), said
+    return plurality_shares(vote_counts(dataset)), said
 
 
 def _row(dataset: VoteDataset, row: Runs, budget: float) -> Row:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from quorate.datasets import accuracies
 from quorate.experiments.curves_claims import claims
 from quorate.experiments.curves_plots import figures
 from quorate.experiments.curves_tables import summary, tables
@@ -113,19 +114,11 @@ def panel(setup: Setting, dataset: VoteDataset, jobs: Sequence[Job], outcomes: M
         family=setup.family,
         pool_size=setup.pool_size,
         model=setup.model,
-        accuracy=None if setup.model == "all" else accuracy(dataset, setup.model),
+        accuracy=None if setup.model == "all" else float(accuracies(dataset)[dataset.models.index(setup.model)]),
         methods={name: tuple(some) for name, some in streams.items()},
         until_settled=np.array(settled),
         tie_floor=np.array(floors),
     )
-
-
-def accuracy(dataset: VoteDataset, model: str) -> float:
-    """Share of items on which the classifier agrees with the plurality of all votes at hand, expected over ties."""
-    counts = (dataset.votes[:, :, None] == np.arange(dataset.num_classes)).sum(axis=1)
-    top = counts == counts.max(axis=1, keepdims=True)
-    said = dataset.predictions[dataset.models.index(model)].argmax(axis=1)
-    return float((top / top.sum(axis=1, keepdims=True))[np.arange(len(said)), said].mean())
 
 
 def _lead(panels: Sequence[Panel], context: Context) -> tuple[str, ...]:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from quorate.experiments.curves_tables import groups, mean_ratio
-from quorate.experiments.panels import HIGH, LOW, Panel
-from quorate.experiments.readings import seeds_se
+from quorate.experiments.panels import Panel
+from quorate.experiments.readings import HIGH, LOW, seeds_se
 from quorate.experiments.section import Claim
 from quorate.types import FloatArray
 

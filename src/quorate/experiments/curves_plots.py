@@ -14,14 +14,13 @@ import numpy as np
 
 from quorate.errors import MissingExtra
 from quorate.experiments.curves_tables import FUSED, groups
+from quorate.experiments.grids import METHOD_LABELS
 from quorate.experiments.panels import Panel, Stream
 from quorate.experiments.readings import curve
 from quorate.experiments.section import Figure
 from quorate.types import FloatArray
 from quorate.workflows.plots import BLUE, STYLES
 
-LABELS = {"random": "RANDOM", "entropy": "ENTROPY", "mp": "MP", "mp-released": "MP (released)", "finexp": "FinExp",
-          "infexp": "InfExp", "fixed-finexp": "Fix-FinExp", "fixed-infexp": "Fix-InfExp"}  # fmt: skip
 LINES = STYLES | {FUSED: {"color": BLUE, "linewidth": 2.4, "linestyle": "--", "zorder": 10}}
 FRACTION = 0.2
 
@@ -72,7 +71,7 @@ def draw_panel(axis: Any, panel: Panel, fused: Panel | None) -> None:  # noqa: A
     for name, streams in methods.items():
         style = {"linewidth": 1.5} | LINES.get(name, {})
         costs, errors = smooth(streams)
-        axis.plot(costs, 100 * errors, label=LABELS.get(name, name), **{**style, "marker": None})
+        axis.plot(costs, 100 * errors, label=METHOD_LABELS.get(name, name), **{**style, "marker": None})
         if name in ("quorate", "finexp", "random"):
             grid = np.linspace(0.0, float(panel.until_settled.mean()), 60)
             read = np.array([stream.reached(grid) for stream in streams])

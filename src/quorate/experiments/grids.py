@@ -14,6 +14,17 @@ from quorate.methods import method
 
 SMALL_POOL = 10
 PAPER_METHODS = ("random", "entropy", "mp", "mp-released", "fixed-finexp", "fixed-infexp", "finexp", "infexp")
+METHOD_LABELS = {  # as the paper writes them, in the order of its tables
+    "random": "RANDOM",
+    "entropy": "ENTROPY",
+    "mp": "MP",
+    "mp-released": "MP (released)",
+    "fixed-finexp": "Fix-FinExp",
+    "fixed-infexp": "Fix-InfExp",
+    "finexp": "FinExp",
+    "infexp": "InfExp",
+    "quorate": "quorate",
+}
 FIXED = ("fixed-finexp", "fixed-infexp")
 BASELINES = ("random", "entropy", "mp", "mp-released")
 

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.experiments.readings import area, at_cost, curve
+from quorate.experiments.readings import HIGH, LOW, area, at_cost, curve
 from quorate.types import FloatArray
 
 NAMES = {"cifar10h": "CIFAR-10H", "imagenet16h": "ImageNet-16H", "imagenet16h_shift": "ImageNet-16H shift",
          "chaosnli": "ChaosNLI"}  # fmt: skip
-LOW, HIGH = 0.05, 0.9  # of what asking until settled costs: where methods are compared
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,6 +13,8 @@ import numpy as np
 
 from quorate.types import FloatArray
 
+LOW, HIGH = 0.05, 0.9  # of what asking until settled costs: where methods are compared
+
 
 def curve(costs: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """(Q,) costs and values -> the same by rising cost, one point a cost (the mean of those that share it).

@@ -22,6 +22,7 @@ from quorate.rng import stream as random_stream
 from quorate.simulation import prepare, simulate
 from quorate.simulation.fixed_paths import FixedPaths, fixed_paths
 from quorate.simulation.prepare import Stream
+from quorate.simulation.simulate import expected_errors
 from quorate.types import FloatArray, IntArray, VoteDataset
 
 FIXED = {"fixed-finexp": "finite", "fixed-infexp": "infinite"}
@@ -73,13 +74,6 @@ def run_job(job: Job, dataset: VoteDataset) -> Outcome:
         item_errors=errors[:, kept].astype(np.float32),
         seconds=time.perf_counter() - started,
     )
-
-
-def expected_errors(stream: Stream, labels: IntArray) -> FloatArray:
-    """(..., T) labels -> probability that each is wrong, over how the pool's ties could be broken."""
-    top = stream.counts == stream.counts.max(axis=1, keepdims=True)  # (T, K)
-    share = top / top.sum(axis=1, keepdims=True)
-    return np.asarray(1.0 - share[np.arange(len(share)), labels])
 
 
 def _phases(job: Job, stream: Stream) -> IntArray:

@@ -12,11 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from quorate.experiments.outcome import Outcome
-from quorate.experiments.readings import area, at_cost, mean_se, seeds_se
+from quorate.experiments.readings import HIGH, LOW, area, at_cost, mean_se, seeds_se
 from quorate.experiments.shift_streams import FUSED, SETTLED, Streams
 from quorate.types import FloatArray
 
-LOW, HIGH = 0.05, 0.90  # of the until-settled cost
 FRACTIONS = np.linspace(LOW, HIGH, 86)
 
 

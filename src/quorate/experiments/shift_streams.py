@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.experiments.design import Job, Knobs, settings
-from quorate.experiments.grids import grid
+from quorate.experiments.grids import METHOD_LABELS, grid
 from quorate.experiments.outcome import Outcome
 from quorate.experiments.section import Context
 from quorate.types import FloatArray, VoteDataset
@@ -21,18 +21,7 @@ DATA = "imagenet16h_shift"
 POOL_SIZE = 6
 ALL = "all"
 FUSED, SETTLED = "quorate-all", "until-settled"
-LABELS: Mapping[str, str] = {
-    "random": "RANDOM",
-    "entropy": "ENTROPY",
-    "mp": "MP",
-    "mp-released": "MP (released)",
-    "fixed-finexp": "Fix-FinExp",
-    "fixed-infexp": "Fix-InfExp",
-    "finexp": "FinExp",
-    "infexp": "InfExp",
-    "quorate": "quorate",
-    FUSED: "quorate, all five",
-}
+LABELS: Mapping[str, str] = {**METHOD_LABELS, FUSED: "quorate, all five"}
 PRINTED: Mapping[str, str] = {  # our row -> the paper's row it stands beside
     "random": "random",
     "entropy": "entropy",

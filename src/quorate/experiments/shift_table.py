@@ -20,6 +20,7 @@ from quorate.experiments.readings import at_cost, mean_se, near_cost, seeds_se
 from quorate.experiments.shift_streams import LABELS, PRINTED, Streams
 from quorate.experiments.verdicts import Verdict, at_least_as_good, difference_se, verdict
 from quorate.types import FloatArray
+from quorate.workflows.plain_json import plain
 
 Grouping = Literal["pre-shift cost", "whole-stream cost"]
 GROUPINGS: tuple[Grouping, Grouping] = ("pre-shift cost", "whole-stream cost")
@@ -81,7 +82,8 @@ def as_row(cell: Cell) -> dict[str, Any]:
     """A cell for summary.json."""
     row = asdict(cell) | {"verdict": cell.verdict, "difference_se": cell.difference_se}
     del row["floor"]
-    return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in row.items()}
+    found: dict[str, Any] = plain(row)
+    return found
 
 
 def count(table: Iterable[Cell], methods: Iterable[str], verdicts: Iterable[Verdict]) -> tuple[int, int]:

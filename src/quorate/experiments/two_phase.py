@@ -36,12 +36,12 @@ from quorate.experiments.phase_runs import (
 )
 from quorate.experiments.published import two_phase_gain
 from quorate.experiments.readings import at_cost, mean_se, near_cost
-from quorate.experiments.runs import expected_errors
 from quorate.experiments.section import Cell, Claim, Context, Figure, Section, Table
 from quorate.experiments.two_phase_plots import Line, Panel, draw
 from quorate.experiments.verdicts import difference_se
 from quorate.prior.concentration import concentration
 from quorate.simulation import prepare
+from quorate.simulation.simulate import expected_errors
 from quorate.types import FloatArray, VoteDataset
 
 TOLERANCE = 0.25

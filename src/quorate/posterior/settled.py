@@ -1,9 +1,11 @@
 """Takes the votes seen; says whether the votes still out can change the pool's verdict, and what that verdict is.
 
-Both are compiled and trust their input. Called by `finite`, by the session and by the compiled stream simulation.
+All trust their input; the first two are compiled. Called by `finite`, by the session and by the compiled stream.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from quorate.compiled import kernel
 from quorate.types import FloatArray, IntArray
@@ -48,3 +50,16 @@ def plurality_share_into(votes: IntArray, out: FloatArray) -> None:
             tied += 1
     for k in range(votes.size):
         out[k] = 1.0 / tied if votes[k] == top else 0.0
+
+
+def plurality_shares(counts: IntArray) -> FloatArray:
+    """The verdict of many pools, counts (..., K) -> (..., K): 1 for the winner, 1/t each for t classes tied at the top.
+
+    `plurality_share_into` for many.
+
+    >>> plurality_shares(np.array([[2, 0, 2], [0, 3, 1]]))
+    array([[0.5, 0. , 0.5],
+           [0. , 1. , 0. ]])
+    """
+    top = counts == counts.max(axis=-1, keepdims=True)
+    return np.asarray(top / top.sum(axis=-1, keepdims=True))

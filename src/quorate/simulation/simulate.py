@@ -17,6 +17,7 @@ from quorate.decision.rules import Rule, rule_of
 from quorate.errors import InvalidInput
 from quorate.learning.problem import pack, unpack
 from quorate.methods import Method, as_method
+from quorate.posterior.settled import plurality_shares
 from quorate.prior.hyperprior import hyperprior
 from quorate.session import Session
 from quorate.session.decide import NO_LIMIT
@@ -248,6 +249,12 @@ def through_session(
     )
 
 
+def expected_errors(stream: Stream, labels: IntArray) -> FloatArray:
+    """(..., T) labels -> probability that each is wrong, over how the pool's ties could be broken."""
+    shares = plurality_shares(stream.counts)  # (T, K)
+    return np.asarray(1.0 - shares[np.arange(len(shares)), labels])
+
+
 def _result(
     stream: Stream,
     method: Method,
@@ -257,8 +264,6 @@ def _result(
     reasons: tuple[str, ...],
     learned: tuple[FloatArray, IntArray, tuple[int, ...]],
 ) -> Simulation:
-    top = stream.counts == stream.counts.max(axis=1, keepdims=True)  # (T, K)
-    right = top[np.arange(len(labels)), labels] / top.sum(axis=1)
     return Simulation(
         method=method,
         items=stream.items.copy(),  # the stream is shared by later runs
@@ -266,7 +271,7 @@ def _result(
         predictions=labels,
         consensus=stream.consensus.copy(),
         errors=labels != stream.consensus,
-        expected_errors=1.0 - right,
+        expected_errors=expected_errors(stream, labels),
         confidence=confidence,
         reasons=reasons,
         fits=learned[0],

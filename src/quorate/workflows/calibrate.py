@@ -15,6 +15,7 @@ from quorate.decision.policy import QueryPolicy
 from quorate.decision.rules import rule_of
 from quorate.errors import InvalidInput
 from quorate.methods import Method, as_method
+from quorate.posterior.settled import plurality_shares
 from quorate.prior.hyperprior import hyperprior
 from quorate.session.decide import NO_LIMIT
 from quorate.simulation import Simulation, simulate
@@ -152,7 +153,7 @@ def calibrate(
         done = run_compiled(stream, chosen, rule, size, every, (0, NO_LIMIT), len(stream.items), keep_probs=True)
     right = 1.0 - done.expected_errors
     known = np.isin(np.array(done.reasons), KNOWN)
-    brier, log_score = (None, None) if done.probs is None else class_scores(done.probs, _shares(stream))
+    brier, log_score = (None, None) if done.probs is None else class_scores(done.probs, plurality_shares(stream.counts))
     early, by_votes, by_stage = _early(done, right, known, draw, bins)
     return Calibration(
         data=data.name,
@@ -210,15 +211,9 @@ def _early(
     return measured(EARLY, at), by_votes, by_stage
 
 
-def _shares(stream: Stream) -> FloatArray:
-    """Who won each pool, (T, K): 1, or 1/t for each of t that tie."""
-    top = stream.counts == stream.counts.max(axis=1, keepdims=True)
-    return np.asarray(top / top.sum(axis=1, keepdims=True))
-
-
 def _prefixes(stream: Stream, done: Simulation, seed: int, num_bins: int) -> tuple[Honesty, ...]:
     """The belief after every vote of every item, with the parameters learned by then."""
-    shares = _shares(stream)
+    shares = plurality_shares(stream.counts)
     confidence, right, known, votes = (np.concatenate(each) for each in zip(*_walk(stream, done, shares), strict=True))
     open_ = ~known
     parts = [(PREFIX, open_)] + [

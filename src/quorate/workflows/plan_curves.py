@@ -20,7 +20,7 @@ from quorate.rng import stream
 from quorate.simulation import Simulation, simulate
 from quorate.types import FloatArray, IntArray, VoteDataset, frozen_array
 from quorate.workflows.specs import knob_text
-from quorate.workflows.sweep import knob_grid
+from quorate.workflows.sweep import knob_grid, lower_hull
 
 Progress = Callable[[int, int, str], None]
 
@@ -210,21 +210,11 @@ def _curve(settings: Iterable[Setting]) -> PilotCurve:
         if not kept or setting.votes.mean - kept[-1].votes.mean > 1e-9:
             kept.append(setting)
     name = kept[0].method.name
-    return PilotCurve(name, tuple(_lower_hull(kept) if name == "unanimous-then-cap" else kept))
+    return PilotCurve(name, tuple(lower_hull(kept, at=_means) if name == "unanimous-then-cap" else kept))
 
 
-def _lower_hull(settings: Sequence[Setting]) -> list[Setting]:
-    hull: list[Setting] = []
-    for setting in settings:
-        while len(hull) > 1 and _is_above(hull[-2], hull[-1], setting):
-            hull.pop()
-        hull.append(setting)
-    return hull
-
-
-def _is_above(left: Setting, middle: Setting, right: Setting) -> bool:
-    share = (middle.votes.mean - left.votes.mean) / (right.votes.mean - left.votes.mean)
-    return middle.errors.mean >= (1 - share) * left.errors.mean + share * right.errors.mean
+def _means(setting: Setting) -> tuple[float, float]:
+    return setting.votes.mean, setting.errors.mean
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.errors import InvalidInput
+from quorate.posterior.settled import plurality_shares
 from quorate.rng import stream, uniforms
 from quorate.simulation.prepare import Stream
 from quorate.tables import Joined
@@ -84,7 +85,7 @@ def build_pools(
     is_partly = recorded < pool_sizes
     settled = _settled(counts, pool_sizes - recorded)
     is_scored = settled | (partly_voted != "exclude")
-    truth = _shares(counts)
+    truth = plurality_shares(counts)
     truth[~(settled | (partly_voted == "own-pool"))] = 0.0
     return Pools(
         stream=_stream(joined, items, votes, pool_sizes, counts, seed, draws_quotas),
@@ -146,12 +147,6 @@ def _settled(counts: IntArray, missing: IntArray) -> NDArray[np.bool_]:
     """Can the missing votes not change the verdict? As `posterior.settled.is_settled`, for many items."""
     top = np.partition(counts, -2, axis=1)[:, -2:]  # second, first
     return np.asarray((missing <= 0) | (top[:, 0] + missing < top[:, 1]))
-
-
-def _shares(counts: IntArray) -> FloatArray:
-    """(T, K) the verdict of the votes: 1 for the plurality, 1/t each for t classes tied."""
-    top = counts == counts.max(axis=1, keepdims=True)
-    return np.asarray(top / top.sum(axis=1, keepdims=True))
 
 
 def _stream(

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from quorate.types import FloatArray, VoteDataset
 from quorate.workflows.specs import knob_text
 
 Progress = Callable[[int, int, str], None]
+Place = TypeVar("Place")
 
 THRESHOLDS = (0.0, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.99, 1.0)
 MIN_GAINS = tuple(sorted({1.0, 0.5, 0.25, 0.12, 0.06, 0.02, 0.007, 0.0, DEFAULT_MIN_GAIN}, reverse=True))
@@ -278,22 +279,33 @@ def curve(points: Sequence[Point]) -> Curve:
         if not best or point.votes_per_item - best[-1].votes_per_item > 1e-9:
             best.append(point)
     name = points[0].method.name
-    return Curve(name, tuple(_lower_hull(best) if name == "unanimous-then-cap" else best), tuple(points))
+    return Curve(
+        name, tuple(lower_hull(best, at=cost_and_error) if name == "unanimous-then-cap" else best), tuple(points)
+    )
 
 
-def _lower_hull(points: Sequence[Point]) -> list[Point]:
-    """The points no mixture of two others beats."""
-    hull: list[Point] = []
+def lower_hull(points: Iterable[Place], *, at: Callable[[Place], tuple[float, float]]) -> list[Place]:
+    """The points, by rising cost, that no mixture of two others beats; `at(point)` is its cost and error.
+
+    >>> lower_hull([(0.0, 1.0), (1.0, 0.9), (2.0, 0.0)], at=lambda point: point)
+    [(0.0, 1.0), (2.0, 0.0)]
+    """
+    hull: list[Place] = []
     for point in points:
-        while len(hull) > 1 and _above(hull[-2], hull[-1], point):
+        while len(hull) > 1 and _above(at(hull[-2]), at(hull[-1]), at(point)):
             hull.pop()
         hull.append(point)
     return hull
 
 
-def _above(left: Point, middle: Point, right: Point) -> bool:
-    share = (middle.votes_per_item - left.votes_per_item) / (right.votes_per_item - left.votes_per_item)
-    return middle.error_rate >= (1 - share) * left.error_rate + share * right.error_rate
+def _above(left: tuple[float, float], middle: tuple[float, float], right: tuple[float, float]) -> bool:
+    share = (middle[0] - left[0]) / (right[0] - left[0])
+    return middle[1] >= (1 - share) * left[1] + share * right[1]
+
+
+def cost_and_error(point: Point) -> tuple[float, float]:
+    """Where a point lies."""
+    return point.votes_per_item, point.error_rate
 
 
 def paired(ours: Reading, theirs: Reading) -> tuple[float, float]:
