@@ -15,7 +15,6 @@ from typing import Any
 from quorate.live.docket import GIVE_UP_AFTER, AskFailed, Care, Docket, Entries, OnError, OnItem, entries, make_docket
 from quorate.live.hearing import Hearing
 from quorate.live.judges import Ask, Judge, Jury
-from quorate.live.lookahead import safe_ahead
 from quorate.live.results import LiveResult
 from quorate.session import Session
 from quorate.validate import bounded, whole
@@ -117,7 +116,7 @@ class _Crew:
 
     async def _decide(self, hearing: Hearing) -> None:
         while self.error is None and hearing.asks:
-            most = 1 if self.ahead == 1 else safe_ahead(self.docket.session, hearing.item_id, self.ahead)
+            most = 1 if self.ahead == 1 else self.docket.session.askable_at_once(hearing.item_id, self.ahead)
             judges = hearing.next_judges(most)
             if len(judges) == 1:
                 await self._question(hearing, judges[0])

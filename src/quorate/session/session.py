@@ -23,6 +23,7 @@ from quorate.session.inputs import checked_id, checked_time, class_number, parse
 from quorate.session.items import ABSTAINED, ItemState, advance, opened
 from quorate.session.journal import Event, Journal
 from quorate.session.jsonl import as_journal
+from quorate.session.lookahead import MOST_STATES, safe_ahead
 from quorate.session.state import (
     REASONS,
     Settings,
@@ -254,6 +255,25 @@ class Session:
         """Ids of the items that are still open, oldest first."""
         with self._lock:
             return list(self._state.open)
+
+    def askable_at_once(self, item_id: str, most: int = 8, *, most_states: int = MOST_STATES) -> int:
+        """How many experts can be asked about an open item at once: the very ones who would be asked one by one.
+
+        The largest m <= `most` such that whatever m - 1 of them answer, the session, as it is now, still asks; 1 where
+        more than `most_states` outcomes would have to be looked at; 0 if the item is not open. Parameters learned, or a
+        knob tuned, while the questions are out are not foreseen.
+
+        >>> session = Session("ask-all", classes=["cat", "dog"], pool_size=3)
+        >>> decision = session.open("photo-1")
+        >>> session.askable_at_once("photo-1"), session.vote("photo-1", "cat").ask, session.askable_at_once("photo-1")
+        (3, True, 2)
+        """
+        with self._lock:
+            state, item = self._state, self._state.open.get(item_id)
+            if item is None:
+                return 0
+            most = whole(most, where="most")
+            return safe_ahead(state.method, state.prior, state.policy_state, item, most=most, most_states=most_states)
 
     def learn(self) -> FitReport | None:
         """Fit the parameters to the window now; None if the method does not learn or nothing is new."""

@@ -5,7 +5,6 @@ from itertools import product
 import pytest
 
 import quorate
-from quorate.live.lookahead import safe_ahead
 
 CLASSES = ["cat", "dog", "bird"]
 
@@ -29,21 +28,21 @@ def by_trying(method, pool_size, prediction, most):
 def test_as_many_are_asked_at_once_as_every_answer_would_ask_anyway(method, pool_size, prediction):
     session = quorate.Session(method, classes=CLASSES, pool_size=pool_size)
     assert session.open("x", prediction).ask
-    assert safe_ahead(session, "x", 4) == by_trying(method, pool_size, prediction, 4)
+    assert session.askable_at_once("x", 4) == by_trying(method, pool_size, prediction, 4)
 
 
 def test_looking_ahead_changes_nothing():
     session = quorate.Session("quorate", classes=CLASSES, pool_size=6)
     before = session.open("x", {"cat": 0.6})
-    safe_ahead(session, "x", 4)
+    session.askable_at_once("x", 4)
     assert session.decision("x").confidence == before.confidence and session.counts()["votes"] == 0
 
 
-def test_an_item_that_is_not_open_gives_one():
-    assert safe_ahead(quorate.Session("quorate", classes=CLASSES, pool_size=6), "x", 4) == 1
+def test_nobody_is_asked_about_an_item_that_is_not_open():
+    assert quorate.Session("quorate", classes=CLASSES, pool_size=6).askable_at_once("x", 4) == 0
 
 
 def test_too_many_ways_are_not_looked_at():
     session = quorate.Session("ask-all", classes=[str(k) for k in range(40)], pool_size=20)
     session.open("x")
-    assert safe_ahead(session, "x", 8) == 2
+    assert session.askable_at_once("x", 8) == 2

@@ -1,0 +1,1 @@
+"""Who may do what: accounts, keys, invitations, signed cookies, rate limits."""

@@ -1,0 +1,1 @@
+"""The HTTP interface: JSON in, JSON out, problems as problem+json."""

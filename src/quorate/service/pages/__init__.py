@@ -1,0 +1,1 @@
+"""The pages for voters and owners, rendered on the server."""

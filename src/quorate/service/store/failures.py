@@ -1,0 +1,39 @@
+"""A database error -> what it means to a caller: try again later, or a bug.
+
+`StoreUnavailable` says that the write did not happen, or may have happened: the same request, sent again with the same
+idempotency key, is safe either way. Called by `store`; turned into 503 by the API.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+
+from quorate.errors import QuorateError
+
+FULL = ("disk is full", "no space left", "could not extend file", "disk i/o error", "readonly database")
+BUSY = ("database is locked", "deadlock detected", "could not serialize", "canceling statement")
+
+
+class StoreUnavailable(QuorateError):
+    """The database cannot take this now; send the same request again."""
+
+    def __init__(self, message: str, *, retry_after: float = 1.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+def failure(problem: DBAPIError) -> StoreUnavailable | None:
+    """What a caller is told; None for an error that is a bug of ours."""
+    words = str(problem.orig).lower()
+    if any(phrase in words for phrase in FULL):
+        return StoreUnavailable(
+            "the database's disk is full or cannot be written; nothing was changed. Free space, then send this again.",
+            retry_after=30.0,
+        )
+    if any(phrase in words for phrase in BUSY):
+        return StoreUnavailable("the database is busy; nothing was changed. Send this again.", retry_after=1.0)
+    if problem.connection_invalidated or isinstance(problem, (OperationalError, InterfaceError)):
+        return StoreUnavailable(
+            "the database cannot be reached; send this again with the same idempotency key.", retry_after=2.0
+        )
+    return None

@@ -1,0 +1,334 @@
+"""The tables. `events` is the truth and is only ever appended to; the rest is what the events amount to, or who may act.
+
+Times are seconds since 1970 as floats. JSON is kept as text, so that it comes back byte for byte on every database.
+Changed only together with a migration in `migrations/`.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+Id = BigInteger().with_variant(Integer, "sqlite")
+
+# -- what is decided -------------------------------------------------------------------------------------------------
+
+projects = Table(
+    "projects",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("settings", Text, nullable=False),  # JSON: deciding/settings.py
+    Column("version", Integer, nullable=False, server_default="1"),  # of the settings; workers cache by it
+    Column("state", String(10), nullable=False, server_default="active"),  # active, paused, archived
+    Column("created", Double, nullable=False),
+    Column("next_number", Integer, nullable=False, server_default="0"),
+    Column("learn_event", BigInteger, nullable=False, server_default="0"),  # the "learn" event in force
+    Column("tune_event", BigInteger, nullable=False, server_default="0"),  # the "tune" event in force
+)
+
+items = Table(
+    "items",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("project_id", String(40), ForeignKey("projects.id"), nullable=False),
+    Column("name", String(200), nullable=False),  # the id the owner gave
+    Column("number", Integer, nullable=False),
+    Column("show", Text, nullable=False),  # JSON: text, image, link
+    Column("priority", Integer, nullable=False, server_default="0"),
+    Column("pool_size", Integer, nullable=False),
+    Column("is_open", Boolean, nullable=False),
+    Column("is_wanted", Boolean, nullable=False),  # open, or closed and audited: votes are asked for
+    Column("slots", Integer, nullable=False),  # further voters it can be shown to now
+    Column("votes", Text, nullable=False),  # JSON: counts by class, late ones included
+    Column("num_votes", Integer, nullable=False, server_default="0"),
+    Column("num_ballots", Integer, nullable=False, server_default="0"),  # voters who acted, skips included
+    Column("num_abstained", Integer, nullable=False, server_default="0"),
+    Column("num_late", Integer, nullable=False, server_default="0"),
+    Column("label", Text, nullable=False),
+    Column("confidence", Double, nullable=False),
+    Column("reason", String(20), nullable=False),
+    Column("seq", Integer, nullable=False),  # of its last event
+    Column("created", Double, nullable=False),
+    Column("closed", Double),
+    Column("first_vote_event", BigInteger),  # order of entry into the learning window
+    Column("closed_event", BigInteger),
+    Column("decided_votes", Integer),  # votes the answer rests on
+    Column("audit_rate", Double),  # probability of its coin; null: not tossed
+    Column("audit", String(10)),  # null, "drawn", "done"
+    Column("audit_loss", Double),
+    Column("is_settled", Boolean, nullable=False, server_default=text("false")),
+    Column("is_accounted", Boolean, nullable=False, server_default=text("false")),  # the controller has seen it closed
+    UniqueConstraint("project_id", "name"),
+    UniqueConstraint("project_id", "number"),
+)
+wanted = (items.c.is_wanted) & (items.c.slots > 0)
+Index(
+    "ix_items_queue",
+    items.c.project_id,
+    items.c.priority.desc(),
+    items.c.num_ballots.desc(),
+    items.c.number,
+    sqlite_where=wanted,
+    postgresql_where=wanted,
+)
+fresh = wanted & (items.c.num_ballots == 0)
+Index(
+    "ix_items_fresh",
+    items.c.project_id,
+    items.c.priority.desc(),
+    items.c.number,
+    sqlite_where=fresh,
+    postgresql_where=fresh,
+)
+busy = (items.c.is_wanted) & (items.c.slots <= 0)
+Index(
+    "ix_items_busy",
+    items.c.project_id,
+    items.c.priority.desc(),
+    items.c.number,
+    sqlite_where=busy,
+    postgresql_where=busy,
+)
+Index("ix_items_window", items.c.project_id, items.c.first_vote_event.desc())
+Index("ix_items_state", items.c.project_id, items.c.is_open, items.c.number)
+unaccounted = ~items.c.is_open & ~items.c.is_accounted
+Index(
+    "ix_items_unaccounted",
+    items.c.project_id,
+    items.c.closed_event,
+    sqlite_where=unaccounted,
+    postgresql_where=unaccounted,
+)
+Index("ix_items_closed", items.c.project_id, items.c.closed_event)
+
+events = Table(
+    "events",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("project_id", String(40), ForeignKey("projects.id"), nullable=False),
+    Column("item_id", Id, ForeignKey("items.id")),  # null: of the project ("learn", "tune")
+    Column("seq", Integer),  # 1, 2, 3 ... within the item
+    Column("kind", String(10), nullable=False),  # open, vote, abstain, retract, close, skip, learn, tune
+    Column("voter", String(60)),
+    Column("request", String(200)),  # the idempotency key it came with
+    Column("time", Double, nullable=False),
+    Column("body", Text, nullable=False),  # JSON: the session's event
+    UniqueConstraint("item_id", "seq"),
+    sqlite_autoincrement=True,
+)
+Index(
+    "uq_events_request",
+    events.c.project_id,
+    events.c.voter,
+    events.c.request,
+    unique=True,
+    sqlite_where=events.c.request.is_not(None),
+    postgresql_where=events.c.request.is_not(None),
+)
+Index("ix_events_project", events.c.project_id, events.c.id)
+
+ballots = Table(
+    "ballots",
+    metadata,
+    Column("item_id", Id, ForeignKey("items.id"), primary_key=True),
+    Column("voter", String(60), primary_key=True),
+    Column("project_id", String(40), nullable=False),
+    Column("kind", String(10), nullable=False),  # vote, abstain, skip
+    Column("time", Double, nullable=False),
+)
+Index("ix_ballots_voter", ballots.c.project_id, ballots.c.voter, ballots.c.time.desc())
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("item_id", Id, ForeignKey("items.id"), primary_key=True),
+    Column("voter", String(60), primary_key=True),
+    Column("project_id", String(40), nullable=False),
+    Column("granted", Double, nullable=False),
+    Column("expires", Double, nullable=False),
+    Column("is_out", Boolean, nullable=False),  # False: ran out; its slot was given back, its vote is still welcome
+)
+Index("ix_leases_voter", leases.c.project_id, leases.c.voter)
+Index(
+    "ix_leases_expires",
+    leases.c.project_id,
+    leases.c.expires,
+    sqlite_where=leases.c.is_out,
+    postgresql_where=leases.c.is_out,
+)
+
+stewards = Table(  # work done off the request path, by one worker at a time
+    "stewards",
+    metadata,
+    Column("project_id", String(40), ForeignKey("projects.id"), primary_key=True),
+    Column("task", String(20), primary_key=True),  # learn, control, audit
+    Column("holder", String(40), nullable=False, server_default=""),
+    Column("until", Double, nullable=False, server_default="0"),
+    Column("state", Text, nullable=False, server_default="{}"),  # JSON
+)
+
+requests = Table(  # idempotency keys of writes that are not votes
+    "requests",
+    metadata,
+    Column("principal", String(60), primary_key=True),
+    Column("key", String(200), primary_key=True),
+    Column("content", String(64), nullable=False),
+    Column("status", Integer, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("created", Double, nullable=False),
+)
+
+uploads = Table(
+    "uploads",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    Column("project_id", String(40), ForeignKey("projects.id"), nullable=False),
+    Column("media_type", String(40), nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("created", Double, nullable=False),
+    UniqueConstraint("project_id", "digest"),
+)
+
+# -- who may act -----------------------------------------------------------------------------------------------------
+
+accounts = Table(
+    "accounts",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("may_create", Boolean, nullable=False, server_default=text("false")),  # projects
+    Column("created", Double, nullable=False),
+    Column("disabled", Double),
+)
+
+memberships = Table(
+    "memberships",
+    metadata,
+    Column("project_id", String(40), ForeignKey("projects.id"), primary_key=True),
+    Column("account_id", String(40), ForeignKey("accounts.id"), primary_key=True),
+    Column("role", String(10), nullable=False),  # owner, voter, reader
+    Column("created", Double, nullable=False),
+    Column("removed", Double),
+)
+Index("ix_memberships_account", memberships.c.account_id)
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    Column("account_id", String(40), ForeignKey("accounts.id"), nullable=False),
+    Column("project_id", String(40), ForeignKey("projects.id")),  # null: every project of the account
+    Column("name", Text, nullable=False),
+    Column("start", String(12), nullable=False),  # first characters, to recognise it by
+    Column("digest", String(64), nullable=False, unique=True),
+    Column("created", Double, nullable=False),
+    Column("used", Double),
+    Column("revoked", Double),
+)
+
+links = Table(  # of one use: the first owner, signing in on another device
+    "links",
+    metadata,
+    Column("digest", String(64), primary_key=True),
+    Column("account_id", String(40), ForeignKey("accounts.id")),
+    Column("created", Double, nullable=False),
+    Column("expires", Double, nullable=False),
+    Column("used", Double),
+)
+
+invitations = Table(
+    "invitations",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    Column("project_id", String(40), ForeignKey("projects.id"), nullable=False),
+    Column("role", String(10), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("digest", String(64), nullable=False, unique=True),
+    Column("most_uses", Integer),
+    Column("uses", Integer, nullable=False, server_default="0"),
+    Column("created", Double, nullable=False),
+    Column("expires", Double, nullable=False),
+    Column("revoked", Double),
+)
+
+sign_ins = Table(  # one for each signed cookie
+    "sign_ins",
+    metadata,
+    Column("digest", String(64), primary_key=True),
+    Column("account_id", String(40), ForeignKey("accounts.id"), nullable=False),
+    Column("created", Double, nullable=False),
+    Column("expires", Double, nullable=False),
+    Column("revoked", Double),
+)
+
+secrets = Table(
+    "secrets",
+    metadata,
+    Column("name", String(40), primary_key=True),
+    Column("value", Text, nullable=False),
+    Column("created", Double, nullable=False),
+)
+
+attempts = Table(  # rate limits, shared by the workers: a bucket of tokens per key
+    "attempts",
+    metadata,
+    Column("key", String(120), primary_key=True),
+    Column("tokens", Double, nullable=False),
+    Column("time", Double, nullable=False),
+)
+
+# -- who is told -----------------------------------------------------------------------------------------------------
+
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    Column("project_id", String(40), ForeignKey("projects.id"), nullable=False),
+    Column("url", Text, nullable=False),
+    Column("secret", Text, nullable=False),
+    Column("kinds", Text, nullable=False),  # JSON: list of event kinds
+    Column("created", Double, nullable=False),
+    Column("removed", Double),
+)
+
+deliveries = Table(
+    "deliveries",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    Column("webhook_id", String(40), ForeignKey("webhooks.id"), nullable=False),
+    Column("kind", String(40), nullable=False),
+    Column("body", Text, nullable=False),
+    Column("created", Double, nullable=False),
+    Column("due", Double, nullable=False),
+    Column("attempts", Integer, nullable=False, server_default="0"),
+    Column("delivered", Double),
+    Column("failed", Double),  # given up
+    Column("problem", Text),
+)
+pending = deliveries.c.delivered.is_(None) & deliveries.c.failed.is_(None)
+Index("ix_deliveries_due", deliveries.c.due, sqlite_where=pending, postgresql_where=pending)

@@ -1,0 +1,124 @@
+"""A database URL -> a `Store` with `read()` and `write()` transactions. SQLite and PostgreSQL behave alike through it.
+
+A write is committed, durably, when its `with` block ends, or has not happened. On SQLite writers queue in the process
+before they queue in the database, so that none starves. Called by everything in `service` that touches the database.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+
+from quorate.errors import InvalidInput
+from quorate.service.store.failures import StoreUnavailable, failure
+
+BUSY_SECONDS = 15.0
+POOL = 16  # connections a worker holds; more threads than these wait
+
+
+class Store:
+    """One database, many threads. `close` lets go of the connections."""
+
+    def __init__(self, url: str | URL) -> None:
+        self.url = as_url(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self.engine = _sqlite(self.url) if self.is_sqlite else _postgresql(self.url)
+        self._turn = threading.Lock()
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A transaction that only reads."""
+        with _named_failures(), self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction that writes; committed at the end of the block, rolled back if the block raises."""
+        with _named_failures():
+            if not self.is_sqlite:
+                with self.engine.begin() as connection:
+                    yield connection
+                return
+            with self._turn, self.engine.connect() as plain:
+                connection = plain.execution_options(writes=True)
+                with connection.begin():
+                    yield connection
+
+    def ping(self) -> None:
+        """Raise StoreUnavailable unless the database answers."""
+        with self.read() as connection:
+            connection.execute(text("SELECT 1"))
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self.engine.dispose()
+
+
+def as_url(url: str | URL) -> URL:
+    """A database URL; a bare path is a SQLite file, `postgresql://` uses psycopg."""
+    if isinstance(url, str) and "://" not in url:
+        url = f"sqlite:///{url}"
+    try:
+        parsed = make_url(url)
+    except ArgumentError as cause:
+        raise InvalidInput(
+            f"database={url!r} is no database URL; pass a file, e.g. quorate.db, or postgresql://user@host/name."
+        ) from cause
+    if parsed.drivername in ("postgres", "postgresql"):
+        parsed = parsed.set(drivername="postgresql+psycopg")
+    if parsed.get_backend_name() not in ("sqlite", "postgresql"):
+        raise InvalidInput(
+            f"database={parsed.render_as_string()!r} is a {parsed.get_backend_name()} database; "
+            "quorate keeps its events on SQLite (a file) or PostgreSQL (postgresql://user@host/name)."
+        )
+    return parsed
+
+
+def _sqlite(url: URL) -> Engine:
+    if url.database in (None, "", ":memory:"):
+        raise InvalidInput("database=':memory:' would lose every vote at the end; pass a file, e.g. quorate.db.")
+    folder = Path(str(url.database)).absolute().parent
+    if not folder.is_dir():
+        raise InvalidInput(f"database={url.database!r}: the folder {str(folder)!r} does not exist; create it first.")
+    engine = create_engine(url, pool_size=POOL, max_overflow=POOL, connect_args={"timeout": BUSY_SECONDS})
+
+    @event.listens_for(engine, "connect")
+    def _prepare(dbapi: sqlite3.Connection, _record: Any) -> None:  # noqa: ANN401
+        dbapi.isolation_level = None  # we say BEGIN ourselves, below
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "temp_store=MEMORY"):
+            dbapi.execute(f"PRAGMA {pragma}").close()
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        immediate = connection.get_execution_options().get("writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+
+    return engine
+
+
+def _postgresql(url: URL) -> Engine:
+    try:
+        return create_engine(url, pool_size=POOL, max_overflow=POOL, pool_pre_ping=False, pool_recycle=3600)
+    except ModuleNotFoundError as cause:
+        raise InvalidInput("PostgreSQL needs its driver: pip install 'quorate[postgres]'.") from cause
+
+
+@contextmanager
+def _named_failures() -> Iterator[None]:
+    try:
+        yield
+    except StoreUnavailable:
+        raise
+    except DBAPIError as cause:
+        named = failure(cause)
+        if named is None:
+            raise
+        raise named from cause

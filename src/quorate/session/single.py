@@ -1,0 +1,115 @@
+"""One item's own events -> a session that knows this item alone, and the events it writes. For stores of many items.
+
+A service keeps the events of all items in a database and has several workers; each loads one item, lets the same
+`Session` as everywhere take the next call, and stores what that wrote. `recompute` decides every event of an item anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from quorate.methods import Method
+from quorate.session.decide import decide
+from quorate.session.items import Prior, advance, opened
+from quorate.session.journal import Event, Header, Progress
+from quorate.session.resume import replay
+from quorate.session.session import Session
+from quorate.session.state import Settings, label_number
+from quorate.types import Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Era:
+    """What decisions are made under: the parameters of one "learn" event and the knobs of one "tune" event.
+
+    `prior.seq` and `tune_seq` are the numbers of these events, 0 before the first; decisions name them.
+    """
+
+    prior: Prior
+    method: Method
+    tune_seq: int = 0
+
+
+EraOf = Callable[[int, int], Era]
+"""The era by the numbers of its "learn" and its "tune" event, as a decision names them."""
+
+
+class Outbox:
+    """A journal that only collects what is written; the caller stores it."""
+
+    def __init__(self) -> None:
+        self.written: list[Event] = []
+
+    def header(self) -> Header | None:
+        """Nothing: the settings are the caller's."""
+        return None
+
+    def events(self, *, progress: Progress | None = None) -> Iterator[Event]:
+        """What was written here."""
+        yield from self.written
+
+    def start(self, header: Mapping[str, Any]) -> None:
+        """Nothing to keep."""
+
+    def append(self, event: Mapping[str, Any]) -> None:
+        """Collect one event."""
+        self.written.append(dict(event))
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def item_session(
+    settings: Settings, events: Iterable[Event], *, number: int, now: Era, era_of: EraOf
+) -> tuple[Session, Outbox]:
+    """The session after the item's `events` (none: before it opens), with `now` in force, and where it writes.
+
+    `number` is the item's place in the project: tie draws and quotas are drawn by it. `settings.refit_every` must be
+    None: learning looks at many items and is the caller's.
+    """
+    outbox = Outbox()
+    session = Session.__new__(Session)
+    session._use(settings, outbox)
+    state = session._state
+    state.num_opened = number
+    for event in events:
+        decision = event.get("decision", {})
+        if "params" in decision:
+            _enter(session, era_of(decision["params"], decision.get("tune", 0)))
+        replay(state, event)
+    _enter(session, now)
+    return session, outbox
+
+
+def recompute(settings: Settings, events: Iterable[Event], *, number: int, era_of: EraOf) -> Iterator[Decision | None]:
+    """For each of an item's events, the decision as computed again from the events before it; None where none is due.
+
+    An item's trail is in order if each agrees with the decision in its event.
+    """
+    past: list[Event] = []
+    for event in events:
+        recorded = event.get("decision", {})
+        if "params" not in recorded:
+            past.append(event)
+            yield None
+            continue
+        era = era_of(recorded["params"], recorded.get("tune", 0))
+        session, _ = item_session(settings, past, number=number, now=era, era_of=era_of)
+        yield _decided(session, event)
+        past.append(event)
+
+
+def _decided(session: Session, event: Event) -> Decision:
+    """What the session decides at this event."""
+    state = session._state
+    item, label = state.find(event["item"]), label_number(state, event)
+    after = opened(event, state.num_opened) if item is None else advance(item, event, label)
+    verdict = decide(state.method, state.prior, state.policy_state, after, closing=event["type"] == "close")
+    return session._decision(verdict, int(after.votes.sum()))
+
+
+def _enter(session: Session, era: Era) -> None:
+    state = session._state
+    state.prior, state.method, state.tune_seq = era.prior, era.method, era.tune_seq
