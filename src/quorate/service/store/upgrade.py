@@ -1,0 +1,126 @@
+"""A database, empty or old -> the same database with the newest tables. Its rows are kept.
+
+Any number of workers may start at once: one upgrades, under the database's own lock, and the others wait for it. The
+whole upgrade is one transaction: it happens or it does not. Called before anything else touches a store.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from alembic.operations import Operations
+from alembic.runtime.migration import MigrationContext, MigrationStep
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, inspect, text
+from sqlalchemy.exc import DatabaseError
+
+from quorate.errors import InvalidInput
+from quorate.service.store import migrations
+from quorate.service.store.store import Store
+from quorate.version import __version__
+
+FOLDER = str(Path(migrations.__file__).parent)
+VERSION_TABLE = "quorate_revision"
+LOCK = 0x71756F72617465  # "quorate": the number of PostgreSQL's advisory lock
+
+_one_at_a_time = threading.Lock()  # alembic's `op` is global
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """What was done: the revision `before` (None: the database was empty) and the one `now`."""
+
+    before: str | None
+    now: str
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything was done."""
+        return self.before != self.now
+
+
+def prepare(store: Store) -> Upgrade:
+    """Bring the database to the newest revision; nothing happens if it is there already.
+
+    Refuses, with what to do about it, a database that is newer than this program or that is not quorate's.
+    """
+    scripts = _scripts()
+    try:
+        with store.read() as connection:
+            before = revision_of(connection)
+            if before == _newest(scripts):
+                return Upgrade(before, before)
+        with _one_at_a_time, store.write() as connection:
+            return _upgrade(connection, scripts)
+    except DatabaseError as cause:
+        if "not a database" not in str(cause.orig):
+            raise
+        raise InvalidInput(
+            f"database={store.url.render_as_string()!r} is no SQLite database; name another file."
+        ) from cause
+
+
+def newest() -> str:
+    """The revision this program works with."""
+    return _newest(_scripts())
+
+
+def revision_of(connection: Connection) -> str | None:
+    """The revision the database is at; None if it holds no tables of quorate's."""
+    if not inspect(connection).has_table(VERSION_TABLE):
+        return None
+    rows = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalars().all()
+    return str(rows[0]) if rows else None
+
+
+def _upgrade(connection: Connection, scripts: ScriptDirectory) -> Upgrade:
+    """One transaction, in which nobody else upgrades (SQLite: it began with the lock)."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
+    before = revision_of(connection)
+    newest = _newest(scripts)
+    if before == newest:
+        return Upgrade(before, newest)
+    _refuse_what_is_not_ours(connection, before, scripts)
+    steps = _steps(scripts, before)
+    context = MigrationContext.configure(
+        connection, opts={"version_table": VERSION_TABLE, "fn": lambda _heads, _context: steps}
+    )
+    with Operations.context(context):
+        context.run_migrations()
+    return Upgrade(before, newest)
+
+
+def _steps(scripts: ScriptDirectory, before: str | None) -> list[MigrationStep]:
+    """What is to be done, oldest first."""
+    missing = list(scripts.iterate_revisions(_newest(scripts), before or "base"))
+    return [MigrationStep.upgrade_from_script(scripts.revision_map, script) for script in reversed(missing)]
+
+
+def _refuse_what_is_not_ours(connection: Connection, before: str | None, scripts: ScriptDirectory) -> None:
+    name = connection.engine.url.render_as_string()
+    if before is None:
+        tables = sorted(set(inspect(connection).get_table_names()) - {VERSION_TABLE})
+        if tables:
+            raise InvalidInput(
+                f"database={name!r} holds tables that are not quorate's ({', '.join(tables[:3])}, {len(tables)} in "
+                "all); nothing was changed. Name a new file, or create an empty database for quorate alone."
+            )
+    elif before not in {script.revision for script in scripts.walk_revisions()}:
+        raise InvalidInput(
+            f"database={name!r} is at revision {before}, written by a newer quorate than this one ({__version__}, "
+            f"revision {_newest(scripts)}); nothing was changed. Install the newer one: pip install --upgrade "
+            "'quorate[service]'; or restore a backup that was made before the upgrade."
+        )
+
+
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory(FOLDER, version_locations=[FOLDER])
+
+
+def _newest(scripts: ScriptDirectory) -> str:
+    head = scripts.get_current_head()
+    assert head is not None, "no migrations in the package"
+    return head
