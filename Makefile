@@ -1,15 +1,17 @@
 # Every target sets itself up in .venv, once; nothing is fetched again until pyproject.toml changes.
 # Needs only make and Python 3.11 or newer with its venv module. `make help` lists what there is.
+# The tests of the service also want PostgreSQL's server and Chromium; they skip, saying so, where those are missing.
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 CORE := prior posterior learning decision session simulation methods audit densities validate rng
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 comma := ,
 empty :=
 space := $(empty) $(empty)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench bench-memory bench-peers test-slow default-knob docs docs-experiments docs-figures clean
+.PHONY: help demo test lint kernels bench bench-memory bench-peers test-slow default-knob docs docs-experiments docs-figures clean
 
 help: ## This list
 	@echo "quorate: decides, online, when enough experts have been asked."
@@ -47,9 +49,18 @@ lint: $(VENV)/.ready-dev ## Style, types and who may import whom
 	@echo "mypy: types" && $(VENV)/bin/mypy
 	@echo "import-linter: layers" && $(VENV)/bin/lint-imports
 
-test: lint ## Lint, then all tests but the slow ones, with the coverage of the core (must be 95 %)
-	@echo "pytest: tests and examples (skipped ones are listed with their reason at the end)"
-	@$(PYTHON) -m pytest -m "not slow" --cov --cov-report= --durations=5
+kernels: $(VENV)/.ready-dev
+	@echo "compiling the kernels the tests begin with (.kernels/made)"
+	@mkdir -p .kernels
+	@NUMBA_CACHE_DIR=$(CURDIR)/.kernels/made $(ONE_THREAD) $(PYTHON) -m quorate demo --quick --out .kernels/demo \
+	  >.kernels/log 2>&1 || { cat .kernels/log; exit 1; }
+
+test: $(VENV)/.ready-dev ## Lint, then all tests but the slow ones, with the coverage of the core (must be 95 %)
+	@$(MAKE) --no-print-directory --jobs=2 lint kernels
+	@echo "pytest: tests and examples, on every core (skipped ones are listed with their reason at the end)"
+	@$(PYTHON) -m pytest -m "not slow and not timing" -n logical --dist worksteal --cov --cov-report= --durations=15
+	@echo "pytest: what measures time, alone"
+	@$(PYTHON) -m pytest -m "timing and not slow" $$(grep -rl "mark\.timing" tests)
 	@echo "Coverage of the core (compiled kernel bodies cannot be traced and are left out):"
 	@$(PYTHON) -m coverage report --skip-covered --fail-under=95 --include='$(subst $(space),$(comma),$(foreach name,$(CORE),src/quorate/$(name)/* src/quorate/$(name).py))'
 
@@ -82,5 +93,5 @@ docs-figures: $(VENV)/.ready-dev ## The figures of the docs
 	@$(PYTHON) benchmarks/growth.py
 
 clean: ## Remove what was built here; .venv too
-	rm -rf $(VENV) build dist htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis quorate-demo quorate-reproduction site
+	rm -rf $(VENV) .kernels build dist htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis quorate-demo quorate-reproduction site
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

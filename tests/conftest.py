@@ -1,9 +1,32 @@
-"""Shared fixtures: where the real data lies, and nothing else."""
+"""What every test shares: a place of its own for each parallel worker, and where the real data lies.
+
+`make test` runs pytest on several workers. Each computes on one thread and keeps its own compiled kernels, begun
+from those `make kernels` left: numba's cache on disk may mix up two processes that compile one function at once.
+"""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
+
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+KERNELS = Path(__file__).resolve().parents[1] / ".kernels"
+
+
+def _settle_worker(worker: str) -> None:
+    """Threads and kernel cache of one worker; before numpy and numba are imported, which read this once."""
+    for name in ONE_THREAD:
+        os.environ.setdefault(name, "1")
+    if "NUMBA_CACHE_DIR" not in os.environ:
+        own = KERNELS / worker
+        if (KERNELS / "made").is_dir():
+            shutil.copytree(KERNELS / "made", own, dirs_exist_ok=True)
+        os.environ["NUMBA_CACHE_DIR"] = str(own)
+
+
+if worker := os.environ.get("PYTEST_XDIST_WORKER"):
+    _settle_worker(worker)
 
 
 @pytest.fixture(scope="session")

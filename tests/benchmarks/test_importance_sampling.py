@@ -4,12 +4,15 @@ import importlib.util
 import sys
 from pathlib import Path
 
+import pytest
+
 from quorate.datasets import imagenet16h_shift
 from quorate.simulation import prepare
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.timing
 def test_a_thousand_samples_ask_more_than_their_closed_form_and_take_longer(data_dir, monkeypatch):
     spec = importlib.util.spec_from_file_location("importance_sampling", ROOT / "benchmarks" / "importance_sampling.py")
     bench = importlib.util.module_from_spec(spec)

@@ -179,6 +179,7 @@ def test_hand_made_attacks_are_refused(body, words):
         read_pickle_bytes(b"\x80\x04" + body + b".")
 
 
+@pytest.mark.timing
 def test_attacks_by_size_are_refused_at_once():
     begun = time.monotonic()
     far = b"\x80\x04K\x01r\xff\xff\xff\x7f."  # a memo index of 2**31: the C unpickler takes gigabytes for it

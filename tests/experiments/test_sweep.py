@@ -171,6 +171,7 @@ def sweeper(folder, which):
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
 def test_a_sweep_that_is_stopped_goes_on_where_it_was(tmp_path, stop):
     with sweeper(tmp_path, "LONG") as first:
