@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from quorate.tables import join, read_predictions, read_votes
 from tests.tables.writing import vote_rows, write
 
-NAMES = st.text(st.sampled_from("abcXYZ019 é漢,;\"'-_|"), min_size=1, max_size=6).map(lambda text: f"n{text}n")
+NAMES = st.text(st.sampled_from("abcXYZ019 é漢,;\"'-_|"), min_size=1, max_size=6).map(lambda text: f"n{text}m")
 QUICK = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 

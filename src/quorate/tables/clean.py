@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from quorate.tables.abstentions import are_abstentions
 from quorate.tables.arrow import TEXT, pa, pc
 from quorate.tables.codes import Coded, renamed
 from quorate.tables.gather import Raw, only
@@ -20,9 +21,14 @@ from quorate.tables.rules import MOST_SAMPLES, RULES, Entry, fired
 WHOLE_NUMBER = r"^(-?(?:0|[1-9][0-9]*))\.0+$"
 
 
-def clean(raw: Raw, classes: Sequence[str] | None) -> Raw:
-    """The votes that have an item and a label, under tidy names; their entries are added to those of `raw`."""
+def clean(raw: Raw, classes: Sequence[str] | None, abstain: Sequence[str] = ()) -> Raw:
+    """The votes that have an item and a label, under tidy names; their entries are added to those of `raw`.
+
+    `abstain`: labels that are abstentions.
+    """
     filled, entries = _without_blanks(raw)
+    filled, abstained = _without_abstentions(filled, abstain)
+    entries += abstained
     task, of_task = tidy_ids(filled.task, filled)
     worker, of_worker = tidy_ids(filled.worker, filled)
     tidy = replace(filled, task=task, worker=worker)
@@ -85,6 +91,17 @@ def _without_blanks(raw: Raw) -> tuple[Raw, list[Entry]]:
         entries += _entry("missing-worker", raw, no_worker & keep)
     worker = Coded(np.where(no_worker, np.int32(-1), raw.worker.codes), raw.worker.names)
     return only(replace(raw, worker=worker), keep), entries
+
+
+def _without_abstentions(raw: Raw, named: Sequence[str]) -> tuple[Raw, list[Entry]]:
+    """The votes but those for a label that was named as an abstention."""
+    if not named:
+        return raw, []
+    hit = _cells(raw.label, np.array(are_abstentions(raw.label.names.to_pylist(), named), dtype=bool))
+    known = None if raw.classes is None else raw.classes
+    if known is not None:
+        known = tuple(name for name, out in zip(known, are_abstentions(known, named), strict=True) if not out)
+    return only(replace(raw, classes=known), ~hit), _entry("abstained", raw, hit, raw.label)
 
 
 def _line_breaks(raw: Raw) -> list[Entry]:

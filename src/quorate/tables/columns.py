@@ -15,14 +15,17 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "task": (
         "task", "task_id", "item", "item_id", "example", "example_id", "sample", "sample_id", "instance", "instance_id",
         "question", "question_id", "subject", "subject_id", "unit", "unit_id", "object", "object_id", "document",
-        "document_id", "doc_id", "image", "image_id", "filename", "file_name", "file", "record_id", "hit_id", "uid",
-        "key", "id", "index", "Unnamed: 0",
+        "document_id", "doc_id", "image", "image_id", "image_name", "img", "img_id", "photo", "photo_id", "picture",
+        "picture_id", "video_id", "text_id", "sentence_id", "comment_id", "post_id", "tweet_id", "filename",
+        "file_name", "file", "record_id", "hit_id", "uid", "key", "id", "index", "Unnamed: 0",
     ),
     "item": (  # of tables with a row per item: a class may be called "image" or "object", so ids come first
         "task", "task_id", "item", "item_id", "id", "uid", "key", "example_id", "sample_id", "instance_id",
-        "question_id", "subject_id", "unit_id", "object_id", "document_id", "doc_id", "image_id", "record_id",
+        "question_id", "subject_id", "unit_id", "object_id", "document_id", "doc_id", "image_id", "image_name",
+        "img_id", "photo_id", "picture_id", "video_id", "text_id", "sentence_id", "comment_id", "post_id", "tweet_id",
+        "record_id",
         "filename", "file_name", "file", "index", "Unnamed: 0", "example", "sample", "instance", "question", "subject",
-        "unit", "object", "document", "image",
+        "unit", "object", "document", "image", "img", "photo", "picture",
     ),
     "worker": (
         "worker", "worker_id", "annotator", "annotator_id", "rater", "rater_id", "labeler", "labeler_id", "labeller",
@@ -72,6 +75,15 @@ def find_column(role: str, columns: Sequence[str], *, named: str | None = None, 
         return named
     by_name = {squeezed(column): column for column in reversed(columns)}
     return next((by_name[squeezed(each)] for each in SYNONYMS[role] if squeezed(each) in by_name), None)
+
+
+def refuse_own_output(columns: Sequence[str], source: str, *, expected: str) -> None:
+    """Refuse what quorate itself wrote: decisions or scores are neither votes nor a classifier's predictions."""
+    if "consensus_label" in columns and ("stop_reason" in columns or "reason" in columns):
+        raise InvalidInput(
+            f"{source} holds answers of quorate (consensus_label ...), not {expected}; expected {expected} as they "
+            "were before; name that file. If the data are like that, pass as_read=True (--as-read)."
+        )
 
 
 def looks_like_worker(column: str) -> bool:

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from quorate.errors import InvalidInput
-from quorate.tables.columns import find_column, looks_like_worker
+from quorate.tables.columns import find_column, looks_like_worker, refuse_own_output
 from quorate.tables.counts import looks_like_counts, read_counts
 from quorate.tables.gather import Raw, collect
+from quorate.tables.layout_checks import refuse_other_tables
 from quorate.tables.long_votes import LongColumns, long_chunks
 from quorate.tables.rules import Entry, fired
 from quorate.tables.sources import Opened, Progress, head
@@ -36,10 +37,14 @@ def choose(
     label: str | None,
     timestamp: str | None,
     classes: Sequence[str] | None,
+    as_read: bool = False,
 ) -> Layout:
-    """The layout asked for, or the one the columns speak for."""
+    """The layout asked for, or the one the columns speak for; a guess is checked unless `as_read`."""
+    if not as_read and label is None:
+        refuse_own_output(opened.columns, opened.name, expected="votes")
     item = find_column("task", opened.columns, named=task, source=opened.name)
     answer = find_column("label", [name for name in opened.columns if name != item], named=label, source=opened.name)
+    worker = _several(worker, opened.columns)
     listed = None if worker is None or isinstance(worker, str) else list(worker)
     if format == "long" or label is not None or (format == "auto" and item and answer and listed is None):
         return _long(opened, item, answer, worker, timestamp)
@@ -49,8 +54,15 @@ def choose(
     if listed is not None:
         others = [str(find_column("worker", opened.columns, named=name, source=opened.name)) for name in listed]
     if format == "counts" or (format == "auto" and listed is None and _are_counts(opened, others, classes)):
-        return _counts(opened, item, others, classes, told=format == "counts")
-    return _wide(opened, item, others, classes, told=format == "wide", listed=listed is not None)
+        return _counts(opened, item, others, classes, told=format == "counts", as_read=as_read)
+    return _wide(opened, item, others, classes, told=format == "wide", listed=listed is not None, as_read=as_read)
+
+
+def _several(worker: str | Sequence[str] | None, columns: Sequence[str]) -> str | Sequence[str] | None:
+    """Annotators' columns named in one text with commas, as a list."""
+    if not isinstance(worker, str) or worker in columns or "," not in worker:
+        return worker
+    return [name.strip() for name in worker.split(",")]
 
 
 def _long(
@@ -98,10 +110,14 @@ def _are_counts(opened: Opened, others: Sequence[str], classes: Sequence[str] | 
     return looks_like_counts(head(opened), others)
 
 
-def _counts(opened: Opened, task: str, others: Sequence[str], classes: Sequence[str] | None, *, told: bool) -> Layout:
+def _counts(
+    opened: Opened, task: str, others: Sequence[str], classes: Sequence[str] | None, *, told: bool, as_read: bool
+) -> Layout:
     picked = [name for name in others if classes is None or name in classes]
     if not picked:
         raise InvalidInput(f"{opened.name}: none of the columns {list(others)[:30]} is a class; check classes.")
+    if not (told or as_read):
+        refuse_other_tables(head(opened), opened.name, task, picked, layout="counts")
     why = "" if told else "; every cell is a whole number: pass format='wide' if the columns are annotators"
     decision = f"{opened.name}: counts of votes: item {task!r}, classes {picked[:30]}{why}"
 
@@ -112,9 +128,19 @@ def _counts(opened: Opened, task: str, others: Sequence[str], classes: Sequence[
 
 
 def _wide(
-    opened: Opened, task: str, others: Sequence[str], classes: Sequence[str] | None, *, told: bool, listed: bool
+    opened: Opened,
+    task: str,
+    others: Sequence[str],
+    classes: Sequence[str] | None,
+    *,
+    told: bool,
+    listed: bool,
+    as_read: bool,
 ) -> Layout:
-    picked = list(others) if listed else vote_columns(head(opened), others, classes)
+    first = head(opened)
+    if not (told or listed or as_read):
+        refuse_other_tables(first, opened.name, task, others, layout="wide")
+    picked = list(others) if listed else vote_columns(first, others, classes)
     if not picked:
         raise InvalidInput(
             f"{opened.name}: no column of {list(others)[:30]} holds votes; name the annotators' columns: worker=[...]."

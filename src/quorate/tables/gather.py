@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quorate.tables.codes import Coded, merge
-from quorate.tables.rules import Entry
+from quorate.tables.rules import MOST_SAMPLES, Entry
 from quorate.types import FloatArray, IntArray
 
 FEWEST_NAMES = 4_000_000  # names that may wait before they are merged
@@ -29,11 +29,15 @@ class Chunk:
     rows: IntArray
     entries: tuple[Entry, ...] = ()
     num_rows: int = 0
+    odd_times: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Raw:
-    """All votes of a source as read. `has_workers` False: nobody is named; `classes`: names known by the format."""
+    """All votes of a source as read. `has_workers` False: nobody is named; `classes`: names known by the format.
+
+    `odd_times`: some of the times that could not be read, as they were written.
+    """
 
     source: str
     task: Coded
@@ -45,6 +49,7 @@ class Raw:
     num_rows: int
     has_workers: bool = True
     classes: tuple[str, ...] | None = None
+    odd_times: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +66,7 @@ def collect(chunks: Iterable[Chunk], source: str, *, has_workers: bool = True) -
     times: list[FloatArray | None] = []
     rows: list[IntArray] = []
     entries: list[Entry] = []
+    odd: list[str] = []
     num_rows = 0
     for chunk in chunks:
         columns = (chunk.task, chunk.worker, chunk.label)
@@ -69,11 +75,14 @@ def collect(chunks: Iterable[Chunk], source: str, *, has_workers: bool = True) -
         rows.append(chunk.rows)
         entries.extend(chunk.entries)
         num_rows += chunk.num_rows
+        odd += chunk.odd_times if len(odd) < MOST_SAMPLES else ()
     task, worker, label = (merge(pile.parts) for pile in piles)
     all_rows = np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
     known = [time for time in times if time is not None]
     time = np.concatenate(known) if known and len(known) == len(times) else None
-    return Raw(source, task, worker, label, time, all_rows, tuple(entries), num_rows, has_workers)
+    return Raw(
+        source, task, worker, label, time, all_rows, tuple(entries), num_rows, has_workers, odd_times=tuple(odd)
+    )  # fmt: skip
 
 
 def _added(pile: _Pile, column: Coded) -> _Pile:

@@ -16,6 +16,7 @@ from quorate.tables.align import Aligned, aligned, looked_up, named_classes
 from quorate.tables.arrow import TEXT, pa, pc
 from quorate.tables.clean import relabelled
 from quorate.tables.codes import by_first
+from quorate.tables.doubts import refuse_misread_pools, refuse_misread_predictions, refuse_misread_votes
 from quorate.tables.duplicates import settle
 from quorate.tables.join_checks import refuse_other_classes, refuse_unnamed_rows
 from quorate.tables.joined import Joined
@@ -23,7 +24,7 @@ from quorate.tables.predictions import Predictions, uniform
 from quorate.tables.report import Report, merged, refuse_dirt
 from quorate.tables.rules import MOST_SAMPLES, Entry, fired
 from quorate.tables.timestamps import filled
-from quorate.tables.votes import Votes, case_entries
+from quorate.tables.votes import Votes, label_entries
 from quorate.types import FloatArray, IntArray, frozen_array
 from quorate.validate import class_names, shown
 
@@ -38,6 +39,7 @@ def join(
     classes: Sequence[str] | None = None,
     items: Items = "votes",
     strict: bool = False,
+    as_read: bool = False,
 ) -> Joined:
     """Votes and predictions of the same items.
 
@@ -45,7 +47,8 @@ def join(
     this order, and other labels are set aside; else the classes of the predictions in the order of their columns, then
     those of the votes by first vote. `items`: "votes" keeps every item with a vote (uniform where a classifier has no
     prediction), "votes-and-predictions" only those with a usable prediction. Refused: a classifier with no id, or no
-    class, of the votes, and an array without ids unless the items of the votes are exactly "0" to "T-1".
+    class, of the votes, and an array without ids unless the items of the votes are exactly "0" to "T-1". Refused unless
+    `as_read`: what looks like a misreading (docs/tables.md).
 
     >>> from quorate.tables import read_predictions, read_votes
     >>> votes = read_votes(pa.table({"task": ["b", "a", "b"], "worker": ["x", "x", "y"], "label": ["dog"] * 3}))
@@ -61,16 +64,31 @@ def join(
     known = named_classes(tables, given)
     votes = _relabelled(votes, known, given)
     final = _final_classes(votes, known, given)
+    if not as_read:
+        refuse_misread_votes(votes, known if tables else ())
     for table in tables:
         refuse_unnamed_rows(votes, table)
         refuse_other_classes(votes, table, final, given=given is not None)
     sources = [aligned(table, final, given=given is not None) for table in tables]
+    if not as_read:
+        _refuse_misread_predictions(votes, sources)
     recorded, entries = _recorded(votes, sources, keep_all=items == "votes")
     outcome, more = _with_predictions(votes, recorded, sources, len(final))
     entries = [*(entry for source in sources for entry in source.entries), *entries, *more]
     if strict:
         refuse_dirt(entries)
-    return _joined(votes, recorded, final, outcome, _report(votes, predictions, recorded, entries))
+    joined = _joined(votes, recorded, final, outcome, _report(votes, predictions, recorded, final, outcome, entries))
+    if not as_read:
+        refuse_misread_pools(joined.name, joined.item, joined.label, len(final))
+    return joined
+
+
+def _refuse_misread_predictions(votes: Votes, sources: Sequence[Aligned]) -> None:
+    names = votes.raw.task.names.take(pa.array(_voted(votes)))
+    for source in sources:
+        present, usable = looked_up(source, names)[1:]
+        if present.any():  # that no id is in both has its own error
+            refuse_misread_predictions(votes, source, len(names), int(usable.sum()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,10 +101,11 @@ class _Recorded:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Outcome:
-    """The predictions by item, and those of items without votes."""
+    """The predictions by item, and those of items without votes; `usable` how many items each classifier speaks of."""
 
     probs: FloatArray
     models: tuple[str, ...]
+    usable: tuple[int, ...]
     unvoted: Any
     unvoted_probs: FloatArray
 
@@ -101,7 +120,7 @@ def _relabelled(votes: Votes, known: tuple[str, ...], given: tuple[str, ...] | N
     raw = replace(raw, entries=(*raw.entries, *entries))
     kept, settled = settle(raw)
     again = replace(votes, raw=raw, counts_vote=kept, settled=settled, given=given)
-    return again if given is not None else replace(again, settled=(*settled, *case_entries(again)))
+    return again if given is not None else replace(again, settled=(*settled, *label_entries(again)))
 
 
 def _final_classes(votes: Votes, known: tuple[str, ...], given: tuple[str, ...] | None) -> tuple[str, ...]:
@@ -149,7 +168,7 @@ def _with_predictions(
     nothing = pa.array([], type=TEXT)
     if not sources:
         none = np.empty((1, 0, num_classes))
-        return _Outcome(uniform(len(names), num_classes), ("uniform",), nothing, none), []
+        return _Outcome(uniform(len(names), num_classes), ("uniform",), (), nothing, none), []
     entries: list[Entry] = []
     found = [looked_up(source, names) for source in sources]
     for source, (_, present, _) in zip(sources, found, strict=True):
@@ -163,7 +182,8 @@ def _with_predictions(
         entries += _leading_zeros(votes, names, apart)
     unvoted = np.stack([looked_up(source, apart)[0] for source in sources])
     models = tuple(source.table.model for source in sources)
-    return _Outcome(np.stack([probs for probs, _, _ in found]), models, apart, unvoted), entries
+    usable = tuple(int(each.sum()) for _, _, each in found)
+    return _Outcome(np.stack([probs for probs, _, _ in found]), models, usable, apart, unvoted), entries
 
 
 def _voted(votes: Votes) -> IntArray:
@@ -196,12 +216,25 @@ def _leading_zeros(votes: Votes, names: Any, apart: Any) -> list[Entry]:  # noqa
     return [fired("leading-zeros", votes.raw.source, np.zeros(len(few)), count=len(hit), tasks=few)]
 
 
-def _report(votes: Votes, predictions: Predictions | None, recorded: _Recorded, entries: Sequence[Entry]) -> Report:
+def _report(
+    votes: Votes,
+    predictions: Predictions | None,
+    recorded: _Recorded,
+    classes: tuple[str, ...],
+    outcome: _Outcome,
+    entries: Sequence[Entry],
+) -> Report:
     reports = [votes.report] + ([predictions.report] if predictions is not None else [])
     totals = {"rows": votes.raw.num_rows, "votes": len(recorded.at), "items": len(recorded.tasks)}
     if predictions is not None:
         totals |= dict(predictions.report.totals)
-    return merged(reports, totals=totals, entries=entries)
+    per_label = np.bincount(votes.raw.label.codes[recorded.at], minlength=len(votes.raw.label.names))
+    counts = dict.fromkeys(classes, 0)
+    for name, count in zip(votes.raw.label.names.to_pylist(), per_label.tolist(), strict=True):
+        if count:
+            counts[name] += count
+    usable = dict(zip(outcome.models, outcome.usable, strict=False))
+    return replace(merged(reports, totals=totals, entries=entries), classes=counts, usable=usable)
 
 
 def _joined(votes: Votes, recorded: _Recorded, classes: tuple[str, ...], outcome: _Outcome, report: Report) -> Joined:

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 _WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]*))\.0+")
 
@@ -40,6 +41,17 @@ def whole_number(text: str) -> str:
     """
     found = _WHOLE.fullmatch(text)
     return found[1] if found else text
+
+
+def meant(name: str, names: Sequence[str]) -> str | None:
+    """The one of `names` that a misspelt name probably is, or None.
+
+    >>> meant("dgo", ["cat", "dog"]), meant("CAT", ["cat", "dog"]), meant("horse", ["cat", "dog"])
+    ('dog', 'cat', None)
+    """
+    folded = {each.casefold(): each for each in reversed(names)}
+    close = get_close_matches(name.strip().casefold(), list(folded), n=1)
+    return folded[close[0]] if close else None
 
 
 def differ_by_case(names: Iterable[str]) -> list[str]:

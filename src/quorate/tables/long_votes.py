@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from quorate.tables.codes import constant, encode
 from quorate.tables.gather import Chunk
 from quorate.tables.sources import Opened, Progress, batches
-from quorate.tables.timestamps import seconds
+from quorate.tables.timestamps import seconds, unread
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +40,14 @@ def long_chunks(opened: Opened, columns: LongColumns, progress: Progress | None)
     """The votes of a long table, batch by batch."""
     for batch in batches(opened, columns.names, progress):
         table, length = batch.table, batch.table.num_rows
+        time = None if columns.timestamp is None else seconds(table[columns.timestamp])
         yield Chunk(
             task=encode(table[columns.task]),
             worker=constant(None, length) if columns.worker is None else encode(table[columns.worker]),
             label=encode(table[columns.label]),
-            time=None if columns.timestamp is None else seconds(table[columns.timestamp]),
+            time=time,
             rows=batch.rows,
             entries=batch.entries,
             num_rows=length,
+            odd_times=() if time is None else unread(table[columns.timestamp], time),
         )

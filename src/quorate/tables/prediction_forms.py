@@ -14,7 +14,7 @@ from quorate.errors import InvalidInput
 from quorate.tables.arrow import pa
 from quorate.tables.clean import blank_cells
 from quorate.tables.codes import Coded, encode, merge
-from quorate.tables.columns import SYNONYMS, find_column, squeezed
+from quorate.tables.columns import SYNONYMS, find_column, refuse_own_output, squeezed
 from quorate.tables.labels import match_labels
 from quorate.tables.number_cells import Numbers, as_numbers
 from quorate.tables.prediction_checks import Given
@@ -25,9 +25,17 @@ PREFIXES = ("probability_", "proba_", "prob_", "score_", "pred_", "p_")
 
 
 def from_table(
-    opened: Opened, model: str, *, classes: tuple[str, ...] | None, id_column: str | None, accuracy: float
+    opened: Opened,
+    model: str,
+    *,
+    classes: tuple[str, ...] | None,
+    id_column: str | None,
+    accuracy: float,
+    as_read: bool = False,
 ) -> Given:
     """The predictions of a table with an id column."""
+    if not as_read:
+        refuse_own_output(opened.columns, opened.name, expected="predictions")
     item = find_column("item", opened.columns, named=id_column, source=opened.name)
     if item is None:
         raise InvalidInput(
@@ -40,6 +48,8 @@ def from_table(
     columns = class_columns(first, others, classes)
     label = find_column("prediction", others)
     score = find_column("score", others)
+    if not as_read:
+        _refuse_votes(opened, others, columns)
     if len(columns) >= 2 or (len(columns) == 1 and label is None):
         return _vectors(opened, model, item, columns, others)
     if label is not None:
@@ -48,8 +58,28 @@ def from_table(
         return _scores(opened, model, item, score, classes)
     raise InvalidInput(
         f"{opened.name} has no probabilities, label or score beside {item!r} in {others[:30]}; expected a column per "
-        "class; name the classes: classes=[...]."
+        f"class{_percent_signs(first, others)}; name the classes: classes=[...]."
     )
+
+
+def _refuse_votes(opened: Opened, others: Sequence[str], columns: dict[str, str]) -> None:
+    """Refuse a table with a worker and a label in each row, unless columns beside them hold probabilities."""
+    worker, label = find_column("worker", others), find_column("label", others)
+    if worker is not None and label is not None and not [name for name in columns if name not in (worker, label)]:
+        raise InvalidInput(
+            f"{opened.name} has a worker {worker!r} and a label {label!r} in each row, as votes have; expected a "
+            "prediction per item; are votes= and predictions= the wrong way round? If the data are like that, pass "
+            "as_read=True (--as-read)."
+        )
+
+
+def _percent_signs(table: Any, others: Sequence[str]) -> str:  # noqa: ANN401
+    """A hint where cells are written as 92%."""
+    for name in others:
+        text = next((str(cell).strip() for cell in table[name].slice(0, 20).to_pylist() if cell is not None), "")
+        if text.endswith("%"):
+            return f", but {name!r} holds {text!r}: write 92% as 0.92"
+    return ""
 
 
 def class_columns(table: Any, others: Sequence[str], classes: tuple[str, ...] | None) -> dict[str, str]:  # noqa: ANN401

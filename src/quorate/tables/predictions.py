@@ -54,6 +54,7 @@ def read_predictions(
     accuracy: float = HARD_LABEL_ACCURACY,
     field: str | None = None,
     strict: bool = False,
+    as_read: bool = False,
 ) -> Predictions:
     """Predictions of one classifier, or of several: a source, a list of sources, or a mapping of names to sources.
 
@@ -63,7 +64,8 @@ def read_predictions(
     `ids` names the items of a bare array, else they are "0", "1", ..., and `join` refuses votes on any other items.
     Instead of a vector: a hard label (`accuracy` is how sure it is taken to be), a label with its score (the rest is
     shared by the other classes), or one score, which is that of the second of two `classes`.
-    `field`: where a Label Studio task keeps a mapping of class to probability in its `data`.
+    `field`: where a Label Studio task keeps a mapping of class to probability in its `data`. `as_read` takes a table
+    also where it looks like votes.
 
     >>> import pyarrow as pa
     >>> found = read_predictions(pa.table({"id": ["a", "b"], "cat": [0.9, 0.5], "dog": [0.1, 0.48]}))
@@ -75,7 +77,9 @@ def read_predictions(
     given = [
         table
         for name, source in _named(sources)
-        for table in _open(source, name, known, id_column=id_column, ids=ids, accuracy=sure, field=field)
+        for table in _open(
+            source, name, known, id_column=id_column, ids=ids, accuracy=sure, field=field, as_read=as_read
+        )
     ]
     tables = tuple(checked(table) for table in _with_unique_names(given))
     entries = tuple(entry for table in tables for entry in table.entries)
@@ -108,15 +112,17 @@ def _open(
     ids: Sequence[Any] | None,
     accuracy: float,
     field: str | None,
+    as_read: bool,
 ) -> list[Given]:
     """Every classifier of one source, as given."""
+    how: dict[str, Any] = {"classes": classes, "id_column": id_column, "accuracy": accuracy, "as_read": as_read}
     if isinstance(source, np.ndarray):
         return from_array(source, name or "model-0", classes=classes, ids=ids)
     if not isinstance(source, (str, Path)):
         if isinstance(source, (int, float)) or source is None:
             raise InvalidInput(f"sources contains {shown(source)}; expected paths, frames or arrays (items, classes).")
         table = open_frame(source, name=name or "frame")
-        return [from_table(table, name or "model-0", classes=classes, id_column=id_column, accuracy=accuracy)]
+        return [from_table(table, name or "model-0", **how)]
     file = existing(source)
     model = name or file.name.removesuffix("".join(file.suffixes[-2:])).removesuffix(file.suffix)
     ending = ending_of(file)
@@ -124,7 +130,7 @@ def _open(
         return from_file(file, model, classes=classes, ids=ids)
     if ending in (".json", ".jsonl", ".ndjson") and is_label_studio(file):
         return from_studio(file, model, task=id_column, field=field, accuracy=accuracy)
-    return [from_table(open_file(file), model, classes=classes, id_column=id_column, accuracy=accuracy)]
+    return [from_table(open_file(file), model, **how)]
 
 
 def _with_unique_names(tables: Sequence[Given]) -> list[Given]:

@@ -6,13 +6,14 @@ Made by the readers and by `join`; strict mode raises from here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from quorate.errors import InvalidInput
 from quorate.tables.rejects import write_rejects
 from quorate.tables.rules import MOST_SAMPLES, RULES, Entry
+from quorate.tables.understood import understood
 from quorate.validate import shown
 
 
@@ -33,11 +34,14 @@ class Report:
     """What reading decided, how much it read and which rules fired.
 
     `decisions` sentences: the format, the columns, the delimiter   `totals` rows, votes, items ... by name
+    `classes` votes for each class   `usable` items with a usable prediction, by classifier; both once they are joined
     """
 
     decisions: tuple[str, ...]
     totals: Mapping[str, int]
     entries: tuple[Entry, ...]
+    classes: Mapping[str, int] = field(default_factory=dict)
+    usable: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -71,8 +75,15 @@ class Report:
             "decisions": list(self.decisions),
             "totals": dict(self.totals),
             "set_aside": self.num_set_aside,
+            "votes_by_class": dict(self.classes),
+            "usable_predictions": dict(self.usable),
+            "understood": self.understood(),
             "findings": findings,
         }
+
+    def understood(self, rejects: str | None = None) -> list[str]:
+        """What was understood, in a few lines to check before any figure; `rejects`: where the rows set aside are."""
+        return understood(self, rejects)
 
     def lines(self) -> list[str]:
         """The summary for people, a line each."""

@@ -37,6 +37,12 @@ _RULES = [
     Rule("missing-task", "a row without an item id", "set aside", True),
     Rule("missing-worker", "a vote without a worker", "kept as an anonymous vote"),
     Rule("blank-label", "a vote without a label", "set aside: an abstention", True),
+    Rule("abstained", "a label that was named as an abstention", "set aside: an abstention", True),
+    Rule(
+        "like-an-abstention",
+        "a vote for a label that often means no answer, such as NA or don't know",
+        "kept as a class: name it as an abstention if it is one",
+    ),
     Rule("unknown-label", "a label that is not one of the classes given", "set aside", True),
     Rule("label-space", "a label with white space around it", "the white space is removed"),
     Rule("label-number", "a whole number written as 1.0 for a label", "read as 1"),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from quorate.tables.arrow import TEXT, pa, pc
+from quorate.tables.rules import MOST_SAMPLES
 from quorate.types import FloatArray
 
 _MICRO, _UTC = pa.timestamp("us"), pa.timestamp("us", tz="UTC")
@@ -31,6 +32,18 @@ def seconds(column: Any) -> FloatArray:  # noqa: ANN401
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_null(column.type):
         return _scaled(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
     return _from_text(column.cast(TEXT))
+
+
+def unread(column: Any, time: FloatArray) -> tuple[str, ...]:  # noqa: ANN401
+    """The first few cells that are not blank and whose time could not be read.
+
+    >>> unread(pa.chunked_array([["31/12/2026", "", "60"]]), np.array([np.nan, np.nan, 60.0]))
+    ('31/12/2026',)
+    """
+    if not np.isnan(time).any():
+        return ()
+    texts = column.filter(pa.array(np.isnan(time))).slice(0, 1000).drop_null().to_pylist()
+    return tuple(str(text).strip() for text in texts if str(text).strip())[:MOST_SAMPLES]
 
 
 def filled(time: FloatArray) -> FloatArray:

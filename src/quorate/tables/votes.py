@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from quorate.errors import InvalidInput
+from quorate.tables.abstentions import abstain_names, means_no_answer
 from quorate.tables.arrow import TEXT, pa
 from quorate.tables.clean import clean
 from quorate.tables.codes import by_first
@@ -52,13 +53,17 @@ class Votes:
         return int(self.counts_vote.sum())
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that somebody gave, in the order of their first vote."""
+        used = by_first(self.raw.label.codes[self.counts_vote], len(self.raw.label.names))
+        return tuple(dict.fromkeys(self.raw.label.names.take(pa.array(used)).to_pylist()))
+
+    @property
     def classes(self) -> tuple[str, ...]:
         """The classes given, or the columns of counts, or the labels in the order of their first vote."""
         if self.given is not None:
             return self.given
-        used = by_first(self.raw.label.codes[self.counts_vote], len(self.raw.label.names))
-        names = self.raw.label.names.take(pa.array(used)).to_pylist()
-        return tuple(dict.fromkeys([*(self.raw.classes or ()), *names]))
+        return tuple(dict.fromkeys([*(self.raw.classes or ()), *self.labels]))
 
     @property
     def items(self) -> tuple[str, ...]:
@@ -83,7 +88,9 @@ def read_votes(
     label: str | None = None,
     timestamp: str | None = None,
     classes: Sequence[str] | None = None,
+    abstain_labels: str | Sequence[str] | None = None,
     strict: bool = False,
+    as_read: bool = False,
     progress: Progress | None = None,
 ) -> Votes:
     """Votes from a path (CSV, TSV, JSONL, Parquet, Excel, Label Studio JSON) or a pandas, polars or PyArrow table.
@@ -91,8 +98,9 @@ def read_votes(
     `format` "long" (a row per vote), "wide" (a column per annotator), "counts" (a column per class), "label-studio",
     or "auto": long if an item and a label column are found. `task`, `worker`, `label`, `timestamp` name the columns;
     in wide tables `worker` may list the annotators' columns; in Label Studio exports `task` is a field of `data` and
-    `label` the `from_name`. `classes` are all the labels there are: others are set aside. `strict` refuses every
-    irregularity. `progress(done, total, what)` is called as reading goes on.
+    `label` the `from_name`. `classes` are all the labels there are: others are set aside; `abstain_labels` are
+    no answers and set aside too. `strict` refuses every irregularity; `as_read` takes a table also where it looks like
+    something else. `progress(done, total, what)` is called as reading goes on.
 
     >>> votes = read_votes(pa.table({"item": ["a", "a", "b"], "annotator": ["x", "y", "x"], "label": ["1", "0", "1"]}))
     >>> votes.num_votes, votes.items, votes.classes
@@ -101,33 +109,40 @@ def read_votes(
     if format not in FORMATS:
         raise InvalidInput(f"format={shown(format)}; expected one of {list(FORMATS)}.")
     given = None if classes is None else class_names(classes)
+    abstain = abstain_names(abstain_labels, given)
     if _is_studio(source, format):
         raw, told = _studio(existing(source), task, label, progress)
         backend = "pyarrow"
     else:
         opened = open_frame(source) if not isinstance(source, (str, Path)) else open_file(source)
         layout = choose(
-            opened, format=format, task=task, worker=worker, label=label, timestamp=timestamp, classes=given
-        )
+            opened, format=format, task=task, worker=worker, label=label, timestamp=timestamp, classes=given,
+            as_read=as_read,
+        )  # fmt: skip
         raw = layout.read(progress)
         raw = replace(raw, entries=(*opened.entries, *layout.entries, *raw.entries))
         told, backend = (*opened.decisions, *layout.decisions), opened.backend
     if raw.num_rows == 0 and not raw.entries:
         raise InvalidInput(f"{raw.source} holds no votes: no row follows the header. Export it again.")
-    return _settled(clean(raw, given), told, given, backend, strict)
+    return _settled(clean(raw, given, abstain), told, given, backend, strict)
 
 
 def _settled(raw: Raw, told: tuple[str, ...], given: tuple[str, ...] | None, backend: str, strict: bool) -> Votes:
     kept, entries = settle(raw)
     votes = Votes(raw, kept, entries, told, given, backend)
-    alike = () if given is not None else case_entries(votes)
+    alike = () if given is not None else label_entries(votes)
     votes = replace(votes, settled=(*entries, *alike))
     if strict:
         refuse_dirt([*votes.raw.entries, *votes.settled])
     return votes
 
 
-def case_entries(votes: Votes) -> tuple[Entry, ...]:
+def label_entries(votes: Votes) -> tuple[Entry, ...]:
+    """What is odd about labels that became classes: some differ by case only, some often mean no answer."""
+    return (*_case_entries(votes), *_no_answers(votes))
+
+
+def _case_entries(votes: Votes) -> tuple[Entry, ...]:
     """Labels that differ by case only, with the row each was first met in."""
     names = differ_by_case(votes.classes)
     if not names:
@@ -135,6 +150,21 @@ def case_entries(votes: Votes) -> tuple[Entry, ...]:
     codes = {name: code for code, name in enumerate(votes.raw.label.names.to_pylist())}
     rows = [int(votes.raw.rows[np.argmax(votes.raw.label.codes == codes.get(name, -2))]) for name in names]
     return (fired("labels-differ-by-case", votes.raw.source, rows, values=pa.array(names, type=TEXT)),)
+
+
+def _no_answers(votes: Votes) -> tuple[Entry, ...]:
+    """How many votes are for labels that often mean no answer, with the labels."""
+    names = votes.raw.label.names.to_pylist()
+    alike = np.array([means_no_answer(name) for name in names] + [False], dtype=bool)
+    at = np.flatnonzero(alike[votes.raw.label.codes] & votes.counts_vote)
+    if not len(at):
+        return ()
+    codes = votes.raw.label.codes[at]
+    _, first = np.unique(codes, return_index=True)
+    few = at[np.sort(first)][:5]
+    texts = {"tasks": votes.raw.task.texts(few), "workers": votes.raw.worker.texts(few)}
+    found = votes.raw.label.texts(few)
+    return (fired("like-an-abstention", votes.raw.source, votes.raw.rows[few], count=len(at), values=found, **texts),)
 
 
 def _is_studio(source: Any, format: Format) -> bool:  # noqa: A002, ANN401

@@ -13,10 +13,18 @@ import numpy as np
 from quorate.tables.arrow import TEXT, pa
 from quorate.tables.clean import blank_cells
 from quorate.tables.codes import Coded, encode, merge
+from quorate.tables.columns import squeezed
 from quorate.tables.gather import Chunk
 from quorate.tables.sources import Batch, Opened, Progress, batches
 
 MOST_CELLS = 4_000_000  # cells held as numbers at a time
+FEWEST_CELLS = 10  # filled cells from which on a column that shares no value with the others holds no votes
+ANSWER_KEYS = frozenset(
+    {
+        "gold", "goldlabel", "goldstandard", "truth", "groundtruth", "truelabel", "trueclass", "correct",
+        "correctlabel", "correctanswer", "consensus", "majority", "majorityvote", "finallabel", "answerkey", "target",
+    }
+)  # fmt: skip
 MOST_DISTINCT = 20  # a column with more different values than this, none shared, holds no class names
 
 
@@ -47,22 +55,40 @@ def _melted(batch: Batch, task: str, workers: Sequence[str], part: slice) -> Chu
 
 
 def vote_columns(table: Any, columns: Sequence[str], classes: Sequence[str] | None) -> list[str]:  # noqa: ANN401
-    """The columns that hold votes: those with a class in them or, if no classes are given, all that are not free text.
+    """The columns that hold votes: those with a class in them or, if no classes are given, all that are not other text.
 
-    Free text is a column with more than MOST_DISTINCT different values, none of which any other column has.
+    Other text is a column none of whose values any other column has, if it has more than MOST_DISTINCT, or if the
+    others share theirs and it is filled FEWEST_CELLS times or more; and a column called after the right answer.
     """
-    values = {name: _values(table[name]) for name in columns}
+    values = {name: distinct_values(table[name]) for name in columns if not is_answer_key(name) or classes is not None}
     if classes is not None:
         return [name for name in columns if values[name] & set(classes)]
     seen: dict[str, int] = {}
     for found in values.values():
         for value in found:
             seen[value] = seen.get(value, 0) + 1
+    sharing = {name for name, found in values.items() if any(seen[value] > 1 for value in found)}
+    others = [name for name in values if name not in sharing]
+    meagre = {name for name in others if not sharing or _num_filled(table[name]) < FEWEST_CELLS}
     return [
-        name for name, found in values.items() if len(found) <= MOST_DISTINCT or any(seen[value] > 1 for value in found)
+        name for name, found in values.items() if name in sharing or (name in meagre and len(found) <= MOST_DISTINCT)
     ]
 
 
-def _values(column: Any) -> set[str]:  # noqa: ANN401
+def is_answer_key(column: str) -> bool:
+    """Whether a column is called after the right answer, not after an annotator.
+
+    >>> is_answer_key("Ground Truth"), is_answer_key("ann")
+    (True, False)
+    """
+    return squeezed(column) in ANSWER_KEYS
+
+
+def _num_filled(column: Any) -> int:  # noqa: ANN401
+    return int((~blank_cells(encode(column))).sum())
+
+
+def distinct_values(column: Any) -> set[str]:  # noqa: ANN401
+    """The different values of a column, without outer white space; blanks are none."""
     found = encode(column).names.to_pylist()
     return {value.strip() for value in found if value is not None and value.strip()}

@@ -7,7 +7,7 @@ for items that were not audited are counted. Called by `workflows.audit`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +28,9 @@ class VotesTable:
     task: str | None = None
     worker: str | None = None
     label: str | None = None
+    abstain_labels: str | Sequence[str] | None = None
     strict: bool = False
+    as_read: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +44,15 @@ class Panels:
 
 def read_panels(table: VotesTable, wanted: Iterable[str]) -> Panels:
     """The votes on the wanted items. A blank label is a vote that is missing; of a worker's votes the last counts."""
+    from quorate.tables.doubts import FEWEST, refuse_misread_votes  # noqa: PLC0415 - needs an extra
     from quorate.tables.votes import read_votes  # noqa: PLC0415 - needs an extra
 
     read = read_votes(
-        table.path, format=table.format, task=table.task, worker=table.worker, label=table.label, strict=table.strict
-    )
+        table.path, format=table.format, task=table.task, worker=table.worker, label=table.label,
+        abstain_labels=table.abstain_labels, strict=table.strict, as_read=table.as_read,
+    )  # fmt: skip
+    if not table.as_read:
+        refuse_misread_votes(read, (), blanks_expected=True)
     names = _by_id(wanted)
     found: dict[str, Counter[str]] = {item: Counter() for item in names.values()}
     passed_over = 0
@@ -55,6 +61,12 @@ def read_panels(table: VotesTable, wanted: Iterable[str]) -> Panels:
             found[names[item]][label] += count
         else:
             passed_over += count
+    if passed_over >= FEWEST and passed_over == read.num_votes:
+        raise InvalidInput(
+            f"{read.raw.source}: none of its {passed_over} votes is for an audited item: it has ids such as "
+            f"{shown(list(read.items[:3]))}, the audit such as {shown(list(names)[:3])}; expected the same ids in "
+            "both; name the column of the items: task='...'."
+        )
     return Panels(found, passed_over, _notes(read, passed_over))
 
 

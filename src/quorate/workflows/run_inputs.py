@@ -34,6 +34,8 @@ class Columns:
     ids: Sequence[Any] | None = None
     accuracy: float = 0.9
     items: Items = "votes"
+    abstain_labels: str | Sequence[str] | None = None
+    as_read: bool = False
 
 
 def read_inputs(
@@ -54,6 +56,7 @@ def read_inputs(
         given = dict(zip(votes.models, np.asarray(votes.predictions), strict=True))
         predictions = given if predictions is None else predictions
         votes = votes.votes
+    as_read = columns.as_read or isinstance(votes, np.ndarray)  # an array says what it is
     if isinstance(votes, np.ndarray):
         places = votes.shape[:1]
         votes = _long_table(votes, columns)
@@ -61,18 +64,19 @@ def read_inputs(
             columns = replace(columns, ids=list(range(*places)))
     read = read_votes(
         votes, format=columns.format, task=columns.task, worker=columns.worker, label=columns.label,
-        timestamp=columns.timestamp, classes=columns.classes, strict=strict, progress=progress,
+        timestamp=columns.timestamp, classes=columns.classes, abstain_labels=columns.abstain_labels, strict=strict,
+        as_read=as_read, progress=progress,
     )  # fmt: skip
     if not by_time and read.raw.time is not None:
         read = replace(read, raw=replace(read.raw, time=None))
     has_order = read.raw.classes is None  # only counts come with classes of their own
     if predictions is None:
-        return join(read, classes=columns.classes, items=columns.items, strict=strict), has_order
+        return join(read, classes=columns.classes, items=columns.items, strict=strict, as_read=as_read), has_order
     said = read_predictions(
         predictions, classes=columns.classes, id_column=columns.id_column, ids=columns.ids, accuracy=columns.accuracy,
-        strict=strict,
+        strict=strict, as_read=as_read,
     )  # fmt: skip
-    return join(read, said, classes=columns.classes, items=columns.items, strict=strict), has_order
+    return join(read, said, classes=columns.classes, items=columns.items, strict=strict, as_read=as_read), has_order
 
 
 def _long_table(votes: np.ndarray, columns: Columns) -> Any:  # noqa: ANN401

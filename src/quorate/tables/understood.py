@@ -1,0 +1,58 @@
+"""A report of reading -> three to six lines for people: how tables were read, the classes, the predictions, the dirt.
+
+Called by `Report.understood`, for the terminal, summary.json and the pages; made to be checked at a glance.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from quorate.tables.report import Finding, Report
+
+MOST_CLASSES, MOST_SOURCES, MOST_RULES = 12, 3, 3
+QUIET = ("ignored-column", "prediction-without-votes", "byte-order-mark")  # told last: they cost nothing
+
+
+def understood(report: Report, rejects: str | None = None) -> list[str]:
+    """How the tables were read, votes by class, items with a usable prediction, and the rules that fired most."""
+    told = [f"Read {line}" for line in report.decisions[:MOST_SOURCES]]
+    if len(report.decisions) > MOST_SOURCES:
+        told[-1] += f"; and {len(report.decisions) - MOST_SOURCES} more"
+    return [*told, *_classes(report), *_predictions(report), *_dirt(report, rejects)]
+
+
+def _classes(report: Report) -> list[str]:
+    if not report.classes:
+        return []
+    ranked = sorted(report.classes.items(), key=lambda pair: -pair[1])
+    shown = ", ".join(f"{name} {count}" for name, count in ranked[:MOST_CLASSES])
+    more = len(ranked) - MOST_CLASSES
+    many = f"{report.totals.get('votes', 0)} votes on {report.totals.get('items', 0)} items, {len(ranked)} classes"
+    return [f"{many}: {shown}{f' and {more} more' if more > 0 else ''}."]
+
+
+def _predictions(report: Report) -> list[str]:
+    items = report.totals.get("items", 0)
+    if not report.usable:
+        return []
+    each = [f"{count} of {items} ({model})" for model, count in list(report.usable.items())[:MOST_SOURCES]]
+    more = len(report.usable) - MOST_SOURCES
+    return [f"Items with a usable prediction: {', '.join(each)}{f' and {more} more models' if more > 0 else ''}."]
+
+
+def _dirt(report: Report, rejects: str | None) -> list[str]:
+    ranked = sorted(report.findings, key=lambda each: (each.rule in QUIET, not each.set_aside, -each.count))
+    if not ranked:
+        return []
+    worst = "; ".join(_told(each) for each in ranked[:MOST_RULES])
+    more = len(ranked) - MOST_RULES
+    where = f" Rows set aside: {report.num_set_aside}" if report.num_set_aside else ""
+    where += f", listed in {rejects}" if where and rejects else ""
+    return [f"Irregular: {worst}{f'; and {more} more rules' if more > 0 else ''}.{where}{'.' if where else ''}"]
+
+
+def _told(each: Finding) -> str:
+    values = list(dict.fromkeys(str(sample["value"]) for sample in each.samples if "value" in sample))
+    such = f" ({', '.join(values[:2])}{', ...' if len(values) > 2 else ''})" if values else ""
+    return f"{each.count} x {each.met}{such}: {each.done}"
