@@ -52,8 +52,8 @@ def prepare(store: Store) -> Upgrade:
             before = revision_of(connection)
             if before == _newest(scripts):
                 return Upgrade(before, before)
-        with _one_at_a_time, store.write() as connection:
-            return _upgrade(connection, scripts)
+        with store.write() as connection:
+            return bring_to(connection, _newest(scripts))
     except DatabaseError as cause:
         if "not a database" not in str(cause.orig):
             raise
@@ -75,28 +75,28 @@ def revision_of(connection: Connection) -> str | None:
     return str(rows[0]) if rows else None
 
 
-def _upgrade(connection: Connection, scripts: ScriptDirectory) -> Upgrade:
-    """One transaction, in which nobody else upgrades (SQLite: it began with the lock)."""
+def bring_to(connection: Connection, revision: str) -> Upgrade:
+    """Upgrade within the caller's transaction, in which nobody else upgrades (SQLite: it began with the lock)."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
     before = revision_of(connection)
-    newest = _newest(scripts)
-    if before == newest:
-        return Upgrade(before, newest)
+    if before == revision:
+        return Upgrade(before, revision)
+    scripts = _scripts()
     _refuse_what_is_not_ours(connection, before, scripts)
-    steps = _steps(scripts, before)
+    missing = reversed(list(scripts.iterate_revisions(revision, before or "base")))
+    steps = [MigrationStep.upgrade_from_script(scripts.revision_map, script) for script in missing]
     context = MigrationContext.configure(
         connection, opts={"version_table": VERSION_TABLE, "fn": lambda _heads, _context: steps}
     )
-    with Operations.context(context):
+    with _one_at_a_time, Operations.context(context):
         context.run_migrations()
-    return Upgrade(before, newest)
+    return Upgrade(before, revision)
 
 
-def _steps(scripts: ScriptDirectory, before: str | None) -> list[MigrationStep]:
-    """What is to be done, oldest first."""
-    missing = list(scripts.iterate_revisions(_newest(scripts), before or "base"))
-    return [MigrationStep.upgrade_from_script(scripts.revision_map, script) for script in reversed(missing)]
+def revisions() -> list[str]:
+    """Every revision this program knows, the newest first."""
+    return [script.revision for script in _scripts().walk_revisions()]
 
 
 def _refuse_what_is_not_ours(connection: Connection, before: str | None, scripts: ScriptDirectory) -> None:
@@ -108,7 +108,7 @@ def _refuse_what_is_not_ours(connection: Connection, before: str | None, scripts
                 f"database={name!r} holds tables that are not quorate's ({', '.join(tables[:3])}, {len(tables)} in "
                 "all); nothing was changed. Name a new file, or create an empty database for quorate alone."
             )
-    elif before not in {script.revision for script in scripts.walk_revisions()}:
+    elif before not in revisions():
         raise InvalidInput(
             f"database={name!r} is at revision {before}, written by a newer quorate than this one ({__version__}, "
             f"revision {_newest(scripts)}); nothing was changed. Install the newer one: pip install --upgrade "
