@@ -1,4 +1,4 @@
-"""The tables. `events` is the truth and is only ever appended to; the rest is what the events amount to, or who may act.
+"""The tables. `events` is the truth and only ever grows; the rest is what the events amount to, or who may act.
 
 Times are seconds since 1970 as floats. JSON is kept as text, so that it comes back byte for byte on every database.
 Changed only together with a migration in `migrations/`.
@@ -62,7 +62,8 @@ items = Table(
     Column("pool_size", Integer, nullable=False),
     Column("is_open", Boolean, nullable=False),
     Column("is_wanted", Boolean, nullable=False),  # open, or closed and audited: votes are asked for
-    Column("slots", Integer, nullable=False),  # further voters it can be shown to now
+    Column("slots", Integer, nullable=False),  # voters it can be shown to now: 1 if wanted, less those it is out to
+    Column("to_close", Integer, nullable=False),  # votes after which it could close; what is served first
     Column("votes", Text, nullable=False),  # JSON: counts by class, late ones included
     Column("num_votes", Integer, nullable=False, server_default="0"),
     Column("num_ballots", Integer, nullable=False, server_default="0"),  # voters who acted, skips included
@@ -90,7 +91,7 @@ Index(
     "ix_items_queue",
     items.c.project_id,
     items.c.priority.desc(),
-    items.c.num_ballots.desc(),
+    items.c.to_close,
     items.c.number,
     sqlite_where=wanted,
     postgresql_where=wanted,

@@ -1,0 +1,61 @@
+"""Events into the database and out of it, as the session core writes and reads them.
+
+Nothing here updates or deletes: the table only grows. Called by `projects`, `items`, `ballots`, `trail` and exports.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import Connection, insert, select
+
+from quorate.service.store.schema import events
+from quorate.session.journal import Event
+
+ITEM_KINDS = ("open", "vote", "abstain", "retract", "close")  # what the session core folds; "skip" is not among them
+
+encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+def append_item_event(
+    connection: Connection, project_id: str, item_id: int, event: Event, *, voter: str | None, request: str | None
+) -> int:
+    """Keep one event of an item; its number in the table."""
+    row = {
+        "project_id": project_id,
+        "item_id": item_id,
+        "seq": event["seq"],
+        "kind": event["type"],
+        "voter": voter,
+        "request": request,
+        "time": event["time"],
+        "body": encode(event),
+    }
+    return int(connection.execute(insert(events).values(row).returning(events.c.id)).scalar_one())
+
+
+def append_project_event(
+    connection: Connection, project_id: str, kind: str, body: dict[str, Any], *, now: float
+) -> int:
+    """Keep one event of the whole project."""
+    row = {"project_id": project_id, "kind": kind, "time": now, "body": encode({"type": kind, "time": now} | body)}
+    return int(connection.execute(insert(events).values(row).returning(events.c.id)).scalar_one())
+
+
+def item_events(connection: Connection, item_id: int) -> list[Event]:
+    """The item's events in order, as the session core folds them."""
+    query = select(events.c.body).where(events.c.item_id == item_id, events.c.kind != "skip").order_by(events.c.seq)
+    return [json.loads(text) for text in connection.execute(query).scalars()]
+
+
+def project_events(connection: Connection, project_id: str, *, after: int = 0, batch: int = 1000) -> Iterator[Any]:
+    """All rows of a project's events by number, in bounded memory."""
+    while True:
+        query = select(events).where(events.c.project_id == project_id, events.c.id > after)
+        rows = connection.execute(query.order_by(events.c.id).limit(batch)).all()
+        yield from rows
+        if len(rows) < batch:
+            return
+        after = rows[-1].id

@@ -1,0 +1,157 @@
+"""Items come in: checked, decided upon, stored with their first event, all of a batch or none.
+
+An item that is there already is left as it is, so that a batch can be sent again after a broken connection. Called by
+the API, the import page and the demo.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sqlalchemy import Connection, insert, select, update
+
+from quorate.errors import InvalidInput
+from quorate.service.deciding.events import encode
+from quorate.service.deciding.notices import announce_closed
+from quorate.service.deciding.projects import Project, Projects
+from quorate.service.deciding.row import after_event
+from quorate.service.store.schema import events, items, projects
+from quorate.session.journal import Event
+from quorate.session.single import Era, item_session
+from quorate.validate import members, shown, whole
+
+MOST_ITEMS = 5000  # in one batch
+MOST_NAME = 200
+MOST_TEXT = 20_000
+MOST_PRIORITY = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """What a voter is shown: text, an image (an upload's id or an address the browser loads), a link; any of them."""
+
+    text: str | None = None
+    image: str | None = None
+    link: str | None = None
+
+    def as_json(self) -> dict[str, str]:
+        """What there is."""
+        fields = {"text": self.text, "image": self.image, "link": self.link}
+        return {name: value for name, value in fields.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class NewItem:
+    """One item as it comes in: its id, one prediction per classifier (None: none), what to show."""
+
+    name: str
+    prediction: Any = None
+    show: Show = field(default_factory=Show)
+    pool_size: int | None = None
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of one item of a batch."""
+
+    name: str
+    status: Literal["open", "closed", "exists"]
+
+
+def add_items(projects_: Projects, project_id: str, batch: Sequence[NewItem], *, now: float) -> list[Added]:
+    """Open every new item of the batch. Answers for all of them once they are stored; an invalid one refuses all."""
+    if len(batch) > MOST_ITEMS:
+        raise InvalidInput(f"items has {len(batch)} entries; at most {MOST_ITEMS} fit one batch; send several.")
+    names = [checked_name(item.name, where=f"items[{index}].id") for index, item in enumerate(batch)]
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidInput(f"items contains id {shown(twice)} twice; every item needs an id of its own; remove one.")
+    with projects_.store.write() as connection:
+        project = projects_.get_in(connection, project_id)
+        if project.state == "archived":
+            raise InvalidInput(f"project {project.name!r} is archived; set its state to active to add items.")
+        known = _known(connection, project_id, names)
+        fresh = [item for item in batch if item.name not in known]
+        first = _take_numbers(connection, project_id, len(fresh))
+        known = _known(connection, project_id, names)  # again, now that nobody else can add to this project
+        fresh = [item for item in fresh if item.name not in known]
+        era = projects_.era(connection, project, project.learn_event, project.tune_event)
+        status = _store(connection, project, era, fresh, first, now)
+    return [Added(name, status.get(name, "exists")) for name in names]
+
+
+def _store(
+    connection: Connection, project: Project, era: Era, fresh: Sequence[NewItem], first: int, now: float
+) -> dict[str, Literal["open", "closed"]]:
+    if not fresh:
+        return {}
+    opened = [_opened(project, era, item, first + offset, now) for offset, item in enumerate(fresh)]
+    rows = [row for row, _ in opened]
+    statement = insert(items).returning(items.c.id, sort_by_parameter_order=True)
+    ids = connection.execute(statement, rows).scalars().all()
+    written = [
+        {
+            "project_id": project.id, "item_id": item_id, "seq": event["seq"], "kind": event["type"],
+            "time": event["time"], "body": encode(event),
+        }
+        for item_id, (_, event) in zip(ids, opened, strict=True)
+    ]  # fmt: skip
+    numbers = connection.execute(insert(events).returning(events.c.id, sort_by_parameter_order=True), written)
+    closed = [
+        (item_id, row, number)
+        for item_id, row, number in zip(ids, rows, numbers.scalars().all(), strict=True)
+        if not row["is_open"]
+    ]
+    for item_id, row, number in closed:
+        connection.execute(update(items).where(items.c.id == item_id).values(closed_event=number))
+        announce_closed(connection, project, row, now=now)
+    return {row["name"]: "open" if row["is_open"] else "closed" for row in rows}
+
+
+def _opened(project: Project, era: Era, item: NewItem, number: int, now: float) -> tuple[dict[str, Any], Event]:
+    """The row and the first event of a new item."""
+    session, outbox = item_session(project.session, [], number=number, now=era, era_of=lambda *_: era)
+    size = None if item.pool_size is None else members(item.pool_size)
+    decision = session.open(item.name, item.prediction, size, time=now)
+    (event,) = outbox.written
+    row = {
+        "project_id": project.id,
+        "name": item.name,
+        "number": number,
+        "show": json.dumps(item.show.as_json()),
+        "priority": whole(item.priority, where=f"priority of {item.name!r}", least=-MOST_PRIORITY, most=MOST_PRIORITY),
+        "pool_size": event["pool_size"],
+        "created": now,
+        "seq": event["seq"],
+        "closed": None if decision.ask else now,
+    }
+    return row | after_event(project, session, item.name, leases_out=0), event
+
+
+def _known(connection: Connection, project_id: str, names: Sequence[str]) -> set[str]:
+    found: set[str] = set()
+    for start in range(0, len(names), 500):
+        part = list(names[start : start + 500])
+        query = select(items.c.name).where(items.c.project_id == project_id, items.c.name.in_(part))
+        found.update(connection.execute(query).scalars())
+    return found
+
+
+def _take_numbers(connection: Connection, project_id: str, count: int) -> int:
+    """The first of `count` numbers that are this batch's from now on; locks the project against other batches."""
+    counter = projects.c.next_number
+    statement = update(projects).where(projects.c.id == project_id).values(next_number=counter + count)
+    return int(connection.execute(statement.returning(counter)).scalar_one()) - count
+
+
+def checked_name(name: Any, *, where: str) -> str:  # noqa: ANN401
+    """An item's id: 1 to 200 printable characters, no space at either end."""
+    if not isinstance(name, str) or not 0 < len(name) <= MOST_NAME or not name.isprintable() or name != name.strip():
+        raise InvalidInput(
+            f"{where}={shown(name)}; expected 1 to {MOST_NAME} printable characters without spaces around; rename it."
+        )
+    return name

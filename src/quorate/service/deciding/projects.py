@@ -1,0 +1,202 @@
+"""Projects: made, found, changed; and the eras (parameters, knobs) their decisions were made under.
+
+A `Project` is a value as of one reading; `Projects` caches what never changes (settings of a version, past eras), so a
+vote reads one small row. Called by everything in `deciding`, the API and the pages.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from dataclasses import dataclass
+from typing import Any, Literal, NewType, get_args
+
+from sqlalchemy import Connection, Row, insert, select, update
+
+from quorate.errors import InvalidInput, UnknownItem
+from quorate.service.deciding.events import append_project_event
+from quorate.service.deciding.settings import ProjectSettings, knobs_of
+from quorate.service.store.schema import events, projects
+from quorate.service.store.store import Store
+from quorate.session.decide import prior_of
+from quorate.session.items import Prior
+from quorate.session.single import Era
+from quorate.session.state import Settings, initial
+from quorate.session.tuning import tuned
+from quorate.types import PriorParams
+from quorate.validate import shown
+
+ProjectId = NewType("ProjectId", str)
+State = Literal["active", "paused", "archived"]
+MOST_NAME = 200
+MOST_ERAS = 1000  # past ones held in memory; older ones are read again
+
+
+class UnknownProject(UnknownItem):
+    """No project of this id, or none that the caller may know of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project as it was when read. `learn_event`, `tune_event`: the events in force then."""
+
+    id: str
+    name: str
+    settings: ProjectSettings
+    session: Settings
+    version: int
+    state: State
+    created: float
+    learn_event: int
+    tune_event: int
+
+
+class Projects:
+    """All projects of a store, with a cache that is safe to share between threads and true for several workers."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._lock = threading.Lock()
+        self._settings: dict[tuple[str, int], tuple[ProjectSettings, Settings]] = {}
+        self._priors: dict[tuple[str, int], Prior] = {}
+        self._knobs: dict[int, dict[str, Any]] = {}
+
+    def create(self, name: str, settings: ProjectSettings, *, now: float) -> Project:
+        """A new project; its first event is the "tune" that says by which knobs it starts."""
+        with self.store.write() as connection:
+            return self.create_in(connection, name, settings, now=now)
+
+    def create_in(self, connection: Connection, name: str, settings: ProjectSettings, *, now: float) -> Project:
+        """`create` within the caller's transaction."""
+        project_id = f"p_{secrets.token_hex(8)}"
+        row = {"id": project_id, "name": checked_name(name), "settings": json.dumps(settings.as_json()), "created": now}
+        connection.execute(insert(projects).values(row))
+        self.tune_in(connection, project_id, knobs_of(settings), now=now)
+        return self.get_in(connection, project_id)
+
+    def get(self, project_id: str) -> Project:
+        """The project as it is now."""
+        with self.store.read() as connection:
+            return self.get_in(connection, project_id)
+
+    def get_in(self, connection: Connection, project_id: str) -> Project:
+        """`get` within the caller's transaction."""
+        row = connection.execute(select(projects).where(projects.c.id == project_id)).one_or_none()
+        if row is None:
+            raise UnknownProject(
+                f"project={shown(project_id)} does not exist, or is not yours; see the list of projects."
+            )
+        return self.of_row(row)
+
+    def of_row(self, row: Row[Any]) -> Project:
+        """The project of a row of the table `projects`."""
+        key = (row.id, row.version)
+        held = self._settings.get(key)
+        if held is None:
+            settings = ProjectSettings.from_json(json.loads(row.settings))
+            held = (settings, settings.session())
+            with self._lock:
+                self._settings[key] = held
+        return Project(
+            id=row.id,
+            name=row.name,
+            settings=held[0],
+            session=held[1],
+            version=row.version,
+            state=row.state,
+            created=row.created,
+            learn_event=row.learn_event,
+            tune_event=row.tune_event,
+        )
+
+    def change(
+        self,
+        project_id: str,
+        *,
+        name: str | None = None,
+        state: str | None = None,
+        now: float,
+        **changes: Any,  # noqa: ANN401
+    ) -> Project:
+        """Another name, another state, or other settings; a change of knobs is an event."""
+        with self.store.write() as connection:
+            lock = select(projects).where(projects.c.id == project_id).with_for_update()
+            row = connection.execute(lock).one_or_none()
+            if row is None:
+                raise UnknownProject(f"project={shown(project_id)} does not exist, or is not yours.")
+            before = self.of_row(row)
+            settings = before.settings.changed(**changes) if changes else before.settings
+            values = {
+                "name": before.name if name is None else checked_name(name),
+                "state": before.state if state is None else checked_state(state),
+                "settings": json.dumps(settings.as_json()),
+                "version": before.version + 1,
+            }
+            connection.execute(update(projects).where(projects.c.id == project_id).values(values))
+            if knobs_of(settings) != knobs_of(before.settings):
+                self.tune_in(connection, project_id, knobs_of(settings), now=now)
+            return self.get_in(connection, project_id)
+
+    def tune_in(self, connection: Connection, project_id: str, knobs: dict[str, Any], *, now: float) -> int:
+        """From now on decide by these knobs of the policy (all of them); the number of the event."""
+        number = append_project_event(connection, project_id, "tune", {"knobs": knobs}, now=now)
+        in_force = update(projects).where(projects.c.id == project_id).values(tune_event=number)
+        connection.execute(in_force)
+        return number
+
+    def learn_in(
+        self, connection: Connection, project_id: str, params: PriorParams, num_items: int, *, now: float
+    ) -> int:
+        """From now on decide under these parameters; the number of the event."""
+        bias = None if params.bias is None else params.bias.tolist()
+        body = {"theta": params.theta, "phi": params.phi, "tau": params.tau.tolist(), "bias": bias}
+        number = append_project_event(connection, project_id, "learn", body | {"num_items": num_items}, now=now)
+        in_force = update(projects).where(projects.c.id == project_id).values(learn_event=number)
+        connection.execute(in_force)
+        return number
+
+    def era(self, connection: Connection, project: Project, learn_event: int, tune_event: int) -> Era:
+        """The era of these two events."""
+        prior = self._priors.get((project.id, learn_event))
+        if prior is None:
+            prior = prior_of(self.params(connection, project, learn_event), learn_event)
+            self._hold(self._priors, (project.id, learn_event), prior)
+        knobs = self._knobs.get(tune_event)
+        if knobs is None:
+            knobs = _body(connection, tune_event)["knobs"]
+            self._hold(self._knobs, tune_event, knobs)
+        method = tuned(project.session.method, knobs) if knobs else project.session.method
+        return Era(prior, method, tune_event)
+
+    def params(self, connection: Connection, project: Project, learn_event: int) -> PriorParams:
+        """What was learned with this event; 0: what a project starts with."""
+        if learn_event == 0:
+            return initial(project.session).params
+        body = _body(connection, learn_event)
+        return PriorParams(body["theta"], body["phi"], body["tau"], body["bias"])
+
+    def _hold(self, cache: dict[Any, Any], key: Any, value: Any) -> None:  # noqa: ANN401
+        with self._lock:
+            while len(cache) >= MOST_ERAS:
+                del cache[next(iter(cache))]
+            cache[key] = value
+
+
+def _body(connection: Connection, number: int) -> dict[str, Any]:
+    text = connection.execute(select(events.c.body).where(events.c.id == number)).scalar_one()
+    return dict(json.loads(text))
+
+
+def checked_name(name: Any) -> str:  # noqa: ANN401
+    """A project's name: some text, on one line."""
+    if not isinstance(name, str) or not name.strip() or len(name) > MOST_NAME or not name.isprintable():
+        raise InvalidInput(f"name={shown(name)}; expected 1 to {MOST_NAME} printable characters; choose another.")
+    return name.strip()
+
+
+def checked_state(state: Any) -> State:  # noqa: ANN401
+    """One of the states a project can be in."""
+    if state not in get_args(State):
+        raise InvalidInput(f"state={shown(state)}; expected one of {', '.join(get_args(State))}.")
+    return state  # type: ignore[no-any-return]

@@ -1,0 +1,188 @@
+"""What the owner of a project chooses: `ProjectSettings`, checked once, kept as JSON, turned into session settings.
+
+Threshold, budget and target error are three ways to say when enough have been asked; at most one is given. Called by
+`projects`, the API and the settings page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Self
+
+from quorate.decision.policy import Stateless
+from quorate.decision.quota import QuotaPolicy
+from quorate.errors import InvalidInput
+from quorate.methods import Method, method
+from quorate.session.state import Settings
+from quorate.session.tuning import policy_knobs
+from quorate.validate import bounded, class_names, fraction, members, shown, vote_limits, whole
+from quorate.workflows.specs import parse_method
+
+MOST_CLASSES = 200
+MOST_MODELS = 20
+FIXED = ("classes", "models", "method", "seed", "window")  # what past events rely on
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectSettings:
+    """One project's choices.
+
+    `classes` what experts choose from   `pool_size` N: the pool whose plurality is the truth   `models` names of the
+    classifiers, one prediction each per item   `method` by name, knobs as in "finexp:threshold=0.9"   `threshold`,
+    `budget` (votes per item), `target_error`: at most one   `price` of a vote, for the money shown   `min_votes`,
+    `max_votes` per item   `audit_rate` share of closed, unsettled items that are voted to the end   `lease_seconds` a
+    shown item is kept for its voter   `undo_seconds` a vote can be taken back   `window`, `refit_every`: what learning
+    looks at, and how often   `seed` of ties and coins
+
+    >>> ProjectSettings(classes=["cat", "dog"], pool_size=5).session().method.name
+    'quorate'
+    """
+
+    classes: tuple[str, ...]
+    pool_size: int
+    models: tuple[str, ...] = ("classifier",)
+    method: str = "quorate"
+    threshold: float | None = None
+    budget: float | None = None
+    target_error: float | None = None
+    price: float = 0.0
+    currency: str = ""
+    instructions: str = ""
+    min_votes: int = 0
+    max_votes: int | None = None
+    audit_rate: float = 0.05
+    lease_seconds: float = 120.0
+    undo_seconds: float = 20.0
+    window: int = 500
+    refit_every: int = 20
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check everything; nothing is believed later that was not checked here."""
+        put = object.__setattr__
+        put(self, "classes", _names(self.classes))
+        put(self, "models", _models(self.models))
+        put(self, "pool_size", members(self.pool_size))
+        for name, least in (("min_votes", 0), ("window", 1), ("refit_every", 1), ("seed", 0)):
+            put(self, name, whole(getattr(self, name), where=name, least=least))
+        if self.max_votes is not None:
+            put(self, "max_votes", whole(self.max_votes, where="max_votes", least=0))
+        vote_limits(self.min_votes, self.max_votes)
+        put(self, "price", bounded(self.price, where="price", least=0.0))
+        put(self, "audit_rate", fraction(self.audit_rate, where="audit_rate"))
+        put(self, "lease_seconds", bounded(self.lease_seconds, where="lease_seconds", least=5.0, most=86400.0))
+        put(self, "undo_seconds", bounded(self.undo_seconds, where="undo_seconds", least=0.0, most=3600.0))
+        for name, most in (("currency", 8), ("instructions", 10_000)):
+            put(self, name, _text(getattr(self, name), where=name, most=most))
+        self._check_goal()
+        _check_stateless(self.chosen_method())
+
+    def _check_goal(self) -> None:
+        given = [name for name in ("threshold", "budget", "target_error") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise InvalidInput(
+                f"{' and '.join(given)} are given; expected at most one: each says when to stop. Pass one."
+            )
+        if self.budget is not None and bounded(self.budget, where="budget", least=0.0) == 0:
+            raise InvalidInput("budget=0; expected votes per item above 0; raise it.")
+        if self.target_error is not None:
+            if fraction(self.target_error, where="target_error") == 0:
+                raise InvalidInput(
+                    "target_error=0; expected a share above 0; to be certain use method 'until-settled'."
+                )
+            if self.audit_rate == 0:
+                raise InvalidInput(
+                    "audit_rate=0 with a target_error; audits are what holds it: pass e.g. audit_rate=0.05."
+                )
+
+    def chosen_method(self) -> Method:
+        """The method with its knobs, the threshold among them."""
+        return parse_method(self.method, threshold=self.threshold)
+
+    def session(self) -> Settings:
+        """As the session core takes them; learning is the service's."""
+        return Settings(
+            method=self.chosen_method(),
+            classes=self.classes,
+            pool_size=self.pool_size,
+            window=self.window,
+            refit_every=None,
+            seed=self.seed,
+            num_classifiers=len(self.models),
+            min_votes=self.min_votes,
+            max_votes=self.max_votes,
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Every choice, by name."""
+        return asdict(self) | {"classes": list(self.classes), "models": list(self.models)}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """The settings as `as_json` wrote them; unknown names are an error."""
+        known = [each.name for each in fields(cls)]
+        for name in content:
+            if name not in known:
+                raise InvalidInput(f"{name}={shown(content[name])}: no such setting; settings are: {', '.join(known)}.")
+        for name in ("classes", "pool_size"):
+            if name not in content:
+                raise InvalidInput(f"{name} is missing; every project needs classes and pool_size; pass it.")
+        return cls(**content)
+
+    def changed(self, **changes: Any) -> Self:  # noqa: ANN401
+        """The settings with other values; what past decisions rely on stays, but for the knobs of the method."""
+        for name, value in changes.items():
+            if name in FIXED and not self._same(name, value):
+                raise InvalidInput(
+                    f"{name}={shown(value)} cannot change while a project runs: it is {shown(getattr(self, name))}; "
+                    "start a new project for another one."
+                )
+        return replace(self, **changes)
+
+    def _same(self, name: str, value: Any) -> bool:  # noqa: ANN401
+        now = getattr(self, name)
+        if name == "method":  # its knobs may change: that is a "tune" event
+            return isinstance(value, str) and value.partition(":")[0].strip() == now.partition(":")[0].strip()
+        return tuple(value) == now if isinstance(now, tuple) else value == now
+
+
+def knobs_of(settings: ProjectSettings) -> dict[str, Any]:
+    """The policy's knobs these settings ask for."""
+    return policy_knobs(settings.chosen_method())
+
+
+def _check_stateless(chosen: Method) -> None:
+    if not isinstance(chosen.policy, (Stateless, QuotaPolicy)):
+        raise InvalidInput(
+            f"method={chosen.name!r} remembers past items, which workers cannot share; "
+            f"choose another, e.g. {method('quorate').name!r}."
+        )
+
+
+def _names(classes: Any) -> tuple[str, ...]:  # noqa: ANN401
+    if isinstance(classes, str) or not isinstance(classes, (list, tuple)):
+        raise InvalidInput(f"classes={shown(classes)}; expected a list of names, e.g. ['cat', 'dog'].")
+    if len(classes) > MOST_CLASSES:
+        raise InvalidInput(f"classes has {len(classes)} names; at most {MOST_CLASSES} fit a page; merge some.")
+    names = class_names(classes)
+    for name in names:
+        _text(name, where="classes", most=100)
+    return names
+
+
+def _models(models: Any) -> tuple[str, ...]:  # noqa: ANN401
+    if isinstance(models, str) or not isinstance(models, (list, tuple)) or not 1 <= len(models) <= MOST_MODELS:
+        raise InvalidInput(
+            f"models={shown(models)}; expected a list of 1 to {MOST_MODELS} names, one per classifier, e.g. ['resnet']."
+        )
+    names = tuple(_text(name, where="models", most=100) for name in models)
+    if len(set(names)) != len(names) or "" in names:
+        raise InvalidInput(f"models={shown(list(names))}; expected different, non-empty names; rename one.")
+    return names
+
+
+def _text(value: Any, *, where: str, most: int) -> str:  # noqa: ANN401
+    if not isinstance(value, str) or len(value) > most or "\x00" in value:
+        raise InvalidInput(f"{where}={shown(value)}; expected text of at most {most} characters; shorten it.")
+    return value

@@ -1,0 +1,142 @@
+"""An item's trail: every event with its decision, the parameters it was made under, and the same decision recomputed.
+
+`trail` is what an owner exports and an auditor reads; `disagreements` goes through a whole project and finds events
+whose decision the library would not make again. Called by the API, the item's page and `quorate service check`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+
+from quorate.errors import UnknownItem
+from quorate.service.deciding.events import item_events
+from quorate.service.deciding.projects import Project, Projects
+from quorate.service.deciding.row import after_event
+from quorate.service.store.schema import events, items
+from quorate.session.journal import Event
+from quorate.session.single import Era, item_session, recompute
+from quorate.validate import shown
+
+CLOSE_ENOUGH = 1e-9  # of a confidence computed again, perhaps by another version of a mathematical library
+RECOMPUTED = ("is_open", "label", "confidence", "votes", "num_votes", "num_abstained", "num_late", "reason")
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """What does not follow from the events: in which item, at which of its events (None: its row), and how."""
+
+    item: str
+    seq: int | None
+    stored: Any
+    recomputed: Any
+
+
+def trail(projects_: Projects, connection: Connection, project: Project, name: str) -> dict[str, Any]:
+    """All that was done with the item: settings, parameters and knobs in force, events, recomputed decisions.
+
+    `quorate.session.single.recompute` makes the same decisions from the same JSON.
+    """
+    row = find(connection, project, name)
+    written = item_events(connection, row.id)
+    again = list(recompute(project.session, written, number=row.number, era_of=_eras(projects_, connection, project)))
+    return {
+        "item": row.name,
+        "number": row.number,
+        "settings": project.session.header(),
+        "eras": _eras_as_json(projects_, connection, project, written),
+        "events": [_with_decision(event, decision) for event, decision in zip(written, again, strict=True)],
+    }
+
+
+def find(connection: Connection, project: Project, name: str) -> Row[Any]:
+    """The item's row; an error if there is none."""
+    query = select(items).where(items.c.project_id == project.id, items.c.name == name)
+    row: Row[Any] | None = connection.execute(query).one_or_none()
+    if row is None:
+        raise UnknownItem(f"item={shown(name)} is not in this project; see the list of its items.")
+    return row
+
+
+def disagreements(projects_: Projects, connection: Connection, project: Project) -> Iterator[Disagreement]:
+    """Every stored decision, and every item's row, that its events do not bear out."""
+    last = 0
+    while True:
+        query = select(items).where(items.c.project_id == project.id, items.c.id > last).order_by(items.c.id)
+        rows = connection.execute(query.limit(500)).all()
+        for row in rows:
+            yield from item_disagreements(projects_, connection, project, row)
+        if not rows:
+            return
+        last = rows[-1].id
+
+
+def item_disagreements(
+    projects_: Projects, connection: Connection, project: Project, row: Row[Any]
+) -> Iterator[Disagreement]:
+    """The same for one item."""
+    era_of = _eras(projects_, connection, project)
+    written = item_events(connection, row.id)
+    again = recompute(project.session, written, number=row.number, era_of=era_of)
+    for event, decision in zip(written, again, strict=True):
+        if decision is None:
+            continue
+        fresh = {name: getattr(decision, name) for name in ("ask", "label", "confidence", "num_votes", "reason")}
+        stored = {name: event["decision"][name] for name in fresh}
+        if not _same(stored, fresh):
+            yield Disagreement(row.name, event["seq"], stored, fresh)
+    now = era_of(project.learn_event, project.tune_event)
+    session, _ = item_session(project.session, written, number=row.number, now=now, era_of=era_of)
+    values = after_event(project, session, row.name, leases_out=0, before=row)
+    fresh = {name: values[name] for name in RECOMPUTED} | {"seq": _last_seq(connection, row.id)}
+    stored = {name: getattr(row, name) for name in fresh}
+    if not _same(stored, fresh):
+        yield Disagreement(row.name, None, stored, fresh)
+
+
+def _last_seq(connection: Connection, item_id: int) -> int:
+    query = select(events.c.seq).where(events.c.item_id == item_id).order_by(events.c.seq.desc()).limit(1)
+    return int(connection.execute(query).scalar_one())
+
+
+def _same(stored: dict[str, Any], fresh: dict[str, Any]) -> bool:
+    plain = [name for name in stored if name != "confidence"]
+    near = abs(stored["confidence"] - fresh["confidence"]) <= CLOSE_ENOUGH
+    return near and all(stored[name] == fresh[name] for name in plain)
+
+
+def _eras(projects_: Projects, connection: Connection, project: Project) -> Callable[[int, int], Era]:
+    return lambda learn, tune: projects_.era(connection, project, learn, tune)
+
+
+def _eras_as_json(
+    projects_: Projects, connection: Connection, project: Project, written: list[Event]
+) -> list[dict[str, Any]]:
+    """The parameters and knobs that the item's decisions name, once each."""
+    named = {
+        (event["decision"]["params"], event["decision"].get("tune", 0))
+        for event in written
+        if "params" in event.get("decision", {})
+    }
+    found = []
+    for learn, tune in sorted(named):
+        params, era = projects_.params(connection, project, learn), projects_.era(connection, project, learn, tune)
+        bias = None if params.bias is None else params.bias.tolist()
+        found.append(
+            {
+                "params": learn, "tune": tune, "method": era.method.describe(),
+                "theta": params.theta, "phi": params.phi, "tau": params.tau.tolist(), "bias": bias,
+            }
+        )  # fmt: skip
+    return found
+
+
+def _with_decision(event: Event, decision: Any) -> Event:  # noqa: ANN401
+    if decision is None:
+        return event
+    probs = None if decision.probs is None else [float(value) for value in decision.probs]
+    return event | {"recomputed": {"ask": decision.ask, "label": decision.label, "confidence": decision.confidence,
+                                   "reason": decision.reason, "probs": probs}}  # fmt: skip

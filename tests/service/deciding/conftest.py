@@ -1,0 +1,36 @@
+"""A prepared store with one small project, on each database."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from quorate.service.deciding.items import NewItem, add_items
+from quorate.service.deciding.projects import Projects
+from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.store.store import Store
+from quorate.service.store.upgrade import prepare
+
+
+@pytest.fixture
+def store(database_url):
+    """An empty store with all its tables."""
+    store = Store(database_url)
+    prepare(store)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def desk(store):
+    """Projects, and how to make one with items in a line."""
+    projects = Projects(store)
+
+    def project(items=(), **settings):
+        chosen = ProjectSettings(**{"classes": ["cat", "dog", "bird"], "pool_size": 5, "audit_rate": 0.0} | settings)
+        made = projects.create("pets", chosen, now=1000.0)
+        batch = [NewItem(item) if isinstance(item, str) else item for item in items]
+        if batch:
+            add_items(projects, made.id, batch, now=1000.0)
+        return made
+
+    return SimpleNamespace(store=store, projects=projects, project=project)

@@ -1,0 +1,94 @@
+"""Whom to ask about what: by priority, then what closes soonest; nobody twice, and no more voters than are needed."""
+
+import pytest
+
+from quorate.service.deciding.ballots import Request, act
+from quorate.service.deciding.items import NewItem
+from quorate.service.deciding.queue import give_back, next_items
+
+
+def take(desk, project, voter, now=1001.0, count=1):
+    return [leased.item for leased in next_items(desk.projects, project.id, voter, count=count, now=now)]
+
+
+def vote(desk, project, item, voter, label="cat", now=1001.0):
+    act(desk.projects, Request(project.id, item, voter, "vote", label), now=now)
+
+
+def test_the_higher_priority_comes_first(desk):
+    project = desk.project([NewItem("later"), NewItem("urgent", priority=5), NewItem("soon", priority=1)])
+    assert take(desk, project, "a", count=3) == ["urgent", "soon", "later"]
+
+
+def test_what_can_close_soonest_comes_before_what_is_new(desk):
+    project = desk.project(["x", "y", "z"], method="quorum:votes=2")
+    act(desk.projects, Request(project.id, "z", "a", "vote", "cat", served=False), now=1001.0)
+    assert take(desk, project, "b") == ["z"]
+
+
+def test_a_page_loaded_again_shows_the_same_item(desk):
+    project = desk.project(["x", "y"])
+    assert take(desk, project, "a") == take(desk, project, "a", now=1050.0)
+
+
+def test_an_item_that_needs_one_more_vote_is_shown_to_one_voter(desk):
+    project = desk.project(["x"], method="quorum:votes=1")
+    assert take(desk, project, "a") == ["x"]
+    assert [take(desk, project, voter) for voter in "bcde"] == [[], [], [], []]
+
+
+def test_an_item_is_out_to_as_many_voters_as_will_surely_be_asked(desk):
+    project = desk.project(["x"], method="quorum:votes=3")
+    assert [take(desk, project, voter) for voter in "abcd"] == [["x"], ["x"], ["x"], []]
+    for voter in "abc":
+        vote(desk, project, "x", voter)
+    assert take(desk, project, "d") == []
+
+
+def test_an_urgent_item_is_doubled_up_before_others_are_started(desk):
+    project = desk.project([NewItem("urgent", priority=1), "other"], method="quorum:votes=2")
+    assert [take(desk, project, voter) for voter in "abc"] == [["urgent"], ["urgent"], ["other"]]
+
+
+def test_a_lease_that_ran_out_gives_its_place_back_but_its_vote_still_counts(desk):
+    project = desk.project(["x"], method="quorum:votes=1", lease_seconds=60.0)
+    assert take(desk, project, "a") == ["x"]
+    assert take(desk, project, "b", now=1060.0) == []
+    assert take(desk, project, "b", now=1062.0) == ["x"]
+    vote(desk, project, "x", "a", now=1063.0)
+    vote(desk, project, "x", "b", "dog", now=1064.0)
+    with desk.store.read() as connection:
+        from quorate.service.deciding.trail import find
+
+        row = find(connection, project, "x")
+    assert (row.label, row.num_votes, row.num_late) == ("cat", 2, 1)
+
+
+def test_a_clock_that_was_set_back_does_not_hold_items_for_ever(desk):
+    project = desk.project(["x"], method="quorum:votes=1", lease_seconds=60.0)
+    assert take(desk, project, "a", now=100_000.0) == ["x"]
+    assert take(desk, project, "b", now=2000.0) == ["x"]
+
+
+def test_a_voter_who_leaves_gives_the_items_back(desk):
+    project = desk.project(["x"], method="quorum:votes=1")
+    take(desk, project, "a")
+    assert give_back(desk.projects, project.id, "a") == 1
+    assert take(desk, project, "b") == ["x"]
+
+
+def test_a_lone_voter_gets_through_everything_once(desk):
+    project = desk.project([f"i{n}" for n in range(150)], method="quorum:votes=3")
+    seen = []
+    while items := take(desk, project, "a", count=2):
+        for item in items:
+            vote(desk, project, item, "a")
+        seen += items
+    assert len(seen) == len(set(seen)) == 150
+
+
+@pytest.mark.parametrize("state", ["paused", "archived"])
+def test_a_project_that_rests_serves_nothing(desk, state):
+    project = desk.project(["x"])
+    desk.projects.change(project.id, state=state, now=1001.0)
+    assert take(desk, project, "a") == []
