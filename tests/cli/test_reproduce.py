@@ -156,6 +156,7 @@ def test_no_data_says_how_to_get_it(run, tmp_path):
     assert "quorate data list" in result.stderr
 
 
+@pytest.mark.timing
 @pytest.mark.skipif(os.environ.get("QUORATE_DATA") is None, reason="QUORATE_DATA is not set")
 def test_a_quick_reproduction_of_all_on_the_real_data_takes_less_than_two_minutes(run, data_dir, tmp_path):
     result = run("reproduce", "all", "--data", data_dir, "--out", tmp_path, "--quick", "--jobs", 2, "--json")

@@ -64,12 +64,14 @@ def test_a_resumed_session_knows_what_the_first_one_knew_and_goes_on_alike(name)
 
 def test_a_journal_cut_at_every_byte_gives_the_state_of_the_complete_events(tmp_path):
     path = tmp_path / "votes.jsonl"
-    session = make("quorate", journal=JsonlJournal(path, fsync=False), window=3, refit_every=1, seed=4)
+    session = make("quorate", journal=JsonlJournal(path, fsync=False), window=1, refit_every=1, seed=4)
     states = {0: known(session)}
-    for _ in play(session, np.random.default_rng(5), 4):
+    for _ in play(session, np.random.default_rng(5), 2):
         states[session._state.seq] = known(session)
     session._journal.close()
     whole = path.read_bytes()
+    kinds = {json.loads(line)["type"] for line in whole.splitlines()[1:]}
+    assert kinds == {"open", "vote", "abstain", "retract", "close", "learn"}
     complete = -1  # the header is no event
     checked = 0
     for cut in range(len(whole) + 1):
