@@ -1,0 +1,176 @@
+"""Accounts, and what they are in each project: owner, voter or reader. There are no passwords.
+
+Whoever acts has an account; its id is the voter's name in events. Called by `links`, `invitations`, `api` and pages;
+functions with a `connection` are for callers that do more in the same transaction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from sqlalchemy import ColumnElement, Connection, insert, select, update
+
+from quorate.errors import InvalidInput
+from quorate.service.access.names import checked_name
+from quorate.service.access.refusals import NotAllowed, NotFound
+from quorate.service.access.rows import upsert
+from quorate.service.access.tokens import new_id
+from quorate.service.store.schema import accounts, memberships, projects
+from quorate.service.store.store import Store
+
+Role = Literal["owner", "voter", "reader"]
+ROLES: tuple[Role, ...] = get_args(Role)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Somebody who acts; `may_create` projects."""
+
+    id: str
+    name: str
+    may_create: bool
+    created: float
+    disabled: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """An account in a project."""
+
+    project_id: str
+    account_id: str
+    name: str
+    role: Role
+    created: float
+
+
+def checked_role(role: str) -> Role:
+    """The role, or an error that names those there are.
+
+    >>> checked_role("voter")
+    'voter'
+    """
+    if role not in ROLES:
+        raise InvalidInput(f"role={str(role)[:40]!r}; expected one of {', '.join(ROLES)}; choose one.")
+    return role
+
+
+def create_account(store: Store, name: str, *, may_create: bool = False, now: float) -> Account:
+    """A new account, so far in no project."""
+    with store.write() as connection:
+        return insert_account(connection, name, may_create=may_create, now=now)
+
+
+def insert_account(
+    connection: Connection, name: str, *, may_create: bool = False, account_id: str | None = None, now: float
+) -> Account:
+    """A new account, within a write transaction."""
+    account = Account(account_id or new_id(), checked_name(name), may_create, now, None)
+    connection.execute(insert(accounts).values(id=account.id, name=account.name, may_create=may_create, created=now))
+    return account
+
+
+def load_account(store: Store, account_id: str) -> Account:
+    """An account by its id."""
+    with store.read() as connection:
+        return _account(connection, account_id)
+
+
+def list_accounts(store: Store, *, after: str = "", limit: int = 100) -> list[Account]:
+    """All accounts in order of their ids: for who runs the service."""
+    query = select(accounts).where(accounts.c.id > after).order_by(accounts.c.id).limit(limit)
+    with store.read() as connection:
+        return [Account(*row) for row in connection.execute(query)]
+
+
+def rename_account(store: Store, account_id: str, name: str) -> Account:
+    """Call an account something else; its id, and so its votes, stay."""
+    with store.write() as connection:
+        connection.execute(update(accounts).where(accounts.c.id == account_id).values(name=checked_name(name)))
+        return _account(connection, account_id)
+
+
+def disable_account(store: Store, account_id: str, *, now: float) -> None:
+    """Keep an account out at once: its cookies and keys are refused; its votes stay."""
+    with store.write() as connection:
+        _account(connection, account_id)
+        connection.execute(update(accounts).where(accounts.c.id == account_id).values(disabled=now))
+
+
+def enrol(connection: Connection, project_id: str, account_id: str, *, role: Role, now: float) -> None:
+    """Make an account a member, or give a member (a former one, too) this role, within a write transaction."""
+    row = {"project_id": project_id, "account_id": account_id, "role": role, "created": now, "removed": None}
+    statement = upsert(connection, memberships).values(row)
+    keys = [memberships.c.project_id, memberships.c.account_id]
+    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_={"role": role, "removed": None}))
+
+
+def add_member(store: Store, project_id: str, account_id: str, *, role: str, now: float) -> Membership:
+    """Make an account a member of a project, or change its role; the last owner stays owner."""
+    role = checked_role(role)
+    with store.write() as connection:
+        _lock(connection, project_id)
+        account = _account(connection, account_id)
+        if role != "owner":
+            _keep_an_owner(connection, project_id, account_id)
+        enrol(connection, project_id, account_id, role=role, now=now)
+        return Membership(project_id, account_id, account.name, role, now)
+
+
+def remove_member(store: Store, project_id: str, account_id: str, *, now: float) -> None:
+    """End a membership: nothing of the project is seen any more; votes given stay. The last owner stays."""
+    with store.write() as connection:
+        _lock(connection, project_id)
+        _keep_an_owner(connection, project_id, account_id)
+        here = (memberships.c.project_id == project_id) & (memberships.c.account_id == account_id)
+        active = here & memberships.c.removed.is_(None)
+        done = connection.execute(update(memberships).where(active).values(removed=now))
+        if done.rowcount == 0:
+            raise NotFound(f"account={account_id[:40]!r}; expected a member of this project; list its members.")
+
+
+def list_members(store: Store, project_id: str, *, after: str = "", limit: int = 100) -> list[Membership]:
+    """The project's members in order of their ids; `after` is the last id of the page before."""
+    return _memberships(
+        store, memberships.c.project_id == project_id, memberships.c.account_id, after=after, limit=limit
+    )
+
+
+def memberships_of(store: Store, account_id: str, *, after: str = "", limit: int = 100) -> list[Membership]:
+    """The projects an account is in, in order of their ids."""
+    return _memberships(
+        store, memberships.c.account_id == account_id, memberships.c.project_id, after=after, limit=limit
+    )
+
+
+def _memberships(
+    store: Store, whose: ColumnElement[bool], by: ColumnElement[str], *, after: str, limit: int
+) -> list[Membership]:
+    columns = (memberships.c.project_id, memberships.c.account_id, accounts.c.name)
+    query = select(*columns, memberships.c.role, memberships.c.created).join(accounts)
+    page = query.where(whose, memberships.c.removed.is_(None), by > after).order_by(by).limit(limit)
+    with store.read() as connection:
+        return [Membership(*row) for row in connection.execute(page)]
+
+
+def _account(connection: Connection, account_id: str) -> Account:
+    row = connection.execute(select(accounts).where(accounts.c.id == account_id)).one_or_none()
+    if row is None:
+        raise NotFound(f"account={account_id[:40]!r}; expected the id of an account; list them to see it.")
+    return Account(*row)
+
+
+def _lock(connection: Connection, project_id: str) -> None:
+    """One change of a project's members at a time; voters, whose rows refer to the project, do not wait for it."""
+    query = select(projects.c.id).where(projects.c.id == project_id).with_for_update(key_share=True)
+    if connection.scalar(query) is None:
+        raise NotFound(f"project={project_id[:40]!r}; expected the id of a project; list them to see it.")
+
+
+def _keep_an_owner(connection: Connection, project_id: str, account_id: str) -> None:
+    """Refuse to take the role from the project's only owner."""
+    owns = (memberships.c.project_id == project_id) & (memberships.c.role == "owner") & memberships.c.removed.is_(None)
+    owners = set(connection.scalars(select(memberships.c.account_id).where(owns)))
+    if owners == {account_id}:
+        raise NotAllowed("this is the project's only owner; make somebody else an owner first.")

@@ -1,0 +1,95 @@
+"""Signing in: a random id in a signed cookie, its digest in table `sign_ins`. Called by `principal`, `csrf` and pages.
+
+A cookie is worth something only if its signature and its row agree: who reads the database (a backup) has the signing
+key but no id, who forges an id has no signature. A sign-in lasts IDLE after its last use and never longer than LONGEST:
+there are no passwords, and a voter who had to join again would count as another person.
+"""
+
+from __future__ import annotations
+
+from fastapi import Request, Response
+from sqlalchemy import ColumnElement, Connection, insert, update
+
+from quorate.service.access.signing import sign, signing_key, unsign
+from quorate.service.access.surroundings import is_secure, now_of, store_of
+from quorate.service.access.tokens import digest, new_secret
+from quorate.service.store.schema import sign_ins
+from quorate.service.store.store import Store
+
+NAME = "quorate"  # behind the prefix __Host- when secure
+DAY = 86400.0
+IDLE = 90 * DAY
+LONGEST = 400 * DAY  # what browsers keep a cookie for
+
+
+def open_sign_in(connection: Connection, account_id: str, *, now: float) -> str:
+    """Sign an account in, within a write transaction; the id that goes into the cookie (`set_cookie`)."""
+    session_id = new_secret()
+    row = {"digest": digest(session_id), "account_id": account_id, "created": now, "expires": now + IDLE}
+    connection.execute(insert(sign_ins).values(row))
+    return session_id
+
+
+def extend(store: Store, session_id: str, *, created: float, now: float) -> None:
+    """Let a sign-in in use last on: IDLE from now, LONGEST in all."""
+    until = min(now + IDLE, created + LONGEST)
+    with store.write() as connection:
+        connection.execute(update(sign_ins).where(sign_ins.c.digest == digest(session_id)).values(expires=until))
+
+
+def is_to_extend(created: float, expires: float, now: float) -> bool:
+    """Whether a sign-in in use should last on: not more often than once a day, so that requests seldom write.
+
+    >>> is_to_extend(0.0, IDLE, 0.5 * DAY), is_to_extend(0.0, IDLE, 2 * DAY), is_to_extend(0.0, LONGEST, 399 * DAY)
+    (False, True, False)
+    """
+    return min(now + IDLE, created + LONGEST) - expires > DAY
+
+
+def sign_out(store: Store, session_id: str, *, now: float) -> None:
+    """Make this sign-in worthless, wherever its cookie is."""
+    _revoke(store, sign_ins.c.digest == digest(session_id), now=now)
+
+
+def sign_out_everywhere(store: Store, account_id: str, *, now: float) -> None:
+    """Make every sign-in of an account worthless: after a lost phone, for example."""
+    _revoke(store, sign_ins.c.account_id == account_id, now=now)
+
+
+def _revoke(store: Store, which: ColumnElement[bool], *, now: float) -> None:
+    with store.write() as connection:
+        connection.execute(update(sign_ins).where(which, sign_ins.c.revoked.is_(None)).values(revoked=now))
+
+
+def cookie_name(request: Request) -> str:
+    """The cookie's name; `__Host-` makes browsers refuse one that another host or plain http has set."""
+    return f"__Host-{NAME}" if is_secure(request.scope) else NAME
+
+
+def set_cookie(request: Request, response: Response, session_id: str) -> None:
+    """Give the browser its sign-in."""
+    value = sign(signing_key_of(request), session_id)
+    secure = is_secure(request.scope)
+    response.set_cookie(
+        cookie_name(request), value, max_age=int(LONGEST), path="/", secure=secure, httponly=True, samesite="lax"
+    )
+
+
+def clear_cookie(request: Request, response: Response) -> None:
+    """Take the sign-in from the browser."""
+    secure = is_secure(request.scope)
+    response.delete_cookie(cookie_name(request), path="/", secure=secure, httponly=True, samesite="lax")
+
+
+def session_id_of(request: Request) -> str | None:
+    """The id in the request's cookie; None if there is none, or we did not sign it. Not yet looked up."""
+    value = request.cookies.get(cookie_name(request))
+    return unsign(signing_key_of(request), value) if value else None
+
+
+def signing_key_of(request: Request) -> bytes:
+    """The signing key of the app this request came to; read once by each worker."""
+    state = request.app.state
+    if not hasattr(state, "signing_key"):
+        state.signing_key = signing_key(store_of(request), now=now_of(request))
+    return bytes(state.signing_key)

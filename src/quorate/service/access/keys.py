@@ -1,0 +1,90 @@
+"""API keys of an account, for programs: made, listed, revoked. Only the digest is kept; the key is shown once.
+
+A key acts as its account, in all the account's projects or in one. Called by `api`; `principal` looks keys up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, insert, or_, select, update
+
+from quorate.service.access.names import checked_name
+from quorate.service.access.refusals import NotFound
+from quorate.service.access.tokens import digest, new_id, new_secret
+from quorate.service.store.schema import accounts, api_keys, memberships
+from quorate.service.store.store import Store
+
+PREFIX = "qk_"
+SHOWN = 8  # first characters that are kept, to recognise a key by
+USED_EVERY = 60.0  # seconds between notes of a key's use: requests seldom write
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """What is known of a key, for ever without the key itself."""
+
+    id: str
+    account_id: str
+    project_id: str | None
+    name: str
+    start: str
+    created: float
+    used: float | None
+    revoked: float | None
+
+
+COLUMNS = tuple(api_keys.c[name] for name in ApiKey.__dataclass_fields__)
+
+
+def create_key(
+    store: Store, account_id: str, *, name: str, project_id: str | None = None, now: float
+) -> tuple[ApiKey, str]:
+    """A new key of an account, in all its projects or in one: what is known of it, and the key, shown this once."""
+    secret = new_secret(PREFIX)
+    key = ApiKey(new_id(), account_id, project_id, checked_name(name), secret[:SHOWN], now, None, None)
+    with store.write() as connection:
+        may = select(accounts.c.id).where(accounts.c.id == account_id, accounts.c.disabled.is_(None))
+        if project_id is not None:
+            here = (memberships.c.account_id == accounts.c.id) & (memberships.c.project_id == project_id)
+            may = may.join(memberships, here).where(memberships.c.removed.is_(None))
+        if connection.scalar(may) is None:
+            raise NotFound(f"account={account_id!r} is not there, or no member of project={project_id!r}.")
+        row = {column: getattr(key, column) for column in ApiKey.__dataclass_fields__}
+        connection.execute(insert(api_keys).values(row | {"digest": digest(secret)}))
+    return key, secret
+
+
+def list_keys(store: Store, account_id: str, *, after: str = "", limit: int = 100) -> list[ApiKey]:
+    """The account's keys in order of their ids, revoked ones too; `after` is the last id of the page before."""
+    query = select(*COLUMNS).where(api_keys.c.account_id == account_id, api_keys.c.id > after)
+    with store.read() as connection:
+        return [ApiKey(*row) for row in connection.execute(query.order_by(api_keys.c.id).limit(limit))]
+
+
+def revoke_key(store: Store, key_id: str, *, account_id: str, now: float) -> None:
+    """Make a key worthless, for ever; twice is as good as once."""
+    mine = (api_keys.c.id == key_id) & (api_keys.c.account_id == account_id)
+    with store.write() as connection:
+        if connection.scalar(select(api_keys.c.id).where(mine)) is None:
+            raise NotFound(f"key={key_id!r}; expected the id of one of your own keys; list them to see it.")
+        connection.execute(update(api_keys).where(mine, api_keys.c.revoked.is_(None)).values(revoked=now))
+
+
+def note_use(store: Store, key_id: str, *, now: float) -> None:
+    """Remember that the key was used; written once in USED_EVERY seconds, however many requests come at once."""
+    with store.write() as connection:
+        connection.execute(update(api_keys).where(api_keys.c.id == key_id, _is_stale(now)).values(used=now))
+
+
+def is_use_to_note(used: float | None, now: float) -> bool:
+    """Whether `note_use` has anything to write.
+
+    >>> is_use_to_note(None, 5.0), is_use_to_note(5.0, 64.0), is_use_to_note(5.0, 66.0)
+    (True, False, True)
+    """
+    return used is None or used <= now - USED_EVERY
+
+
+def _is_stale(now: float) -> ColumnElement[bool]:
+    return or_(api_keys.c.used.is_(None), api_keys.c.used <= now - USED_EVERY)

@@ -1,0 +1,75 @@
+"""The key that signs cookies, and what is signed with it. Called by `cookies` and `csrf`.
+
+The key is QUORATE_SECRET, or made on the first start and kept in table `secrets`, where every worker finds it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+from collections.abc import Mapping
+from hashlib import sha256
+
+from itsdangerous import BadSignature, Signer
+from sqlalchemy import select
+
+from quorate.errors import InvalidInput
+from quorate.service.access.rows import upsert
+from quorate.service.access.tokens import LONGEST, new_secret
+from quorate.service.store.schema import secrets
+from quorate.service.store.store import Store
+
+ENVIRONMENT = "QUORATE_SECRET"
+SHORTEST_KEY = 32
+
+
+def signing_key(store: Store, *, now: float, environment: Mapping[str, str] = os.environ) -> bytes:
+    """The key cookies are signed with: QUORATE_SECRET, or the one kept in the database, made if there is none."""
+    given = environment.get(ENVIRONMENT)
+    if given is None:
+        return _kept_key(store, now=now).encode()
+    if len(given) < SHORTEST_KEY:
+        raise InvalidInput(
+            f"{ENVIRONMENT} has {len(given)} characters; expected at least {SHORTEST_KEY}. "
+            'Make one: python -c "import secrets; print(secrets.token_urlsafe(32))"; or unset it.'
+        )
+    return given.encode("utf-8", "surrogateescape")
+
+
+def _kept_key(store: Store, *, now: float) -> str:
+    kept = select(secrets.c.value).where(secrets.c.name == "cookies")
+    with store.read() as connection:
+        value = connection.scalar(kept)
+    if value is None:
+        with store.write() as connection:
+            fresh = {"name": "cookies", "value": new_secret(), "created": now}
+            connection.execute(upsert(connection, secrets).values(fresh).on_conflict_do_nothing())
+            value = connection.scalar(kept)  # another worker's, if it was first
+    return str(value)
+
+
+def sign(key: bytes, text: str) -> str:
+    """The text with its signature.
+
+    >>> signed = sign(b"k" * 32, "id")
+    >>> signed[:3], unsign(b"k" * 32, signed), unsign(b"x" * 32, signed), unsign(b"k" * 32, "id.forged")
+    ('id.', 'id', None, None)
+    """
+    return _signer(key).sign(text).decode()
+
+
+def unsign(key: bytes, signed: str) -> str | None:
+    """The text that was signed; None if this key did not sign it."""
+    try:
+        return _signer(key).unsign(signed[: 2 * LONGEST].encode("utf-8", "replace")).decode()
+    except (BadSignature, UnicodeDecodeError):
+        return None
+
+
+def _signer(key: bytes) -> Signer:
+    return Signer(key, salt="quorate.sign-in", key_derivation="hmac", digest_method=sha256)
+
+
+def token_for(key: bytes, session_id: str) -> str:
+    """The CSRF token of a sign-in: HMAC-SHA256 over its id, which is in the cookie only and not in the database."""
+    return hmac.new(key, b"quorate.csrf:" + session_id.encode(), sha256).hexdigest()

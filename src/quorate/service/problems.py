@@ -1,0 +1,180 @@
+"""Every error -> an answer of type application/problem+json: type, title, status, detail; field, value, rule, fix.
+
+`Problem` is raised by endpoints and dependencies; `install(app)` answers it, the library's errors, requests that do not
+fit the specification, and whatever nobody expected (logged here, shown to nobody). Called by `app`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from sqlalchemy.exc import DataError
+from sqlalchemy.exc import TimeoutError as NoConnection
+from starlette.exceptions import HTTPException
+
+from quorate.errors import (
+    DuplicateVote,
+    InvalidInput,
+    ItemExists,
+    MissingExtra,
+    QuorateError,
+    RequestReused,
+    UnknownItem,
+)
+from quorate.service.access.headers import security_headers
+from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
+from quorate.service.store.failures import StoreUnavailable
+from quorate.service.validation import complaints
+
+log = logging.getLogger("quorate.service")
+
+MEDIA_TYPE = "application/problem+json"
+LONGEST_DETAIL = 2000
+STATUSES: dict[type[QuorateError], tuple[int, str]] = {  # the nearest class of an error counts
+    StoreUnavailable: (503, "The database cannot take this now"),
+    UnknownItem: (404, "Not found"),
+    NotFound: (404, "Not found"),
+    UnknownLink: (404, "No such link"),
+    LinkOver: (410, "This link is over"),
+    NotAllowed: (403, "Not allowed"),
+    ItemExists: (409, "Already there"),
+    DuplicateVote: (409, "Already voted"),
+    RequestReused: (409, "Idempotency key used for something else"),
+    MissingExtra: (501, "Not installed"),
+    InvalidInput: (422, "Invalid input"),
+}
+HOUSE_FORM = re.compile(
+    r"(?P<field>[A-Za-z_][\w.\[\]]{0,79})=(?P<value>.{1,200}?); expected (?P<rule>.+?)[;.] (?P<fix>.+)", re.DOTALL
+)
+Page = Callable[[Request, dict[str, Any]], Response | None]
+
+
+class Problem(Exception):
+    """An answer that says what is wrong: raise it from an endpoint or a dependency.
+
+    >>> Problem(403, "Not allowed", "voters may not see decisions").body()
+    {'type': 'about:blank', 'title': 'Not allowed', 'status': 403, 'detail': 'voters may not see decisions'}
+    """
+
+    def __init__(
+        self,
+        status: int,
+        title: str,
+        detail: str,
+        field: str | None = None,
+        value: object = None,
+        rule: str | None = None,
+        fix: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        errors: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        super().__init__(detail)
+        self.status, self.title, self.detail = status, title, detail
+        self.field, self.value, self.rule, self.fix = field, value, rule, fix
+        self.headers, self.errors = dict(headers or {}), [dict(error) for error in errors]
+
+    def body(self) -> dict[str, Any]:
+        """The answer's members; those that say nothing are left out."""
+        whole = {"type": "about:blank", "title": self.title, "status": self.status, "detail": self.detail}
+        more = {"field": self.field, "value": self.value, "rule": self.rule, "fix": self.fix, "errors": self.errors}
+        return whole | {name: value for name, value in more.items() if value not in (None, [])}
+
+
+def install(app: FastAPI, *, page: Page | None = None) -> None:
+    """Answer every error of this app as a problem; `page` may answer browsers in its own way (None: as JSON)."""
+
+    def answer(request: Request, problem: Problem, extra: Mapping[str, str] | None = None) -> Response:
+        body = problem.body()
+        response = page(request, body) if page is not None else None
+        if response is None:
+            # ASCII only: what is quoted from a request may hold halves of characters that no encoding takes
+            response = Response(json.dumps(body, default=repr), problem.status, media_type=MEDIA_TYPE)
+        response.headers.update({**(extra or {}), **problem.headers, "Cache-Control": "no-store"})
+        return response
+
+    def on(kind: type[Exception], meaning: Callable[[Any], Problem]) -> None:
+        async def handle(request: Request, error: Exception) -> Response:
+            return answer(request, meaning(error))
+
+        app.add_exception_handler(kind, handle)
+
+    async def unexpected(request: Request, error: Exception) -> Response:
+        log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+        return answer(request, INTERNAL, security_headers(request.scope))  # sent outside every middleware
+
+    on(Problem, lambda problem: problem)
+    on(QuorateError, of_error)
+    on(RequestValidationError, of_request)
+    on(HTTPException, of_http)
+    on(DataError, lambda _: UNKEEPABLE)
+    on(UnicodeEncodeError, lambda _: UNKEEPABLE)
+    on(NoConnection, lambda _: Problem(503, *BUSY, headers={"Retry-After": "1"}))
+    app.add_exception_handler(Exception, unexpected)
+
+
+BUSY = ("The database cannot take this now", "all connections to the database are taken; send this again.")
+INTERNAL = Problem(
+    500,
+    "Internal error",
+    "the service failed; the reason is in its log. Send this again with the same idempotency key.",
+)
+UNKEEPABLE = Problem(
+    422,
+    "Invalid input",
+    "a text holds a character no database keeps (U+0000, or half of a surrogate pair), or a number is too large.",
+    rule="text without U+0000 and without lone surrogates; numbers of at most 64 bits",
+    fix="remove the character, or lower the number",
+)
+
+
+def of_error(error: QuorateError) -> Problem:
+    """The problem that one of the library's errors is to a client.
+
+    >>> of_error(InvalidInput("pool_size=0; expected a whole number >= 1; raise it.")).body()["rule"]
+    'a whole number >= 1'
+    """
+    kind = next((kind for kind in type(error).__mro__ if kind in STATUSES), None)
+    if kind is None:
+        log.error("an error that is no client's fault", exc_info=error)
+        return INTERNAL
+    status, title = STATUSES[kind]
+    headers = {"Retry-After": retry_after(error.retry_after)} if isinstance(error, StoreUnavailable) else None
+    detail = str(error)[:LONGEST_DETAIL]
+    return Problem(status, title, detail, headers=headers, **parts(error))
+
+
+def parts(error: QuorateError) -> dict[str, Any]:
+    """Field, value, rule and fix of an error: its attributes, or read off a message of the house's form."""
+    given = {name: getattr(error, name, None) for name in ("field", "value", "rule", "fix")}
+    found = HOUSE_FORM.fullmatch(str(error)[:LONGEST_DETAIL]) if isinstance(error, InvalidInput) else None
+    return {name: given[name] if given[name] is not None else found and found[name] for name in given}
+
+
+def of_request(error: RequestValidationError) -> Problem:
+    """The problem of a request that does not fit the specification: the first complaint, and all of them."""
+    found = complaints(error.errors())
+    first = found[0]
+    detail = f"{first['field']}: {first['rule']}. {first['fix']}"
+    return Problem(422, "Invalid input", detail, **first, errors=found if len(found) > 1 else ())
+
+
+def of_http(error: HTTPException) -> Problem:
+    """The problem of an answer of the framework: no such path, method not allowed, unreadable body."""
+    title = error.detail if isinstance(error.detail, str) else "Error"
+    return Problem(error.status_code, title, title, headers=error.headers)
+
+
+def retry_after(seconds: float) -> str:
+    """The header's value: whole seconds, at least one.
+
+    >>> retry_after(0.2), retry_after(2.5)
+    ('1', '3')
+    """
+    return str(max(1, math.ceil(seconds)))

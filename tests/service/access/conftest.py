@@ -1,0 +1,162 @@
+"""A store with its tables, three accounts in two projects, and a tiny app that uses the dependencies."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import pytest
+from fastapi import Depends, FastAPI, Form, Request, Response
+from fastapi.testclient import TestClient
+from sqlalchemy import insert
+
+from quorate.service import problems
+from quorate.service.access import accounts, cookies, csrf
+from quorate.service.access.headers import SecurityHeaders, allow_images
+from quorate.service.access.principal import Member, Principal, creator, current, member, unrestricted
+from quorate.service.store.schema import projects
+from quorate.service.store.store import Store
+from quorate.service.store.upgrade import prepare
+
+NOW = 1_700_000_000.0
+
+
+@dataclass
+class Config:
+    secure: bool | None = None
+    trust_proxy: bool = False
+    base_url: str | None = None
+
+
+class Clock:
+    def __init__(self):
+        self.now = NOW
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def empty(database_url):
+    """A store with tables and nobody in it."""
+    store = Store(database_url)
+    prepare(store)
+    yield store
+    store.close()
+
+
+def add_project(store, name):
+    with store.write() as connection:
+        connection.execute(insert(projects).values(id=name, name=name, settings="{}", created=NOW))
+    return name
+
+
+@dataclass
+class World:
+    """Project "here" with one of each role, project "there" with an owner of its own."""
+
+    store: Store
+    owner: str
+    voter: str
+    reader: str
+    stranger: str
+
+
+@pytest.fixture
+def world(empty):
+    ids = [accounts.create_account(empty, name, now=NOW).id for name in ("owner", "voter", "reader", "stranger")]
+    for project in ("here", "there"):
+        add_project(empty, project)
+    for account, role in zip(ids, ("owner", "voter", "reader"), strict=False):
+        accounts.add_member(empty, "here", account, role=role, now=NOW)
+    accounts.add_member(empty, "there", ids[3], role="owner", now=NOW)
+    return World(empty, *ids)
+
+
+def tiny_app(store, config=None, clock=None):
+    """Each dependency behind an endpoint; what they give comes back as JSON."""
+    app = FastAPI()
+    app.state.store, app.state.config, app.state.clock = store, config or Config(), clock or Clock()
+    problems.install(app)
+    app.add_middleware(SecurityHeaders)
+
+    def shown(who: Principal):
+        return {"account": who.account_id, "name": who.name, "via": who.via, "key_project": who.key_project}
+
+    @app.get("/me")
+    @app.post("/me")
+    @app.put("/me")
+    @app.delete("/me")
+    def me(who: Annotated[Principal, Depends(current)]):
+        return shown(who)
+
+    @app.post("/form")
+    def form(who: Annotated[Principal, Depends(current)], word: Annotated[str, Form()]):
+        return shown(who) | {"word": word}
+
+    @app.post("/new")
+    def new(who: Annotated[Principal, Depends(creator)]):
+        return shown(who)
+
+    @app.get("/wide")
+    def wide(who: Annotated[Principal, Depends(unrestricted)]):
+        return shown(who)
+
+    for name, roles in {"any": (), "owner": ("owner",), "look": ("owner", "reader"), "vote": ("voter",)}.items():
+
+        @app.get(f"/projects/{{project_id}}/{name}")
+        @app.post(f"/projects/{{project_id}}/{name}")
+        def endpoint(who: Annotated[Member, Depends(member(*roles))]):
+            return {"role": who.role, "account": who.principal.account_id}
+
+    @app.get("/token")
+    def token(request: Request):
+        return {"token": csrf.csrf_token(request)}
+
+    @app.post("/sign-in/{account}", dependencies=[Depends(csrf.same_origin)])
+    def sign_in(request: Request, response: Response, account: str):
+        with store.write() as connection:
+            session_id = cookies.open_sign_in(connection, account, now=app.state.clock())
+        cookies.set_cookie(request, response, session_id)
+
+    @app.get("/picture")
+    def picture(request: Request):
+        allow_images(request, "https:")
+
+    @app.get("/own-headers")
+    def own_headers():
+        return Response(headers={"Cache-Control": "private, max-age=60", "Content-Security-Policy": "sandbox"})
+
+    @app.get("/broken")
+    def broken():
+        raise RuntimeError("the secret reason")
+
+    @app.get("/static/style.css")
+    def static():
+        return Response("", media_type="text/css")
+
+    return app
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def app(world, clock):
+    return tiny_app(world.store, clock=clock)
+
+
+@pytest.fixture
+def client(app):
+    return TestClient(app, raise_server_exceptions=False)
+
+
+def signed_in(app, account, **options):
+    """A browser with a sign-in of this account, and the header with its CSRF token."""
+    browser = TestClient(app, raise_server_exceptions=False, **options)
+    assert browser.post(f"/sign-in/{account}").status_code == 200
+    return browser, {"X-CSRF-Token": browser.get("/token").json()["token"]}
+
+
+def bearer(secret):
+    return {"Authorization": f"Bearer {secret}"}
