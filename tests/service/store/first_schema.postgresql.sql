@@ -41,6 +41,7 @@ CREATE TABLE public.ballots (
     voter character varying(60) NOT NULL,
     project_id character varying(40) NOT NULL,
     kind character varying(10) NOT NULL,
+    label text,
     "time" double precision NOT NULL
 );
 CREATE TABLE public.deliveries (
@@ -215,9 +216,9 @@ INSERT INTO public.api_keys VALUES ('id2', 'id2', NULL, 'name 2: naïve “quote
 INSERT INTO public.attempts VALUES ('key0', 1700000000.1, 1700000000.1);
 INSERT INTO public.attempts VALUES ('key1', 1700000000.4333332, 1700000000.4333332);
 INSERT INTO public.attempts VALUES ('key2', 1700000000.7666667, 1700000000.7666667);
-INSERT INTO public.ballots VALUES (1, 'voter0', 'project_id0', 'kind0', 1700000000.1);
-INSERT INTO public.ballots VALUES (2, 'voter1', 'project_id1', 'kind1', 1700000000.4333332);
-INSERT INTO public.ballots VALUES (3, 'voter2', 'project_id2', 'kind2', 1700000000.7666667);
+INSERT INTO public.ballots VALUES (1, 'voter0', 'project_id0', 'kind0', 'label 0: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂', 1700000000.1);
+INSERT INTO public.ballots VALUES (2, 'voter1', 'project_id1', 'kind1', 'label 1: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂', 1700000000.4333332);
+INSERT INTO public.ballots VALUES (3, 'voter2', 'project_id2', 'kind2', NULL, 1700000000.7666667);
 INSERT INTO public.deliveries VALUES ('id0', 'id0', 'kind0', 'body 0: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂', 1700000000.1, 1700000000.1, 1, 1700000000.1, 1700000000.1, 'problem 0: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂');
 INSERT INTO public.deliveries VALUES ('id1', 'id1', 'kind1', 'body 1: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂', 1700000000.4333332, 1700000000.4333332, 2, 1700000000.4333332, 1700000000.4333332, 'problem 1: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂');
 INSERT INTO public.deliveries VALUES ('id2', 'id2', 'kind2', 'body 2: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂', 1700000000.7666667, 1700000000.7666667, 3, NULL, NULL, NULL);

@@ -42,13 +42,14 @@ CREATE TABLE ballots (
 	voter VARCHAR(60) NOT NULL, 
 	project_id VARCHAR(40) NOT NULL, 
 	kind VARCHAR(10) NOT NULL, 
+	label TEXT, 
 	time DOUBLE NOT NULL, 
 	CONSTRAINT pk_ballots PRIMARY KEY (item_id, voter), 
 	CONSTRAINT fk_ballots_item_id FOREIGN KEY(item_id) REFERENCES items (id)
 );
-INSERT INTO "ballots" VALUES(1,'voter0','project_id0','kind0',1700000000.1);
-INSERT INTO "ballots" VALUES(2,'voter1','project_id1','kind1',1.70000000043333315846e+09);
-INSERT INTO "ballots" VALUES(3,'voter2','project_id2','kind2',1.70000000076666665078e+09);
+INSERT INTO "ballots" VALUES(1,'voter0','project_id0','kind0','label 0: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂',1700000000.1);
+INSERT INTO "ballots" VALUES(2,'voter1','project_id1','kind1','label 1: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂',1.70000000043333315846e+09);
+INSERT INTO "ballots" VALUES(3,'voter2','project_id2','kind2',NULL,1.70000000076666665078e+09);
 CREATE TABLE deliveries (
 	id VARCHAR(40) NOT NULL, 
 	webhook_id VARCHAR(40) NOT NULL, 

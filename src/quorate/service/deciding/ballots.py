@@ -231,7 +231,10 @@ def leases_out(connection: Connection, item_id: int) -> int:
 
 def _enter_ballot(connection: Connection, project: Project, row: Row[Any], request: Request, now: float) -> None:
     """The voter has acted: never again on this item, and their lease ends."""
-    ballot = {"item_id": row.id, "voter": request.voter, "project_id": project.id, "kind": request.kind, "time": now}
+    ballot = {
+        "item_id": row.id, "voter": request.voter, "project_id": project.id,
+        "kind": request.kind, "label": request.label, "time": now,
+    }  # fmt: skip
     connection.execute(insert(ballots).values(ballot))
     connection.execute(delete(leases).where(leases.c.item_id == row.id, leases.c.voter == request.voter))
 

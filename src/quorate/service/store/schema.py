@@ -159,6 +159,7 @@ ballots = Table(
     Column("voter", String(60), primary_key=True),
     Column("project_id", String(40), nullable=False),
     Column("kind", String(10), nullable=False),  # vote, abstain, skip
+    Column("label", Text),  # of a vote
     Column("time", Double, nullable=False),
 )
 Index("ix_ballots_voter", ballots.c.project_id, ballots.c.voter, ballots.c.time.desc())
