@@ -142,6 +142,8 @@ def bounded(value: Any, *, where: str, least: float, most: float = math.inf) -> 
         fix = f"pass a number itself, e.g. {where}={least:g}"
         if not math.isnan(number):
             fix = "lower it" if number > least else "raise it"
+        if most <= 1.0 and 2 <= number <= 100:  # a percentage
+            fix = f"did you mean {number / 100:g}? Pass a share, not a percentage"
         raise InvalidInput(f"{where}={shown(value)}; expected a number {rule}; {fix}.")
     return number
 

@@ -67,7 +67,7 @@ def test_json_holds_the_numbers_of_the_sentences(run, drawn):
         (("draw", "-d", "{decisions}", "-q", 0, "--seed", 7, "-o", "new.csv"), "above 0"),
         (("draw", "-d", "nowhere.csv", "-q", 0.1, "--seed", 7), "is not a file"),
         (("draw", "-d", "{votes}", "-q", 0.1, "--seed", 7), "expected consensus_label"),
-        (("report", "-a", "{audit}", "-v", "{votes}", "--alpha", 1), "alpha=1"),
+        (("report", "-a", "{audit}", "-v", "{votes}", "--alpha", 1), "--alpha 1"),
         (("report", "-a", "{audit}", "-v", "{decisions}"), "holds answers of quorate"),
         (("report", "-a", "{audit}", "-v", "{votes}", "-n", 9), "was decided for a pool of 5"),
         (("report", "-a", "{audit}", "-v", "{votes}", "--label-column", "said"), "said"),

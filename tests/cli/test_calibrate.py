@@ -32,7 +32,9 @@ def test_programs_get_json_and_files(run, files, tmp_path):
     content = json.loads(result.stdout)
     assert content["method"] == {"name": "finexp", "knobs": {"threshold": 0.8, "hyperprior": "default"}}
     assert content["every"]["num"] == 300 and content["prefixes"][0]["name"] == "after every vote"
-    assert (tmp_path / "out" / "report.html").exists() and len(content["files"]) == 4
+    assert len(content["files"]) == 4
+    assert "Items with a usable prediction: 300 of 300" in (tmp_path / "out" / "report.html").read_text()
+    assert content["tables"]["usable_predictions"] == {"probs": 300}
 
 
 def test_a_folder_with_files_is_refused_before_anything_is_read_unless_overwrite(run, files, tmp_path):
@@ -47,7 +49,7 @@ def test_a_folder_with_files_is_refused_before_anything_is_read_unless_overwrite
 
 @pytest.mark.parametrize(
     ("more", "said"),
-    [(("--method", "oracle"), "oracle"), (("--bins", "0"), "num_bins"), (("--votes", "none.csv"), "none.csv")],
+    [(("--method", "oracle"), "oracle"), (("--bins", "0"), "--bins"), (("--votes", "none.csv"), "none.csv")],
 )
 def test_a_mistake_is_one_line(run, files, more, said):
     result = run(*files, *more)

@@ -81,10 +81,10 @@ def test_a_second_run_needs_overwrite(run, tables, tmp_path):
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
-        (["--threshold", "2"], 1, "threshold=2"),
-        (["--pool-size", "many"], 1, "pool_size='many'"),
-        (["--order", "up"], 1, "order='up'"),
-        (["--format", "odd"], 1, "format='odd'"),
+        (["--threshold", "2"], 1, "--threshold 2"),
+        (["--pool-size", "many"], 1, "--pool-size many"),
+        (["--order", "up"], 1, "--order up"),
+        (["--format", "odd"], 1, "--format odd"),
         (["--control-speed", "fast", "--budget", "2"], 1, "speed='fast'"),
         (["--error-costs", "no-such.csv"], 1, "no-such.csv"),
         (["--budget", "2", "--target-error", "0.1"], 1, "at most one of"),

@@ -53,7 +53,7 @@ def test_programs_get_json_alone(run, files):
         (("--out", "scores.doc"), ".doc"),
         (("--strict",), "strict"),
         (("--cluster", "here"), "tcp://HOST:PORT"),
-        (("--pool-size", "0"), "pool_size"),
+        (("--pool-size", "0"), "--pool-size 0"),
     ],
 )
 def test_a_mistake_is_one_line(run, files, more, said):

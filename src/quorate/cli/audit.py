@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quorate.cli.output import print_json, print_lines, print_table
-from quorate.cli.table_options import LabelColumn, Strict, TaskColumn, VotesFormat, WorkerColumn
+from quorate.cli.table_options import (
+    AbstainLabels,
+    AsRead,
+    LabelColumn,
+    Strict,
+    TaskColumn,
+    VotesFormat,
+    WorkerColumn,
+)
 from quorate.version import __version__
 
 if TYPE_CHECKING:
@@ -84,6 +92,8 @@ def report(
     task_column: TaskColumn = None,
     worker_column: WorkerColumn = None,
     label_column: LabelColumn = None,
+    abstain_labels: AbstainLabels = None,
+    as_read: AsRead = False,
     strict: Strict = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
@@ -98,7 +108,8 @@ def report(
     from quorate.workflows.audit_panels import VotesTable
 
     reading: dict[str, Any] = {"format": votes_format, "task": task_column, "worker": worker_column}
-    table = VotesTable(votes, **reading, label=label_column, strict=strict)
+    reading |= {"label": label_column, "abstain_labels": abstain_labels, "as_read": as_read, "strict": strict}
+    table = VotesTable(votes, **reading)
     result = report_audit(audit, decisions=decisions, votes=table, alpha=alpha, pool_size=pool_size)
     if json:
         print_json(result.summary())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.output import print_json, print_lines, print_table, progress_bar
+from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
 from quorate.cli.table_options import (
+    AbstainLabels,
+    AsRead,
     Classes,
     HardLabelAccuracy,
     IdColumn,
@@ -24,6 +26,9 @@ from quorate.cli.table_options import (
     id_list,
 )
 from quorate.version import __version__
+
+if TYPE_CHECKING:
+    from quorate.workflows.calibrate import Calibration
 
 
 def calibrate(
@@ -51,6 +56,8 @@ def calibrate(
     classes: Classes = None,
     items: WhichItems = "votes",
     accuracy: HardLabelAccuracy = 0.9,
+    abstain_labels: AbstainLabels = None,
+    as_read: AsRead = False,
     strict: Strict = False,
     out: Annotated[
         str | None, typer.Option("--out", "-o", help="Folder for calibration.json, report.html and the diagram.")
@@ -66,7 +73,7 @@ def calibrate(
     Example: quorate calibrate --votes votes.csv --predictions probs.parquet --out calibration
     """
     from quorate.workflows.calibrate import calibrate as run
-    from quorate.workflows.calibrate_report import ABOUT, BIN_HEADS, GROUP_HEADS, bin_row, group_row, write_calibration
+    from quorate.workflows.calibrate_report import write_calibration
     from quorate.workflows.run_files import check_free
     from quorate.workflows.run_inputs import Columns
     from quorate.workflows.specs import parse_method
@@ -81,17 +88,25 @@ def calibrate(
             strict=strict, progress=report,
             columns=Columns(
                 task=task_column, worker=worker_column, label=label_column, id_column=id_column, accuracy=accuracy,
-                classes=class_list(classes), ids=id_list(ids, predictions), **reading,
+                classes=class_list(classes), ids=id_list(ids, predictions), abstain_labels=abstain_labels,
+                as_read=as_read, **reading,
             ),
         )  # fmt: skip
     files = () if out is None else write_calibration(found, out, overwrite=overwrite)
     if json:
         print_json(found.summary() | {"files": [str(file) for file in files]})
         return
-    title = (
-        f"Is the confidence of {found.method.name} honest? (quorate {__version__}, pool {found.pool_size}, seed {seed})"
-    )
+    _print(found)
+    print_lines(*(f"Written: {file}" for file in files))
+
+
+def _print(found: Calibration) -> None:
+    from quorate.workflows.calibrate_report import ABOUT, BIN_HEADS, GROUP_HEADS, bin_row, group_row
+
+    print_understood(found.report)
+    name, size = found.method.name, found.pool_size
+    title = f"Is the confidence of {name} honest? (quorate {__version__}, pool {size}, seed {found.seed})"
     print_table(title, GROUP_HEADS, [group_row(each) for each in found.groups])
     shown = found.every if found.early is None else found.early
     print_table(f"Bins: {shown.name}", BIN_HEADS, [bin_row(each) for each in shown.bins], text_columns=0)
-    print_lines(found.verdict, ABOUT, *found.notes, *(f"Written: {file}" for file in files))
+    print_lines(found.verdict, ABOUT)

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from quorate.cli import audit, calibrate, data, decide, demo, methods, plan, reproduce, run, score, simulate
+from quorate.cli.option_names import option_names
 from quorate.cli.output import plain_errors
 from quorate.version import __version__
 
@@ -49,7 +50,7 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
         """Run the command."""
-        with plain_errors():
+        with plain_errors(lambda: option_names(self.get_command(ctx, ctx.invoked_subcommand or ""))):
             return super().invoke(ctx)
 
 

@@ -9,24 +9,31 @@ import errno
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from quorate.cli.option_names import in_options
 from quorate.errors import QuorateError
+
+if TYPE_CHECKING:
+    from quorate.tables.report import Report as TablesReport
 
 Report = Callable[[int, int, str], None]
 
 
 @contextmanager
-def plain_errors() -> Iterator[None]:
-    """Turn what a user can cause into one line on stderr: no traceback, exit code 1 (130 for Ctrl-C)."""
+def plain_errors(options: Callable[[], Mapping[str, str]] = dict) -> Iterator[None]:
+    """Turn what a user can cause into one line on stderr: no traceback, exit code 1 (130 for Ctrl-C).
+
+    `options`: which option stands for an argument that a message names.
+    """
     try:
         yield
     except QuorateError as problem:
-        fail(str(problem))
+        fail(in_options(str(problem), options()))
     except OSError as problem:
         if problem.errno == errno.EPIPE:  # `quorate methods | head`: typer knows what to do
             raise
@@ -58,6 +65,12 @@ def print_lines(*lines: str) -> None:
     console = Console(highlight=False)
     for line in lines:
         console.print(line, markup=False, soft_wrap=not console.is_terminal)
+
+
+def print_understood(report: TablesReport | None, rejects: str | None = None) -> None:
+    """How the tables were read, on stdout: to be checked before any figure. `rejects`: the file of rows set aside."""
+    if report is not None:
+        print_lines(*report.understood(rejects))
 
 
 def print_table(

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.output import print_json, print_lines, print_table, progress_bar
+from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
 from quorate.cli.table_options import (
+    AbstainLabels,
+    AsRead,
     Classes,
     HardLabelAccuracy,
     IdColumn,
@@ -115,6 +117,8 @@ def run(
     classes: Classes = None,
     items: WhichItems = "votes",
     accuracy: HardLabelAccuracy = 0.9,
+    abstain_labels: AbstainLabels = None,
+    as_read: AsRead = False,
     strict: Strict = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in the folder.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, for programs.")] = False,
@@ -138,7 +142,7 @@ def run(
             error_costs=error_costs, price=price, window=window or None, refit_every=refit_every, strict=strict,
             task=task_column, worker=worker_column, label=label_column, timestamp=time_column, id_column=id_column,
             ids=id_list(ids, predictions), accuracy=accuracy, classes=class_list(classes),
-            out=out, overwrite=overwrite, progress=report, **choices,
+            abstain_labels=abstain_labels, as_read=as_read, out=out, overwrite=overwrite, progress=report, **choices,
         )  # fmt: skip
     if json:
         print_json(result.summary())
@@ -155,6 +159,7 @@ def _print(result: RunResult, out: str) -> None:
     from quorate.workflows.run_files import FILES
     from quorate.workflows.run_summary import table_rows
 
+    print_understood(result.report, f"{out}/rejects.csv")
     name = result.method.name
     title = f"{len(result.items)} items, {len(result.classes)} classes (quorate {__version__}, {name})"
     heads, rows = table_rows(result.summary())

@@ -20,7 +20,13 @@ PredictionTables = Annotated[
     typer.Option("--predictions", "-p", help="A classifier's probabilities; repeatable. None: all classes are alike."),
 ]
 TaskColumn = Annotated[str | None, typer.Option(help="Column of the item in the votes.", rich_help_panel=TABLES)]
-WorkerColumn = Annotated[str | None, typer.Option(help="Column of the voter in the votes.", rich_help_panel=TABLES)]
+WorkerColumn = Annotated[
+    str | None,
+    typer.Option(
+        help="Column of the voter in the votes; with --format wide the annotators' columns, with commas.",
+        rich_help_panel=TABLES,
+    ),
+]
 LabelColumn = Annotated[str | None, typer.Option(help="Column of the label in the votes.", rich_help_panel=TABLES)]
 TimeColumn = Annotated[str | None, typer.Option(help="Column of the time in the votes.", rich_help_panel=TABLES)]
 IdColumn = Annotated[str | None, typer.Option(help="Column of the item in the predictions.", rich_help_panel=TABLES)]
@@ -41,6 +47,19 @@ Classes = Annotated[
         help="All classes, with commas; votes for others are set aside. They name the columns of .npy and .npz "
         "predictions, in order.",
         rich_help_panel=TABLES,
+    ),
+]
+AbstainLabels = Annotated[
+    str | None,
+    typer.Option(
+        help='Labels that mean no answer, with commas, such as "NA,don\'t know": set aside as abstentions.',
+        rich_help_panel=TABLES,
+    ),
+]
+AsRead = Annotated[
+    bool,
+    typer.Option(
+        "--as-read", help="Take the tables as they are read, also where they look misread.", rich_help_panel=TABLES
     ),
 ]
 WhichItems = Annotated[

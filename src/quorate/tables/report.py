@@ -77,7 +77,7 @@ class Report:
             "set_aside": self.num_set_aside,
             "votes_by_class": dict(self.classes),
             "usable_predictions": dict(self.usable),
-            "understood": self.understood(),
+            "understood": understood(self, most_sources=len(self.decisions)),
             "findings": findings,
         }
 

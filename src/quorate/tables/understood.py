@@ -5,6 +5,7 @@ Called by `Report.understood`, for the terminal, summary.json and the pages; mad
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,12 +15,24 @@ MOST_CLASSES, MOST_SOURCES, MOST_RULES = 12, 3, 3
 QUIET = ("ignored-column", "prediction-without-votes", "byte-order-mark")  # told last: they cost nothing
 
 
-def understood(report: Report, rejects: str | None = None) -> list[str]:
+def understood(report: Report, rejects: str | None = None, *, most_sources: int = MOST_SOURCES) -> list[str]:
     """How the tables were read, votes by class, items with a usable prediction, and the rules that fired most."""
-    told = [f"Read {line}" for line in report.decisions[:MOST_SOURCES]]
-    if len(report.decisions) > MOST_SOURCES:
-        told[-1] += f"; and {len(report.decisions) - MOST_SOURCES} more"
+    sources = _by_source(report.decisions)
+    told = [f"Read {line}" for line in sources[:most_sources]]
+    if len(sources) > most_sources:
+        told[-1] += f"; and {len(sources) - most_sources} more"
     return [*told, *_classes(report), *_predictions(report), *_dirt(report, rejects)]
+
+
+def _by_source(decisions: Sequence[str]) -> list[str]:
+    """A line per source: how it was read, and in brackets what kind of text it is."""
+    parts: dict[str, list[str]] = {}
+    for decision in decisions:
+        source, _, told = decision.partition(": ")
+        parts.setdefault(source, []).append(told)
+    return [
+        f"{source}: {told[-1]}" + (f" ({'; '.join(told[:-1])})" if told[1:] else "") for source, told in parts.items()
+    ]
 
 
 def _classes(report: Report) -> list[str]:

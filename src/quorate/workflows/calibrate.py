@@ -28,6 +28,7 @@ from quorate.workflows.calibrate_measure import NUM_BINS, Honesty, class_scores,
 from quorate.workflows.score_items import score_arrays, scorer
 
 if TYPE_CHECKING:
+    from quorate.tables.report import Report
     from quorate.tables.sources import Progress
     from quorate.workflows.run_inputs import Columns
 
@@ -44,7 +45,8 @@ class Calibration:
     `early` decisions that stopped before the pool was settled, the ones a confidence is for; `every` all of them
     `by_votes` the early ones by how many votes they had seen   `by_stage` by quarter of the stream
     `prefixes` (if asked for) every item after 0, 1, 2 ... votes while unsettled, also where the method had stopped
-    `brier`, `log_score` over all classes, every decision; None for a policy of your own.
+    `brier`, `log_score` over all classes, every decision; None for a policy of your own
+    `report` how the tables were read; None if there were none.
     """
 
     data: str
@@ -61,6 +63,7 @@ class Calibration:
     brier: float | None
     log_score: float | None
     notes: tuple[str, ...] = ()
+    report: Report | None = None
 
     @property
     def groups(self) -> tuple[Honesty, ...]:
@@ -86,6 +89,7 @@ class Calibration:
             "log_score": self.log_score,
             "verdict": self.verdict,
             "notes": list(self.notes),
+            "tables": None if self.report is None else self.report.as_dict(),
             "version": __version__,
         }
 
@@ -141,7 +145,7 @@ def calibrate(
     (400, True)
     """
     bins, draw = whole(num_bins, where="num_bins", most=1000), whole(seed, where="seed", least=0)
-    data, notes = _dataset(votes, predictions, columns, strict, progress)
+    data, report = _dataset(votes, predictions, columns, strict, progress)
     chosen = as_method(method)
     stream = prepare(data, pool_size, model, draw)
     size = None if window is None else whole(window, where="window")
@@ -169,7 +173,8 @@ def calibrate(
         prefixes=_prefixes(stream, done, draw, bins) if prefixes else (),
         brier=brier,
         log_score=log_score,
-        notes=notes,
+        notes=() if report is None else tuple(report.lines()),
+        report=report,
     )
 
 
@@ -179,16 +184,16 @@ def _dataset(
     columns: Columns | None,
     strict: bool,
     progress: Progress | None,
-) -> tuple[VoteDataset, tuple[str, ...]]:
+) -> tuple[VoteDataset, Report | None]:
     if isinstance(votes, VoteDataset):
         if predictions is not None:
             raise InvalidInput("votes is a VoteDataset, which has its predictions; pass predictions=None with it.")
-        return votes, ()
+        return votes, None
     from quorate.workflows.run_inputs import Columns, read_inputs  # noqa: PLC0415 - PyArrow is an extra
 
     chosen = Columns() if columns is None else columns
     joined, _ = read_inputs(votes, predictions, chosen, by_time=True, strict=strict, progress=progress)
-    return joined.to_dataset(), tuple(joined.report.lines())
+    return joined.to_dataset(), joined.report
 
 
 def _early(

@@ -134,9 +134,17 @@ def page(found: Calibration) -> str:
 <h2>Groups of decisions</h2>{_table(GROUP_HEADS, [group_row(each) for each in found.groups])}
 <p>{escape(all_classes)}</p>
 <h2>Bins: {escape(shown.name)}</h2>{_table(BIN_HEADS, [bin_row(each) for each in shown.bins])}
+{_understood(found)}
 <p class="quiet">quorate {__version__}; {found.num_items} items, pool {found.pool_size}, {found.mean_cost:.2f} votes per
 item, seed {found.seed}.</p></body></html>
 """
+
+
+def _understood(found: Calibration) -> str:
+    """How the tables were read; nothing if there were none."""
+    if found.report is None:
+        return ""
+    return f"<h2>The data</h2><ul>{''.join(f'<li>{escape(line)}</li>' for line in found.report.understood())}</ul>"
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -20,6 +20,7 @@ from quorate.decision.value import ValueOfInformation, optimistic_gain
 from quorate.errors import InvalidInput
 from quorate.methods import Method
 from quorate.tables.frames import open_frame
+from quorate.tables.labels import meant
 from quorate.tables.open_files import open_file
 from quorate.tables.sources import Opened
 from quorate.types import FloatArray, IntArray, Item
@@ -93,7 +94,9 @@ def _text(cell: Any) -> str:  # noqa: ANN401
 
 def _place(name: str, names: list[str]) -> int:
     if name not in names:
-        raise InvalidInput(f"error_costs names the class {name!r}; the classes are {shown(names)}. {FIX}")
+        close = meant(name, names)
+        hint = FIX if close is None else f"Did you mean {close!r}?"
+        raise InvalidInput(f"error_costs names the class {name!r}; the classes are {shown(names)}. {hint}")
     return names.index(name)
 
 

@@ -6,22 +6,20 @@ Reads the tables, replays the stream under a method, asking only as far as it wo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from quorate.decision.policy import QueryPolicy
 from quorate.methods import Method
-from quorate.tables.join import Items
+from quorate.tables import Joined
 from quorate.tables.sources import Progress
-from quorate.tables.votes import Format
 from quorate.validate import bounded
 from quorate.workflows.control import Speed
 from quorate.workflows.error_costs import read_error_costs
 from quorate.workflows.pools import Order, PartlyVoted, PoolSize, build_pools
 from quorate.workflows.run_files import check_free, write_run
-from quorate.workflows.run_inputs import Columns, read_inputs
-from quorate.workflows.run_replay import Aim, build_plan, replayed, until_settled
+from quorate.workflows.run_inputs import Columns, TableOptions, read_inputs
+from quorate.workflows.run_replay import Aim, Plan, build_plan, replayed, until_settled
 from quorate.workflows.run_result import RunResult
 
 
@@ -45,20 +43,12 @@ def run(
     window: int | None = 500,
     refit_every: int = 20,
     audit_rate: float | None = None,
+    audit_focus: float | None = None,
     control_speed: Speed = "normal",
     out: str | Path | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
-    task: str | None = None,
-    worker: str | Sequence[str] | None = None,
-    label: str | None = None,
-    timestamp: str | None = None,
-    format: Format = "auto",  # noqa: A002 - as in quorate.tables
-    classes: Sequence[str] | None = None,
-    id_column: str | None = None,
-    ids: Sequence[Any] | None = None,
-    accuracy: float = 0.9,
-    items: Items = "votes",
+    **tables: Unpack[TableOptions],
 ) -> RunResult:
     """Replay recorded votes as a stream, asking only as far as `method` would, and decide every item.
 
@@ -67,10 +57,11 @@ def run(
     times), "given" (rows) or "shuffled" by `seed`. `pool_size` None or "recorded": an item's pool is the votes
     recorded for it; N: every pool has N members, and items with fewer votes are `partly_voted`: "exclude" them from
     the error unless their votes settle the pool, take their "own-pool" for the truth, or count them wrong
-    ("worst-case"). One of `threshold`, `budget` (votes per item) and `target_error` (held by audits of `audit_rate`)
-    says how far to ask; none: the method's own knobs. `error_costs`: what errors cost by truth and answer (see
-    `read_error_costs`). `price` of a vote. `out`: a folder for the files; one that is there is refused unless
-    `overwrite`. docs/run.md has every rule.
+    ("worst-case"). One of `threshold`, `budget` (votes per item) and `target_error` (held by audits, drawn with
+    probability `audit_rate` + `audit_focus` (1 - confidence)) says how far to ask; none: the method's own knobs.
+    `error_costs`: what errors cost by truth and answer (see `read_error_costs`). `price` of a vote. `out`: a folder
+    for the files; one that is there is refused unless `overwrite`. `tables`: names of columns, classes and the like,
+    see `run_inputs.Columns`. docs/run.md has every rule.
 
     >>> import numpy as np
     >>> said = np.array([[0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]])
@@ -79,44 +70,29 @@ def run(
     >>> result.decisions.column("consensus_label").to_pylist()
     ['cat', 'dog', 'cat', 'dog']
     """
-    aim = Aim(threshold, target_error, budget, audit_rate, control_speed)
+    aim = Aim(threshold, target_error, budget, audit_rate, audit_focus, control_speed)
     plan = build_plan(
         method, aim, seed=seed, min_votes=min_votes, max_votes=max_votes, window=window, refit_every=refit_every
     )
     paid = None if price is None else bounded(price, where="price", least=0.0)
     folder = None if out is None else check_free(out, overwrite=overwrite)
-    columns = Columns(task, worker, label, timestamp, format, classes, id_column, ids, accuracy, items)
     joined, has_order = read_inputs(
-        votes, predictions, columns, by_time=order == "time", strict=strict, progress=progress
+        votes, predictions, Columns(**tables), by_time=order == "time", strict=strict, progress=progress
     )
     costs = None if error_costs is None else read_error_costs(error_costs, joined.classes)
     pools = build_pools(
-        joined,
-        pool_size=pool_size,
-        order=order,
-        seed=plan.seed,
-        partly_voted=partly_voted,
-        draws_quotas=plan.draws_quotas,
-        shuffles_votes=not has_order,
-    )
+        joined, pool_size=pool_size, order=order, seed=plan.seed, partly_voted=partly_voted,
+        draws_quotas=plan.draws_quotas, shuffles_votes=not has_order,
+    )  # fmt: skip
     names = tuple(joined.items[t] for t in pools.stream.items)
-    outcome = replayed(pools, plan, costs, classes=joined.classes, ids=names, progress=progress)
     result = RunResult(
-        outcome=outcome,
+        outcome=replayed(pools, plan, costs, classes=joined.classes, ids=names, progress=progress),
         pools=pools,
         items=names,
         classes=joined.classes,
         models=joined.models,
         method=plan.method,
-        settings={
-            "order": order,
-            "times_known": joined.time is not None,
-            "votes_shuffled": order == "shuffled" or not has_order,
-            **plan.describe(),
-            "strict": strict,
-            "models": list(joined.models),
-            "classes": list(joined.classes),
-        },
+        settings=_settings(joined, plan, order=order, has_order=has_order, strict=strict),
         until_settled=until_settled(pools),
         report=joined.report,
         backend=joined.backend,
@@ -126,3 +102,16 @@ def run(
     if folder is not None:
         write_run(result, folder)
     return result
+
+
+def _settings(joined: Joined, plan: Plan, *, order: Order, has_order: bool, strict: bool) -> dict[str, Any]:
+    """The arguments in force, for summary.json."""
+    return {
+        "order": order,
+        "times_known": joined.time is not None,
+        "votes_shuffled": order == "shuffled" or not has_order,
+        **plan.describe(),
+        "strict": strict,
+        "models": list(joined.models),
+        "classes": list(joined.classes),
+    }

@@ -296,7 +296,7 @@ def _pools(summary: Mapping[str, Any]) -> str:
 
 def _data(summary: Mapping[str, Any]) -> str:
     data = summary["data"]
-    told = "".join(f"<li>{escape(line)}</li>" for line in data["decisions"])
+    told = "".join(f"<li>{escape(line)}</li>" for line in data["understood"])
     totals = ", ".join(f"{number:,} {name}" for name, number in data["totals"].items())
     rows = [[finding["rule"], f"{finding['count']:,}", finding["met"], finding["done"]] for finding in data["findings"]]
     found = table(

@@ -1,0 +1,236 @@
+"""Tables that are read as something they are not: the command says so and what to do, and prints no figure."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.tables.writing import write_csv
+
+NUM_ITEMS, CLASSES = 40, ("cat", "dog")
+WORKERS = ("ann", "bob", "cy")
+
+
+@pytest.fixture(scope="module")
+def votes():
+    """Item, worker and label: three votes on each of 40 items, that agree as a rule."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, NUM_ITEMS)
+    wrong = rng.random((NUM_ITEMS, 3)) < 0.15
+    return [(f"p{t}", who, CLASSES[truth[t] ^ wrong[t, w]]) for t in range(NUM_ITEMS) for w, who in enumerate(WORKERS)]
+
+
+@pytest.fixture(scope="module")
+def probs():
+    sure = np.random.default_rng(1).uniform(0.05, 0.95, NUM_ITEMS).round(3)
+    return [(f"p{t}", p, round(1 - p, 3)) for t, p in enumerate(sure.tolist())]
+
+
+@pytest.fixture
+def files(tmp_path, votes, probs):
+    """Writes the two tables, changed or not, and gives the options."""
+
+    def made(votes_head=("item", "worker", "label"), votes_rows=votes, probs_head=("item", *CLASSES), probs_rows=probs):
+        one = write_csv(tmp_path / "votes.csv", votes_head, votes_rows)
+        two = write_csv(tmp_path / "probs.csv", probs_head, probs_rows)
+        return ("--votes", one, "--predictions", two, "--out", tmp_path / "out")
+
+    return made
+
+
+def refused(run, options, *words, command="run"):
+    done = run(command, *options)
+    assert done.exit_code == 1, done.stdout
+    assert done.stdout == "" and done.stderr.count("\n") == 1
+    for word in words:
+        assert word in done.stderr, done.stderr
+    return done.stderr
+
+
+def accepted(run, options, command="run"):
+    done = run(command, *options)
+    assert done.exit_code == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("command", ["run", "calibrate"])
+def test_the_terminal_says_how_the_tables_were_read_before_any_figure(run, files, command):
+    said = accepted(run, files(), command).splitlines()
+    assert said[0].startswith("Read votes.csv: one vote per row: item 'item', label 'label', worker 'worker', no time")
+    assert said[1].startswith("Read probs.csv: probabilities: item 'item', classes ['cat', 'dog'] (utf-8 text, columns")
+    assert said[2].startswith("120 votes on 40 items, 2 classes: ")
+    assert said[3] == "Items with a usable prediction: 40 of 40 (probs)."
+
+
+def test_the_worst_rules_and_the_file_of_rejects_are_named(run, files, votes, tmp_path):
+    dirty = [*votes, votes[0], ("p1", "dan", ""), ("p2", "dan", "")]
+    said = accepted(run, files(votes_rows=dirty))
+    assert "Irregular: 2 x a vote without a label: set aside: an abstention; 1 x the same item" in said
+    assert f"Rows set aside: 3, listed in {tmp_path / 'out'}/rejects.csv." in said
+
+
+def test_programs_find_the_same_lines_in_the_summary(run, files):
+    data = json.loads(accepted(run, (*files(), "--json")))["data"]
+    assert data["understood"][0].startswith("Read votes.csv: one vote per row")
+    assert sum(data["votes_by_class"].values()) == 120
+    assert data["usable_predictions"] == {"probs": 40}
+
+
+def test_a_row_per_vote_with_unusual_names_is_not_read_as_a_wide_table(run, files, votes):
+    options = files(votes_head=("pic", "who", "said_so"))
+    refused(run, options, "it looks like a row per vote", "--task-column ...", "--label-column ...", "--as-read")
+    assert "--worker-column" in refused(run, options, "'who', 'said_so'")
+    named = ("--task-column", "pic", "--label-column", "said_so", "--worker-column", "who")
+    assert "120 votes on 40 items" in accepted(run, (*options, *named))
+
+
+def test_columns_that_share_no_label_are_no_annotators(run, files, votes):
+    rows = [(number, *row) for number, row in enumerate(votes)]
+    refused(run, files(("row", "pic", "who", "said_so"), rows), "no two of them share a label", "--label-column ...")
+
+
+def test_numbers_in_a_row_per_vote_are_not_read_as_counts(run, files, votes):
+    rows = [(item[1:], WORKERS.index(who), CLASSES.index(label)) for item, who, label in votes]
+    refused(run, files(("pic", "who", "said_so"), rows), "it looks like a row per vote", "for classes")
+
+
+def test_a_wide_table_is_read_without_the_answer_key_and_the_remarks(run, files, votes):
+    by_item = {item: [label for other, _, label in votes if other == item] for item, _, _ in votes}
+    rows = [(item, *labels, labels[0], ("easy", "hard")[t % 2]) for t, (item, labels) in enumerate(by_item.items())]
+    said = accepted(run, files(("item", *WORKERS, "gold", "remark"), rows))
+    assert "annotators ['ann', 'bob', 'cy']" in said
+    assert "2 x a column that holds neither votes nor probabilities (gold, remark): not read" in said
+
+
+def test_annotators_columns_can_be_listed_with_commas(run, files, votes):
+    by_item = {item: [label for other, _, label in votes if other == item] for item, _, _ in votes}
+    rows = [(item, *labels) for item, labels in by_item.items()]
+    assert "80 votes on 40 items" in accepted(run, (*files(("item", *WORKERS), rows), "--worker-column", "ann,cy"))
+
+
+def test_swapped_files_are_named(run, files, votes, probs):
+    options = files(("item", *CLASSES), probs, ("item", "worker", "label"), votes)
+    refused(run, options, "votes.csv holds probabilities", "are --votes and --predictions the wrong way round?")
+
+
+def test_votes_given_as_predictions_are_named(run, files, votes):
+    refused(run, files(probs_head=("item", "worker", "label"), probs_rows=votes), "as votes have", "--predictions")
+    without = [(item, label) for item, _, label in votes]
+    refused(run, files(probs_head=("item", "label"), probs_rows=without), "are these votes?", "one row per item")
+
+
+def test_answers_of_quorate_are_neither_votes_nor_predictions(run, files, tmp_path):
+    options = files()
+    accepted(run, options)
+    answers = ("--predictions", tmp_path / "out" / "decisions.csv", "--out", tmp_path / "again")
+    refused(run, (*options[:2], *answers), "holds answers of quorate", "not predictions")
+    refused(run, ("--votes", tmp_path / "out" / "decisions.csv", "--out", tmp_path / "again"), "not votes")
+
+
+def changed(probs, change):
+    return [(item, *change(np.array(row))) for item, *row in probs]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda row: 100 * row, ("percentages", "divide them by 100")),
+        (lambda row: np.log(row / 0.3), ("logits", "softmax")),
+        (np.log, ("logarithms of probabilities", "exponentials")),
+        (lambda row: 3 + np.log(row + 1), ("before the softmax",)),
+        (lambda row: row * [1, 0.5], ("do not sum to 1", "sigmoid")),
+        (lambda row: np.round(7 * row), ("counts of votes", "--votes")),
+        (lambda row: row * np.nan, ("0 of 40",)),
+    ],
+)
+def test_numbers_that_are_no_probabilities_are_called_what_they_are(run, files, probs, change, words):
+    options = files(probs_rows=changed(probs, change))
+    if np.isnan(change(np.ones(2))).all():
+        options = files(probs_rows=[(item, "x", "x") for item, *_ in probs])
+        refused(run, options, "no probabilities")
+        return
+    refused(run, options, "of 40 predictions are probabilities", *words, "pass --as-read")
+    assert "Items with a usable prediction: " in accepted(run, (*options, "--as-read"))
+
+
+def test_one_score_in_percent_is_recognised(run, files, probs):
+    rows = [(item, 100 * p) for item, p, _ in probs]
+    refused(run, files(probs_head=("item", "cat"), probs_rows=rows), "percentages", "divide them by 100")
+
+
+def test_percent_signs_are_recognised(run, files, probs):
+    rows = [(item, f"{100 * p:.0f}%", f"{100 * q:.0f}%") for item, p, q in probs]
+    refused(run, files(probs_rows=rows), "write 92% as 0.92")
+
+
+def test_predictions_of_other_items_are_refused(run, files, probs):
+    rows = [probs[0], *((f"x{t}", p, q) for t, (_, p, q) in enumerate(probs[1:]))]
+    refused(run, files(probs_rows=rows), "1 of the 40 items of votes.csv have a usable prediction", "--id-column ...")
+
+
+def test_a_typo_in_the_classes_is_named(run, files):
+    refused(run, (*files(), "--classes", "cat,dgo"), "classes has 'dgo'", "did you mean 'dog'?", "--classes")
+
+
+def test_most_rows_set_aside_is_an_error_that_says_which_rule(run, files, votes):
+    rows = [(item, who, label if t % 3 == 0 else "") for t, (item, who, label) in enumerate(votes)]
+    said = refused(run, files(votes_rows=rows), "80 rows are set aside and 40 votes are left", "a vote without a label")
+    assert "--label-column ..." in said
+    assert "40 votes on" in accepted(run, (*files(votes_rows=rows), "--as-read"))
+
+
+def test_labels_that_never_come_again_are_no_classes(run, files, votes):
+    rows = [(item, who, f"remark {number}") for number, (item, who, _) in enumerate(votes)]
+    refused(run, (*files(votes_rows=rows)[:2], "--out", "nowhere"), "120 different labels", "--label-column ...")
+
+
+def test_pools_that_nearly_all_tie_are_doubted(run, files, votes):
+    rows = [(item, who, CLASSES[n % 2]) for n, (item, who, _) in enumerate(v for v in votes if v[1] != "cy")]
+    refused(run, files(votes_rows=rows), "40 of the 40 items with two votes or more end in a tie", "--format long")
+
+
+def test_one_vote_per_item_is_doubted(run, files, votes):
+    rows = [(number, item, who, label) for number, (item, who, label) in enumerate(votes)]
+    options = files(("id", "clip", "who", "label"), rows)
+    refused(run, (*options[:2], *options[4:]), "each of the 120 items has one vote", "--task-column ...")
+
+
+def test_times_that_cannot_be_read_are_refused(run, files, votes):
+    rows = [(*row, f"{t % 28 + 1:02d}/03/2026 10:00") for t, row in enumerate(votes)]
+    options = files(("item", "worker", "label", "time"), rows)
+    refused(run, options, "120 of 120 times cannot be read, such as ['01/03/2026 10:00'", "ISO 8601", "--order given")
+    accepted(run, (*options, "--order", "given"))
+
+
+def test_a_label_that_means_no_answer_is_asked_about(run, files, votes):
+    rows = [*votes, *((f"p{t}", "dan", "don't know") for t in range(12))]
+    options = files(votes_rows=rows)
+    refused(run, options, "don't know", "--abstain-labels", "--classes")
+    said = accepted(run, (*options, "--abstain-labels", "Don't know,NA"))
+    assert "12 x a label that was named as an abstention (don't know)" in said and "2 classes" in said
+    assert "3 classes" in accepted(run, (*options, "--classes", "cat,dog,don't know", "--overwrite"))
+
+
+def test_without_predictions_it_is_a_class_that_is_named(run, files, votes, tmp_path):
+    options = files(votes_rows=[*votes, *((f"p{t}", "dan", "N/A") for t in range(12))])
+    said = accepted(run, (*options[:2], "--out", tmp_path / "out"))
+    assert "12 x a vote for a label that often means no answer, such as NA or don't know (N/A)" in said
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "meant"),
+    [
+        ("--threshold", 95, "0.95"),
+        ("--target-error", 2, "0.02"),
+        ("--accuracy", 90, "0.9"),
+        ("--audit-rate", 10, "0.1"),
+    ],
+)
+def test_a_percentage_for_a_share_is_understood_as_a_slip(run, files, option, value, meant):
+    more = ("--target-error", 0.02) if option == "--audit-rate" else ()
+    refused(run, (*files(), *more, option, value), f"{option} {value}", f"did you mean {meant}?")
+
+
+def test_a_class_in_the_error_costs_with_other_case_is_named(run, files, tmp_path):
+    costs = write_csv(tmp_path / "costs.csv", ("truth", "Cat"), [("dog", 5)])
+    refused(run, (*files(), "--error-costs", costs), "names the class 'Cat'", "Did you mean 'cat'?")
