@@ -151,7 +151,7 @@ def _what_is_decided() -> None:
         sa.Column("voter", sa.String(length=60), nullable=False),
         sa.Column("project_id", sa.String(length=40), nullable=False),
         sa.Column("kind", sa.String(length=10), nullable=False),
-        sa.Column("label", sa.Text(), nullable=True),
+        sa.Column("label", sa.Text()),
         sa.Column("time", sa.Double(), nullable=False),
         sa.ForeignKeyConstraint(["item_id"], ["items.id"], name="fk_ballots_item_id"),
         sa.PrimaryKeyConstraint("item_id", "voter", name="pk_ballots"),
