@@ -1,0 +1,35 @@
+"""What endpoints depend on: the projects, the store and the time of a request, and who is calling in which role.
+
+`Owner`, `Viewer` (owner or reader), `Voter` (owner or voter) and `Anyone` are the only ways into a project. Called by
+every router.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, cast
+
+from fastapi import Depends, Path, Request
+
+from quorate.service.access.principal import Member, Principal, creator, current, member, unrestricted
+from quorate.service.access.surroundings import now_of, store_of
+from quorate.service.deciding.projects import Projects
+from quorate.service.store.store import Store
+
+
+def projects_of(request: Request) -> Projects:
+    """The projects of the app this request came to."""
+    return cast(Projects, request.app.state.projects)
+
+
+ProjectId = Annotated[str, Path(description="The project's id.", examples=["p_0123456789abcdef"], max_length=40)]
+TheStore = Annotated[Store, Depends(store_of)]
+TheProjects = Annotated[Projects, Depends(projects_of)]
+Now = Annotated[float, Depends(now_of)]
+
+Caller = Annotated[Principal, Depends(current)]
+Creator = Annotated[Principal, Depends(creator)]
+Unrestricted = Annotated[Principal, Depends(unrestricted)]
+Owner = Annotated[Member, Depends(member("owner"))]
+Viewer = Annotated[Member, Depends(member("owner", "reader"))]
+Voter = Annotated[Member, Depends(member("owner", "voter"))]
+Anyone = Annotated[Member, Depends(member())]

@@ -1,0 +1,144 @@
+"""Voting: the next items for a voter, votes, "cannot tell", skip, undo, leave. Voters are told nothing of the rest.
+
+An owner's key may send the votes of people who vote elsewhere (`voter`), and is told what was decided.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body
+from fastapi import Request as HttpRequest
+from sqlalchemy.exc import IntegrityError
+
+from quorate.errors import RequestReused
+from quorate.service.access.limits import limit_votes
+from quorate.service.access.principal import Member
+from quorate.service.api.fields import Key, problems
+from quorate.service.api.here import Now, ProjectId, TheProjects, Voter, projects_of
+from quorate.service.api.reading import StrictRoute
+from quorate.service.api.shows import for_browser
+from quorate.service.api.vote_models import (
+    DecidedOut,
+    LeasedOut,
+    LeftOut,
+    NextIn,
+    NextOut,
+    RecordedOut,
+    UndoIn,
+    VotedOut,
+    VoteIn,
+)
+from quorate.service.deciding.ballots import Kind, Recorded, Request, act
+from quorate.service.deciding.projects import Projects
+from quorate.service.deciding.queue import give_back, next_items
+from quorate.service.deciding.trail import find
+from quorate.service.problems import Problem
+from quorate.service.store.failures import StoreUnavailable
+
+router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["voting"], route_class=StrictRoute)
+
+
+@router.post("/next", summary="The next items for the caller", responses=problems(403, 404))
+def next_for_voter(
+    project_id: ProjectId, caller: Voter, projects_: TheProjects, now: Now, body: Annotated[NextIn, Body()] = NextIn()
+) -> NextOut:
+    """Up to `count` items, kept for the caller until `expires`; those the caller holds already come first.
+
+    Says nothing of predictions, other votes or how sure the service is: that would sway the voter.
+    """
+    found = leased(projects_, project_id, caller.principal.account_id, body.count, now=now)
+    return NextOut(classes=list(projects_.get(project_id).settings.classes), items=found)
+
+
+@router.post("/votes", summary="Vote, cannot tell, or skip", responses=problems(403, 404, 409))
+def vote(
+    http: HttpRequest, project_id: ProjectId, caller: Voter, body: VoteIn, now: Now, key: Key = None
+) -> VotedOut:
+    """Acknowledged once it is stored for good. Sent again with the same Idempotency-Key, it counts once.
+
+    With `next`, the answer holds the caller's next items, so that one round trip is enough.
+    """
+    asked = _request(project_id, caller, body.item, body.kind, body.label, body.voter, key)
+    return _answer(http, caller, asked, body.next, now)
+
+
+@router.post("/undo", summary="Take back one's vote, for a short time", responses=problems(403, 404, 409))
+def undo(
+    http: HttpRequest, project_id: ProjectId, caller: Voter, body: UndoIn, now: Now, key: Key = None
+) -> VotedOut:
+    """The item is the caller's again, to vote on anew."""
+    asked = _request(project_id, caller, body.item, "retract", None, body.voter, key)
+    return _answer(http, caller, asked, body.next, now)
+
+
+@router.post("/leave", summary="Give back the items one holds", responses=problems(403, 404))
+def leave(project_id: ProjectId, caller: Voter, projects_: TheProjects) -> LeftOut:
+    """What the caller holds goes to others at once, instead of when it expires."""
+    return LeftOut(given_back=give_back(projects_, project_id, caller.principal.account_id))
+
+
+def leased(projects_: Projects, project_id: str, voter: str, count: int, *, now: float) -> list[LeasedOut]:
+    """The voter's next items as an answer holds them."""
+    found = next_items(projects_, project_id, voter, count=count, now=now)
+    return [LeasedOut(item=each.item, show=for_browser(project_id, each.show), expires=each.expires) for each in found]
+
+
+def _request(
+    project_id: str, caller: Member, item: str, kind: Kind, label: str | None, outside: str | None, key: str | None
+) -> Request:
+    if outside is None:
+        return Request(project_id, item, caller.principal.account_id, kind, label, key)
+    if caller.role != "owner":
+        raise Problem(
+            403, "Not allowed", "voter: only an owner may send the votes of others; leave it out.", field="voter",
+            value=outside, rule="only with an owner's key", fix="leave voter out to vote yourself.",
+        )  # fmt: skip
+    return Request(project_id, item, f"ext:{outside}", kind, label, key, served=False)
+
+
+def _answer(http: HttpRequest, caller: Member, asked: Request, count: int, now: float) -> VotedOut:
+    if asked.served:  # an owner's program may send as many votes of others as it can
+        limit_votes(http, caller.principal.account_id)
+    projects_ = projects_of(http)
+    recorded = once(projects_, asked, now=now)
+    if not recorded.repeated:
+        http.app.state.metrics.acts.labels(recorded.kind).inc()
+    decision = _decided(projects_, asked, recorded) if not asked.served else None
+    return VotedOut(
+        recorded=RecordedOut(
+            item=recorded.item, kind=recorded.kind, label=recorded.label, time=recorded.time,
+            undo_until=recorded.undo_until, repeated=recorded.repeated,
+        ),
+        decision=decision,
+        next=_next(projects_, asked.project_id, caller.principal.account_id, count, now) if count else None,
+    )  # fmt: skip
+
+
+def once(projects_: Projects, asked: Request, *, now: float) -> Recorded:
+    """`act`, with the same answer to a key that is used for two acts at the very same time as to one used before."""
+    try:
+        return act(projects_, asked, now=now)
+    except IntegrityError as cause:
+        if asked.request is None:
+            raise
+        raise RequestReused(f"idempotency key {asked.request!r} is used for something else; use a new key.") from cause
+
+
+def _next(projects_: Projects, project_id: str, voter: str, count: int, now: float) -> list[LeasedOut] | None:
+    """The next items; None if they cannot be had now: the vote before them is stored all the same."""
+    try:
+        return leased(projects_, project_id, voter, count, now=now)
+    except StoreUnavailable:
+        return None
+
+
+def _decided(projects_: Projects, asked: Request, recorded: Recorded) -> DecidedOut:
+    """What is decided of the item now, for an owner."""
+    if recorded.decision is not None:
+        return DecidedOut.model_validate(recorded.decision)
+    with projects_.store.read() as connection:
+        row = find(connection, projects_.get_in(connection, asked.project_id), asked.item)
+    return DecidedOut(
+        ask=row.is_open, label=row.label, confidence=row.confidence, num_votes=row.decided_votes, reason=row.reason
+    )

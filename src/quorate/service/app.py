@@ -1,0 +1,121 @@
+"""A store and a configuration -> the web application: API, pages, health, metrics, and what runs beside requests.
+
+`create_app` is what tests and `quorate serve` use; `from_environment` is the factory that uvicorn's workers call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+
+from quorate.service import problems
+from quorate.service.access.headers import SecurityHeaders
+from quorate.service.access.surroundings import AccessConfig
+from quorate.service.api import health, votes
+from quorate.service.api.describe import TAGS, described
+from quorate.service.api.reading import BodyLimit
+from quorate.service.deciding.projects import Projects
+from quorate.service.metrics import Metrics, MetricsMiddleware
+from quorate.service.store.store import Store
+from quorate.version import __version__
+
+ROUTERS = (votes.router, health.router)
+
+
+class Config(AccessConfig, Protocol):
+    """What the app reads of the service's configuration."""
+
+    @property
+    def metrics_token(self) -> str | None:
+        """Who sends it may read /metrics from anywhere; None: only from this machine."""
+
+    @property
+    def allow_private_webhooks(self) -> bool:
+        """Whether webhooks may go to addresses of this machine or its network."""
+
+
+class Background(Protocol):
+    """Work beside the requests, in a thread of its own."""
+
+    def start(self) -> None:
+        """Begin."""
+
+    def stop(self) -> None:
+        """End, and wait for it."""
+
+
+def create_app(store: Store, config: Config) -> FastAPI:
+    """The application on this store, whose tables must be there (`store.upgrade.prepare`)."""
+    app = FastAPI(
+        title="quorate",
+        version=__version__,
+        summary="Experts vote; quorate decides when enough have.",
+        openapi_tags=TAGS,
+        openapi_url="/api/v1/openapi.json",
+        docs_url=None,  # they would load scripts from elsewhere
+        redoc_url=None,
+        lifespan=_lifespan,
+        generate_unique_id_function=_operation_id,
+        redirect_slashes=False,
+    )
+    app.state.store, app.state.config, app.state.projects = store, config, Projects(store)
+    app.state.metrics = Metrics(store)
+    app.state.steward = _steward(app.state.projects)
+    app.state.background = [each for each in (app.state.steward,) if each is not None]
+    for router in ROUTERS:
+        app.include_router(router)
+    problems.install(app, page=_include_pages(app))
+    app.add_middleware(BodyLimit)
+    app.add_middleware(SecurityHeaders)
+    app.add_middleware(MetricsMiddleware, metrics=app.state.metrics)
+    described(app)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    background: list[Background] = app.state.background
+    for each in background:
+        each.start()
+    yield
+    for each in reversed(background):
+        each.stop()
+
+
+def _operation_id(route: APIRoute) -> str:
+    """A client generator makes a method's name of it: the endpoint's own."""
+    return route.name
+
+
+def _steward(projects_: Projects) -> Background | None:
+    name = "quorate.service.deciding.steward"
+    if find_spec(name) is None:
+        return None
+    steward: Callable[[Projects], Background] = import_module(name).Steward
+    return steward(projects_)
+
+
+def _include_pages(app: FastAPI) -> problems.Page | None:
+    """The pages, and how they show errors to browsers."""
+    try:
+        pages: Any = import_module("quorate.service.pages")
+    except ImportError:
+        return None
+    if not hasattr(pages, "router"):
+        return None
+    app.include_router(pages.router)
+    page: problems.Page | None = getattr(pages, "error_page", None)
+    return page
+
+
+def from_environment() -> FastAPI:
+    """The application as the environment describes it: for `uvicorn --factory`."""
+    configuration: Any = import_module("quorate.service.config").ServiceConfig.from_environment()
+    store = Store(configuration.database)
+    return create_app(store, configuration)

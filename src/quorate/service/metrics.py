@@ -1,0 +1,96 @@
+"""Numbers for Prometheus: requests by route and status, their time, acts of voters, items and webhooks waiting.
+
+Requests and acts are counted by each worker for itself; items and deliveries are read from the database when asked.
+Called by `app`; served by `api/health.py`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from sqlalchemy import func, select
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from quorate.service.store.schema import deliveries, items, pending
+from quorate.service.store.store import Store
+
+BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+class Metrics:
+    """The numbers of one app, in a registry of its own."""
+
+    def __init__(self, store: Store) -> None:
+        self.registry = CollectorRegistry()
+        labels = ("method", "route", "status")
+        self.requests = Counter("quorate_requests", "Requests answered", labels, registry=self.registry)
+        self.seconds = Histogram(
+            "quorate_request_seconds", "Time to answer", ("method", "route"), registry=self.registry, buckets=BUCKETS
+        )
+        self.acts = Counter("quorate_acts", "Votes, abstentions, skips, undos stored", ("kind",), registry=self.registry)
+        self.registry.register(_Stored(store))
+
+    def text(self) -> bytes:
+        """Everything, in the format Prometheus reads."""
+        return generate_latest(self.registry)
+
+
+class _Stored(Collector):
+    """Numbers that are read from the database."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def describe(self) -> Iterator[Metric]:
+        """Nothing is read until somebody asks."""
+        return iter(())
+
+    def collect(self) -> Iterator[Metric]:
+        """Items by state; deliveries that wait, and for how long the oldest does."""
+        with self.store.read() as connection:
+            states = connection.execute(select(items.c.is_open, func.count()).group_by(items.c.is_open)).all()
+            waiting = select(func.count(), func.min(deliveries.c.created)).where(pending)
+            backlog, oldest = connection.execute(waiting).one()
+        found = {is_open: number for is_open, number in states}
+        by_state = GaugeMetricFamily("quorate_items", "Items by state", labels=["state"])
+        for state, is_open in (("open", True), ("closed", False)):
+            by_state.add_metric([state], found.get(is_open, 0))
+        yield by_state
+        yield GaugeMetricFamily("quorate_webhook_backlog", "Deliveries that wait", value=backlog)
+        age = 0.0 if oldest is None else max(0.0, time.time() - oldest)
+        yield GaugeMetricFamily("quorate_webhook_oldest_seconds", "Age of the oldest that waits", value=age)
+
+
+class MetricsMiddleware:
+    """ASGI middleware that counts and times every request under its route's template, never under its path."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self.app, self.metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on; note its status and time."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        begin, status = time.perf_counter(), 500
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noted)
+        finally:
+            route = getattr(scope.get("route"), "path", "none")
+            method = scope["method"] if scope["method"] in METHODS else "other"
+            self.metrics.requests.labels(method, route, str(status)).inc()
+            self.metrics.seconds.labels(method, route).observe(time.perf_counter() - begin)
+
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")

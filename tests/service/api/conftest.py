@@ -1,0 +1,100 @@
+"""An app on a prepared store, a project with items, and a client for each role."""
+
+from dataclasses import dataclass
+
+import pytest
+from fastapi.testclient import TestClient
+
+from quorate.service.access import accounts, keys
+from quorate.service.app import create_app
+from quorate.service.deciding.items import NewItem, Show, add_items
+from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.store.store import Store
+from quorate.service.store.upgrade import prepare
+
+NOW = 1_700_000_000.0
+API = "/api/v1"
+CLASSES = ["cat", "dog", "bird"]
+
+
+@dataclass
+class Config:
+    secure: bool | None = None
+    trust_proxy: bool = False
+    base_url: str | None = None
+    metrics_token: str | None = None
+    allow_private_webhooks: bool = False
+
+
+class Clock:
+    def __init__(self):
+        self.now = NOW
+
+    def __call__(self):
+        return self.now
+
+
+class Caller(TestClient):
+    """A client that sends its key with every request; paths are those below /api/v1."""
+
+    def __init__(self, app, secret=None):
+        headers = {"Authorization": f"Bearer {secret}"} if secret else {}
+        super().__init__(app, raise_server_exceptions=False, headers=headers)
+
+    def api(self, method, path, status=None, **rest):
+        answer = self.request(method, API + path, **rest)
+        if status is not None:
+            assert answer.status_code == status, answer.text
+        return answer
+
+
+class World:
+    """A store with one project, `here`, and one account for each role; `stranger` owns a project of its own."""
+
+    def __init__(self, url, config=None, **settings):
+        self.store = Store(url)
+        prepare(self.store)
+        self.config, self.clock = config or Config(), Clock()
+        self.app = create_app(self.store, self.config)
+        self.app.state.clock = self.clock
+        self.projects = self.app.state.projects
+        people = ("owner", "voter", "reader", "stranger", "other")
+        self.ids = {
+            name: accounts.create_account(self.store, name, may_create=name == "owner", now=NOW).id for name in people
+        }
+        self.keys = {
+            name: keys.create_key(self.store, account, name="k", now=NOW)[1] for name, account in self.ids.items()
+        }
+        self.here = self.project("pets", owner="owner", voter="voter", reader="reader", other="voter", **settings)
+        self.there = self.project("theirs", stranger="owner")
+
+    def project(self, name, owner=None, voter=None, reader=None, other=None, stranger=None, **settings):
+        chosen = ProjectSettings(**{"classes": CLASSES, "pool_size": 5, "audit_rate": 0.0} | settings)
+        made = self.projects.create(name, chosen, now=NOW).id
+        given = {"owner": owner and "owner", "voter": voter, "reader": reader, "other": other, "stranger": stranger}
+        for person, role in given.items():
+            if role:
+                accounts.add_member(self.store, made, self.ids[person], role=role, now=NOW)
+        return made
+
+    def items(self, *names, project=None, prediction=None):
+        batch = [NewItem(name, prediction, Show(text=f"Look at {name}")) for name in names]
+        return add_items(self.projects, project or self.here, batch, now=NOW)
+
+    def client(self, name=None):
+        return Caller(self.app, self.keys[name] if name else None)
+
+
+@pytest.fixture
+def world(database_url):
+    made = World(database_url)
+    yield made
+    made.store.close()
+
+
+@pytest.fixture
+def small(tmp_path):
+    """The same on SQLite alone, where the database does not matter."""
+    made = World(f"sqlite:///{tmp_path / 'service.db'}")
+    yield made
+    made.store.close()
