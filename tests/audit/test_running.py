@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from quorate.audit import RunningAudit, running_totals
+from quorate.audit import RunningAudit, audit_of, running_totals
 from quorate.errors import InvalidInput
 from tests.audit.scenarios import SCENARIOS, totals
 from tests.audit.test_mixture import brute_force_total
@@ -199,3 +199,26 @@ def test_a_lower_declared_rate_never_gives_a_bound_out_of_its_limits(items, leas
     state = folded(items, min_rate=least)
     assume(state.num_unaudited)
     assert state.known_loss <= state.bound(0.05).total <= state.known_loss + state.num_unaudited
+
+
+def test_a_whole_stream_at_once_is_the_stream_item_by_item():
+    rng = np.random.default_rng(4)
+    u, q = rng.random(200) * 0.3, rng.uniform(0.1, 1.0, 200)
+    settled, audited = rng.random(200) < 0.3, rng.random(200) < q
+    loss = np.where(rng.random(200) < 0.1, np.nan, rng.choice([0.0, 0.5, 1.0], 200))
+    loss[settled] = 0.5
+    one_by_one = RunningAudit(min_rate=0.1)
+    for index in range(200):
+        if settled[index]:
+            one_by_one = one_by_one.settle(0.5)
+            continue
+        seen = None if np.isnan(loss[index]) else loss[index]
+        one_by_one = one_by_one.update(
+            expected_loss=u[index], rate=q[index], audited=bool(audited[index]), loss=seen if audited[index] else None
+        )
+    at_once = audit_of(u, q, audited, loss, settled=settled, min_rate=0.1)
+    for name in ("num_items", "num_settled", "num_audited", "num_incomplete", "known_loss", "settled_loss"):
+        assert getattr(at_once, name) == getattr(one_by_one, name)
+    assert at_once.sums == pytest.approx(one_by_one.sums)
+    assert at_once.bound(0.05).total == pytest.approx(one_by_one.bound(0.05).total)
+    assert at_once.estimate == pytest.approx(one_by_one.estimate)

@@ -6,7 +6,7 @@
 
 from quorate.audit.batch import Batch, end_of_batch, most_errors
 from quorate.audit.coins import Coin, draw
-from quorate.audit.running import Bound, RunningAudit, running_totals
+from quorate.audit.running import Bound, RunningAudit, audit_of, running_totals
 from quorate.audit.statement import ASSUMPTIONS, Tally, batch_sentence, running_sentence
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Coin",
     "RunningAudit",
     "Tally",
+    "audit_of",
     "batch_sentence",
     "draw",
     "end_of_batch",

@@ -162,12 +162,17 @@ class Projects:
         if prior is None:
             prior = prior_of(self.params(connection, project, learn_event), learn_event)
             self._hold(self._priors, (project.id, learn_event), prior)
+        knobs = self.knobs_in(connection, tune_event)
+        method = tuned(project.session.method, knobs) if knobs else project.session.method
+        return Era(prior, method, tune_event)
+
+    def knobs_in(self, connection: Connection, tune_event: int) -> dict[str, Any]:
+        """The policy's knobs as this event set them."""
         knobs = self._knobs.get(tune_event)
         if knobs is None:
             knobs = _body(connection, tune_event)["knobs"]
             self._hold(self._knobs, tune_event, knobs)
-        method = tuned(project.session.method, knobs) if knobs else project.session.method
-        return Era(prior, method, tune_event)
+        return dict(knobs)
 
     def params(self, connection: Connection, project: Project, learn_event: int) -> PriorParams:
         """What was learned with this event; 0: what a project starts with."""

@@ -17,6 +17,7 @@ from quorate.methods import Method, method
 from quorate.session.state import Settings
 from quorate.session.tuning import policy_knobs
 from quorate.validate import bounded, class_names, fraction, members, shown, vote_limits, whole
+from quorate.workflows.control import BudgetControl, TargetErrorControl, rule_knob
 from quorate.workflows.specs import parse_method
 
 MOST_CLASSES = 200
@@ -76,6 +77,7 @@ class ProjectSettings:
         for name, most in (("currency", 8), ("instructions", 10_000)):
             put(self, name, _text(getattr(self, name), where=name, most=most))
         self._check_goal()
+        goal_control(self)  # refuses a method without a knob to turn
         _check_stateless(self.chosen_method())
 
     def _check_goal(self) -> None:
@@ -138,7 +140,13 @@ class ProjectSettings:
                     f"{name}={shown(value)} cannot change while a project runs: it is {shown(getattr(self, name))}; "
                     "start a new project for another one."
                 )
-        return replace(self, **changes)
+        after = replace(self, **changes)
+        if after.audit_rate < self.audit_rate:
+            raise InvalidInput(
+                f"audit_rate={after.audit_rate:g} is below {self.audit_rate:g}; it can be raised, not lowered: the "
+                "bound on wrong answers relies on the lowest rate since the first coin. Start a new project."
+            )
+        return after
 
     def _same(self, name: str, value: Any) -> bool:  # noqa: ANN401
         now = getattr(self, name)
@@ -147,9 +155,21 @@ class ProjectSettings:
         return tuple(value) == now if isinstance(now, tuple) else value == now
 
 
+def goal_control(settings: ProjectSettings) -> BudgetControl | TargetErrorControl | None:
+    """The controller that holds the project's budget or target error, as it starts; None without such a goal."""
+    if settings.budget is not None:
+        rule = rule_knob(settings.chosen_method())
+        return BudgetControl(settings.budget, pool_size=settings.pool_size, rule=rule)
+    if settings.target_error is not None:
+        rule = rule_knob(settings.chosen_method())
+        return TargetErrorControl(settings.target_error, audit_rate=settings.audit_rate, rule=rule)
+    return None
+
+
 def knobs_of(settings: ProjectSettings) -> dict[str, Any]:
-    """The policy's knobs these settings ask for."""
-    return policy_knobs(settings.chosen_method())
+    """The policy's knobs these settings start with."""
+    control = goal_control(settings)
+    return policy_knobs(settings.chosen_method()) | ({} if control is None else control.knobs)
 
 
 def _check_stateless(chosen: Method) -> None:

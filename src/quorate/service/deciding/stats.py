@@ -1,0 +1,179 @@
+"""The numbers of a project's dashboard, read from its tables; O(items + ballots), so the steward computes them.
+
+`stats` computes, `latest_stats` gives what was computed last. Called by the steward, the API and the dashboard.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Integer, and_, case, cast, func, select
+
+from quorate.service.deciding.audits import audit_report
+from quorate.service.deciding.control import stored_control
+from quorate.service.deciding.projects import Project
+from quorate.service.store.schema import accounts, ballots, events, items, memberships, stewards
+
+HOUR = 3600.0
+HISTORY = 200  # "learn" events shown over time
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """One look at a project, at `time`. Money is votes times the project's price; `None` where there is nothing yet."""
+
+    time: float
+    num_items: int
+    num_open: int
+    num_closed: int
+    num_in_audit: int
+    num_votes: int
+    num_abstained: int
+    num_late: int
+    votes_per_closed: float | None
+    votes_on_closed: int
+    votes_of_pools: int
+    votes_saved: int
+    share_saved: float | None
+    money_spent: float
+    money_saved: float
+    believed_error: float | None
+    reasons: dict[str, int]
+    labels: dict[str, int]
+    hours: list[dict[str, float]]
+    voters: list[dict[str, Any]]
+    learning: list[dict[str, Any]]
+    goal: dict[str, Any] | None
+    audit: dict[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything, by name."""
+        return asdict(self)
+
+
+def stats(connection: Connection, project: Project, *, now: float) -> Stats:
+    """Compute them all now."""
+    counts = _counts(connection, project)
+    closed, asked, pools = counts["num_closed"], counts["votes_on_closed"], counts["votes_of_pools"]
+    price = project.settings.price
+    return Stats(
+        time=now,
+        votes_per_closed=asked / closed if closed else None,
+        votes_saved=pools - asked,
+        share_saved=1.0 - asked / pools if pools else None,
+        money_spent=price * counts["num_votes"],
+        money_saved=price * (pools - asked),
+        reasons=_grouped(connection, project, items.c.reason),
+        labels=_grouped(connection, project, items.c.label),
+        hours=_hours(connection, project, now),
+        voters=_voters(connection, project),
+        learning=learning_history(connection, project),
+        goal=_goal(connection, project),
+        audit=audit_report(connection, project).as_json(),
+        **counts,
+    )
+
+
+def latest_stats(connection: Connection, project: Project, *, now: float) -> dict[str, Any]:
+    """What the steward computed last, as JSON; computed here if it never did."""
+    query = select(stewards.c.state).where(stewards.c.project_id == project.id, stewards.c.task == "stats")
+    state = json.loads(connection.execute(query).scalar_one_or_none() or "{}")
+    return state.get("stats") or stats(connection, project, now=now).as_json()
+
+
+def learning_history(connection: Connection, project: Project, *, most: int = HISTORY) -> list[dict[str, Any]]:
+    """What was learned, oldest first: theta, phi, tau by classifier and class; thinned to `most` points."""
+    fits = select(events.c.id, events.c.time, events.c.body)
+    fits = fits.where(events.c.project_id == project.id, events.c.kind == "learn").order_by(events.c.id.desc())
+    rows = list(connection.execute(fits.limit(20 * most)).all())[::-1]
+    kept = rows[:: max(1, -(-len(rows) // most))] if rows else []
+    if rows and kept[-1].id != rows[-1].id:
+        kept.append(rows[-1])
+    told = []
+    for row in kept:
+        body = json.loads(row.body)
+        told.append({"event": row.id, "time": row.time} | {k: body[k] for k in ("theta", "phi", "tau", "num_items")})
+    return told
+
+
+def _counts(connection: Connection, project: Project) -> dict[str, Any]:
+    closed = ~items.c.is_open
+    row = connection.execute(
+        select(
+            func.count().label("num_items"),
+            func.sum(case((items.c.is_open, 1), else_=0)).label("num_open"),
+            func.sum(case((closed, 1), else_=0)).label("num_closed"),
+            func.sum(case((items.c.audit == "drawn", 1), else_=0)).label("num_in_audit"),
+            func.sum(items.c.num_votes).label("num_votes"),
+            func.sum(items.c.num_abstained).label("num_abstained"),
+            func.sum(items.c.num_late).label("num_late"),
+            func.sum(case((closed, items.c.num_votes), else_=0)).label("votes_on_closed"),
+            func.sum(case((closed, items.c.pool_size), else_=0)).label("votes_of_pools"),
+            func.avg(case((closed, 1.0 - items.c.confidence))).label("believed_error"),
+        ).where(items.c.project_id == project.id)
+    ).one()
+    counts = {name: int(value or 0) for name, value in row._mapping.items() if name != "believed_error"}
+    believed = None if row.believed_error is None else float(row.believed_error)
+    return counts | {"believed_error": believed}
+
+
+def _grouped(connection: Connection, project: Project, column: Any) -> dict[str, int]:  # noqa: ANN401
+    """How many closed items have each value."""
+    query = select(column, func.count()).where(items.c.project_id == project.id, ~items.c.is_open).group_by(column)
+    rows = sorted(connection.execute(query).all(), key=lambda row: (-row[1], row[0]))
+    return {str(name): int(count) for name, count in rows}
+
+
+def _hours(connection: Connection, project: Project, now: float) -> list[dict[str, float]]:
+    """Votes in each of the last 24 hours."""
+    since = now - 24 * HOUR
+    ago = cast((now - ballots.c.time) / HOUR, Integer)
+    query = select(ago.label("ago"), func.count()).where(ballots.c.project_id == project.id, ballots.c.time > since)
+    query = query.where(ballots.c.kind == "vote", ballots.c.time <= now).group_by("ago")
+    found = {int(row[0]): int(row[1]) for row in connection.execute(query)}
+    return [{"hours_ago": float(hour), "votes": float(found.get(hour, 0))} for hour in range(23, -1, -1)]
+
+
+def _voters(connection: Connection, project: Project) -> list[dict[str, Any]]:
+    """Each voter's votes, abstentions, skips, and how often they named the answer of items that are closed."""
+    agreed = and_(ballots.c.kind == "vote", ~items.c.is_open, ballots.c.label == items.c.label)
+    judged = and_(ballots.c.kind == "vote", ~items.c.is_open)
+    query = select(
+        ballots.c.voter,
+        func.sum(case((ballots.c.kind == "vote", 1), else_=0)).label("votes"),
+        func.sum(case((ballots.c.kind == "abstain", 1), else_=0)).label("abstained"),
+        func.sum(case((ballots.c.kind == "skip", 1), else_=0)).label("skipped"),
+        func.sum(case((agreed, 1), else_=0)).label("agreed"),
+        func.sum(case((judged, 1), else_=0)).label("judged"),
+        func.max(ballots.c.time).label("last"),
+    )
+    query = query.join(items, items.c.id == ballots.c.item_id).where(ballots.c.project_id == project.id)
+    rows = connection.execute(query.group_by(ballots.c.voter)).all()
+    names = _names(connection, project)
+    told = [
+        {
+            "voter": row.voter, "name": names.get(row.voter, row.voter.removeprefix("ext:")), "votes": int(row.votes),
+            "abstained": int(row.abstained), "skipped": int(row.skipped), "last": float(row.last),
+            "agreement": int(row.agreed) / int(row.judged) if row.judged else None,
+        }
+        for row in rows
+    ]  # fmt: skip
+    return sorted(told, key=lambda voter: (-voter["votes"], voter["name"]))
+
+
+def _names(connection: Connection, project: Project) -> dict[str, str]:
+    query = select(accounts.c.id, accounts.c.name).join(memberships, memberships.c.account_id == accounts.c.id)
+    return {row.id: row.name for row in connection.execute(query.where(memberships.c.project_id == project.id))}
+
+
+def _goal(connection: Connection, project: Project) -> dict[str, Any] | None:
+    """What was asked for and what is reached, for a budget or a target error."""
+    control = stored_control(connection, project)
+    if control is None:
+        return None
+    reached = None if math.isnan(control.reached) else control.reached
+    kind = "budget" if project.settings.budget is not None else "target_error"
+    return {"kind": kind, "asked_for": control.asked_for, "reached": reached, "knobs": control.knobs}

@@ -1,0 +1,197 @@
+"""Learning, steering and numbers, off the request path and by one worker at a time."""
+
+import contextlib
+import threading
+
+import numpy as np
+import pytest
+from sqlalchemy import func, select
+
+from quorate import Session
+from quorate.errors import DuplicateVote, InvalidInput
+from quorate.service.deciding.audits import audit_report
+from quorate.service.deciding.ballots import Request, act
+from quorate.service.deciding.control import steer, stored_control
+from quorate.service.deciding.items import NewItem, add_items
+from quorate.service.deciding.learning import learn
+from quorate.service.deciding.projects import Projects
+from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.deciding.stats import latest_stats, stats
+from quorate.service.deciding.steward import Steward
+from quorate.service.deciding.trail import disagreements
+from quorate.service.store.schema import events
+
+CLASSES = ["cat", "dog", "bird"]
+
+
+def stream(num_items, seed=0, sharp=0.75, pool_size=5):
+    """Items with a prediction that is right most of the time, and the votes of a whole pool each."""
+    rng = np.random.default_rng(seed)
+    truths = rng.integers(3, size=num_items)
+    for number, truth in enumerate(truths):
+        said = truth if rng.random() < 0.8 else rng.integers(3)
+        prediction = np.full(3, (1 - sharp) / 2)
+        prediction[said] = sharp
+        votes = [CLASSES[truth if rng.random() < 0.85 else rng.integers(3)] for _ in range(pool_size)]
+        yield f"i{number}", prediction.tolist(), votes
+
+
+def vote_until_closed(desk, project, name, votes, now=1001.0):
+    for number, label in enumerate(votes):
+        request = Request(project.id, name, f"v{number}", "vote", label, served=False)
+        if not act(desk.projects, request, now=now).decision.ask:
+            break
+
+
+def play(desk, project, items, each=lambda: None):
+    items = list(items)
+    add_items(desk.projects, project.id, [NewItem(name, prediction) for name, prediction, _ in items], now=1000.0)
+    for name, _, votes in items:
+        vote_until_closed(desk, project, name, votes)
+        each()
+
+
+def test_what_is_learned_is_what_a_session_would_learn(desk):
+    project = desk.project(window=500, refit_every=20)
+    session = Session("quorate", classes=CLASSES, pool_size=5, window=500, refit_every=None)
+    items = list(stream(30))
+    play(desk, project, items)
+    for name, prediction, votes in items:
+        decision = session.open(name, prediction)
+        for number, label in enumerate(votes):
+            if not decision.ask:
+                break
+            decision = session.vote(name, label, voter=f"v{number}")
+    session.learn()
+    assert learn(desk.projects, project.id, now=1002.0) is not None
+    with desk.store.read() as connection:
+        latest = desk.projects.get_in(connection, project.id)
+        learned = desk.projects.params(connection, latest, latest.learn_event)
+    assert learned.theta == pytest.approx(session.params.theta)
+    np.testing.assert_allclose(learned.tau, session.params.tau)
+
+
+def test_learning_waits_until_enough_items_closed(desk):
+    project = desk.project(refit_every=20)
+    play(desk, project, stream(15))
+    assert learn(desk.projects, project.id, now=1002.0) is None
+    assert learn(desk.projects, project.id, now=1002.0, at_once=True) is not None
+
+
+def test_decisions_made_before_and_after_learning_can_both_be_recomputed(desk):
+    project = desk.project(refit_every=5)
+    play(desk, project, stream(25), each=lambda: learn(desk.projects, project.id, now=1002.0))
+    with desk.store.read() as connection:
+        latest = desk.projects.get_in(connection, project.id)
+        fits = select(func.count()).select_from(events).where(events.c.kind == "learn")
+        assert connection.execute(fits).scalar_one() >= 3
+        assert list(disagreements(desk.projects, connection, latest)) == []
+
+
+def test_a_budget_is_held(desk):
+    project = desk.project(budget=2.0, refit_every=50)
+    play(desk, project, stream(120), each=lambda: steer(desk.projects, project.id, now=1002.0))
+    with desk.store.read() as connection:
+        latest = desk.projects.get_in(connection, project.id)
+        control, told = stored_control(connection, latest), stats(connection, latest, now=1003.0)
+        assert list(disagreements(desk.projects, connection, latest)) == []
+    assert control.num_items == told.num_closed > 100
+    assert told.votes_per_closed == pytest.approx(2.0, abs=0.35)
+    assert told.goal["asked_for"] == 2.0
+
+
+def test_a_target_error_needs_audits_and_uses_their_outcome(desk):
+    with pytest.raises(InvalidInput, match="audits are what holds it"):
+        ProjectSettings(classes=CLASSES, pool_size=5, target_error=0.02, audit_rate=0.0)
+    project = desk.project(target_error=0.1, audit_rate=0.5, pool_size=11)
+    items = list(stream(60, sharp=0.9, pool_size=11))
+    play(desk, project, items)
+    complete_panels(desk, project, items)
+    steer(desk.projects, project.id, now=1002.0)
+    with desk.store.read() as connection:
+        latest = desk.projects.get_in(connection, project.id)
+        control, report = stored_control(connection, latest), audit_report(connection, latest)
+    assert control.num_audited == report.num_complete > 5
+    assert control.num_items == 60
+
+
+def complete_panels(desk, project, items):
+    """Everybody who has not voted on an item does."""
+    for name, _, votes in items:
+        for number, label in enumerate(votes):
+            with contextlib.suppress(DuplicateVote):
+                act(desk.projects, Request(project.id, name, f"v{number}", "vote", label, served=False), now=1001.0)
+
+
+def test_the_audit_report_speaks_only_when_there_is_something_to_say(desk):
+    project = desk.project(audit_rate=0.5, method="quorum:votes=2")
+    with desk.store.read() as connection:
+        assert "Not enough audits yet" in audit_report(connection, project).sentence
+    items = list(stream(60))
+    play(desk, project, items)
+    with desk.store.read() as connection:
+        waiting = audit_report(connection, project)
+    assert waiting.num_drawn > waiting.num_complete and "Not enough audits yet" in waiting.sentence
+    complete_panels(desk, project, items)
+    with desk.store.read() as connection:
+        done = audit_report(connection, project)
+    assert done.num_complete == done.num_drawn == waiting.num_drawn
+    assert done.most_wrong < waiting.most_wrong
+    assert done.is_informative and "at most" in done.sentence
+
+
+def test_the_audit_rate_can_be_raised_but_not_lowered(desk):
+    project = desk.project(audit_rate=0.1)
+    desk.projects.change(project.id, audit_rate=0.2, now=1001.0)
+    with pytest.raises(InvalidInput, match="raised, not lowered"):
+        desk.projects.change(project.id, audit_rate=0.1, now=1001.0)
+
+
+def test_the_numbers_add_up(desk):
+    project = desk.project(price=0.5)
+    play(desk, project, stream(20))
+    with desk.store.read() as connection:
+        told = stats(connection, project, now=1010.0)
+    assert told.num_items == told.num_open + told.num_closed == 20
+    assert told.votes_saved == 5 * told.num_closed - told.votes_on_closed > 0
+    assert told.money_spent == pytest.approx(0.5 * told.num_votes)
+    assert sum(told.reasons.values()) == sum(told.labels.values()) == told.num_closed
+    assert sum(voter["votes"] for voter in told.voters) == told.num_votes == sum(hour["votes"] for hour in told.hours)
+    assert 0.5 < told.voters[0]["agreement"] <= 1.0
+
+
+def test_one_worker_at_a_time_holds_a_task_and_a_dead_one_loses_it(desk):
+    project = desk.project()
+    clock = [1000.0]
+    first, second = (Steward(Projects(desk.store), clock=lambda: clock[0]) for _ in range(2))
+    assert first.hold(project.id, "learn") and not second.hold(project.id, "learn") and first.hold(project.id, "learn")
+    clock[0] += 61.0
+    assert second.hold(project.id, "learn") and not first.hold(project.id, "learn")
+    clock[0] -= 5000.0
+    assert first.hold(project.id, "learn")
+
+
+def test_two_stewards_at_once_learn_once(desk):
+    project = desk.project(refit_every=5)
+    play(desk, project, stream(20))
+    stewards = [Steward(Projects(desk.store)) for _ in range(2)]
+    threads = [threading.Thread(target=steward.round) for steward in stewards]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with desk.store.read() as connection:
+        fits = select(func.count()).select_from(events).where(events.c.kind == "learn")
+        assert connection.execute(fits).scalar_one() == 1
+        assert latest_stats(connection, project, now=1.0)["num_items"] == 20
+
+
+def test_the_steward_works_in_the_background_and_stops(desk):
+    project = desk.project(refit_every=5)
+    play(desk, project, stream(20))
+    steward, rounds = Steward(desk.projects, rhythm=0.01), threading.Semaphore(0)
+    steward.extra.append(lambda now: rounds.release())
+    steward.start()
+    assert all(rounds.acquire(timeout=20.0) for _ in range(2))
+    steward.stop()
+    assert desk.projects.get(project.id).learn_event > 0
