@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -36,6 +36,23 @@ class Columns:
     items: Items = "votes"
     abstain_labels: str | Sequence[str] | None = None
     as_read: bool = False
+
+
+class TableOptions(TypedDict, total=False):
+    """The same as arguments, each of which may be left out: `run(votes, predictions, task="photo")`."""
+
+    task: str | None
+    worker: str | Sequence[str] | None
+    label: str | None
+    timestamp: str | None
+    format: Format
+    classes: Sequence[str] | None
+    id_column: str | None
+    ids: Sequence[Any] | None
+    accuracy: float
+    items: Items
+    abstain_labels: str | Sequence[str] | None
+    as_read: bool
 
 
 def read_inputs(

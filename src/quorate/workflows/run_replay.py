@@ -38,12 +38,15 @@ DEFAULT_AUDIT_RATE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """How far to ask: at most one of the first three; `audit_rate` of closed items go to the whole panel."""
+    """How far to ask: at most one of the first three. Closed items go to the whole panel with probability
+    `audit_rate` + `audit_focus` (1 - confidence); None: none without a target, the control's own with one.
+    """
 
     threshold: float | None = None
     target_error: float | None = None
     budget: float | None = None
     audit_rate: float | None = None
+    audit_focus: float | None = None
     control_speed: Speed = "normal"
 
 
