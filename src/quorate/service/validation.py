@@ -42,7 +42,8 @@ def _complaint(error: dict[str, Any]) -> dict[str, Any]:
 
 
 def _may_be_quoted(place: list[str]) -> bool:
-    return not (place[:1] in (["header"], ["cookie"]) or {part.lower() for part in place} & SECRET)
+    """Not headers, not cookies, not a whole body, nothing that is called like a secret."""
+    return not (place[:1] in (["header"], ["cookie"]) or len(place) < 2 or {part.lower() for part in place} & SECRET)
 
 
 def quoted(value: object) -> str | int | float | bool | None:

@@ -1,20 +1,33 @@
 """A store with its tables, three accounts in two projects, and a tiny app that uses the dependencies."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Barrier
 from typing import Annotated
 
 import pytest
 from fastapi import Depends, FastAPI, Form, Request, Response
 from fastapi.testclient import TestClient
-from sqlalchemy import insert
+from sqlalchemy import delete, insert
 
 from quorate.service import problems
-from quorate.service.access import accounts, cookies, csrf
+from quorate.service.access import accounts, cookies, csrf, limits
 from quorate.service.access.headers import SecurityHeaders, allow_images
 from quorate.service.access.principal import Member, Principal, creator, current, member, unrestricted
-from quorate.service.store.schema import projects
+from quorate.service.store import schema
+from quorate.service.store.schema import (
+    api_keys,
+    attempts,
+    invitations,
+    links,
+    memberships,
+    projects,
+    secrets,
+    sign_ins,
+)
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
+from tests.service.conftest import NUMBERS
 
 NOW = 1_700_000_000.0
 
@@ -34,13 +47,41 @@ class Clock:
         return self.now
 
 
-@pytest.fixture
-def empty(database_url):
-    """A store with tables and nobody in it."""
-    store = Store(database_url)
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def shared_store(request, tmp_path_factory):
+    """A database with its tables, one for a test file: making one for each test would take most of the time."""
+    if request.param == "sqlite":
+        url, drop = f"sqlite:///{tmp_path_factory.mktemp('access') / 'service.db'}", None
+    else:
+        server = request.getfixturevalue("postgres")
+        server.start()
+        name = f"access_{next(NUMBERS)}"
+        url, drop = server.create_database(name), lambda: server.drop_database(name)
+    store = Store(url)
     prepare(store)
     yield store
     store.close()
+    if drop:
+        drop()
+
+
+@pytest.fixture
+def empty(shared_store):
+    """A store with tables and nobody in it."""
+    with shared_store.write() as connection:
+        for table in (
+            attempts,
+            secrets,
+            sign_ins,
+            invitations,
+            links,
+            api_keys,
+            memberships,
+            schema.accounts,
+            projects,
+        ):
+            connection.execute(delete(table))
+    return shared_store
 
 
 def add_project(store, name):
@@ -117,6 +158,14 @@ def tiny_app(store, config=None, clock=None):
             session_id = cookies.open_sign_in(connection, account, now=app.state.clock())
         cookies.set_cookie(request, response, session_id)
 
+    @app.post("/enter", dependencies=[Depends(limits.limit_entry)])
+    def enter():
+        return {}
+
+    @app.post("/vote")
+    def vote(request: Request, who: Annotated[Principal, Depends(current)]):
+        limits.limit_votes(request, who.account_id)
+
     @app.get("/picture")
     def picture(request: Request):
         allow_images(request, "https:")
@@ -156,6 +205,21 @@ def signed_in(app, account, **options):
     browser = TestClient(app, raise_server_exceptions=False, **options)
     assert browser.post(f"/sign-in/{account}").status_code == 200
     return browser, {"X-CSRF-Token": browser.get("/token").json()["token"]}
+
+
+def at_once(call, arguments):
+    """`call` on each argument, in as many threads, let go together; what each returned or raised."""
+    barrier = Barrier(len(arguments))
+
+    def run(argument):
+        barrier.wait()
+        try:
+            return call(argument)
+        except Exception as problem:
+            return problem
+
+    with ThreadPoolExecutor(len(arguments)) as pool:
+        return list(pool.map(run, arguments))
 
 
 def bearer(secret):

@@ -1,0 +1,179 @@
+"""Invitations: links by which anybody who has one joins a project as voter or reader, until they end.
+
+Looking (`look`) counts nothing; the form on the page does (`accept` makes an account, `join` takes a signed-in one).
+Uses are counted in the transaction that makes the member, so never more come in than may. Called by `api` and pages.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, insert, select, update
+
+from quorate.errors import InvalidInput
+from quorate.service.access.accounts import Role, enrol, insert_account
+from quorate.service.access.cookies import open_sign_in
+from quorate.service.access.links import SignedIn
+from quorate.service.access.names import checked_name
+from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
+from quorate.service.access.tokens import digest, new_id, new_secret
+from quorate.service.store.schema import accounts, invitations, memberships, projects
+from quorate.service.store.store import Store
+from quorate.validate import bounded, whole
+
+PATH = "/join/"
+DAY = 86400.0
+LASTS = 14 * DAY
+LONGEST = 366 * DAY
+INVITED: tuple[Role, ...] = ("voter", "reader")  # owners are made by owners, by name
+AGAIN = 600.0  # seconds in which the same form, sent again, is the same person
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """What is known of an invitation; its link was shown once."""
+
+    id: str
+    project_id: str
+    role: Role
+    name: str
+    most_uses: int | None
+    uses: int
+    created: float
+    expires: float
+    revoked: float | None
+
+
+COLUMNS = tuple(invitations.c[name] for name in Invitation.__dataclass_fields__)
+
+
+def create_invitation(
+    store: Store,
+    project_id: str,
+    base_url: str,
+    *,
+    role: str,
+    name: str,
+    lasts: float = LASTS,
+    most_uses: int | None = None,
+    now: float,
+) -> tuple[Invitation, str]:
+    """A new invitation to a project: what is known of it, and the link, shown this once."""
+    if role not in INVITED:
+        raise InvalidInput(f"role={str(role)[:40]!r}; expected one of {', '.join(INVITED)}; choose one.")
+    most = None if most_uses is None else whole(most_uses, where="most_uses", most=100_000)
+    expires = now + bounded(lasts, where="lasts", least=1.0, most=LONGEST)
+    made = Invitation(new_id(), project_id, role, checked_name(name), most, 0, now, expires, None)
+    token = new_secret()
+    row = {column: getattr(made, column) for column in Invitation.__dataclass_fields__}
+    with store.write() as connection:
+        connection.execute(insert(invitations).values(row | {"digest": digest(token)}))
+    return made, base_url.rstrip("/") + PATH + token
+
+
+def list_invitations(store: Store, project_id: str, *, after: str = "", limit: int = 100) -> list[Invitation]:
+    """The project's invitations in order of their ids, ended ones too."""
+    query = select(*COLUMNS).where(invitations.c.project_id == project_id, invitations.c.id > after)
+    with store.read() as connection:
+        return [Invitation(*row) for row in connection.execute(query.order_by(invitations.c.id).limit(limit))]
+
+
+def revoke_invitation(store: Store, project_id: str, invitation_id: str, *, now: float) -> None:
+    """End an invitation; who came in by it stays. Twice is as good as once."""
+    which = (invitations.c.id == invitation_id) & (invitations.c.project_id == project_id)
+    with store.write() as connection:
+        if connection.scalar(select(invitations.c.id).where(which)) is None:
+            raise NotFound(f"invitation={invitation_id[:40]!r}; expected one of this project's; list them to see it.")
+        connection.execute(update(invitations).where(which, invitations.c.revoked.is_(None)).values(revoked=now))
+
+
+def look(store: Store, token: str, *, now: float) -> tuple[Invitation, str]:
+    """The invitation and its project's name; nothing is counted. LinkOver or UnknownLink if nobody can join by it."""
+    with store.read() as connection:
+        row = _usable(connection, token, now=now)
+        name = connection.scalar(select(projects.c.name).where(projects.c.id == row.project_id))
+        return Invitation(*(row._mapping[column] for column in Invitation.__dataclass_fields__)), str(name)
+
+
+def form_id() -> str:
+    """A random field for the form: the same form sent twice (a lost answer, a double click) makes one account."""
+    return new_secret()
+
+
+def accept(store: Store, token: str, *, name: str, form: str | None = None, now: float) -> SignedIn:
+    """Join as somebody new, called `name`: an account, its membership, its sign-in, and one use of the invitation."""
+    with store.write() as connection:
+        row = _locked(connection, token)
+        account_id = digest(f"{digest(token)}:{form}")[:24] if form else new_id()
+        if form and _just_made(connection, account_id, row.project_id, now=now):
+            return SignedIn(account_id, open_sign_in(connection, account_id, now=now), row.project_id)
+        _refuse_ended(row, now=now)
+        if connection.scalar(select(accounts.c.id).where(accounts.c.id == account_id)) is not None:
+            account_id = new_id()  # a form left open since: somebody else
+        insert_account(connection, name, account_id=account_id, now=now)
+        _count_in(connection, row, account_id, now=now)
+        return SignedIn(account_id, open_sign_in(connection, account_id, now=now), row.project_id)
+
+
+def join(store: Store, token: str, account_id: str, *, now: float) -> str:
+    """Join with an account one has; the project's id. Who is a member stays what they are, and no use is counted.
+
+    Whoever an owner removed does not come back by an invitation older than that.
+    """
+    with store.write() as connection:
+        row = _locked(connection, token)
+        before = connection.execute(
+            select(memberships.c.role, memberships.c.removed).where(
+                memberships.c.project_id == row.project_id, memberships.c.account_id == account_id
+            )
+        ).one_or_none()
+        if before is not None and before.removed is None:
+            return str(row.project_id)
+        _refuse_ended(row, now=now)
+        if before is not None and before.removed >= row.created:
+            raise NotAllowed("an owner removed you from this project; ask for a new invitation.")
+        _count_in(connection, row, account_id, now=now)
+        return str(row.project_id)
+
+
+def _count_in(connection: Connection, row: Row[Any], account_id: str, *, now: float) -> None:
+    enrol(connection, row.project_id, account_id, role=row.role, now=now)
+    connection.execute(update(invitations).where(invitations.c.id == row.id).values(uses=invitations.c.uses + 1))
+
+
+def _just_made(connection: Connection, account_id: str, project_id: str, *, now: float) -> bool:
+    here = (memberships.c.account_id == accounts.c.id) & (memberships.c.project_id == project_id)
+    recent = (accounts.c.created > now - AGAIN, accounts.c.disabled.is_(None), memberships.c.removed.is_(None))
+    query = select(accounts.c.id).join(memberships, here).where(accounts.c.id == account_id, *recent)
+    return connection.scalar(query) is not None
+
+
+def _locked(connection: Connection, token: str) -> Row[Any]:
+    """The invitation's row, held until the transaction ends: uses are counted one after another."""
+    return _found(connection, token, lock=True)
+
+
+def _usable(connection: Connection, token: str, *, now: float) -> Row[Any]:
+    row = _found(connection, token)
+    _refuse_ended(row, now=now)
+    return row
+
+
+def _found(connection: Connection, token: str, *, lock: bool = False) -> Row[Any]:
+    query = select(invitations).where(invitations.c.digest == digest(token))
+    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+    if row is None:
+        raise UnknownLink(
+            "this invitation is not one of ours; copy the link whole, from the first character to the last."
+        )
+    return row
+
+
+def _refuse_ended(row: Row[Any], *, now: float) -> None:
+    if row.revoked is not None:
+        raise LinkOver("this invitation was withdrawn. Ask who sent it for a new one.")
+    if row.expires <= now:
+        raise LinkOver("this invitation has expired. Ask who sent it for a new one.")
+    if row.most_uses is not None and row.uses >= row.most_uses:
+        raise LinkOver("this invitation was used as often as it may be. Ask who sent it for a new one.")

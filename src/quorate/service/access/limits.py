@@ -1,0 +1,116 @@
+"""How often somebody may try: buckets of tokens, refilled over time. One too many is answered by 429 and Retry-After.
+
+Links, invitations and sign-ins are counted by client address in table `attempts`, which all workers share. Votes are
+counted by account in each worker's memory, so that a vote costs no further write. Called by `api` and pages.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+from fastapi import Request
+from sqlalchemy import Connection, case, literal, select, update
+
+from quorate.service.access.rows import upsert
+from quorate.service.access.surroundings import client_address, now_of, store_of
+from quorate.service.problems import Problem, retry_after
+from quorate.service.store.schema import attempts
+from quorate.service.store.store import Store
+
+MOST_BUCKETS = 20_000  # in memory; full ones are forgotten first, as they say nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """`burst` at once, and `rate` a second in the long run."""
+
+    name: str
+    rate: float
+    burst: float
+
+
+ENTRY = Limit("entry", rate=0.5, burst=30.0)  # a class of students behind one address may all join at once
+VOTES = Limit("votes", rate=20.0, burst=40.0)
+
+
+@dataclass(slots=True)
+class Buckets:
+    """Buckets in this process's memory, one for each key."""
+
+    limit: Limit
+    _held: dict[str, tuple[float, float]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(self, key: str, *, now: float) -> float:
+        """Take a token: 0 if there was one, otherwise the seconds until there is.
+
+        >>> buckets = Buckets(Limit("x", rate=2.0, burst=1.0))
+        >>> [buckets.take(key, now=now) for key, now in (("a", 0.0), ("a", 0.0), ("b", 0.0), ("a", 0.5))]
+        [0.0, 0.5, 0.0, 0.0]
+        """
+        with self._lock:
+            tokens, since = self._held.get(key, (self.limit.burst, now))
+            tokens = min(self.limit.burst, tokens + max(0.0, now - since) * self.limit.rate)
+            wait = 0.0 if tokens >= 1 else (1 - tokens) / self.limit.rate
+            self._held[key] = (tokens - 1 if wait == 0 else tokens, now)
+            if len(self._held) > MOST_BUCKETS:
+                self._forget(now)
+            return wait
+
+    def _forget(self, now: float) -> None:
+        refill = self.limit.burst / self.limit.rate
+        self._held = {key: held for key, held in self._held.items() if now - held[1] < refill}
+        if len(self._held) > MOST_BUCKETS:  # everybody is busy: be generous rather than grow
+            self._held = {}
+
+
+def take(store: Store, limit: Limit, who: str, *, now: float) -> float:
+    """Take a token of the bucket all workers share: 0 if there was one, otherwise the seconds until there is."""
+    key = f"{limit.name}:{who}"[:120]
+    elapsed = case((attempts.c.time < now, now - attempts.c.time), else_=0.0)
+    refilled = attempts.c.tokens + elapsed * limit.rate
+    held = case((refilled > limit.burst, literal(limit.burst)), else_=refilled)
+    with store.write() as connection:
+        statement = upsert(connection, attempts).values(key=key, tokens=limit.burst - 1, time=now)
+        taken = statement.on_conflict_do_update(
+            index_elements=[attempts.c.key], set_={"tokens": held - 1, "time": now}, where=held >= 1
+        ).returning(attempts.c.tokens)
+        if connection.execute(taken).one_or_none() is not None:
+            return 0.0
+        return _wait(connection, limit, key, now=now)
+
+
+def _wait(connection: Connection, limit: Limit, key: str, *, now: float) -> float:
+    # a clock set back must not keep anybody out until it has caught up
+    connection.execute(update(attempts).where(attempts.c.key == key, attempts.c.time > now).values(time=now))
+    row = connection.execute(select(attempts).where(attempts.c.key == key)).one()
+    return max(0.0, float((1 - row.tokens) / limit.rate - (now - row.time)))
+
+
+def limit_entry(request: Request) -> None:
+    """429 for a client address that tries too many links, invitations or sign-ins; a dependency of their POSTs."""
+    wait = take(store_of(request), ENTRY, client_address(request), now=now_of(request))
+    if wait > 0:
+        raise _too_many("attempts from your address", wait)
+
+
+def limit_votes(request: Request, account_id: str) -> None:
+    """429 for an account that votes faster than anybody can look. Costs no write."""
+    state = request.app.state
+    if not hasattr(state, "vote_buckets"):
+        state.vote_buckets = Buckets(VOTES)
+    wait = state.vote_buckets.take(account_id, now=now_of(request))
+    if wait > 0:
+        raise _too_many("votes from your account", wait)
+
+
+def _too_many(what: str, wait: float) -> Problem:
+    seconds = retry_after(wait)
+    return Problem(
+        429,
+        "Too many requests",
+        f"too many {what}; wait {seconds} s, then send this again.",
+        fix=f"Wait {seconds} s.",
+        headers={"Retry-After": seconds},
+    )

@@ -1,0 +1,110 @@
+"""Links of one use: for the first owner, printed at the first start, and for signing in on another device.
+
+Looking at a link (`look`) changes nothing, so that a preview in a chat does not use it up; only the form on its page
+does (`use`). Called by the `serve` command, `api` and pages.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Row, insert, select, update
+
+from quorate.service.access.accounts import load_account
+from quorate.service.access.cookies import open_sign_in
+from quorate.service.access.names import checked_name
+from quorate.service.access.refusals import LinkOver, NotFound, UnknownLink
+from quorate.service.access.rows import upsert
+from quorate.service.access.tokens import digest, new_secret
+from quorate.service.store.schema import accounts, links
+from quorate.service.store.store import Store
+
+PATH = "/link/"
+FIRST_OWNER = "first"  # the id of the first owner's account: a second one cannot be, whatever happens at once
+FIRST_LASTS = 24 * 3600.0
+SIGN_IN_LASTS = 15 * 60.0
+USED = "this link was used already; it works once. Ask for a new one."
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link that can still be used; `account_id` None: it makes the first owner."""
+
+    account_id: str | None
+    name: str | None
+    expires: float
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """An account, and the id its browser's cookie gets (`cookies.set_cookie`)."""
+
+    account_id: str
+    session_id: str
+    project_id: str | None = None  # that was joined
+
+
+def first_owner_link(store: Store, base_url: str, *, now: float) -> str | None:
+    """A link that makes the first owner, who may create projects; None once there is any account."""
+    with store.write() as connection:
+        if _has_accounts(connection):
+            return None
+        return _new_link(connection, None, base_url, expires=now + FIRST_LASTS, now=now)
+
+
+def sign_in_link(store: Store, account_id: str, base_url: str, *, now: float) -> str:
+    """A link that signs this account in on another device. Whoever has it is the account: give it to nobody else."""
+    if load_account(store, account_id).disabled is not None:
+        raise NotFound(f"account={account_id!r} is disabled; expected one that may act; enable it first.")
+    with store.write() as connection:
+        return _new_link(connection, account_id, base_url, expires=now + SIGN_IN_LASTS, now=now)
+
+
+def look(store: Store, token: str, *, now: float) -> Link:
+    """What using the link would do; nothing is used up. LinkOver or UnknownLink if it can do nothing any more."""
+    with store.read() as connection:
+        row = _usable(connection, token, now=now)
+        name = connection.scalar(select(accounts.c.name).where(accounts.c.id == row.account_id))
+        return Link(row.account_id, name, row.expires)
+
+
+def use(store: Store, token: str, *, name: str | None = None, now: float) -> SignedIn:
+    """Use the link up and sign in; `name` is what the first owner is called. One of many who try at once succeeds."""
+    with store.write() as connection:
+        row = _usable(connection, token, now=now, lock=True)
+        connection.execute(update(links).where(links.c.digest == row.digest).values(used=now))
+        account_id = row.account_id or _first_owner(connection, name or "", now=now)
+        return SignedIn(account_id, open_sign_in(connection, account_id, now=now))
+
+
+def _first_owner(connection: Connection, name: str, *, now: float) -> str:
+    row = {"id": FIRST_OWNER, "name": checked_name(name), "may_create": True, "created": now}
+    made = upsert(connection, accounts).values(row).on_conflict_do_nothing().returning(accounts.c.id)
+    if connection.scalar(made) is None:
+        raise LinkOver(USED)  # another link was printed and used at this moment
+    return FIRST_OWNER
+
+
+def _new_link(connection: Connection, account_id: str | None, base_url: str, *, expires: float, now: float) -> str:
+    token = new_secret()
+    row = {"digest": digest(token), "account_id": account_id, "created": now, "expires": expires}
+    connection.execute(insert(links).values(row))
+    return base_url.rstrip("/") + PATH + token
+
+
+def _usable(
+    connection: Connection, token: str, *, now: float, lock: bool = False
+) -> Row[tuple[str, str | None, float]]:
+    query = select(links).where(links.c.digest == digest(token))
+    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+    if row is None:
+        raise UnknownLink("this link is not one of ours; copy it whole, from the first character to the last.")
+    if row.used is not None or (row.account_id is None and _has_accounts(connection)):
+        raise LinkOver(USED)
+    if row.expires <= now:
+        raise LinkOver("this link has expired. Ask for a new one.")
+    return row
+
+
+def _has_accounts(connection: Connection) -> bool:
+    return connection.scalar(select(accounts.c.id).limit(1)) is not None

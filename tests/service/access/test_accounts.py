@@ -1,0 +1,73 @@
+"""Accounts and memberships: added, changed, removed, listed; a project never loses its last owner."""
+
+import pytest
+
+from quorate.errors import InvalidInput
+from quorate.service.access import accounts
+from quorate.service.access.refusals import NotAllowed, NotFound
+from tests.service.access.conftest import NOW, add_project, at_once
+
+
+def roles(store, project="here"):
+    return {member.name: member.role for member in accounts.list_members(store, project)}
+
+
+def test_members_are_added_changed_removed_and_listed(world):
+    assert roles(world.store) == {"owner": "owner", "voter": "voter", "reader": "reader"}
+    accounts.add_member(world.store, "here", world.reader, role="voter", now=NOW)
+    accounts.remove_member(world.store, "here", world.voter, now=NOW)
+    assert roles(world.store) == {"owner": "owner", "reader": "voter"}
+    assert accounts.memberships_of(world.store, world.voter) == []
+    accounts.add_member(world.store, "here", world.voter, role="reader", now=NOW)
+    assert [(m.project_id, m.role) for m in accounts.memberships_of(world.store, world.voter)] == [("here", "reader")]
+    with pytest.raises(NotFound, match="expected a member"):
+        accounts.remove_member(world.store, "here", world.stranger, now=NOW)
+
+
+def test_pages_of_members_cover_all_of_them_once(world):
+    first = accounts.list_members(world.store, "here", limit=2)
+    second = accounts.list_members(world.store, "here", after=first[-1].account_id, limit=2)
+    assert (len(first), len(second)) == (2, 1)
+    assert {member.name for member in first + second} == {"owner", "voter", "reader"}
+
+
+def test_the_last_owner_stays_owner(world):
+    for act in (
+        lambda: accounts.remove_member(world.store, "here", world.owner, now=NOW),
+        lambda: accounts.add_member(world.store, "here", world.owner, role="voter", now=NOW),
+    ):
+        with pytest.raises(NotAllowed, match="only owner"):
+            act()
+    accounts.add_member(world.store, "here", world.voter, role="owner", now=NOW)
+    accounts.remove_member(world.store, "here", world.owner, now=NOW)
+    assert roles(world.store)["voter"] == "owner"
+
+
+def test_owners_who_remove_one_another_at_once_leave_one(world):
+    people = [accounts.create_account(world.store, f"o{n}", now=NOW).id for n in range(4)]
+    add_project(world.store, "busy")
+    for person in people:
+        accounts.add_member(world.store, "busy", person, role="owner", now=NOW)
+    results = at_once(lambda person: accounts.remove_member(world.store, "busy", person, now=NOW), people)
+    assert sum(result is None for result in results) == 3
+    assert sum(isinstance(result, NotAllowed) for result in results) == 1
+    assert list(roles(world.store, "busy").values()) == ["owner"]
+
+
+def test_unknown_accounts_projects_and_roles_are_named(world):
+    with pytest.raises(NotFound, match="'nobody'"):
+        accounts.add_member(world.store, "here", "nobody", role="voter", now=NOW)
+    with pytest.raises(NotFound, match="'nowhere'"):
+        accounts.add_member(world.store, "nowhere", world.voter, role="voter", now=NOW)
+    with pytest.raises(InvalidInput, match="owner, voter, reader"):
+        accounts.add_member(world.store, "here", world.voter, role="admin", now=NOW)
+    with pytest.raises(NotFound):
+        accounts.disable_account(world.store, "nobody", now=NOW)
+    with pytest.raises(NotFound):
+        accounts.rename_account(world.store, "nobody", "x")
+
+
+def test_a_renamed_account_keeps_its_id(world):
+    assert accounts.rename_account(world.store, world.voter, " Ada ").id == world.voter
+    assert accounts.load_account(world.store, world.voter).name == "Ada"
+    assert len(accounts.list_accounts(world.store)) == 4

@@ -1,0 +1,90 @@
+"""Links of one use: used once, whoever tries at once; not by looking; not after their time."""
+
+import pytest
+from sqlalchemy import select
+
+from quorate.errors import InvalidInput
+from quorate.service.access import accounts, links
+from quorate.service.access.refusals import LinkOver, NotFound, UnknownLink
+from quorate.service.access.tokens import digest
+from quorate.service.store import schema
+from tests.service.access.conftest import NOW, at_once
+
+BASE = "https://labels.example.org/"
+
+
+def token_of(link):
+    assert link.startswith("https://labels.example.org/link/")
+    return link.rsplit("/", 1)[1]
+
+
+def test_the_first_link_makes_the_owner_and_there_is_no_second(empty):
+    early = token_of(links.first_owner_link(empty, BASE, now=NOW))
+    token = token_of(links.first_owner_link(empty, BASE, now=NOW))
+    assert links.look(empty, token, now=NOW) == links.Link(None, None, NOW + links.FIRST_LASTS)
+    used = links.use(empty, token, name="Grace", now=NOW)
+    owner = accounts.load_account(empty, used.account_id)
+    assert (owner.name, owner.may_create) == ("Grace", True)
+    assert links.first_owner_link(empty, BASE, now=NOW) is None
+    for old in (token, early):
+        with pytest.raises(LinkOver, match="used already"):
+            links.use(empty, old, name="Eve", now=NOW)
+        with pytest.raises(LinkOver):
+            links.look(empty, old, now=NOW)
+    with empty.read() as connection:
+        kept = connection.execute(select(schema.sign_ins)).one()
+    assert (kept.digest, kept.account_id) == (digest(used.session_id), used.account_id)
+
+
+def test_eight_who_use_the_same_link_at_once_make_one_owner(empty):
+    token = token_of(links.first_owner_link(empty, BASE, now=NOW))
+    results = at_once(lambda name: links.use(empty, token, name=name, now=NOW), [f"n{n}" for n in range(8)])
+    assert sum(isinstance(result, links.SignedIn) for result in results) == 1
+    assert sum(isinstance(result, LinkOver) for result in results) == 7
+    assert len(accounts.list_accounts(empty)) == 1
+
+
+def test_eight_links_of_eight_starts_used_at_once_make_one_owner(empty):
+    tokens = [token_of(links.first_owner_link(empty, BASE, now=NOW)) for _ in range(8)]
+    results = at_once(lambda token: links.use(empty, token, name="x", now=NOW), tokens)
+    assert sum(isinstance(result, links.SignedIn) for result in results) == 1
+    assert sum(isinstance(result, LinkOver) for result in results) == 7
+    assert len(accounts.list_accounts(empty)) == 1
+
+
+def test_a_bad_name_does_not_use_the_link_up(empty):
+    token = token_of(links.first_owner_link(empty, BASE, now=NOW))
+    with pytest.raises(InvalidInput, match="name"):
+        links.use(empty, token, now=NOW)
+    assert links.use(empty, token, name="Grace", now=NOW).account_id
+
+
+def test_a_sign_in_link_signs_its_account_in_once(world):
+    token = token_of(links.sign_in_link(world.store, world.voter, BASE, now=NOW))
+    for _ in range(3):
+        assert links.look(world.store, token, now=NOW).name == "voter"
+    results = at_once(lambda _: links.use(world.store, token, now=NOW), range(8))
+    assert [r.account_id for r in results if isinstance(r, links.SignedIn)] == [world.voter]
+
+
+def test_links_expire_and_others_are_unknown(world):
+    token = token_of(links.sign_in_link(world.store, world.voter, BASE, now=NOW))
+    for act in (links.look, links.use):
+        with pytest.raises(LinkOver, match="expired"):
+            act(world.store, token, now=NOW + links.SIGN_IN_LASTS)
+        for wrong in ("", token[:-1], token + "a", "\x00", "\ud800", "x" * 10_000):
+            with pytest.raises(UnknownLink):
+                act(world.store, wrong, now=NOW)
+
+
+def test_no_link_for_an_account_that_is_disabled_or_not_there(world):
+    accounts.disable_account(world.store, world.voter, now=NOW)
+    for account in (world.voter, "nobody"):
+        with pytest.raises(NotFound):
+            links.sign_in_link(world.store, account, BASE, now=NOW)
+
+
+def test_the_token_itself_is_not_kept(world):
+    token = token_of(links.sign_in_link(world.store, world.voter, BASE, now=NOW))
+    with world.store.read() as connection:
+        assert token not in str(connection.execute(select(schema.links)).all())

@@ -1,0 +1,168 @@
+"""Every error becomes a problem that names field, value, rule and fix, and says nothing of the inside."""
+
+from typing import Annotated
+
+import pytest
+from fastapi import FastAPI, Header, HTTPException, Query
+from fastapi.responses import HTMLResponse
+from fastapi.testclient import TestClient
+from pydantic import BaseModel, Field
+from sqlalchemy.exc import DataError
+from sqlalchemy.exc import TimeoutError as NoConnection
+
+from quorate import errors
+from quorate.service import problems
+from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
+from quorate.service.problems import Problem
+from quorate.service.store.failures import StoreUnavailable
+from tests.service.access.conftest import Config
+
+
+class Body(BaseModel, extra="forbid"):
+    pool_size: int = Field(ge=1)
+    name: str = "x"
+    token: str = ""
+
+
+def make_app(error=None, page=None):
+    app = FastAPI()
+    app.state.config = Config()
+    problems.install(app, page=page)
+
+    @app.get("/raise")
+    def fail():
+        raise error
+
+    @app.post("/body")
+    def body(_body: Body, limit: Annotated[int, Query(le=10)] = 5, authorization: Annotated[int, Header()] = 0):
+        return {}
+
+    return app
+
+
+def answer_to(error, **options):
+    return TestClient(make_app(error, **options), raise_server_exceptions=False).get("/raise")
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (errors.InvalidInput("x"), 422),
+        (errors.InvalidPrediction("x"), 422),
+        (errors.UnknownClass("x"), 422),
+        (errors.UnknownItem("x"), 404),
+        (errors.ItemExists("x"), 409),
+        (errors.DuplicateVote("x"), 409),
+        (errors.RequestReused("x"), 409),
+        (errors.MissingExtra("x"), 501),
+        (NotFound("x"), 404),
+        (UnknownLink("x"), 404),
+        (LinkOver("x"), 410),
+        (NotAllowed("x"), 403),
+        (HTTPException(418, "teapot"), 418),
+        (DataError("select", {}, Exception("secret")), 422),
+        (NoConnection("secret"), 503),
+    ],
+)
+def test_each_error_has_its_status(error, status):
+    answer = answer_to(error)
+    assert answer.status_code == status == answer.json()["status"]
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.headers["cache-control"] == "no-store"
+    assert {"type", "title", "detail"} <= set(answer.json())
+    assert "secret" not in answer.text
+
+
+@pytest.mark.parametrize(("seconds", "header"), [(0.3, "1"), (30.0, "30")])
+def test_an_unavailable_store_says_when_to_come_back(seconds, header):
+    answer = answer_to(StoreUnavailable("busy", retry_after=seconds))
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, header)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("secret"), errors.JournalCorrupt("secret"), KeyError("secret")])
+def test_the_unexpected_is_logged_and_shown_to_nobody(error, caplog):
+    answer = answer_to(error)
+    assert answer.status_code == 500
+    assert "secret" not in answer.text
+    assert "secret" in caplog.text
+
+
+def test_a_message_of_the_house_is_taken_apart():
+    body = answer_to(errors.InvalidInput("pool_size=0; expected a whole number >= 1; raise it.")).json()
+    assert body["field"] == "pool_size"
+    assert body["value"] == "0"
+    assert body["rule"] == "a whole number >= 1"
+    assert body["fix"] == "raise it."
+    assert "field" not in answer_to(errors.InvalidInput("free words")).json()
+
+
+def test_a_problem_carries_its_headers_and_parts():
+    answer = answer_to(
+        Problem(429, "Slow", "wait", field="f", value=0, rule="r", fix="x", headers={"Retry-After": "9"})
+    )
+    assert answer.headers["retry-after"] == "9"
+    assert answer.json() == {
+        "type": "about:blank", "title": "Slow", "status": 429, "detail": "wait",
+        "field": "f", "value": 0, "rule": "r", "fix": "x",
+    }  # fmt: skip
+
+
+def post(content, **options):
+    return TestClient(make_app()).post("/body", content=content, **options)
+
+
+@pytest.mark.parametrize(
+    ("content", "field", "value"),
+    [
+        ('{"pool_size": 0}', "pool_size", 0),
+        ('{"pool_size": "many"}', "pool_size", "many"),
+        ('{"pool_size": 1, "nam": "x"}', "nam", "x"),
+        ('{"pool_size": NaN}', "pool_size", "nan"),
+        ('{"pool_size": 1e999}', "pool_size", "inf"),
+        ('{"pool_size": 1, "name": ["' + "y" * 999 + '"]}', "name", "['" + "y" * 118 + "…"),
+    ],
+)
+def test_what_does_not_fit_is_named_with_value_rule_and_fix(content, field, value):
+    body = post(content, headers={"Content-Type": "application/json"}).json()
+    assert (body["status"], body["field"], body["value"]) == (422, field, value)
+    assert body["rule"]
+    assert body["fix"]
+
+
+def test_missing_and_unreadable_bodies_are_named():
+    for content in ("", "{", "[]", "null", '{"name": "\\ud800"}', b"\xff"):
+        answer = post(content, headers={"Content-Type": "application/json"})
+        assert answer.status_code in (400, 422)
+        assert answer.headers["content-type"] == "application/problem+json"
+    assert post("{}", headers={"Content-Type": "application/json"}).json()["fix"] == "Send pool_size."
+
+
+def test_every_complaint_is_listed_and_secrets_are_not_sent_back():
+    headers = {"Authorization": "hunter2", "Content-Type": "application/json"}
+    answer = post('{"pool_size": 0, "token": 12345}', params={"limit": 11}, headers=headers)
+    body = answer.json()
+    assert {error["field"] for error in body["errors"]} == {"pool_size", "token", "limit", "authorization"}
+    assert "12345" not in answer.text
+    assert "hunter2" not in answer.text
+
+
+def test_a_body_that_is_no_json_at_all_is_not_sent_back():
+    answer = post("token=12345", headers={"Content-Type": "text/plain"})
+    assert (answer.status_code, answer.json()["field"]) == (422, "body")
+    assert "12345" not in answer.text
+
+
+def test_unknown_paths_and_methods_are_problems_too():
+    client = TestClient(make_app())
+    assert client.get("/nowhere").json()["status"] == 404
+    answer = client.delete("/body")
+    assert (answer.json()["status"], answer.headers["allow"]) == (405, "POST")
+
+
+def test_pages_may_answer_browsers_in_their_own_way():
+    def page(request, body):
+        return HTMLResponse(body["title"], body["status"]) if "html" in request.headers.get("accept", "") else None
+
+    client = TestClient(make_app(NotAllowed("x"), page=page))
+    assert client.get("/raise", headers={"Accept": "text/html"}).text == "Not allowed"
+    assert client.get("/raise", headers={"Accept": "application/json"}).json()["status"] == 403
