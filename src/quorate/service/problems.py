@@ -115,6 +115,7 @@ def install(app: FastAPI, *, page: Page | None = None) -> None:
     on(HTTPException, of_http)
     on(DataError, lambda _: UNKEEPABLE)
     on(UnicodeEncodeError, lambda _: UNKEEPABLE)
+    on(OverflowError, of_overflow)
     on(NoConnection, lambda _: Problem(503, *BUSY, headers={"Retry-After": "1"}))
     app.add_exception_handler(Exception, unexpected)
 
@@ -148,6 +149,14 @@ def of_error(error: QuorateError) -> Problem:
     headers = {"Retry-After": retry_after(error.retry_after)} if isinstance(error, StoreUnavailable) else None
     detail = str(error)[:LONGEST_DETAIL]
     return Problem(status, title, detail, headers=headers, **parts(error))
+
+
+def of_overflow(error: OverflowError) -> Problem:
+    """A whole number that SQLite's driver will not take is the client's; any other overflow is ours."""
+    if "SQLite INTEGER" in str(error):
+        return UNKEEPABLE
+    log.error("a number grew too large", exc_info=error)
+    return INTERNAL
 
 
 def parts(error: QuorateError) -> dict[str, Any]:

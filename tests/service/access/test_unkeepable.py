@@ -1,0 +1,45 @@
+"""What no database keeps is the client's mistake on each of them, and never a failure of the service."""
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from sqlalchemy import insert, literal, select
+
+from quorate.service import problems
+from quorate.service.store.schema import accounts
+from tests.service.access.conftest import NOW, Config
+
+
+def answer(store, act):
+    app = FastAPI()
+    app.state.config = Config()
+    problems.install(app)
+
+    @app.get("/")
+    def endpoint():
+        with store.write() as connection:
+            act(connection)
+
+    return TestClient(app, raise_server_exceptions=False).get("/")
+
+
+def test_half_a_character_and_a_huge_number_are_unprocessable(empty):
+    for act in (
+        lambda connection: connection.execute(insert(accounts).values(id="\ud800", name="x", created=NOW)),
+        lambda connection: connection.execute(select(literal(2**70))),
+    ):
+        found = answer(empty, act)
+        assert (found.status_code, found.headers["content-type"]) == (422, problems.MEDIA_TYPE)
+
+
+@pytest.mark.parametrize("shared_store", ["postgresql"], indirect=True)
+def test_a_nul_is_unprocessable_where_the_database_refuses_it(empty):
+    found = answer(
+        empty, lambda connection: connection.execute(insert(accounts).values(id="\0", name="x", created=NOW))
+    )
+    assert found.status_code == 422
+
+
+def test_an_overflow_of_our_own_is_ours(empty, caplog):
+    assert answer(empty, lambda _: 10.0**400).status_code == 500
+    assert "too large" in caplog.text
