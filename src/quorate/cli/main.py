@@ -10,7 +10,21 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from quorate.cli import audit, calibrate, data, decide, demo, methods, plan, reproduce, run, score, simulate
+from quorate.cli import (
+    audit,
+    calibrate,
+    data,
+    decide,
+    demo,
+    methods,
+    plan,
+    reproduce,
+    run,
+    score,
+    serve,
+    service,
+    simulate,
+)
 from quorate.cli.option_names import option_names
 from quorate.cli.output import plain_errors
 from quorate.version import __version__
@@ -28,6 +42,8 @@ whole pool: quorate computes how sure the answer already is, and asks only while
 [cyan]quorate run --votes votes.csv --predictions probs.csv --out results[/cyan]  your own tables: how many were enough?
 
 [cyan]quorate plan --votes pilot.csv --predictions probs.csv --price 0.08[/cyan]  which setting next month, and how sure
+
+[cyan]quorate serve[/cyan]  experts vote in the browser, items close when enough have
 
 [cyan]quorate decide --prediction 0.7,0.2,0.1 --votes 1,0,0 --pool-size 6[/cyan]  one decision
 
@@ -85,6 +101,8 @@ app.command("decide")(decide.decide)
 app.command("simulate")(simulate.simulate)
 app.command("methods")(methods.methods)
 app.command("reproduce")(reproduce.reproduce)
+app.command("serve")(serve.serve)
+app.add_typer(service.app)
 app.add_typer(data.app)
 app.add_typer(audit.app)
 

@@ -60,7 +60,7 @@ class ServiceConfig:
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> ServiceConfig:
         """As the variables QUORATE_... say; what is not set, or empty, is as by default."""
-        found = {name: value for name, value in (environment or os.environ).items() if value}
+        found = {name: value for name, value in (os.environ if environment is None else environment).items() if value}
         return cls(
             database=found.get("QUORATE_DATABASE", DATABASE),
             base_url=found.get("QUORATE_BASE_URL"),

@@ -16,14 +16,13 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import Connection, Table, func, select
 from sqlalchemy.engine import URL
 
 from quorate.errors import InvalidInput
 from quorate.service.store.copying import Counter, Progress, Tally, plain_rows, storage, tables_of
-from quorate.service.store.store import Store
+from quorate.service.store.snapshot import existing, snapshot
 from quorate.service.store.upgrade import revision_of
 from quorate.session.durable import sync_directory
 from quorate.version import __version__
@@ -54,7 +53,7 @@ def backup(database: str | URL, path: str | os.PathLike[str], *, progress: Progr
     """
     target = Path(path).absolute()
     _refuse_existing(target)
-    with _snapshot(database) as connection:
+    with existing(database) as store, snapshot(store) as connection:
         revision = revision_of(connection)
         if revision is None:
             name = connection.engine.url.render_as_string()
@@ -63,22 +62,6 @@ def backup(database: str | URL, path: str | os.PathLike[str], *, progress: Progr
             tables = _write(connection, file, progress)
             _describe(file, revision, tables)
     return Copied(target, revision, tables)
-
-
-@contextmanager
-def _snapshot(database: str | URL) -> Iterator[Connection]:
-    """A transaction that sees the database as it is at its first query, whatever is written meanwhile."""
-    store = Store(database)
-    if store.is_sqlite and not Path(str(store.url.database)).exists():
-        raise InvalidInput(f"database={store.url.database!r}: there is no such file; name the service's database.")
-    try:
-        if not store.is_sqlite:
-            repeatable: dict[str, Any] = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-            store.engine = store.engine.execution_options(**repeatable)
-        with store.read() as connection:
-            yield connection
-    finally:
-        store.close()
 
 
 def _write(connection: Connection, file: sqlite3.Connection, progress: Progress | None) -> dict[str, Tally]:

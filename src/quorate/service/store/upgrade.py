@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from alembic.operations import Operations
@@ -46,14 +47,13 @@ def prepare(store: Store) -> Upgrade:
 
     Refuses, with what to do about it, a database that is newer than this program or that is not quorate's.
     """
-    scripts = _scripts()
     try:
         with store.read() as connection:
             before = revision_of(connection)
-            if before == _newest(scripts):
+            if before == newest():
                 return Upgrade(before, before)
         with store.write() as connection:
-            return bring_to(connection, _newest(scripts))
+            return bring_to(connection, newest())
     except DatabaseError as cause:
         if "not a database" not in str(cause.orig):
             raise
@@ -64,7 +64,7 @@ def prepare(store: Store) -> Upgrade:
 
 def newest() -> str:
     """The revision this program works with."""
-    return _newest(_scripts())
+    return _newest_in(FOLDER)
 
 
 def revision_of(connection: Connection) -> str | None:
@@ -83,7 +83,7 @@ def bring_to(connection: Connection, revision: str) -> Upgrade:
     if before == revision:
         return Upgrade(before, revision)
     scripts = _scripts()
-    _refuse_what_is_not_ours(connection, before, scripts)
+    _refuse_what_is_not_ours(connection, before)
     missing = reversed(list(scripts.iterate_revisions(revision, before or "base")))
     steps = [MigrationStep.upgrade_from_script(scripts.revision_map, script) for script in missing]
     context = MigrationContext.configure(
@@ -99,7 +99,7 @@ def revisions() -> list[str]:
     return [script.revision for script in _scripts().walk_revisions()]
 
 
-def _refuse_what_is_not_ours(connection: Connection, before: str | None, scripts: ScriptDirectory) -> None:
+def _refuse_what_is_not_ours(connection: Connection, before: str | None) -> None:
     name = connection.engine.url.render_as_string()
     if before is None:
         tables = sorted(set(inspect(connection).get_table_names()) - {VERSION_TABLE})
@@ -111,7 +111,7 @@ def _refuse_what_is_not_ours(connection: Connection, before: str | None, scripts
     elif before not in revisions():
         raise InvalidInput(
             f"database={name!r} is at revision {before}, written by a newer quorate than this one ({__version__}, "
-            f"revision {_newest(scripts)}); nothing was changed. Install the newer one: pip install --upgrade "
+            f"revision {newest()}); nothing was changed. Install the newer one: pip install --upgrade "
             "'quorate[service]'; or restore a backup that was made before the upgrade."
         )
 
@@ -120,7 +120,8 @@ def _scripts() -> ScriptDirectory:
     return ScriptDirectory(FOLDER, version_locations=[FOLDER])
 
 
-def _newest(scripts: ScriptDirectory) -> str:
-    head = scripts.get_current_head()
+@cache
+def _newest_in(folder: str) -> str:
+    head = ScriptDirectory(folder, version_locations=[folder]).get_current_head()
     assert head is not None, "no migrations in the package"
     return head

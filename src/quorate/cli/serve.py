@@ -1,0 +1,193 @@
+"""`quorate serve`: the web service, with a database made ready, and the first owner's link on the terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quorate.cli.output import print_lines
+from quorate.errors import InvalidInput, MissingExtra
+
+if TYPE_CHECKING:
+    from quorate.service.config import ServiceConfig
+    from quorate.service.store.store import Store
+
+INSTALL = "the service is not installed: pip install 'quorate[service]' (with PostgreSQL: 'quorate[postgres]')"
+DATABASE, DEMO_DATABASE = "quorate.db", "quorate-demo.db"  # the demo never touches the real one
+APPLICATION = "quorate.service.app:from_environment"
+EVERYWHERE = ("0.0.0.0", "::", "")
+STOP_WITHIN = 10  # seconds for requests at hand when the service is stopped
+UP_WITHIN = 120  # seconds after which its address is printed whether it answers or not
+
+Database = Annotated[
+    str,
+    typer.Option(
+        "--database",
+        "-d",
+        envvar="QUORATE_DATABASE",
+        show_envvar=False,
+        help="A file (SQLite), or postgresql://user@host/name. Or set QUORATE_DATABASE, which keeps a password out of "
+        "the list of processes.",
+    ),
+]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--base-url",
+        envvar="QUORATE_BASE_URL",
+        show_envvar=False,
+        help="Where browsers find the service, e.g. https://labels.example.org; none: the address it listens on.",
+    ),
+]
+
+
+def needs_service() -> None:
+    """One line that says what to install, where the extra is missing."""
+    try:
+        import alembic  # noqa: F401
+        import fastapi  # noqa: F401
+        import sqlalchemy  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ModuleNotFoundError as cause:
+        raise MissingExtra(INSTALL) from cause
+
+
+def serve(
+    database: Database = DATABASE,
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0: every one of this machine.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8000,
+    workers: Annotated[int, typer.Option(min=1, help="Processes; more than one is for PostgreSQL.")] = 1,
+    base_url: BaseUrl = None,
+    secure: Annotated[
+        bool | None,
+        typer.Option(
+            "--secure/--no-secure",
+            help="Cookies are for https only, or not; none: as --base-url says, or else each request.",
+        ),
+    ] = None,
+    trust_proxy: Annotated[
+        bool,
+        typer.Option("--trust-proxy", help="A proxy of yours sets X-Forwarded-For and -Proto: believe them."),
+    ] = False,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="A built-in project in which simulated colleagues vote.")
+    ] = False,
+    open_browser: Annotated[bool, typer.Option("--open", help="Open the first page in a browser.")] = False,
+) -> None:
+    """Serve projects in the browser and over an API: experts vote, quorate decides when enough have.
+
+    The database is made, or upgraded, before anything is served. There is no password: the first start prints a link
+    that makes whoever opens it the owner, once. Stop it with Ctrl-C; every vote acknowledged is on disk.
+
+    Example: quorate serve --database quorate.db --port 8000
+    """
+    needs_service()
+    from quorate.service.config import ServiceConfig
+
+    here = base_url or _address(host, port)
+    config = ServiceConfig(
+        database=DEMO_DATABASE if demo and database == DATABASE else database,
+        base_url=base_url,
+        secure=secure,
+        trust_proxy=trust_proxy,
+        demo=demo,
+        metrics_token=os.environ.get("QUORATE_METRICS_TOKEN"),
+        allow_private_webhooks=ServiceConfig.from_environment().allow_private_webhooks,
+    )
+    _refuse_taken_port(host, port)
+    link = _make_ready(config, here)
+    _warn(config, host)
+    facts = {"here": here, "link": link, "open_browser": open_browser}
+    threading.Thread(target=_announce_when_up, args=(host, port), kwargs=facts, daemon=True).start()
+    _run(config, host=host, port=port, workers=workers)
+
+
+def _make_ready(config: ServiceConfig, here: str) -> str | None:
+    """Make or upgrade the database; the link that lets its first owner in, None if there is one already."""
+    from quorate.service.access.links import first_owner_link
+    from quorate.service.store.store import Store
+    from quorate.service.store.upgrade import prepare
+
+    os.umask(0o077)  # the database holds the key that signs cookies: it is its owner's alone
+    store = Store(config.database)
+    try:
+        done = prepare(store)
+        if done.changed:
+            print_lines(f"Database {'made' if done.before is None else 'upgraded'} (revision {done.now}).")
+        return _demo_link(store, here) if config.demo else first_owner_link(store, here, now=time.time())
+    finally:
+        store.close()
+
+
+def _demo_link(store: Store, here: str) -> str:
+    """Fill the demo's database where it is empty; the link that signs its owner in."""
+    from importlib import import_module
+
+    return str(import_module("quorate.service.demo").seed(store, here, now=time.time()))
+
+
+def _run(config: ServiceConfig, *, host: str, port: int, workers: int) -> None:
+    import uvicorn
+
+    os.environ.update(config.to_environment())
+    uvicorn.run(
+        APPLICATION,
+        factory=True,
+        host=host,
+        port=port,
+        workers=workers,
+        log_level="warning",
+        access_log=False,  # paths hold links of one use
+        proxy_headers=False,  # whom to believe is ours to say: --trust-proxy
+        server_header=False,
+        timeout_graceful_shutdown=STOP_WITHIN,
+    )
+
+
+def _address(host: str, port: int) -> str:
+    name = "127.0.0.1" if host in EVERYWHERE else host
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+
+
+def _warn(config: ServiceConfig, host: str) -> None:
+    if not config.is_https and not config.trust_proxy and host not in ("127.0.0.1", "::1", "localhost"):
+        print(
+            f"quorate: listening on {host} without https: whoever shares the network can read votes and cookies. "
+            "Put a proxy with TLS in front and give --base-url https://... --trust-proxy.",
+            file=sys.stderr,
+        )
+
+
+def _refuse_taken_port(host: str, port: int) -> None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        if os.name == "posix":
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as cause:
+            raise InvalidInput(f"cannot listen on {host} port {port} ({cause.strerror}); choose another.") from cause
+
+
+def _announce_when_up(host: str, port: int, *, here: str, link: str | None, open_browser: bool) -> None:
+    """Say where to go once it answers there: once, however many workers there are."""
+    import webbrowser
+
+    address = "127.0.0.1" if host in EVERYWHERE else host
+    for _ in range(10 * UP_WITHIN):
+        with contextlib.suppress(OSError), socket.create_connection((address, port), timeout=1):
+            break
+        time.sleep(0.1)
+    print_lines(f"quorate serves at {here} (Ctrl-C stops it)")
+    if link is not None:
+        print_lines("Open this link to become the owner; it works once, within 24 hours:", f"  {link}")
+    sys.stdout.flush()
+    if open_browser:
+        webbrowser.open(link or here)

@@ -1,0 +1,162 @@
+"""`quorate service ...`: what whoever runs a service does beside serving: back up, restore, upgrade, look after."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quorate.cli.output import print_json, print_lines, progress_bar
+from quorate.cli.serve import BaseUrl, Database, needs_service
+
+if TYPE_CHECKING:
+    from quorate.service.checking import Checked
+    from quorate.service.store.backup import Copied
+
+HELP = """
+Look after the database of `quorate serve`: backup, restore, upgrade, check, a new link for an owner (docs/service.md).
+"""
+
+app = typer.Typer(name="service", help=HELP, no_args_is_help=True, rich_markup_mode="rich")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")]
+
+
+@app.command("backup")
+def backup(
+    file: Annotated[str, typer.Argument(help="The file to write; it must not exist.")],
+    database: Database = "quorate.db",
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write every row to one file, as of one moment, while the service goes on.
+
+    The same kind of file for SQLite and PostgreSQL; it holds secrets and is readable by you alone.
+
+    Example: quorate service backup monday.backup --database quorate.db
+    """
+    needs_service()
+    from quorate.service.store.backup import backup as write
+
+    with progress_bar(quiet=quiet) as report:
+        copied = write(database, file, progress=report)
+    _print_copied(copied, f"Backed up to {file}", json=json)
+
+
+@app.command("restore")
+def restore(
+    file: Annotated[str, typer.Argument(help="A file that `quorate service backup` wrote.")],
+    database: Database = "quorate.db",
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Fill an empty database, of either kind, from a backup; check every row before any is kept.
+
+    Example: quorate service restore monday.backup --database postgresql://quorate@localhost/quorate
+    """
+    needs_service()
+    import os
+
+    from quorate.service.store.restore import restore as read
+
+    os.umask(0o077)
+    with progress_bar(quiet=quiet) as report:
+        copied = read(file, database, progress=report)
+    _print_copied(copied, f"Restored from {file}; every row was read back and agrees", json=json)
+
+
+@app.command("upgrade")
+def upgrade(database: Database = "quorate.db", json: Json = False) -> None:
+    """Bring an older database to this version's tables; `quorate serve` does it by itself.
+
+    Example: quorate service upgrade --database quorate.db
+    """
+    needs_service()
+    from quorate.service.store.snapshot import existing
+    from quorate.service.store.upgrade import prepare
+
+    with existing(database) as store:
+        done = prepare(store)
+    if json:
+        print_json({"before": done.before, "now": done.now, "changed": done.changed})
+    elif done.changed:
+        print_lines(f"Upgraded from {done.before or 'an empty database'} to revision {done.now}.")
+    else:
+        print_lines(f"Nothing to do: the database is at revision {done.now}.")
+
+
+@app.command("owner-link")
+def owner_link(
+    database: Database = "quorate.db",
+    base_url: BaseUrl = None,
+    account: Annotated[
+        str | None, typer.Option("--account", help="Whom to sign in, by id; none: the only one who may make projects.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Print a new link that signs an owner in: for a lost cookie, or another device. It works once, for 15 minutes.
+
+    Example: quorate service owner-link --database quorate.db --base-url https://labels.example.org
+    """
+    needs_service()
+    from quorate.service.owners import new_link
+    from quorate.service.store.snapshot import existing
+
+    with existing(database) as store:
+        link = new_link(store, base_url or "http://127.0.0.1:8000", account=account, now=time.time())
+    if json:
+        print_json({"link": link})
+    else:
+        print_lines("Whoever opens this link is the owner; it works once:", f"  {link}")
+
+
+@app.command("check")
+def check(database: Database = "quorate.db", json: Json = False, quiet: Quiet = False) -> None:
+    """Make every decision again from its events and compare; exit code 1 if any differs. The service may go on.
+
+    Example: quorate service check --database quorate.db
+    """
+    needs_service()
+    from quorate.service.checking import check as look
+    from quorate.service.store.snapshot import existing
+    from quorate.service.store.upgrade import prepare
+
+    with existing(database) as store, progress_bar(quiet=quiet) as report:
+        prepare(store)
+        checked = look(store, progress=report)
+    _print_checked(checked, json=json)
+    if checked.num_disagreements:
+        raise typer.Exit(1)
+
+
+def _print_copied(copied: Copied, what: str, *, json: bool) -> None:
+    rows = {name: tally.num_rows for name, tally in copied.tables.items()}
+    if json:
+        print_json({"file": str(copied.path), "revision": copied.revision, "rows": rows})
+        return
+    size = Path(copied.path).stat().st_size / 1e6
+    known = ", ".join(f"{rows[name]} {name}" for name in ("projects", "items", "events", "accounts") if name in rows)
+    print_lines(f"{what}: {copied.num_rows} rows ({known}), {size:.1f} MB, revision {copied.revision}.")
+
+
+def _print_checked(checked: Checked, *, json: bool) -> None:
+    first = [
+        {"project": project, "item": each.item, "seq": each.seq, "stored": each.stored, "recomputed": each.recomputed}
+        for project, each in checked.first
+    ]
+    counts = {
+        name: getattr(checked, f"num_{name}") for name in ("projects", "items", "events", "votes", "disagreements")
+    }
+    if json:
+        print_json(counts | {"first": first})
+        return
+    print_lines(
+        f"{checked.num_projects} projects, {checked.num_items} items, {checked.num_events} events "
+        f"({checked.num_votes} votes): {checked.num_disagreements} decisions differ from their events."
+    )
+    for each in first:
+        where = f"event {each['seq']}" if each["seq"] else "the item's row"
+        print_lines(f"  {each['project']}, item {each['item']}, {where}: {each['stored']} is not {each['recomputed']}")

@@ -1,0 +1,64 @@
+"""`quorate serve` as a process of its own: started on a free port, asked over HTTP, stopped as by Ctrl-C."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Serving:
+    """One service; `with Serving("--database", ...) as service` waits until it is ready to work."""
+
+    def __init__(self, *options: str, folder: Path, ready_within: float = 90.0) -> None:
+        self.port, self._within, self._log = free_port(), ready_within, folder / "serve.log"
+        self.url = f"http://127.0.0.1:{self.port}"
+        command = [sys.executable, "-m", "quorate", "serve", "--port", str(self.port), *options]
+        surroundings = {name: value for name, value in os.environ.items() if not name.startswith("QUORATE_")}
+        with self._log.open("wb") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, env=surroundings, cwd=folder)
+
+    def __enter__(self) -> "Serving":
+        deadline = time.monotonic() + self._within
+        while "serves at" not in self.printed or self.status("/readyz") != 200:
+            assert self.process.poll() is None, self.printed
+            assert time.monotonic() < deadline, self.printed
+            time.sleep(0.1)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def printed(self) -> str:
+        return self._log.read_text()
+
+    @property
+    def links(self) -> list[str]:
+        return re.findall(r"http\S+/link/\S+", self.printed)
+
+    def status(self, path: str) -> int:
+        try:
+            with urllib.request.urlopen(self.url + path, timeout=10) as answer:
+                return answer.status
+        except urllib.error.HTTPError as refused:
+            with refused:
+                return refused.code
+        except OSError:
+            return 0
+
+    def stop(self) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        return self.process.wait(30)

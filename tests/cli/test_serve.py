@@ -1,0 +1,74 @@
+"""`quorate serve`: the database made ready, one link for the first owner, nothing started that cannot run."""
+
+import socket
+import stat
+import sys
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("sqlalchemy")
+
+from tests.cli.serving import Serving, free_port
+
+
+def test_the_first_start_makes_a_private_database_and_prints_a_link_that_opens(tmp_path):
+    with Serving("--database", "votes.db", folder=tmp_path) as service:
+        (link,) = service.links
+        assert link.startswith(service.url + "/link/")
+        assert service.status(link.removeprefix(service.url)) == 200
+        assert service.status("/link/" + "x" * 43) == 404
+        assert stat.S_IMODE((tmp_path / "votes.db").stat().st_mode) == 0o600
+        assert "Database made" in service.printed
+    assert "Traceback" not in service.printed
+    assert service.process.returncode in (0, -2, 130)
+
+
+def test_a_start_after_somebody_came_in_prints_no_link(tmp_path):
+    from quorate.service.access.accounts import create_account
+    from quorate.service.store.store import Store
+    from quorate.service.store.upgrade import prepare
+
+    store = Store(str(tmp_path / "votes.db"))
+    prepare(store)
+    create_account(store, "Ada", may_create=True, now=0.0)
+    store.close()
+    with Serving("--database", "votes.db", "--base-url", "http://labels.example.org", folder=tmp_path) as service:
+        assert service.links == []
+        assert "Database" not in service.printed
+        assert "serves at http://labels.example.org" in service.printed
+
+
+def test_a_taken_port_is_named_before_anything_is_touched(run, tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        result = run("serve", "--database", tmp_path / "votes.db", "--port", taken.getsockname()[1])
+    assert result.exit_code == 1
+    assert "choose another" in result.stderr
+    assert not (tmp_path / "votes.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--database", "mysql://somewhere/x", "SQLite (a file) or PostgreSQL"),
+        ("--database", ":memory:", "would lose every vote"),
+        ("--base-url", "labels.example.org", "expected where browsers find the service"),
+        ("--base-url", "https://example.org/labels", "a host name of its own"),
+    ],
+)
+def test_what_cannot_work_is_refused_in_one_line(run, option, value, words):
+    result = run("serve", "--port", free_port(), option, value)
+    assert result.exit_code == 1
+    assert words in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [["serve"], ["service", "backup", "x"], ["service", "check"]])
+def test_without_the_extra_one_line_says_what_to_install(run, monkeypatch, command):
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    result = run(*command)
+    assert result.exit_code == 1
+    assert result.stderr.strip().endswith("pip install 'quorate[service]' (with PostgreSQL: 'quorate[postgres]')")
+    assert result.stderr.count("\n") == 1

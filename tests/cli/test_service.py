@@ -1,0 +1,91 @@
+"""`quorate service`: backup, restore, upgrade, owner-link and check, as typed."""
+
+import json
+import sqlite3
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("sqlalchemy")
+
+from quorate.service.access.accounts import create_account, disable_account
+from quorate.service.access.links import look
+from quorate.service.deciding.ballots import Request, act
+from quorate.service.deciding.items import NewItem, add_items
+from quorate.service.deciding.projects import Projects
+from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.store.store import Store
+from quorate.service.store.upgrade import prepare
+
+
+@pytest.fixture
+def database(tmp_path):
+    """A database with a project, three items and a vote on the first."""
+    path = tmp_path / "votes.db"
+    store = Store(str(path))
+    prepare(store)
+    projects = Projects(store)
+    project = projects.create("Pets", ProjectSettings(classes=["cat", "dog"], pool_size=5), now=1.0)
+    add_items(projects, project.id, [NewItem(f"photo{number}", [0.6, 0.4]) for number in range(3)], now=2.0)
+    act(projects, Request(project.id, "photo0", "ada", "vote", label="cat", served=False), now=3.0)
+    store.close()
+    return path
+
+
+def test_a_backup_is_written_and_restored_to_the_same_decisions(run, database, tmp_path):
+    result = run("service", "backup", tmp_path / "one.backup", "--database", database)
+    assert result.exit_code == 0, result.stderr
+    assert "1 projects, 3 items, 5 events" in result.stdout
+    restored = run("service", "restore", tmp_path / "one.backup", "--database", tmp_path / "new.db", "--json")
+    assert json.loads(restored.stdout)["rows"]["events"] == 5
+    assert (tmp_path / "new.db").stat().st_mode & 0o077 == 0
+    assert run("service", "check", "--database", tmp_path / "new.db").exit_code == 0
+
+
+def test_check_counts_and_finds_what_was_tampered_with(run, database):
+    result = run("service", "check", "--database", database)
+    assert result.exit_code == 0, result.stderr
+    assert "1 projects, 3 items, 5 events (1 votes): 0 decisions differ from their events." in result.stdout
+    with sqlite3.connect(database) as connection:
+        connection.execute("UPDATE items SET label = 'dog' WHERE name = 'photo1'")
+    connection.close()
+    result = run("service", "check", "--database", database, "--json")
+    assert result.exit_code == 1
+    found = json.loads(result.stdout)
+    assert found["disagreements"] == 1
+    assert found["first"][0]["item"] == "photo1"
+
+
+def test_upgrade_says_what_it_did(run, database, tmp_path):
+    assert "Nothing to do" in run("service", "upgrade", "--database", database).stdout
+    sqlite3.connect(tmp_path / "empty.db").execute("VACUUM").connection.close()
+    assert "an empty database" in run("service", "upgrade", "--database", tmp_path / "empty.db").stdout
+    assert json.loads(run("service", "upgrade", "--database", database, "--json").stdout)["changed"] is False
+
+
+def test_a_misspelt_database_is_not_created(run, tmp_path):
+    for command in (["backup", tmp_path / "x"], ["upgrade"], ["owner-link"], ["check"]):
+        result = run("service", *command, "--database", tmp_path / "typo.db")
+        assert result.exit_code == 1
+        assert "no such file" in result.stderr
+    assert not (tmp_path / "typo.db").exists()
+
+
+def test_an_owner_who_lost_the_cookie_gets_a_link(run, database):
+    store = Store(str(database))
+    first = run("service", "owner-link", "--database", database, "--json")
+    token = json.loads(first.stdout)["link"].rpartition("/")[2]
+    assert look(store, token, now=0.0).account_id is None  # nobody yet: it makes the first owner
+    ada = create_account(store, "Ada", may_create=True, now=1.0)
+    create_account(store, "Bob", now=1.0)
+    link = json.loads(run("service", "owner-link", "--database", database, "--json").stdout)["link"]
+    assert look(store, link.rpartition("/")[2], now=2.0).account_id == ada.id
+    eve = create_account(store, "Eve", may_create=True, now=1.0)
+    refused = run("service", "owner-link", "--database", database)
+    assert refused.exit_code == 1
+    assert f"{eve.id} (Eve)" in refused.stderr
+    chosen = ["--account", eve.id, "--base-url", "https://labels.example.org"]
+    assert "https://labels.example.org/link/" in run("service", "owner-link", "--database", database, *chosen).stdout
+    disable_account(store, eve.id, now=2.0)
+    assert run("service", "owner-link", "--database", database).exit_code == 0
+    store.close()

@@ -1,0 +1,46 @@
+"""A configuration is the same after a trip through the environment, and refuses what cannot work."""
+
+import pytest
+
+from quorate.errors import InvalidInput
+from quorate.service.config import ServiceConfig
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        ServiceConfig(),
+        ServiceConfig("postgresql://me:secret@host/db", "https://a.example", trust_proxy=True, metrics_token="t"),
+        ServiceConfig(base_url="http://a.example", secure=True, demo=True, allow_private_webhooks=True),
+        ServiceConfig(secure=False),
+    ],
+)
+def test_it_comes_back_from_the_environment(config):
+    assert ServiceConfig.from_environment(config.to_environment()) == config
+
+
+def test_nothing_set_is_the_default():
+    assert ServiceConfig.from_environment({}) == ServiceConfig()
+
+
+@pytest.mark.parametrize(("url", "secure"), [("https://a.example/", True), ("http://a.example", False), (None, None)])
+def test_the_address_says_whether_it_is_secure_unless_told_otherwise(url, secure):
+    assert ServiceConfig(base_url=url).secure is secure
+    assert ServiceConfig(base_url=url, secure=True).secure is True
+
+
+def test_secrets_are_not_shown():
+    shown = repr(ServiceConfig(database="postgresql://me:hunter2@host/db", metrics_token="s3cret"))
+    assert "hunter2" not in shown
+    assert "s3cret" not in shown
+
+
+@pytest.mark.parametrize("url", ["a.example", "ftp://a.example", "https://", "https://a.example/path", "http://a?b=c"])
+def test_an_address_that_is_none_is_refused(url):
+    with pytest.raises(InvalidInput, match="base_url="):
+        ServiceConfig(base_url=url)
+
+
+def test_a_flag_that_is_neither_is_refused():
+    with pytest.raises(InvalidInput, match=r"QUORATE_SECURE='maybe'; expected 1 or 0"):
+        ServiceConfig.from_environment({"QUORATE_SECURE": "maybe"})
