@@ -1,0 +1,138 @@
+"""Coming in and going out: the start page, links of one use, invitations, API keys, signing out. Forms only.
+
+Opening a link changes nothing; its form does. Whoever is not signed in sees how to come in, and nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Form, Request, Response
+from sqlalchemy import select
+
+from quorate.errors import InvalidInput
+from quorate.service.access import cookies, csrf, invitations, links
+from quorate.service.access.accounts import memberships_of
+from quorate.service.access.limits import limit_entry
+from quorate.service.access.principal import Principal, current
+from quorate.service.access.surroundings import now_of, store_of
+from quorate.service.access.tokens import digest
+from quorate.service.api.here import Caller
+from quorate.service.pages.project_list import cards
+from quorate.service.pages.rendering import base_url_of, go, projects_of, render
+from quorate.service.problems import Problem, of_error
+from quorate.service.store.schema import accounts, api_keys
+
+router = APIRouter(include_in_schema=False)
+ENTRY = [Depends(csrf.same_origin), Depends(limit_entry)]
+Token = Annotated[str | None, Depends(csrf.sent_token)]
+Text = Annotated[str, Form()]
+
+
+@router.get("/")
+def start(request: Request) -> Response:
+    """My projects; or how to come in."""
+    me = signed_in(request)
+    if me is None:
+        return render(request, "sign_in.html")
+    return render(
+        request, "projects.html", me=me, cards=cards(projects_of(request), me.account_id, now=now_of(request))
+    )
+
+
+def signed_in(request: Request) -> Principal | None:
+    """Who opens this page; None for nobody. Only for pages that change nothing."""
+    try:
+        return current(request, None)
+    except Problem as problem:
+        if problem.status != 401:
+            raise
+        return None
+
+
+@router.post("/sign-in", dependencies=ENTRY)
+def sign_in(request: Request, key: Text) -> Response:
+    """Sign in with an API key that is for all the account's projects."""
+    rows = select(api_keys.c.account_id, api_keys.c.project_id).join(accounts)
+    valid = (api_keys.c.revoked.is_(None), accounts.c.disabled.is_(None))
+    with store_of(request).write() as connection:
+        row = connection.execute(rows.where(api_keys.c.digest == digest(key.strip()), *valid)).one_or_none()
+        if row is None or row.project_id is not None:
+            words = "This key is unknown or was revoked." if row is None else "This key is for one project's programs."
+            problem = {"title": "No entry", "detail": f"{words} Use another one, or ask for a link."}
+            return render(request, "sign_in.html", 401, problem=problem)
+        session_id = cookies.open_sign_in(connection, row.account_id, now=now_of(request))
+    response = go("/")
+    cookies.set_cookie(request, response, session_id)
+    return response
+
+
+@router.post("/sign-out")
+def sign_out(request: Request, _caller: Caller) -> Response:
+    """End this browser's sign-in."""
+    session_id = cookies.session_id_of(request)
+    if session_id is not None:
+        cookies.sign_out(store_of(request), session_id, now=now_of(request))
+    response = go("/", "left")
+    cookies.clear_cookie(request, response)
+    return response
+
+
+@router.post("/sign-in-link")
+def make_sign_in_link(request: Request, caller: Caller) -> Response:
+    """A link of one use that signs the reader in on another device; shown once."""
+    now = now_of(request)
+    link = links.sign_in_link(store_of(request), caller.account_id, base_url_of(request), now=now)
+    shown = {"me": caller, "cards": cards(projects_of(request), caller.account_id, now=now), "link": link}
+    return render(request, "projects.html", **shown)
+
+
+@router.get("/link/{token}")
+def link_page(request: Request, token: str) -> Response:
+    """What the link would do, with a button that does it."""
+    found = links.look(store_of(request), token, now=now_of(request))
+    return render(request, "link.html", link=found, name="")
+
+
+@router.post("/link/{token}", dependencies=ENTRY)
+def use_link(request: Request, token: str, name: Text = "") -> Response:
+    """Use the link up: make the first owner, or sign in."""
+    store, now = store_of(request), now_of(request)
+    try:
+        signed = links.use(store, token, name=name, now=now)
+    except InvalidInput as error:  # of the name: the link is not used up
+        found = links.look(store, token, now=now)
+        return render(request, "link.html", 422, link=found, name=name, problem=of_error(error).body())
+    response = go("/", "joined")
+    cookies.set_cookie(request, response, signed.session_id)
+    return response
+
+
+@router.get("/join/{token}")
+def invitation_page(request: Request, token: str) -> Response:
+    """Which project one is invited to; asks for a name, or takes the account one is signed in with."""
+    return _invitation(request, token)
+
+
+@router.post("/join/{token}", dependencies=ENTRY)
+def join(request: Request, token: str, sent: Token, name: Text = "", form: Text = "", as_me: Text = "") -> Response:
+    """Join the project, as somebody new or as who one is."""
+    store, now = store_of(request), now_of(request)
+    if as_me:
+        project_id = invitations.join(store, token, current(request, sent).account_id, now=now)
+        return go(f"/p/{project_id}")
+    try:
+        signed = invitations.accept(store, token, name=name, form=form or None, now=now)
+    except InvalidInput as error:
+        return _invitation(request, token, problem=of_error(error).body(), name=name)
+    response = go(f"/p/{memberships_of(store, signed.account_id)[0].project_id}")
+    cookies.set_cookie(request, response, signed.session_id)
+    return response
+
+
+def _invitation(request: Request, token: str, problem: object = None, name: str = "") -> Response:
+    found, project_name = invitations.look(store_of(request), token, now=now_of(request))
+    me = signed_in(request) if request.method == "GET" else None
+    shown: dict[str, Any] = {"me": me, "form": invitations.form_id()}
+    shown |= {"invitation": found, "project_name": project_name, "problem": problem, "name": name}
+    return render(request, "join.html", 422 if problem else 200, **shown)

@@ -1,0 +1,176 @@
+"""Why an item was asked about, or closed: one sentence from its last decision, in words an owner can repeat.
+
+Pure. `because` takes what was decided and the policy that decided; called by the item's page and the items table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quorate.decision.value import optimistic_gain
+from quorate.service.pages.words import decimal, percent, plural
+
+SHORT = {  # the reasons, for tables and charts
+    "ask": "still asked",
+    "confident": "sure enough",
+    "not_worth_it": "a vote was not worth it",
+    "rule": "the method's rule",
+    "quota": "most votes reached",
+    "settled": "settled by votes",
+    "exhausted": "everybody was asked",
+    "closed": "closed by an owner",
+}
+NUMBERS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A decision and what it was made from: `pool_left` is the pool less those who could not tell."""
+
+    reason: str
+    label: str
+    confidence: float
+    probs: Sequence[float] | None
+    votes: Sequence[int]
+    pool_size: int
+    pool_left: int
+    min_votes: int
+    most_votes: int | None
+    num_abstained: int = 0
+
+    @property
+    def num_votes(self) -> int:
+        """Votes behind it."""
+        return sum(self.votes)
+
+
+def because(decided: Decided, policy: Any) -> str:  # noqa: ANN401
+    """One sentence: asked again, or closed, and why.
+
+    >>> from quorate.decision.value import ValueOfInformation
+    >>> decided = Decided("not_worth_it", "cat", 0.981, [0.981, 0.019], [3, 0], 9, 9, 0, None)
+    >>> because(decided, ValueOfInformation(min_gain=0.01))
+    "Closed after 3 votes: a fourth vote was worth at most 0.47 points of accuracy, less than the 1 point it must be: \
+98.1 % sure that the pool of 9 would say 'cat'."
+    """
+    tell = REASONS.get(decided.reason, _by_rule)
+    return tell(decided, policy)
+
+
+def _asked(decided: Decided, policy: Any) -> str:  # noqa: ANN401
+    after = f"Asked again after {plural(decided.num_votes, 'vote')}" if decided.num_votes else "Asked"
+    if decided.num_votes < decided.min_votes:
+        return (
+            f"{after}: at least {plural(decided.min_votes, 'vote')} are asked for each item; {_sure(decided)} so far."
+        )
+    least = getattr(policy, "min_gain", None)
+    if least is not None and decided.probs is not None:
+        gain = _gain(decided)
+        return (
+            f"{after}: a {_next(decided)} vote may be worth {_points(gain)} of accuracy, more than the "
+            f"{_points(least)} it must be; {_sure(decided)} so far."
+        )
+    threshold = getattr(policy, "threshold", None)
+    if threshold is not None:
+        return f"{after}: {_sure(decided)}, below the threshold of {percent(threshold)}."
+    return f"{after}: the method's rule wants another vote; {_sure(decided)} so far."
+
+
+def _confident(decided: Decided, policy: Any) -> str:  # noqa: ANN401
+    threshold = getattr(policy, "threshold", None)
+    limit = "" if threshold is None else f", at or above the threshold of {percent(threshold)}"
+    return f"{_closed(decided)}: {_sure(decided)}{limit}."
+
+
+def _not_worth_it(decided: Decided, policy: Any) -> str:  # noqa: ANN401
+    least = getattr(policy, "min_gain", None)
+    if least is None or decided.probs is None:
+        return f"{_closed(decided)}: another vote was not worth its price; {_sure(decided)}."
+    return (
+        f"{_closed(decided)}: a {_next(decided)} vote was worth at most {_points(_gain(decided))} of accuracy, less "
+        f"than the {_points(least)} it must be: {_sure(decided)}."
+    )
+
+
+def _settled(decided: Decided, _policy: Any) -> str:  # noqa: ANN401
+    return (
+        f"{_closed(decided)}: whatever the rest of {_pool(decided)} would say, '{decided.label}' cannot be overtaken."
+    )
+
+
+def _exhausted(decided: Decided, _policy: Any) -> str:  # noqa: ANN401
+    return f"{_closed(decided)}: everybody of {_pool(decided)} was asked; '{decided.label}' has most votes."
+
+
+def _quota(decided: Decided, _policy: Any) -> str:  # noqa: ANN401
+    most = "" if decided.most_votes is None else f" ({decided.most_votes})"
+    return f"{_closed(decided)}: that is the most that may be asked for this item{most}; {_sure(decided)}."
+
+
+def _by_hand(decided: Decided, _policy: Any) -> str:  # noqa: ANN401
+    return f"{_closed(decided)}, by an owner: {_sure(decided)}."
+
+
+def _by_rule(decided: Decided, policy: Any) -> str:  # noqa: ANN401
+    name = getattr(policy, "name", "the method")
+    return f"{_closed(decided)}: the rule of {name} wants no more; {_sure(decided)}."
+
+
+REASONS = {
+    "ask": _asked,
+    "confident": _confident,
+    "not_worth_it": _not_worth_it,
+    "settled": _settled,
+    "exhausted": _exhausted,
+    "quota": _quota,
+    "closed": _by_hand,
+}
+
+
+def audit_sentence(audit: str | None, rate: float | None, loss: float | None) -> str | None:
+    """What became of the item's coin, if it is closed and one was tossed.
+
+    >>> audit_sentence("done", 0.05, 0.0)
+    'A coin (5 %) drew it for the audit: voted to the end, the pool agrees with the answer.'
+    """
+    if rate is None:
+        return None
+    if audit is None:
+        return f"A coin ({percent(rate)}) did not draw it for the audit."
+    drawn = f"A coin ({percent(rate)}) drew it for the audit: "
+    if audit == "drawn":
+        return f"{drawn}it is still voted on, to measure how often closed items are wrong."
+    verdict = "agrees with the answer" if loss == 0 else "is tied" if loss and loss < 1 else "says something else"
+    return f"{drawn}voted to the end, the pool {verdict}."
+
+
+def _closed(decided: Decided) -> str:
+    return f"Closed after {plural(decided.num_votes, 'vote')}" if decided.num_votes else "Closed without a vote"
+
+
+def _sure(decided: Decided) -> str:
+    return f"{percent(decided.confidence)} sure that {_pool(decided)} would say '{decided.label}'"
+
+
+def _pool(decided: Decided) -> str:
+    less = f" (less {decided.num_abstained} who cannot tell)" if decided.num_abstained else ""
+    return f"the pool of {decided.pool_size}{less}"
+
+
+def _next(decided: Decided) -> str:
+    place = decided.num_votes
+    return NUMBERS[place] if place < len(NUMBERS) else "further"
+
+
+def _gain(decided: Decided) -> float:
+    probs, votes = np.asarray(decided.probs, float), np.asarray(decided.votes, np.int64)
+    return float(optimistic_gain(probs, votes, decided.pool_left - decided.num_votes))
+
+
+def _points(share: float) -> str:
+    text = decimal(100 * share, 2 if share < 0.1 else 1)
+    return f"{text} point" if text == "1" else f"{text} points" if text != "0" else "less than 0.01 points"

@@ -1,0 +1,26 @@
+"""A problem -> a page, where a browser asked for a page; programs get it as JSON. Handed to `problems.install`.
+
+Whoever is not signed in and opens a page is shown how to sign in.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import Request, Response
+
+from quorate.service.pages.rendering import environment
+from quorate.service.pages.static_files import address
+
+PAGES = ("/p/", "/new", "/join/", "/link/", "/sign-")
+
+
+def problem_page(request: Request, problem: dict[str, Any]) -> Response | None:
+    """The problem as a page; None where JSON was asked for."""
+    path = request.url.path
+    wants_page = "text/html" in request.headers.get("accept", "")
+    if not wants_page or not (path == "/" or path.startswith(PAGES)):
+        return None
+    shown = {"problem": problem, "csrf": "", "me": None, "project": None, "note": None, "tab": "", "role": None}
+    html = environment.get_template("problem.html").render(shown | {"static": address, "path": path})
+    return Response(html, problem["status"], media_type="text/html")

@@ -1,0 +1,143 @@
+"""The items table and an item's audit page: what was shown, predicted, voted, believed and decided, and why."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from sqlalchemy import Connection, Row, select
+
+from quorate.service.access.headers import allow_images
+from quorate.service.access.surroundings import now_of, store_of
+from quorate.service.api.here import Owner, ProjectId, Viewer
+from quorate.service.api.shows import for_browser
+from quorate.service.deciding.ballots import Request as Act
+from quorate.service.deciding.ballots import act
+from quorate.service.deciding.projects import Project, Projects
+from quorate.service.deciding.trail import find, trail
+from quorate.service.pages.charts import REST, Line, bar, line_chart, swatch
+from quorate.service.pages.explain import SHORT, Decided, audit_sentence, because
+from quorate.service.pages.item_table import ORDERS, Wanted, page_of
+from quorate.service.pages.rendering import go, projects_of, render
+from quorate.service.pages.story import Step, story
+from quorate.service.store.schema import accounts, events
+
+router = APIRouter(include_in_schema=False)
+MOST_LINES = 6  # classes with a line of their own; the rest are one grey line
+Words = Annotated[str, Query(max_length=200)]
+
+
+@router.get("/p/{project_id}/items")
+def items_page(
+    request: Request, project_id: ProjectId, caller: Viewer,
+    search: Words = "", state: Words = "", label: Words = "", reason: Words = "", order: Words = "", page: int = 1,
+) -> Response:  # fmt: skip
+    """A page of the project's items, narrowed and ordered."""
+    wanted = Wanted(search, state, label, reason, order, page)
+    with store_of(request).read() as connection:
+        project = projects_of(request).get_in(connection, project_id)
+        found = page_of(connection, project, wanted)
+    shown = {"project": project, "wanted": wanted, "found": found, "short": SHORT, "orders": ORDERS, "bar": bar}
+    return render(request, "items.html", **shown, me=caller.principal, role=caller.role, tab="items", load=json.loads)
+
+
+@router.get("/p/{project_id}/item")
+def item_page(request: Request, project_id: ProjectId, caller: Viewer, id: str) -> Response:  # noqa: A002
+    """Everything that was done with one item, and why."""
+    allow_images(request, "https:", "http:")
+    projects_ = projects_of(request)
+    with store_of(request).read() as connection:
+        project = projects_.get_in(connection, project_id)
+        shown = _item(projects_, connection, project, id)
+    return render(request, "item.html", **shown, me=caller.principal, role=caller.role, tab="items")
+
+
+@router.post("/p/{project_id}/item/close")
+def close_item(request: Request, project_id: ProjectId, caller: Owner, id: str) -> Response:  # noqa: A002
+    """Answer now, with the votes there are."""
+    asked = Act(project_id, id, caller.principal.account_id, "close", served=False)
+    act(projects_of(request), asked, now=now_of(request))
+    return go(f"/p/{project_id}/items", "closed")
+
+
+def _item(projects_: Projects, connection: Connection, project: Project, name: str) -> dict[str, Any]:
+    row = find(connection, project, name)
+    whole = trail(projects_, connection, project, name)
+    skips = _skips(connection, row.id)
+    written = sorted([*whole["events"], *skips], key=lambda event: event["seq"])
+    steps = story(written, project.settings.classes, _names(connection, written))
+    decided = [step for step in steps if step.agrees is not None]
+    return {
+        "project": project,
+        "row": row,
+        "show": for_browser(project.id, json.loads(row.show)),
+        "steps": steps,
+        "eras": whole["eras"],
+        "sentences": [_why(projects_, connection, project, row, step, whole["events"][0]) for step in decided],
+        "decided": decided,
+        "audited": None if row.is_open else audit_sentence(row.audit, row.audit_rate, row.audit_loss),
+        "agrees": all(step.agrees for step in decided),
+        "table": _by_class(project, row, whole["events"][0]["prediction"], decided),
+        "chart": _belief_chart(project, decided),
+        "bar": bar,
+        "swatch": swatch,
+    }  # fmt: skip
+
+
+def _why(
+    projects_: Projects, connection: Connection, project: Project, row: Row[Any], step: Step, opening: dict[str, Any]
+) -> str:
+    """The sentence of one decision."""
+    limits = [limit for limit in (opening["quota"], opening["max_votes"]) if limit is not None]
+    era = projects_.era(connection, project, step.params or 0, step.tune or 0)
+    abstained = row.num_abstained
+    decided = Decided(
+        reason=step.reason or "ask", label=step.answer or "", confidence=step.confidence or 0.0, probs=step.probs,
+        votes=step.votes, pool_size=row.pool_size, pool_left=row.pool_size - abstained,
+        min_votes=opening["min_votes"], most_votes=min(limits, default=None), num_abstained=abstained,
+    )  # fmt: skip
+    return because(decided, era.method.policy)
+
+
+def _by_class(project: Project, row: Row[Any], predictions: Any, decided: list[Step]) -> list[dict[str, Any]]:  # noqa: ANN401
+    """For each class: the classifiers' word, the votes, the belief; the likeliest first."""
+    votes, probs = json.loads(row.votes), decided[-1].probs if decided else None
+    table = [
+        {
+            "name": name, "predictions": [each[index] for each in predictions], "votes": votes[index],
+            "belief": None if probs is None else probs[index], "colour": index if index < MOST_LINES else REST,
+        }
+        for index, name in enumerate(project.settings.classes)
+    ]  # fmt: skip
+    ordered = sorted(table, key=lambda each: (-(each["belief"] or 0), -each["votes"]))
+    return [{**each, "colour": place if place < MOST_LINES else REST} for place, each in enumerate(ordered)]
+
+
+def _belief_chart(project: Project, decided: list[Step]) -> dict[str, Any] | None:
+    """The belief after each decision: a line for each of the likeliest classes, one for all the rest."""
+    told = [step for step in decided if step.probs is not None]
+    if len(told) < 2:
+        return None
+    names, final = project.settings.classes, told[-1].probs or ()
+    order = sorted(range(len(names)), key=lambda index: -final[index])
+    lines = [
+        Line(names[index], place, [(step.probs or ())[index] for step in told])
+        for place, index in enumerate(order[:MOST_LINES])
+    ]
+    rest = order[MOST_LINES:]
+    if rest:
+        lines.append(Line("all others", REST, [sum((step.probs or ())[i] for i in rest) for step in told]))
+    title = "The belief after each vote: " + ", ".join(f"{line.name} {line.values[-1]:.0%}" for line in lines[:3])
+    return {"svg": line_chart(lines, title=title, most=1.0), "lines": lines, "steps": told}
+
+
+def _skips(connection: Connection, item_id: int) -> list[dict[str, Any]]:
+    query = select(events.c.body).where(events.c.item_id == item_id, events.c.kind == "skip")
+    return [json.loads(body) for body in connection.execute(query).scalars()]
+
+
+def _names(connection: Connection, written: list[dict[str, Any]]) -> dict[str, str]:
+    ids = {event["voter"] for event in written if event.get("voter")}
+    query = select(accounts.c.id, accounts.c.name).where(accounts.c.id.in_(ids))
+    return {row.id: row.name for row in connection.execute(query)}

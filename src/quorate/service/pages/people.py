@@ -1,0 +1,104 @@
+"""The people of a project: members and their roles, invitations by link, the reader's API keys. Secrets show once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from quorate.errors import QuorateError
+from quorate.service.access import accounts, invitations, keys
+from quorate.service.access.principal import Member
+from quorate.service.access.surroundings import now_of, store_of
+from quorate.service.api.here import Owner, ProjectId
+from quorate.service.pages.form_fields import Fields, number, whole_number
+from quorate.service.pages.rendering import base_url_of, go, projects_of, render
+from quorate.service.problems import of_error
+
+router = APIRouter(include_in_schema=False)
+MOST = 500
+
+
+@router.get("/p/{project_id}/people")
+def people_page(request: Request, project_id: ProjectId, caller: Owner) -> Response:
+    """Everybody of the project."""
+    return _page(request, project_id, caller)
+
+
+@router.post("/p/{project_id}/people/invite")
+def invite(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
+    """A new invitation; its link is on the answer, and nowhere else ever again."""
+    try:
+        _, link = invitations.create_invitation(
+            store_of(request), project_id, base_url_of(request), role=fields.get("role", "voter"),
+            name=fields.get("name", ""), lasts=86400 * (number(fields, "days") or 14),
+            most_uses=whole_number(fields, "most_uses"), now=now_of(request),
+        )  # fmt: skip
+    except QuorateError as error:
+        return _page(request, project_id, caller, problem=of_error(error).body())
+    return _page(request, project_id, caller, invitation_link=link)
+
+
+@router.post("/p/{project_id}/people/uninvite")
+def end_invitation(request: Request, project_id: ProjectId, _caller: Owner, fields: Fields) -> Response:
+    """End an invitation; who came by it stays."""
+    invitations.revoke_invitation(store_of(request), project_id, fields.get("id", ""), now=now_of(request))
+    return go(f"/p/{project_id}/people", "revoked")
+
+
+@router.post("/p/{project_id}/people/role")
+def change_role(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
+    """Give a member another role."""
+    account, role = fields.get("account", ""), fields.get("role", "")
+    try:
+        known = {member.account_id for member in accounts.list_members(store_of(request), project_id, limit=MOST)}
+        if account in known:
+            accounts.add_member(store_of(request), project_id, account, role=role, now=now_of(request))
+    except QuorateError as error:
+        return _page(request, project_id, caller, problem=of_error(error).body())
+    return go(f"/p/{project_id}/people", "role")
+
+
+@router.post("/p/{project_id}/people/remove")
+def remove(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
+    """End a membership; votes given stay."""
+    try:
+        accounts.remove_member(store_of(request), project_id, fields.get("account", ""), now=now_of(request))
+    except QuorateError as error:
+        return _page(request, project_id, caller, problem=of_error(error).body())
+    return go(f"/p/{project_id}/people", "removed")
+
+
+@router.post("/p/{project_id}/people/key")
+def make_key(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
+    """A new API key of the reader, for this project or for all of theirs; shown on the answer only."""
+    only = None if fields.get("reach") == "all" else project_id
+    me, name = caller.principal.account_id, fields.get("name", "")
+    try:
+        _, secret = keys.create_key(store_of(request), me, name=name, project_id=only, now=now_of(request))
+    except QuorateError as error:
+        return _page(request, project_id, caller, problem=of_error(error).body())
+    return _page(request, project_id, caller, key=secret)
+
+
+@router.post("/p/{project_id}/people/unkey")
+def revoke_key(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
+    """Make one of the reader's keys worthless."""
+    me = caller.principal.account_id
+    keys.revoke_key(store_of(request), fields.get("id", ""), account_id=me, now=now_of(request))
+    return go(f"/p/{project_id}/people", "revoked")
+
+
+def _page(request: Request, project_id: str, caller: Member, **more: Any) -> Response:  # noqa: ANN401
+    store, now, me = store_of(request), now_of(request), caller.principal
+    invited = [each for each in invitations.list_invitations(store, project_id, limit=MOST) if each.revoked is None]
+    mine = [each for each in keys.list_keys(store, me.account_id, limit=MOST) if each.revoked is None]
+    shown = {
+        "me": me, "role": caller.role, "tab": "people", "project": projects_of(request).get(project_id),
+        "members": sorted(accounts.list_members(store, project_id, limit=MOST), key=lambda each: each.name.lower()),
+        "invitations": [each for each in invited if each.expires > now],
+        "keys": [each for each in mine if each.project_id in (None, project_id)],
+        "invitation_link": None, "key": None,
+    }  # fmt: skip
+    problem = more.get("problem")
+    return render(request, "people.html", problem["status"] if problem else 200, **(shown | more))

@@ -1,0 +1,75 @@
+"""Making a project, and its settings: forms that say what each choice does, and what is wrong with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from quorate.errors import InvalidInput, QuorateError
+from quorate.service.access.accounts import enrol
+from quorate.service.access.principal import Principal
+from quorate.service.access.surroundings import now_of, store_of
+from quorate.service.api.here import Creator, Owner, ProjectId
+from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.pages.form_fields import Fields
+from quorate.service.pages.rendering import go, projects_of, render
+from quorate.service.pages.settings_form import as_form, changes_of, new_settings
+from quorate.service.problems import of_error
+
+router = APIRouter(include_in_schema=False)
+BLANK = as_form(ProjectSettings(classes=("cat", "dog"), pool_size=5)) | {"classes": "", "models": "", "name": ""}
+
+
+@router.get("/new")
+def new_page(request: Request, caller: Creator) -> Response:
+    """An empty form."""
+    return _new(request, caller, BLANK)
+
+
+@router.post("/new")
+def create(request: Request, caller: Creator, fields: Fields) -> Response:
+    """Make the project; its maker owns it."""
+    now = now_of(request)
+    try:
+        settings = new_settings(fields)
+        with store_of(request).write() as connection:
+            made = projects_of(request).create_in(connection, fields.get("name", ""), settings, now=now)
+            enrol(connection, made.id, caller.account_id, role="owner", now=now)
+    except (InvalidInput, QuorateError) as error:
+        return _new(request, caller, BLANK | fields, of_error(error).body())
+    return go(f"/p/{made.id}", "created")
+
+
+def _new(request: Request, caller: Principal, form: dict[str, str], problem: dict[str, Any] | None = None) -> Response:
+    status = problem["status"] if problem else 200
+    return render(request, "new.html", status, me=caller, form=form, problem=problem)
+
+
+@router.get("/p/{project_id}/settings")
+def settings_page(request: Request, project_id: ProjectId, caller: Owner) -> Response:
+    """The settings as they are."""
+    project = projects_of(request).get(project_id)
+    return _settings(request, caller.principal, project_id, as_form(project.settings) | {"name": project.name})
+
+
+@router.post("/p/{project_id}/settings")
+def change(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
+    """Change what may change while a project runs."""
+    projects_ = projects_of(request)
+    try:
+        changes = changes_of(fields, method=projects_.get(project_id).settings.method)
+        name, state = fields.get("name"), fields.get("state")
+        projects_.change(project_id, name=name, state=state, now=now_of(request), **changes)
+    except QuorateError as error:
+        return _settings(request, caller.principal, project_id, fields, of_error(error).body())
+    return go(f"/p/{project_id}/settings", "saved")
+
+
+def _settings(
+    request: Request, me: Principal, project_id: str, form: dict[str, str], problem: dict[str, Any] | None = None
+) -> Response:
+    project = projects_of(request).get(project_id)
+    whole = BLANK | as_form(project.settings) | {"name": project.name} | form
+    shown = {"project": project, "form": whole, "problem": problem, "role": "owner", "tab": "settings"}
+    return render(request, "settings.html", problem["status"] if problem else 200, me=me, **shown)

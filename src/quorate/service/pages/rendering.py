@@ -1,0 +1,83 @@
+"""A template and what it shows -> an HTML answer. One jinja environment, autoescaping, strict about missing names.
+
+Every page gets who is signed in, the CSRF token for its forms, and the addresses of the static files with a digest of
+their content, so that browsers may keep them for ever. Called by every page.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+from fastapi import Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from quorate.service.access.csrf import csrf_token
+from quorate.service.access.surroundings import config_of, now_of, store_of
+from quorate.service.deciding.projects import Projects
+from quorate.service.pages import words
+from quorate.service.pages.static_files import address
+
+FOLDER = Path(__file__).parent / "templates"
+NOTES = {  # what a page says after it was sent back to by a form
+    "saved": "Saved.",
+    "created": "The project is there. Next: bring in items, then invite people to vote.",
+    "removed": "Removed.",
+    "revoked": "Revoked: it opens nothing any more.",
+    "role": "The role was changed.",
+    "closed": "Closed with the votes there are.",
+    "left": "You are signed out.",
+    "joined": "Welcome.",
+}
+
+environment = Environment(
+    loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+)
+environment.filters |= {
+    "count": words.count,
+    "percent": words.percent,
+    "decimal": words.decimal,
+    "money": words.money,
+    "lasting": words.lasting,
+    "moment": words.moment,
+    "plural": words.plural,
+}
+environment.globals |= {"static": address}
+
+
+def render(request: Request, template: str, status: int = 200, /, **shown: Any) -> Response:  # noqa: ANN401
+    """The page of this template."""
+    now = now_of(request)
+    context = {
+        "csrf": csrf_token(request) or "",
+        "now": now,
+        "ago": lambda time: words.ago(time, now),
+        "note": NOTES.get(request.query_params.get("note", "")),
+        "problem": None,
+        "me": None,
+        "project": None,
+        "role": None,
+        "tab": "",
+        "path": request.url.path,
+        "link": None,
+    }
+    return HTMLResponse(environment.get_template(template).render(context | shown), status)
+
+
+def go(path: str, note: str | None = None) -> Response:
+    """Send the browser on after a form, so that loading the page again sends nothing twice."""
+    return RedirectResponse(f"{path}?note={note}" if note else path, 303)
+
+
+def projects_of(request: Request) -> Projects:
+    """The projects of the app this request came to."""
+    state = request.app.state
+    if not hasattr(state, "projects"):
+        state.projects = Projects(store_of(request))
+    return cast(Projects, state.projects)
+
+
+def base_url_of(request: Request) -> str:
+    """Where the service is reached from outside, for links to copy."""
+    return str(config_of(request.scope).base_url or request.base_url).rstrip("/")

@@ -1,0 +1,88 @@
+// Acts of a voter on their way to the server: kept in the browser until the server has stored them, sent in order,
+// sent again as long as it takes. Each has an idempotency key, so that one sent twice counts once.
+
+const FIRST_WAIT = 500, LONGEST_WAIT = 15000, PATIENCE = 10000; // milliseconds
+
+export class Outbox {
+  // `send(act)` gives a Response or throws; `told(name, act, detail)`: "sent", "refused", "waiting", "signed-out"
+  constructor(prefix, send, told) {
+    Object.assign(this, { prefix, send, told, isBusy: false, wake: () => {}, kept: new Map() });
+    for (const [name, act] of this.stored()) this.kept.set(name, act);
+    addEventListener("online", () => this.wake());
+    addEventListener("beforeunload", (event) => { if (this.kept.size) event.preventDefault(); });
+  }
+
+  get size() { return this.kept.size; }
+  has(item) { return [...this.kept.values()].some((act) => act.item === item); }
+
+  stored() {
+    try {
+      return Object.keys(localStorage).filter((name) => name.startsWith(this.prefix)).sort()
+        .map((name) => [name, JSON.parse(localStorage.getItem(name))]);
+    } catch { return []; } // no storage here: this page alone remembers
+  }
+
+  add(act) {
+    const key = randomKey();
+    const name = `${this.prefix}${String(Date.now()).padStart(15, "0")}-${key}`;
+    this.put(name, { ...act, key, tries: 0 });
+    this.flush();
+    return name;
+  }
+
+  put(name, act) {
+    this.kept.set(name, act);
+    try { localStorage.setItem(name, JSON.stringify(act)); } catch { /* as above */ }
+  }
+
+  drop(name) {
+    this.kept.delete(name);
+    try { localStorage.removeItem(name); } catch { /* as above */ }
+  }
+
+  // Take back what never left: true if the act was still here and never tried.
+  recall(name) {
+    if (this.kept.get(name)?.tries !== 0) return false;
+    this.drop(name);
+    return true;
+  }
+
+  async flush() {
+    if (this.isBusy) return this.wake();
+    this.isBusy = true;
+    let wait = FIRST_WAIT;
+    while (this.kept.size) {
+      const [name, act] = this.kept.entries().next().value;
+      this.put(name, { ...act, tries: act.tries + 1 });
+      const pause = await this.attempt(name, act);
+      if (pause === 0) { wait = FIRST_WAIT; continue; }
+      if (pause === null) break;
+      await new Promise((resume) => { this.wake = resume; setTimeout(resume, pause ?? wait); });
+      wait = Math.min(2 * wait, LONGEST_WAIT);
+    }
+    this.isBusy = false;
+  }
+
+  // 0: go on, null: stop, undefined or milliseconds: try this one again later
+  async attempt(name, act) {
+    let answer, body = {};
+    try {
+      answer = await this.send(act, AbortSignal.timeout?.(PATIENCE));
+      body = await answer.json();
+    } catch { if (!answer?.ok) { this.told("waiting", act); return undefined; } }
+    if (answer.ok) { this.drop(name); this.told("sent", act, body); return 0; }
+    if (answer.status === 401) { this.told("signed-out", act, body); return null; }
+    if (answer.status >= 500 || answer.status === 429 || answer.status === 408) {
+      this.told("waiting", act);
+      return 1000 * Number(answer.headers.get("Retry-After")) || undefined;
+    }
+    this.drop(name);
+    this.told("refused", act, body);
+    return 0;
+  }
+}
+
+// Not crypto.randomUUID: browsers have it on https only.
+function randomKey() {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,252 @@
+// The voter's page: one item shown, the next one loaded and drawn beforehand, votes sent behind the voter's back.
+
+import { Outbox } from "./outbox.js";
+
+const root = document.querySelector("[data-vote]");
+const { project, account, csrf, undoSeconds } = JSON.parse(root.dataset.vote);
+const api = `/api/v1/projects/${project}`;
+const part = (name) => root.querySelector(`[data-part=${name}]`);
+const stage = part("stage"), choices = part("choices"), say = part("say"), last = part("last"), filter = part("filter");
+const buttons = [...choices.querySelectorAll("button")];
+const HELD = 2, SETTLE = 120, POLL = 4000, LONGEST_POLL = 30000;
+
+const held = []; // items of this voter, drawn: [0] is shown, the rest wait
+const acted = new Set(); // items acted on here: a lease may still name them while the act is on its way
+let past = null; // the last act, as long as it can be taken back
+let shownAt = 0, counts = { session: 0, today: 0 }, poll = POLL, isAsking = false;
+
+const outbox = new Outbox(`quorate-act:${project}:${account}:`, post, told);
+
+function post(act, signal) {
+  const { key, path, item, label, abstain, skip } = act;
+  const body = JSON.stringify({ item, label, abstain, skip, next: HELD });
+  const headers = { "Content-Type": "application/json", "X-CSRF-Token": csrf, "Idempotency-Key": key };
+  return fetch(`${api}/${path}`, { method: "POST", headers, body, signal });
+}
+
+function told(name, act, body) {
+  if (name === "sent" && body.next) take(body.next);
+  if (name === "refused") announce(`Not taken: ${body.detail ?? "the server refused it"}`, true);
+  if (name === "refused" && act.path === "undo") forget(act.item);
+  if (name === "sent" && !held.length) refill();
+  connection(name);
+}
+
+// What is shown can no longer be taken back: on to the next.
+function forget(item) {
+  acted.add(item);
+  const place = held.findIndex((each) => each.item === item);
+  if (place >= 0) held.splice(place, 1);
+  if (place === 0) { const words = last.textContent; show(); last.textContent = words; }
+}
+
+function connection(name) {
+  const trouble = name === "waiting" || name === "signed-out";
+  const waiting = outbox.size === 1 ? "1 vote" : `${outbox.size} votes`;
+  const words = name === "signed-out" ? `You are signed out. ${waiting} not sent yet; kept here until you sign in again.`
+    : name === "waiting" ? `${waiting} not sent yet, trying again. Nothing is lost; leave this page open.`
+    : name === "offline" ? "No connection, trying again." : "";
+  const line = part("sending");
+  line.classList.toggle("trouble", trouble || name === "offline");
+  if (line.textContent !== words) line.textContent = words;
+}
+
+// -- items in
+
+async function refill() {
+  if (isAsking) return;
+  isAsking = true;
+  try {
+    const headers = { "Content-Type": "application/json", "X-CSRF-Token": csrf };
+    const answer = await fetch(`${api}/next`, { method: "POST", headers, body: JSON.stringify({ count: HELD }) });
+    if (answer.status === 401) return connection("signed-out");
+    if (!answer.ok) throw new Error(answer.status);
+    if (!outbox.size) connection("");
+    take((await answer.json()).items);
+  } catch {
+    if (!outbox.size) connection("offline");
+  } finally {
+    isAsking = false;
+    if (!held.length) { setTimeout(refill, poll); poll = Math.min(1.5 * poll, LONGEST_POLL); }
+  }
+}
+
+function take(items) {
+  const before = held[0];
+  for (const given of items) {
+    const isKnown = held.some((each) => each.item === given.item);
+    if (!isKnown && !acted.has(given.item) && held.length < HELD) held.push({ ...given, drawn: draw(given) });
+  }
+  if (held[0] !== before) show();
+  else if (!held.length) show();
+}
+
+function draw({ item, show }) {
+  const shown = document.createElement("div");
+  shown.className = "shown";
+  if (show.image) {
+    const image = new Image();
+    image.alt = show.text ? "" : `Image of item ${item}`;
+    image.onload = () => image.classList.toggle("small", image.naturalWidth < 400);
+    image.onerror = () => { image.alt = "This image could not be loaded."; image.classList.add("failed"); };
+    image.referrerPolicy = "no-referrer";
+    image.src = show.image;
+    image.decode?.().catch(() => {});
+    shown.append(image);
+  }
+  if (show.text) shown.append(Object.assign(document.createElement("p"), { textContent: show.text }));
+  if (show.link) {
+    const link = { href: show.link, textContent: "Open what this is about", target: "_blank", rel: "noopener noreferrer" };
+    shown.append(Object.assign(document.createElement("a"), link));
+  }
+  const isBare = !show.image && !show.text;
+  shown.append(Object.assign(document.createElement(isBare ? "p" : "div"), { className: "name", textContent: item }));
+  return shown;
+}
+
+function show() {
+  const here = held[0];
+  part("thanks").hidden = Boolean(here) || outbox.size > 0;
+  part("waiting").hidden = Boolean(here) || outbox.size === 0;
+  part("loading").hidden = true;
+  stage.querySelector(".shown")?.remove();
+  choices.inert = !here;
+  for (const name of ["skip", "abstain"]) part(name).disabled = !here;
+  shownAt = performance.now();
+  if (!here) return announce(outbox.size ? "Waiting for the connection." : "Nothing left to vote on. Thank you.");
+  poll = POLL;
+  stage.append(here.drawn);
+  stage.scrollTop = 0;
+  root.dataset.item = here.item;
+  if (filter) { filter.value = ""; narrow(); }
+  if (document.activeElement !== document.body || !past) stage.focus({ preventScroll: true });
+  announce(here.show.text ? `Next item: ${here.show.text}` : `Next item: ${here.item}`);
+}
+
+function announce(words, isLoud = false) {
+  say.textContent = words;
+  if (isLoud) last.textContent = words;
+}
+
+// -- acts out
+
+function act(path, details, words) {
+  const here = held[0];
+  if (!here || performance.now() - shownAt < SETTLE) return; // a key that bounces must not vote on the unseen
+  held.shift();
+  acted.add(here.item);
+  const name = outbox.add({ path, item: here.item, ...details });
+  past = { here, name, at: performance.now(), isVote: Boolean(details.label) };
+  if (details.label) { counts.session += 1; counts.today += 1; progress(); }
+  last.textContent = words;
+  show();
+  announce(`${words}. ${say.textContent}`);
+  offerUndo();
+}
+
+const vote = (label) => act("votes", { label }, `You said ${label}`);
+const skip = () => act("votes", { skip: true }, "Skipped");
+const abstain = () => act("votes", { abstain: true }, "You said you cannot tell");
+
+function undo() {
+  if (!past || performance.now() - past.at > 1000 * undoSeconds) return announce("Nothing to undo any more.", true);
+  const { here, name, isVote } = past;
+  past = null;
+  if (!outbox.recall(name)) outbox.add({ path: "undo", item: here.item });
+  acted.delete(here.item);
+  held.unshift(here);
+  if (isVote) { counts.session -= 1; counts.today -= 1; progress(); }
+  show();
+  last.textContent = "Taken back: vote again";
+  announce(`Taken back. ${say.textContent}`);
+  offerUndo();
+}
+
+let undoEnds;
+function offerUndo() {
+  const button = part("undo");
+  button.disabled = !past;
+  clearTimeout(undoEnds);
+  if (past) undoEnds = setTimeout(() => { past = null; button.disabled = true; }, 1000 * undoSeconds);
+}
+
+function progress() {
+  part("session").textContent = counts.session;
+  part("today").textContent = counts.today;
+}
+
+// -- hands
+
+choices.addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  if (button) vote(button.dataset.label);
+});
+part("undo").addEventListener("click", undo);
+part("skip").addEventListener("click", skip);
+part("abstain").addEventListener("click", abstain);
+
+let keysOn = remembered("quorate-keys") !== "off";
+const keysSwitch = part("keys");
+keysSwitch.checked = keysOn;
+keysSwitch.addEventListener("change", () => {
+  keysOn = keysSwitch.checked;
+  remember("quorate-keys", keysOn ? "on" : "off");
+  document.body.classList.toggle("keys-off", !keysOn);
+});
+document.body.classList.toggle("keys-off", !keysOn);
+
+document.addEventListener("keydown", (event) => {
+  if (!keysOn || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target === filter) return filterKey(event);
+  const visible = buttons.filter((button) => !button.hidden);
+  const digit = "1234567890".indexOf(event.key);
+  if (event.key.length === 1 && digit >= 0 && digit < visible.length) vote(visible[digit].dataset.label);
+  else if (event.key === "u" || event.key === "U" || event.key === "Backspace") undo();
+  else if (event.key === "s" || event.key === "S") skip();
+  else if (event.key === "x" || event.key === "X" || event.key === "?") abstain();
+  else if (event.key === "/" && filter) filter.focus();
+  else return;
+  event.preventDefault();
+});
+
+function filterKey(event) {
+  const visible = buttons.filter((button) => !button.hidden);
+  if (event.key === "Enter" && visible.length) vote(visible[0].dataset.label);
+  else if (event.key === "Escape") { filter.value = ""; narrow(); stage.focus(); }
+  else return;
+  event.preventDefault();
+}
+
+function narrow() {
+  const wanted = filter.value.trim().toLowerCase();
+  let shown = 0;
+  for (const button of buttons) {
+    button.hidden = !button.dataset.label.toLowerCase().includes(wanted);
+    const key = button.querySelector("kbd");
+    key.hidden = button.hidden || shown > 9;
+    if (!button.hidden) key.textContent = "1234567890"[shown++] ?? "";
+  }
+}
+filter?.addEventListener("input", narrow);
+
+function remembered(name) { try { return localStorage.getItem(name); } catch { return null; } }
+function remember(name, value) { try { localStorage.setItem(name, value); } catch { /* not kept */ } }
+
+const help = part("instructions");
+if (help) {
+  const seen = `quorate-seen:${project}`;
+  help.open = remembered(seen) !== help.dataset.version;
+  help.addEventListener("toggle", () => { if (!help.open) remember(seen, help.dataset.version); });
+}
+
+// -- begin
+
+for (const act of outbox.kept.values()) if (act.path === "votes") acted.add(act.item); else acted.delete(act.item);
+outbox.flush();
+refill();
+const midnight = new Date().setHours(0, 0, 0, 0) / 1000;
+fetch(`/p/${project}/vote/mine?since=${midnight}`).then((answer) => answer.json()).then((mine) => {
+  counts.today += mine.votes;
+  progress();
+}).catch(() => {});
+document.addEventListener("visibilitychange", () => { if (!document.hidden && held.length < HELD) refill(); });

@@ -1,0 +1,81 @@
+"""An item's trail -> its story, step by step: who did what when, the votes and the belief after it, and the check.
+
+`story` is pure; what `trail` and the row say goes in. Called by the item's page; `explain` makes sentences of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+CLOSE_ENOUGH = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One event: `probs` and `asks` after it (None: nothing was decided), `agrees` with the decision made again."""
+
+    seq: int
+    time: float
+    kind: str
+    who: str | None
+    label: str | None
+    is_late: bool
+    votes: tuple[int, ...]
+    probs: tuple[float, ...] | None
+    asks: bool | None
+    answer: str | None
+    confidence: float | None
+    reason: str | None
+    agrees: bool | None
+    params: int | None
+    tune: int | None
+
+
+def story(events: Sequence[Mapping[str, Any]], classes: Sequence[str], names: Mapping[str, str]) -> list[Step]:
+    """Every event in order, with what it led to.
+
+    >>> (step,) = story([{"seq": 1, "time": 0.0, "type": "open", "decision": {"ask": True}}], ["a", "b"], {})
+    >>> step.kind, step.votes
+    ('open', (0, 0))
+    """
+    ballots: dict[str, str] = {}
+    steps = []
+    for event in events:
+        voter = event.get("voter")
+        if event["type"] == "vote" and voter is not None:
+            ballots[voter] = event["label"]
+        elif event["type"] == "retract" and voter is not None:
+            ballots.pop(voter, None)
+        given = list(ballots.values())
+        steps.append(_step(event, tuple(given.count(name) for name in classes), names))
+    return steps
+
+
+def _step(event: Mapping[str, Any], votes: tuple[int, ...], names: Mapping[str, str]) -> Step:
+    decision, again = event.get("decision", {}), event.get("recomputed")
+    voter = event.get("voter")
+    probs = tuple(again["probs"]) if again and again["probs"] is not None else None
+    return Step(
+        seq=event["seq"],
+        time=event["time"],
+        kind="unskip" if event.get("undone") else event["type"],
+        who=None if voter is None else names.get(voter, voter.removeprefix("ext:")),
+        label=event.get("label"),
+        is_late=bool(event.get("late")),
+        votes=votes,
+        probs=probs,
+        asks=decision.get("ask") if again else None,
+        answer=decision.get("label"),
+        confidence=decision.get("confidence"),
+        reason=decision.get("reason"),
+        agrees=None if again is None else _agrees(decision, again),
+        params=decision.get("params"),
+        tune=decision.get("tune"),
+    )
+
+
+def _agrees(stored: Mapping[str, Any], again: Mapping[str, Any]) -> bool:
+    near = abs(stored["confidence"] - again["confidence"]) <= CLOSE_ENOUGH
+    return near and all(stored[name] == again[name] for name in ("ask", "label", "reason"))

@@ -1,0 +1,42 @@
+"""The voter's page, and how many votes its reader has given since a time. The rest goes through the API's JSON.
+
+Nothing here, nor in what the page fetches, says what the classifier thinks, what others voted, or what was decided.
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+from sqlalchemy import func, select
+
+from quorate.service.access.csrf import csrf_token
+from quorate.service.access.headers import allow_images
+from quorate.service.access.surroundings import store_of
+from quorate.service.api.here import ProjectId, Voter
+from quorate.service.pages.rendering import projects_of, render
+from quorate.service.store.schema import ballots
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/p/{project_id}/vote")
+def vote_page(request: Request, project_id: ProjectId, caller: Voter) -> Response:
+    """One item, big; buttons and keys; the next item is loaded already."""
+    project = projects_of(request).get(project_id)
+    allow_images(request, "https:", "http:")
+    start = {
+        "project": project.id,
+        "account": caller.principal.account_id,
+        "csrf": csrf_token(request),
+        "undoSeconds": project.settings.undo_seconds,
+    }
+    shown = {"me": caller.principal, "role": caller.role, "project": project, "classes": project.settings.classes}
+    return render(request, "vote.html", **shown, start=start)
+
+
+@router.get("/p/{project_id}/vote/mine")
+def votes_of_mine(request: Request, project_id: ProjectId, caller: Voter, since: float) -> dict[str, int]:
+    """How many votes the reader has given since a time: their own midnight."""
+    mine = (ballots.c.project_id == project_id, ballots.c.voter == caller.principal.account_id)
+    query = select(func.count()).where(*mine, ballots.c.kind == "vote", ballots.c.time >= since)
+    with store_of(request).read() as connection:
+        return {"votes": int(connection.execute(query).scalar_one())}

@@ -1,0 +1,105 @@
+"""Numbers and times -> what people read. Filters of the templates, and of the sentences of `explain`.
+
+Everything here is pure; `now` is an argument.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+
+
+def count(number: float) -> str:
+    """A whole number with narrow spaces between the thousands.
+
+    >>> count(1234567).split("\u202f"), count(12)
+    (['1', '234', '567'], '12')
+    """
+    return f"{round(number):,}".replace(",", "\u202f")
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """A share in percent; never "100 %" for what is not certain, nor "0 %" for what can happen.
+
+    >>> percent(0.9812), percent(1.0), percent(0.99999), percent(0.00001), percent(None)
+    ('98.1 %', '100 %', '> 99.9 %', '< 0.1 %', '–')
+    """
+    if share is None or math.isnan(share):
+        return "–"
+    least = 10.0**-digits / 100
+    if 0 < share < least:
+        return f"< {100 * least:.{digits}f} %"
+    if 1 - least < share < 1:
+        return f"> {100 * (1 - least):.{digits}f} %"
+    text = f"{100 * share:.{digits}f}"
+    return f"{text.rstrip('0').rstrip('.') if '.' in text else text} %"
+
+
+def decimal(number: float | None, digits: int = 2) -> str:
+    """A number with at most so many digits behind the point.
+
+    >>> decimal(3.14159), decimal(2.0), decimal(None)
+    ('3.14', '2', '–')
+    """
+    if number is None or math.isnan(number):
+        return "–"
+    text = f"{number:.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def money(amount: float, currency: str) -> str:
+    """An amount of money.
+
+    >>> money(234.5, "EUR"), money(3, "$"), money(2, "")
+    ('234.50 EUR', '$3.00', '2.00')
+    """
+    text = f"{amount:,.2f}".replace(",", "\u202f")
+    if len(currency) == 1:
+        return f"{currency}{text}"
+    return f"{text} {currency}".strip()
+
+
+def ago(time: float | None, now: float) -> str:
+    """How long ago, roughly.
+
+    >>> ago(0, 30), ago(0, 150), ago(0, 7300), ago(0, 200000), ago(None, 1)
+    ('just now', '2 min ago', '2 h ago', '2 days ago', 'never')
+    """
+    if time is None:
+        return "never"
+    past = now - time
+    if past < MINUTE:
+        return "just now"
+    return f"{lasting(past)} ago"
+
+
+def lasting(seconds: float) -> str:
+    """A stretch of time, roughly.
+
+    >>> lasting(45), lasting(600), lasting(86400), lasting(20 * 86400)
+    ('45 s', '10 min', '24 h', '20 days')
+    """
+    for size, name in ((2 * DAY, "days"), (HOUR, "h"), (MINUTE, "min")):
+        if seconds >= size:
+            return f"{math.floor(seconds / (DAY if name == 'days' else size))} {name}"
+    return f"{max(0, math.floor(seconds))} s"
+
+
+def moment(time: float | None) -> str:
+    """A time to the second, in UTC: the script of the page shows it in the reader's own zone.
+
+    >>> moment(0.0)
+    '1970-01-01 00:00:00 UTC'
+    """
+    return "–" if time is None else f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def plural(number: float, noun: str, many: str | None = None) -> str:
+    """A number and its noun.
+
+    >>> plural(1, "vote"), plural(2, "vote"), plural(0, "class", "classes")
+    ('1 vote', '2 votes', '0 classes')
+    """
+    return f"{count(number)} {noun if number == 1 else many or noun + 's'}"
