@@ -38,7 +38,7 @@ $(VENV)/.ready-demo: pyproject.toml | $(PYTHON)
 
 $(VENV)/.ready-dev: pyproject.toml | $(PYTHON)
 	@echo "Setting up: quorate and its development tools (once; a minute or two)"
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
 	@touch $@
 
 demo: $(VENV)/.ready-demo ## Every method on built-in streams: tables, a plot and quorate-demo/report.html (a minute)

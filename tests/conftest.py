@@ -19,10 +19,20 @@ def _settle_worker(worker: str) -> None:
     for name in ONE_THREAD:
         os.environ.setdefault(name, "1")
     if "NUMBA_CACHE_DIR" not in os.environ:
-        own = KERNELS / worker
-        if (KERNELS / "made").is_dir():
-            shutil.copytree(KERNELS / "made", own, dirs_exist_ok=True)
-        os.environ["NUMBA_CACHE_DIR"] = str(own)
+        _begin_from(KERNELS / "made", KERNELS / worker)
+        os.environ["NUMBA_CACHE_DIR"] = str(KERNELS / worker)
+
+
+def _begin_from(made: Path, own: Path) -> None:
+    """Copy what was compiled since the worker's own copy; an index (.nbi) goes with its machine code (.nbc) or not."""
+    for index in made.rglob("*.nbi"):
+        folder = own / index.parent.relative_to(made)
+        mine = folder / index.name
+        if mine.exists() and mine.stat().st_mtime >= index.stat().st_mtime:
+            continue
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in index.parent.glob(f"{index.stem}.*"):
+            shutil.copy2(file, folder / file.name)
 
 
 if worker := os.environ.get("PYTEST_XDIST_WORKER"):
