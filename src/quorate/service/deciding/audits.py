@@ -72,8 +72,8 @@ def audit_report(connection: Connection, project: Project, *, alpha: float = 0.0
     sentence = _sentence(bound.mean, alpha, audit.num_items, int(complete.sum()), num_drawn)
     if not bound.is_informative:
         sentence = (
-            f"Not enough audits yet: {int(complete.sum())} of {num_drawn} drawn items are voted to the end. All that is "
-            f"certain is that no more than {100 * bound.mean:.0f} % of the closed items can be wrong."
+            f"Not enough audits yet: {int(complete.sum())} of {num_drawn} drawn items are voted to the end. All that "
+            f"is certain is that no more than {100 * bound.mean:.0f} % of the closed items can be wrong."
         )
     return AuditReport(
         measured_error=measured, most_wrong=bound.mean, is_informative=bound.is_informative, sentence=sentence, **known

@@ -1,0 +1,75 @@
+"""The demo: something to look at, colleagues who vote, items that close; started twice it stays one project."""
+
+import struct
+import zlib
+
+import numpy as np
+import pytest
+from sqlalchemy import func, select
+
+from quorate.service.deciding.projects import Projects
+from quorate.service.deciding.stats import stats
+from quorate.service.deciding.trail import disagreements
+from quorate.service.demo import Colleagues, seed
+from quorate.service.demo.digits import as_png, digits, enlarged
+from quorate.service.demo.seed import FIRST_BATCH, NUM_COLLEAGUES
+from quorate.service.store.schema import accounts, items, projects, uploads
+from quorate.service.store.store import Store
+from quorate.service.store.upgrade import prepare
+
+
+@pytest.fixture
+def store(database_url):
+    store = Store(database_url)
+    prepare(store)
+    yield store
+    store.close()
+
+
+def count(store, table):
+    with store.read() as connection:
+        return connection.execute(select(func.count()).select_from(table)).scalar_one()
+
+
+def test_the_database_is_filled_once(store):
+    first = seed(store, "http://127.0.0.1:8000", now=1000.0)
+    second = seed(store, "http://127.0.0.1:8000", now=1001.0)
+    assert first.startswith("http://127.0.0.1:8000/") and first != second
+    assert (count(store, projects), count(store, items), count(store, uploads)) == (1, FIRST_BATCH, FIRST_BATCH)
+    assert count(store, accounts) == 1 + NUM_COLLEAGUES
+
+
+def test_the_colleagues_vote_and_items_close(store):
+    seed(store, "http://127.0.0.1:8000", now=1000.0)
+    colleagues = Colleagues(Projects(store))
+    assert all(colleagues.one_vote(now=1001.0 + number / 10) for number in range(60))
+    with store.read() as connection:
+        project = Projects(store).of_row(connection.execute(select(projects)).one())
+        told = stats(connection, project, now=1010.0)
+        assert list(disagreements(Projects(store), connection, project)) == []
+    assert told.num_votes + told.num_abstained == 60
+    assert told.num_closed > 0 and len(told.voters) > 3
+
+
+def test_an_image_is_the_digit_it_shows():
+    png = digits().png(3)
+    width, height, depth, colour = struct.unpack(">IIBB", png[16:26])
+    assert (width, height, depth, colour) == (192, 192, 8, 0)
+    data = png[png.index(b"IDAT") + 4 : png.index(b"IEND") - 8]
+    rows = np.frombuffer(zlib.decompress(data), dtype=np.uint8).reshape(192, 193)[:, 1:]
+    small = 255 * (1 - digits().pixels[3].reshape(8, 8) / 16)
+    np.testing.assert_allclose(rows[12::24, 12::24], small, atol=16)
+
+
+def test_an_enlarged_image_keeps_its_corners_and_its_mean():
+    image = np.arange(16.0).reshape(4, 4)
+    large = enlarged(image, 6)
+    assert large.shape == (24, 24) and large[0, 0] == 0 and large[-1, -1] == 15
+    assert large.mean() == pytest.approx(image.mean())
+    assert as_png(np.zeros((4, 4), dtype=np.uint8)).endswith(b"IEND\xaeB`\x82")
+
+
+def test_the_classifier_is_good_but_not_perfect():
+    known = digits()
+    agree = (known.predictions.argmax(axis=1) == known.votes.argmax(axis=1)).mean()
+    assert 0.85 < agree < 0.97 and len(known) == 600

@@ -1,0 +1,238 @@
+"""A real server process, and voters who send real votes to it and do not give up: what the fault tests break.
+
+`Server` is `quorate serve` as a user starts it. `Voters` send each vote with an idempotency key until it is
+acknowledged. `account` compares what was sent, what was acknowledged and what the database holds.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+
+import httpx
+from sqlalchemy import func, select
+
+from quorate.service.access.accounts import add_member, create_account
+from quorate.service.access.keys import create_key
+from quorate.service.deciding.items import NewItem, add_items
+from quorate.service.deciding.projects import Projects
+from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.deciding.trail import disagreements
+from quorate.service.store.schema import ballots, events, items
+from quorate.service.store.store import Store
+from quorate.service.store.upgrade import prepare
+
+CLASSES = ["cat", "dog", "bird"]
+READY_WITHIN = 90.0
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class Server:
+    """`quorate serve` on a database, to be killed and started again."""
+
+    def __init__(self, url: str, *, workers: int = 1, environment: dict[str, str] | None = None) -> None:
+        self.url, self.port, self.workers = url, free_port(), workers
+        self.environment = environment or {}
+        self.process: subprocess.Popen | None = None
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "quorate", "serve", "--database", self.url, "--port", str(self.port)]
+        command += ["--workers", str(self.workers)]
+        surroundings = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", **self.environment}
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
+        self.process = subprocess.Popen(command, env=surroundings, **quiet)
+        deadline = time.monotonic() + READY_WITHIN
+        while time.monotonic() < deadline:
+            try:
+                if httpx.get(f"{self.address}/readyz", timeout=2.0).status_code == 200:
+                    return
+            except httpx.HTTPError:
+                pass
+            assert self.process.poll() is None, "the server ended while starting"
+            time.sleep(0.1)
+        raise AssertionError(f"not ready within {READY_WITHIN} s")
+
+    def kill(self) -> None:
+        """SIGKILL to the server and its workers, in the middle of whatever they do."""
+        if self.process is not None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    def stop(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGTERM)
+            try:
+                self.process.wait(15)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+
+@dataclass(frozen=True)
+class Place:
+    """A project with items, and a key for each voter."""
+
+    project_id: str
+    keys: dict[str, str]  # account -> key
+
+
+def furnish(url: str, *, num_items: int = 1500, num_voters: int = 6, **settings) -> Place:
+    """A project in an empty database, made through the library."""
+    store = Store(url)
+    prepare(store)
+    projects = Projects(store)
+    now = time.time()
+    chosen = {"classes": CLASSES, "pool_size": 7, "audit_rate": 0.1, "refit_every": 10} | settings
+    project = projects.create("faults", ProjectSettings(**chosen), now=now)
+    chance = random.Random(3)
+    batch = [NewItem(f"i{n}", {chance.choice(CLASSES): 0.7}) for n in range(num_items)]
+    add_items(projects, project.id, batch, now=now)
+    keys = {}
+    for number in range(num_voters):
+        account = create_account(store, f"Voter {number}", now=now)
+        add_member(store, project.id, account.id, role="voter", now=now)
+        _, keys[account.id] = create_key(store, account.id, name="test", project_id=project.id, now=now)
+    store.close()
+    return Place(project.id, keys)
+
+
+@dataclass
+class Log:
+    """What one voter sent, and what was acknowledged: idempotency key -> (item, label)."""
+
+    sent: dict[str, tuple[str, str]] = field(default_factory=dict)
+    acknowledged: dict[str, tuple[str, str]] = field(default_factory=dict)
+    retries: int = 0
+    answers: dict[int, int] = field(default_factory=dict)
+
+
+class Voters:
+    """One thread a voter: next item, vote, next item ... until told to stop. Every vote is sent until acknowledged."""
+
+    def __init__(self, address: str, place: Place) -> None:
+        self.address, self.place = address, place
+        self.logs = {account: Log() for account in place.keys}
+        self._stop, self._threads = threading.Event(), []
+        self.problems: list[str] = []
+
+    def start(self) -> None:
+        for number, (account, key) in enumerate(self.place.keys.items()):
+            thread = threading.Thread(target=self._vote, args=(number, account, key), daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def finish(self) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(60)
+        assert not any(thread.is_alive() for thread in self._threads), "a voter did not come to an end"
+        assert self.problems == []
+
+    @property
+    def num_acknowledged(self) -> int:
+        return sum(len(log.acknowledged) for log in self.logs.values())
+
+    def wait_for(self, more: int, within: float = 60.0) -> None:
+        """Until so many more votes are acknowledged."""
+        wanted, deadline = self.num_acknowledged + more, time.monotonic() + within
+        while self.num_acknowledged < wanted:
+            assert time.monotonic() < deadline, f"{self.num_acknowledged} of {wanted} votes after {within} s"
+            time.sleep(0.01)
+
+    def _vote(self, number: int, account: str, key: str) -> None:
+        chance, log, count = random.Random(number), self.logs[account], 0
+        path = f"{self.address}/api/v1/projects/{self.place.project_id}"
+        headers = {"Authorization": f"Bearer {key}"}
+        with httpx.Client(headers=headers, timeout=10.0) as client:
+            while not self._stop.is_set():
+                answer = self._send(client, log, f"{path}/next", {"count": 1}, None, give_up=True)
+                if answer is None or not answer.json()["items"]:
+                    time.sleep(0.02)
+                    continue
+                (item,) = answer.json()["items"]
+                vote = (item["item"], chance.choice(CLASSES))
+                request, count = f"{account}:{count}", count + 1
+                log.sent[request] = vote
+                body = {"item": vote[0], "label": vote[1]}
+                answer = self._send(client, log, f"{path}/votes", body, request, give_up=False)
+                if answer is not None:
+                    log.acknowledged[request] = vote
+
+    def _send(self, client, log, url, body, request, *, give_up) -> httpx.Response | None:
+        """Until there is an answer; a vote even after the end, for ten seconds."""
+        headers = {"Idempotency-Key": request} if request else {}
+        patience = None
+        while True:
+            try:
+                answer = client.post(url, json=body, headers=headers)
+            except httpx.HTTPError:
+                answer = None
+            if answer is not None:
+                log.answers[answer.status_code] = log.answers.get(answer.status_code, 0) + 1
+                if answer.status_code == 200:
+                    return answer
+                if answer.status_code < 500 and answer.status_code != 429:
+                    self.problems.append(f"{answer.status_code}: {answer.text}")
+                    return None
+            log.retries += 1
+            if self._stop.is_set():
+                patience = patience or time.monotonic() + 10.0
+                if give_up or time.monotonic() > patience:
+                    return None
+            time.sleep(0.05)
+
+
+def account(url: str, place: Place, voters: Voters, title: str) -> dict[str, int]:
+    """What was sent, acknowledged and stored: nothing lost, nothing doubled, nothing invented; printed and returned."""
+    store = Store(url)
+    projects = Projects(store)
+    sent = {(who, key): vote for who, log in voters.logs.items() for key, vote in log.sent.items()}
+    acknowledged = {(who, key): vote for who, log in voters.logs.items() for key, vote in log.acknowledged.items()}
+    with store.read() as connection:
+        project = projects.get_in(connection, place.project_id)
+        query = select(events.c.voter, events.c.request, items.c.name, events.c.body)
+        query = query.join(items, items.c.id == events.c.item_id).where(events.c.kind == "vote")
+        stored = [((row.voter, row.request), (row.name, _label(row.body))) for row in connection.execute(query)]
+        twice = len(stored) - len({(voter, vote[0]) for (voter, _), vote in stored})
+        num_ballots = connection.execute(select(func.count()).select_from(ballots)).scalar_one()
+        differing = list(disagreements(projects, connection, project))
+        learned = select(func.count()).select_from(events).where(events.c.kind == "learn")
+        num_learned = connection.execute(learned).scalar_one()
+        closed = select(func.count()).select_from(items).where(~items.c.is_open)
+        num_closed = connection.execute(closed).scalar_one()
+    store.close()
+    held = dict(stored)
+    counts = {
+        "acknowledged": len(acknowledged),
+        "stored": len(stored),
+        "lost": sum(held.get(key) != vote for key, vote in acknowledged.items()),
+        "doubled": twice + len(stored) - len(held) + abs(len(stored) - num_ballots),
+        "invented": sum(sent.get(key) != vote for key, vote in held.items()),
+        "decided differently": len(differing),
+        "retries": sum(log.retries for log in voters.logs.values()),
+        "closed": num_closed,
+        "fits": num_learned,
+    }
+    print(f"\n  {title}: " + ", ".join(f"{value} {name}" for name, value in counts.items()), file=sys.__stdout__)
+    return counts
+
+
+def _label(body: str) -> str:
+    import json
+
+    return json.loads(body)["label"]

@@ -1,0 +1,192 @@
+"""Whatever breaks in mid-load, every acknowledged vote is there once, none is invented, no decision differs.
+
+Run against a real server on both databases; the counts are printed.
+"""
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from quorate.service.store.store import as_url
+from tests.service.faults.network import CuttingProxy
+from tests.service.faults.running import Server, Voters, account, furnish
+from tests.service.postgres import Postgres, find_binaries, unprivileged
+
+NOTHING_WRONG = {"lost": 0, "doubled": 0, "invented": 0, "decided differently": 0}
+FAKETIME = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
+
+
+def kind_of(url):
+    return as_url(url).get_backend_name()
+
+
+def wrong(counts):
+    return {name: counts[name] for name in NOTHING_WRONG}
+
+
+@pytest.fixture
+def running(database_url):
+    """A furnished database, a server on it, and voters who are about to start."""
+    place = furnish(database_url)
+    server = Server(database_url)
+    server.start()
+    yield place, server, Voters(server.address, place)
+    server.stop()
+
+
+def test_the_server_is_killed_again_and_again(database_url, running):
+    place, server, voters = running
+    voters.start()
+    for _ in range(4):
+        voters.wait_for(40)
+        server.kill()
+        server.start()
+    voters.wait_for(40)
+    voters.finish()
+    counts = account(database_url, place, voters, f"server killed 4 times, {kind_of(database_url)}")
+    assert wrong(counts) == NOTHING_WRONG
+    assert counts["acknowledged"] >= 200 and counts["closed"] > 20
+
+
+def test_postgresql_is_killed_again_and_again(postgres):
+    postgres.start()
+    url = postgres.create_database("killed")
+    place = furnish(url)
+    server = Server(url)
+    server.start()
+    voters = Voters(server.address, place)
+    voters.start()
+    for _ in range(3):
+        voters.wait_for(40)
+        postgres.kill()
+        time.sleep(0.5)
+        postgres.start()
+    voters.wait_for(40)
+    voters.finish()
+    server.stop()
+    counts = account(url, place, voters, "PostgreSQL killed 3 times")
+    postgres.drop_database("killed")
+    assert wrong(counts) == NOTHING_WRONG
+    assert counts["acknowledged"] >= 160
+
+
+def test_the_network_is_cut_in_mid_vote_and_the_client_tries_again(database_url, running):
+    """Requests arrive and answers do not, or half a request arrives: about one connection in five is cut."""
+    place, server, _ = running
+    with CuttingProxy(server.port, share=0.2, seed=5) as proxy:
+        voters = Voters(f"http://127.0.0.1:{proxy.port}", place)
+        voters.start()
+        voters.wait_for(250)
+        proxy.share = 0.0
+        voters.finish()
+    counts = account(database_url, place, voters, f"network cut {proxy.num_cut} times, {kind_of(database_url)}")
+    assert wrong(counts) == NOTHING_WRONG
+    assert proxy.num_cut >= 20 and counts["retries"] >= 20
+
+
+def test_the_clock_jumps_forth_and_back(database_url, tmp_path):
+    """By a day in each direction: leases end at once or last too long, votes are neither lost nor doubled."""
+    if not FAKETIME:
+        missing = "libfaketime is not installed; on Debian or Ubuntu: apt-get install libfaketime"
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(missing)
+    clock = tmp_path / "clock"
+    clock.write_text("+0\n")
+    faked = {
+        "LD_PRELOAD": str(FAKETIME[0]), "FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_CACHE_DURATION": "1",
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1", "DONT_FAKE_MONOTONIC": "1",
+    }  # fmt: skip
+    place = furnish(database_url)
+    server = Server(database_url, environment=faked)
+    server.start()
+    voters = Voters(server.address, place)
+    voters.start()
+    for jump in ("+86400", "-86400", "+5", "+0"):
+        voters.wait_for(50)
+        clock.write_text(f"{jump}\n")
+        time.sleep(1.2)
+    voters.wait_for(50)
+    voters.finish()
+    server.stop()
+    counts = account(database_url, place, voters, f"clock jumped 4 times, {kind_of(database_url)}")
+    assert wrong(counts) == NOTHING_WRONG
+
+
+class SmallDisk:
+    """A file system of a few megabytes, filled and freed at will. Needs root."""
+
+    def __init__(self, folder: Path, megabytes: int) -> None:
+        self.folder = folder
+        folder.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            folder.rmdir()
+            pytest.skip(f"a small disk cannot be mounted here (needs root): {done.stderr.strip()}")
+
+    def fill(self) -> None:
+        """Take every byte that is left."""
+        with (self.folder / "filler").open("wb") as file:
+            try:
+                while True:
+                    file.write(b"\0" * 4096)
+                    file.flush()
+            except OSError:
+                pass
+
+    def free(self) -> None:
+        (self.folder / "filler").unlink()
+
+    def close(self) -> None:
+        subprocess.run(["umount", "-l", str(self.folder)], check=True)
+        self.folder.rmdir()
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    disk = SmallDisk(Path(f"/tmp/quorate-disk-{os.getpid()}"), 160)  # a short path: PostgreSQL's socket lies in it
+    yield disk
+    disk.close()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_the_disk_is_full_for_a_while(kind, small_disk):
+    server_of, url = None, f"sqlite:///{small_disk.folder / 'service.db'}"
+    if kind == "postgresql":
+        binaries = find_binaries()
+        if binaries is None:
+            pytest.skip("PostgreSQL is not installed")
+        if identity := unprivileged():
+            shutil.chown(small_disk.folder, identity["user"], identity["group"])
+        home = small_disk.folder / "pg"
+        home.mkdir()
+        server_of = Postgres(home, binaries)
+        server_of.start()
+        url = server_of.create_database("full")
+    try:
+        place = furnish(url, num_items=800)
+        server = Server(url)
+        server.start()
+        voters = Voters(server.address, place)
+        voters.start()
+        voters.wait_for(60)
+        small_disk.fill()
+        time.sleep(4.0)
+        refused = voters.num_acknowledged
+        time.sleep(1.0)
+        small_disk.free()
+        if server_of is not None and not server_of.running:
+            server_of.start()  # it stops itself when its log cannot be written; an operator starts it again
+        voters.wait_for(60)
+        voters.finish()
+        server.stop()
+        answers = {code: count for log in voters.logs.values() for code, count in log.answers.items()}
+        counts = account(url, place, voters, f"disk full for 5 seconds, {kind}")
+        assert wrong(counts) == NOTHING_WRONG
+        assert refused >= 60 and answers.get(503, 0) > 0
+    finally:
+        if server_of is not None:
+            server_of.stop()
