@@ -1,8 +1,9 @@
 """Do the intervals that `quorate plan` promises hold? Choose on one half of a real data set, measure on the other.
 
-`python benchmarks/plan_coverage.py` prints the table of docs/plan.md, in minutes; QUORATE_DATA names the folder.
+`python benchmarks/plan_coverage.py` prints the table of docs/plan.md, in an hour; QUORATE_DATA names the folder.
 `--quick` takes fewer splits of fewer sets. Each split: the pilot's half gives a setting and 90 % intervals for the
 votes per item and the error of the other half; that setting is then run once on the other half, in one new order.
+`--thinned` first takes votes away from the pilot's half, as a rule that stops early would have.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ import numpy as np
 from quorate import method, simulate
 from quorate.datasets import load_npz, vote_dataset
 from quorate.rng import stream
+from quorate.simulation.prepare import prepare
 from quorate.types import frozen_array
-from quorate.workflows.plan_advice import Goal, advise
-from quorate.workflows.plan_curves import inflation, measure, plan_grid, resampled
+from quorate.workflows.plan_advice import Goal
+from quorate.workflows.plan_pools import pilot_of
+from quorate.workflows.plan_study import advised, study
 
 # data set, pool size, classifier, items taken (None: all)
 SETS = (
@@ -32,10 +35,11 @@ SETS = (
     ("imagenet16h", 5, 0, 1600),
     ("cifar10h", 10, 1, 1000),
 )
-ABOVE_FLOOR = (0.005, 0.01, 0.02, 0.04)  # targets: the floor of the whole set and this
+ABOVE_FLOOR = (0.005, 0.01, 0.02, 0.04)  # targets: the pilot's floor and this
 BUDGETS = (0.3, 0.5, 0.7)  # of the votes until settled
 LEVEL = 0.9
 ORDERINGS, DRAWS = 4, 400
+STOPPED_AT = 0.02  # min_gain of the rule that thinned a pilot, with at least one vote of every item
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,8 @@ class Outcome:
     chance: float
     met: bool
     status: str
+    left: float
+    off: float
 
 
 def load(folder, name, model, items):
@@ -76,25 +82,38 @@ def part(data, rows, model=None):
     )
 
 
+def thinned(data, pool_size, seed):
+    """The votes a rule that stops early would have left: of each item the first, in one order, as far as it asked."""
+    rule = method("quorate", min_gain=STOPPED_AT)
+    run = simulate(data, rule, pool_size=pool_size, model="all", seed=seed, order="given", min_votes=1)
+    votes = np.array(prepare(data, pool_size, "all", seed, "given").votes)
+    votes[np.arange(votes.shape[1]) >= run.costs[:, None]] = -1
+    return replace(data, votes=frozen_array(votes, np.int16))
+
+
 def goals(data, pool_size):
     settled = simulate(data, "until-settled", seed=0, pool_size=pool_size, model="all")
     yield from (Goal("target-error", settled.error_rate + above) for above in ABOVE_FLOOR)
     yield from (Goal("budget", settled.mean_cost * share) for share in BUDGETS)
 
 
-def split(data, pool_size, number, *, name="quorate", share=0.5, orderings=ORDERINGS, wanted=None):
-    """One split: every goal chosen on the pilot, measured on the rest."""
+def split(data, pool_size, number, *, name="quorate", share=0.5, orderings=ORDERINGS, wanted=None, partly=None):
+    """One split: every goal, or those `wanted` by place, chosen on the pilot, measured on the rest.
+
+    Goals too are the pilot's: nothing is taken from the other half. `partly`: thin the pilot first, and treat it so.
+    """
     rows = stream(number, "plan-split").permutation(data.num_items)
     cut = round(share * data.num_items)
-    pilot, rest = part(data, rows[:cut]), part(data, rows[cut:])
-    batch = rest.num_items
-    largest = pool_size or data.votes.shape[1]
-    family = [method(name, **knobs) for knobs in plan_grid(name, pool_size=largest, num_classes=data.num_classes)]
-    (curve,) = measure(pilot, [family], pool_size=pool_size, orderings=orderings, batch_size=batch, seed=100)
-    (drawn,) = resampled([curve], draws=DRAWS, seed=number, orderings=False)
-    ratio = inflation(pilot, curve, pool_size=pool_size, seed=number)
-    for goal in wanted or goals(data, pool_size):
-        advice = advise(curve, drawn, ratio, goal, batch_size=batch)
+    seen, rest = part(data, rows[:cut]), part(data, rows[cut:])
+    pilot = pilot_of(seen, pool_size=pool_size)
+    if partly is not None:
+        whole = pool_size or data.votes.shape[1]
+        pilot = pilot_of(thinned(seen, pool_size, number), pool_size=whole, partly_voted=partly)
+    found = study(pilot, [name], orderings=orderings, batch_size=rest.num_items, seed=100 + number)
+    for place, goal in enumerate(goals(seen, pool_size)):
+        if wanted is not None and place not in wanted:
+            continue
+        found, advice = advised(found, goal, draws=DRAWS)  # settings added for one goal stay: they cost time
         run = simulate(rest, advice.setting.method, pool_size=pool_size, model="all", seed=5000 + number)
         votes, errors = advice.votes.interval(LEVEL), advice.errors.interval(LEVEL)
         got = run.error_rate if goal.kind == "target-error" else run.mean_cost
@@ -102,15 +121,18 @@ def split(data, pool_size, number, *, name="quorate", share=0.5, orderings=ORDER
             goal.kind, goal.limit, votes[0] <= run.mean_cost <= votes[1],
             errors[0] - 1e-9 <= run.error_rate <= errors[1] + 1e-9, votes[1] - votes[0], errors[1] - errors[0],
             advice.chance, got <= goal.limit + 1e-9, advice.status,
+            1 - advice.votes.centre / goal.limit, advice.errors.centre - run.error_rate,
         )  # fmt: skip
 
 
 def row(label, found):
     share = lambda values: 100 * np.mean(list(values))  # noqa: E731
+    budgets = [o for o in found if o.kind == "budget"]
     cells = [
         f"{share(o.votes_covered for o in found):.0f}", f"{share(o.error_covered for o in found):.0f}",
         f"{np.mean([o.votes_width for o in found]):.2f}", f"{share(o.error_width for o in found):.1f}",
         f"{share(o.chance for o in found):.0f}", f"{share(o.met for o in found):.0f}",
+        f"{share(o.off for o in found):+.2f}", f"{share(o.left for o in budgets):.0f}" if budgets else "",
     ]  # fmt: skip
     print(f"| {label} | {len(found)} | " + " | ".join(cells) + " |", flush=True)
 
@@ -122,6 +144,7 @@ def main():
     parser.add_argument("--method", default="quorate")
     parser.add_argument("--pilot-share", type=float, default=0.5)
     parser.add_argument("--only", default="", help="a data set")
+    parser.add_argument("--thinned", choices=("complete", "own-pool", "drop"), help="thin the pilot; how it is treated")
     chosen = parser.parse_args()
     if "QUORATE_DATA" not in os.environ:
         sys.exit("QUORATE_DATA is not set: it must name the folder of the real data sets")
@@ -130,14 +153,14 @@ def main():
     splits = 6 if chosen.quick else chosen.splits
     print(f"{chosen.method}, {splits} splits, a pilot of {100 * chosen.pilot_share:g} % of the items, 90 % promised\n")
     print("| data set | trials | votes covered % | error covered % | mean width, votes | mean width, points of error "
-          "| mean chance promised % | goal met % |")  # fmt: skip
-    print("|---|---|---|---|---|---|---|---|")
+          "| mean chance promised % | goal met % | error expected - found, points | budget left % |")  # fmt: skip
+    print("|---|---|---|---|---|---|---|---|---|---|")
     every = []
     for name, pool_size, model, items in sets:
         data = load(folder, name, model, items)
         found = [
             o for number in range(splits)
-            for o in split(data, pool_size, number, name=chosen.method, share=chosen.pilot_share)
+            for o in split(data, pool_size, number, name=chosen.method, share=chosen.pilot_share, partly=chosen.thinned)
         ]  # fmt: skip
         row(f"{name} (pilots of {round(chosen.pilot_share * data.num_items)})", found)
         every += found

@@ -47,7 +47,7 @@ def test_json_has_advice_intervals_curves_and_money(run, tables):
     ("options", "says"),
     [
         (("--target-error", "0.1", "--budget", "2"), "one goal"),
-        (("--pool-size", "9"), "--pool-size 9"),
+        (("--pool-size", "9", "--partly-voted", "drop"), "--pool-size 9"),
         (("--method", "nonsense"), "nonsense"),
     ],
 )

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from quorate.methods import method
-from quorate.workflows.plan_advice import Forecast, Goal, advise, needed_pilot, rivals
-from quorate.workflows.plan_curves import Inflation, Measured, PilotCurve, Setting, resampled
+from quorate.workflows.plan_advice import Goal, advise, needed_pilot, rivals
+from quorate.workflows.plan_curves import Measured, PilotCurve, Setting
+from quorate.workflows.plan_forecast import Forecast
+from quorate.workflows.plan_variance import Inflation, resampled
 
 
 def measured(items, orderings=4):
@@ -25,11 +27,11 @@ def made_up(rng, num_items, errors):
 
 def plain(curve):
     table = np.tile([1.0, 0.0], (len(curve.settings), 1))
-    return Inflation(table, table)
+    return Inflation(table, table, np.zeros((0, 2 * len(table))))
 
 
 def advised(curve, goal, *, batch_size, seed=0):
-    (drawn,) = resampled([curve], draws=200, seed=seed, orderings=False)
+    (drawn,) = resampled([curve], [plain(curve)], draws=200, seed=seed)
     return advise(curve, drawn, plain(curve), goal, batch_size=batch_size)
 
 
@@ -54,7 +56,7 @@ def test_a_pilot_without_errors_still_leaves_room_for_some():
 def test_the_probability_at_the_ends_of_an_interval_is_that_of_its_tails():
     for forecast in (
         Forecast(0.03, 1e-4, 0.03, 1.5, 300, 600, True),
-        Forecast(2.0, 0.01, 1.2, 3.0, 300, 600, False),
+        Forecast(2.0, 0.01, 1.2, 3.0, 300, 600),
     ):
         low, high = forecast.interval(0.8)
         assert forecast.at_most(low) == pytest.approx(0.1, abs=1e-6)
@@ -117,7 +119,7 @@ def test_a_much_better_method_is_named_and_an_equal_one_is_not():
     ours = made_up(rng, 1000, [0.5, 0.3, 0.2, 0.1])
     curves = [ours, made_up(rng, 1000, [0.5, 0.15, 0.08, 0.02]), made_up(rng, 1000, [0.5, 0.3, 0.2, 0.1])]
     curves = [ours, *(PilotCurve(name, c.settings) for name, c in zip(("better", "equal"), curves[1:], strict=True))]
-    drawn = resampled(curves, draws=300, seed=1)
+    drawn = resampled(curves, [plain(c) for c in curves], draws=300, seed=1)
     advice = advise(ours, drawn[0], plain(ours), Goal("budget", 2.6), batch_size=1000)
     found = {rival.name: rival.is_better for rival in rivals(advice, curves, drawn)}
     assert found == {"better": True, "equal": False}

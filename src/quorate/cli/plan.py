@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.output import print_json, print_lines, print_table, progress_bar
+from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
 from quorate.cli.table_options import (
+    AbstainLabels,
+    AsRead,
     Classes,
     HardLabelAccuracy,
     IdColumn,
@@ -63,7 +65,21 @@ def plan(
             "--pool-size",
             "-n",
             rich_help_panel=PILOT,
-            help="Plan for pools of N: items with fewer votes are left out. Default: the votes recorded.",
+            help="Plan for pools of N votes. Default: the pool of an item is the votes recorded for it.",
+        ),
+    ] = None,
+    partly_voted: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=PILOT,
+            help="Items with fewer than N votes: complete (draw the missing ones given those seen), own-pool or drop.",
+        ),
+    ] = "complete",
+    error_costs: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=PILOT,
+            help="CSV of what errors cost: a row per truth, a column per answer; blank is 1. Errors are then costs.",
         ),
     ] = None,
     orderings: Annotated[int, typer.Option(help="Orders in which the pilot is met.", rich_help_panel=PILOT)] = 4,
@@ -79,9 +95,12 @@ def plan(
     classes: Classes = None,
     items: WhichItems = "votes",
     accuracy: HardLabelAccuracy = 0.9,
+    abstain_labels: AbstainLabels = None,
+    as_read: AsRead = False,
     strict: Strict = False,
     out: Annotated[
-        str | None, typer.Option("--out", "-o", help="Folder for plan.html, plan.json, curves.csv and the figure.")
+        str | None,
+        typer.Option("--out", "-o", help="Folder for plan.html, plan.json, curves.csv, rejects.csv and the figure."),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the plan in the folder.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON, for programs.")] = False,
@@ -97,12 +116,14 @@ def plan(
     from quorate.workflows.plan import METHODS
     from quorate.workflows.plan import plan as make_plan
 
-    choices: dict[str, Any] = {"format": votes_format, "items": items}
+    choices: dict[str, Any] = {"format": votes_format, "items": items, "partly_voted": partly_voted}
+    choices |= {"abstain_labels": abstain_labels, "as_read": as_read}
     with progress_bar(quiet=json) as report:
         made = make_plan(
             votes, predictions or None, target_error=target_error, budget=budget, sureness=sureness, price=price,
-            batch_size=batch_size, methods=method or METHODS, pool_size=pool_size, orderings=orderings, draws=draws,
-            level=level, seed=seed, task=task_column, worker=worker_column, label=label_column, id_column=id_column,
+            batch_size=batch_size, methods=method or METHODS, pool_size=pool_size, error_costs=error_costs,
+            orderings=orderings, draws=draws, level=level, seed=seed,
+            task=task_column, worker=worker_column, label=label_column, id_column=id_column,
             ids=id_list(ids, predictions), accuracy=accuracy, classes=class_list(classes), strict=strict,
             out=out, overwrite=overwrite, progress=report, **choices,
         )  # fmt: skip
@@ -116,7 +137,8 @@ def _print(made: Plan, out: str | None) -> None:
     from quorate.workflows.plan_report import files, table_rows
     from quorate.workflows.plots import MISSING, can_plot
 
-    print_lines(made.headline(), *made.notes())
+    print_lines(made.headline(), f"Use it: {made.command()}", *made.notes())
+    print_understood(made.report, None if out is None else f"{out}/rejects.csv")
     heads, rows = table_rows(made)
     title = f"A pilot of {made.pilot.num_items} items: each method nearest to the votes advised (quorate {__version__})"
     print_table(title, heads, rows, text_columns=2, strong=made.curves[0].name)

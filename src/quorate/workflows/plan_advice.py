@@ -5,24 +5,28 @@ The promise is an interval for the *next batch* of m other items, met once, in o
     V = r s^2 / m + V_pilot,      V_pilot = c (r - o + o / R) s^2 / n,      c = Var_b(x(k_b) - x_b(k_b)) / Var_b(x_b(k))
 
 s^2 is the variance between items, r what learning makes of it, o the part of r that is the order's, which the pilot's R
-orderings average out (`plan_curves.inflation`). c is what the choice of the setting k adds: on every resampled pilot b
-the choice is made again, k_b, and what that pilot shows there is set against what the real one shows. The mean of the
-difference corrects the winner's curse. Called by `plan`.
+orderings average out (`plan_variance.inflations`). c is what the choice of the setting k adds: on every resampled
+pilot b the choice is made again, k_b, and what that pilot shows there is set against what the real one shows. The mean
+of the difference corrects the winner's curse. Called by `plan_study`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import stats
 
 from quorate.types import FloatArray, IntArray
-from quorate.workflows.plan_curves import PILOTS, Inflation, Measured, PilotCurve, Resampled, Setting
+from quorate.workflows.plan_curves import Measured, PilotCurve, Progress, Setting, curve_of, halfway, measure
+from quorate.workflows.plan_forecast import Forecast, deviations, probability
+from quorate.workflows.plan_pools import Pilot
+from quorate.workflows.plan_variance import Inflation, Resampled
 
-KNOWN = (0.3, 20.0)  # V_pilot n / s^2: outside is noise of a few errors
+ROUNDS = 8  # halvings of the knob between the setting chosen and the next one
+CLOSE = 0.02  # of the votes per item: nearer than this no setting is looked for
 Status = Literal["sure", "likely", "unreachable"]
 
 
@@ -33,106 +37,6 @@ class Goal:
     kind: Literal["target-error", "budget"]
     limit: float
     sureness: float = 0.9
-
-
-@dataclass(frozen=True, slots=True)
-class Forecast:
-    """What the mean of the next batch will be.
-
-    `centre` expected   `pilot_variance` of that expectation, V_pilot   `spread` between items, s^2   `inflation` r
-    `num_items` of the pilot   `batch_size` of the next batch   `is_share` errors, not votes
-    """
-
-    centre: float
-    pilot_variance: float
-    spread: float
-    inflation: float
-    num_items: int
-    batch_size: int
-    is_share: bool
-
-    def interval(self, level: float = 0.9) -> tuple[float, float]:
-        """Where the next batch's mean falls with probability `level`.
-
-        Votes: centre -+ t sqrt(V). Errors: all x with (x - centre)^2 <= t^2 V(p), where V is scaled to the error rate p
-        that pilot and batch would have together (a score interval: it has no negative end, and a width where the pilot
-        shows no error at all).
-
-        >>> seen = Forecast(0.02, 0.0196 / 500, 0.0196, 1.0, 500, 500, True)
-        >>> [round(end, 4) for end in seen.interval(0.9)]
-        [0.0075, 0.038]
-        """
-        reach = float(stats.t.ppf(0.5 + level / 2, _freedom(self.num_items)))
-        if not self.is_share:
-            half = reach * self.deviation(self.centre)
-            return max(self.centre - half, 0.0), self.centre + half
-        return self._end(0.0, -reach), self._end(1.0, reach)
-
-    def _end(self, last: float, reach: float) -> float:
-        """Where (x - centre) / sqrt(V) is `reach`, between the centre and `last`."""
-
-        def beyond(x: float) -> float:
-            return x - self.centre - reach * self.deviation(x)
-
-        sign = float(np.sign(reach))
-        first = self.centre + sign * 1e-12  # at a centre of 0 the width is 0 there, and only there
-        if beyond(last) * sign <= 0:
-            return last
-        return float(optimize.brentq(beyond, first, last)) if beyond(first) * sign < 0 else self.centre
-
-    def deviation(self, x: float) -> float:
-        """sqrt(V) if the next batch came to `x`."""
-        return float(
-            _deviation(
-                self.centre, x, self.pilot_variance, self.spread, self.inflation, self.num_items, self.batch_size,
-                self.is_share,
-            )
-        )  # fmt: skip
-
-    def at_most(self, x: float) -> float:
-        """Probability that the next batch's mean is at most `x`.
-
-        >>> seen = Forecast(0.02, 0.0196 / 500, 0.0196, 1.0, 500, 500, True)
-        >>> round(seen.at_most(seen.interval(0.9)[1]), 3)
-        0.95
-        """
-        return float(_probability((x - self.centre), self.deviation(x), self.num_items))
-
-
-def _deviation(
-    centre: Any,  # noqa: ANN401 - number or array
-    x: float,
-    pilot_variance: Any,  # noqa: ANN401
-    spread: Any,  # noqa: ANN401
-    inflation: Any,  # noqa: ANN401
-    num_items: int,
-    batch_size: int,
-    is_share: bool,
-) -> Any:  # noqa: ANN401
-    """sqrt(V); for shares, the parts between items scaled from the rate seen to the rate of pilot and batch together.
-
-    The dispersion spread / (centre (1 - centre)) is below 1 where ties are half errors. A single half error is too
-    little to say so: it, and V_pilot n / spread, are drawn to 1 by one item.
-    """
-    if not is_share:
-        return np.sqrt(pilot_variance + inflation * spread / batch_size)
-    both = (num_items * centre + batch_size * x) / (num_items + batch_size)
-    one = both * (1 - both)
-    dispersion = (num_items * spread + one) / (num_items * centre * (1 - centre) + one + 1e-300)
-    known = (num_items**2 * pilot_variance + one) / (num_items * spread + one + 1e-300)
-    return np.sqrt(dispersion * one * (np.clip(known, *KNOWN) / num_items + inflation / batch_size))
-
-
-def _freedom(num_items: int) -> int:
-    """Degrees of freedom: r rests on `PILOTS` runs at each of several settings, averaged with their neighbours."""
-    return min(num_items - 1, 2 * (PILOTS - 1))
-
-
-def _probability(distance: Any, deviation: Any, num_items: int) -> Any:  # noqa: ANN401
-    safe = np.where(deviation > 0, deviation, 1.0)
-    return np.where(
-        deviation > 0, stats.t.cdf(distance / safe, _freedom(num_items)), np.where(np.asarray(distance) >= 0, 1.0, 0.0)
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,31 +60,80 @@ class Advice:
         return forecast.at_most(self.goal.limit)
 
 
-def advise(curve: PilotCurve, drawn: Resampled, ratio: Inflation, goal: Goal, *, batch_size: int) -> Advice:
-    """The setting of `curve` for the goal: the cheapest within the errors, or the one that asks most in the budget."""
-    is_error = goal.kind == "target-error"
-    measured = [setting.errors if is_error else setting.votes for setting in curve.settings]
-    table = drawn.errors if is_error else drawn.votes
-    estimates = curve.errors if is_error else curve.votes
-    ratios = ratio.errors if is_error else ratio.votes
-    parts = (pilot_variances(measured, ratios), np.array([m.spread for m in measured]), ratios[:, 0])
-    num_items = len(measured[0].items)
+def advise(
+    curve: PilotCurve, drawn: Resampled, ratio: Inflation, goal: Goal, *, batch_size: int, most: float = 1.0
+) -> Advice:
+    """The setting of `curve` for the goal: the cheapest within the errors, or the one that asks most in the budget.
 
-    def chosen(values: FloatArray) -> tuple[IntArray, FloatArray]:
-        deviation = _deviation(values, goal.limit, *parts, num_items, batch_size, is_error)
-        chances = _probability(goal.limit - values, deviation, num_items)
-        return _choose(values, chances, goal), chances
-
-    place, chances = chosen(estimates[None])
+    `most`: what one item can add to the errors.
+    """
+    table = drawn.errors if goal.kind == "target-error" else drawn.votes
+    place, chances = _chosen(curve, ratio, goal, batch_size, most)
     k = int(place[0])
-    again, _ = chosen(table)
+    again, _ = _chosen(curve, ratio, goal, batch_size, most, table)
+    votes, errors = [s.votes for s in curve.settings], [s.errors for s in curve.settings]
+    measured = errors if goal.kind == "target-error" else votes
     return Advice(
         goal,
         curve.settings[k],
-        _status(float(chances[0, k]), float(estimates[k]), goal),
-        _forecast([s.votes for s in curve.settings], drawn.votes, again, k, ratio.votes, batch_size, is_share=False),
-        _forecast([s.errors for s in curve.settings], drawn.errors, again, k, ratio.errors, batch_size, is_share=True),
+        _status(float(chances[0, k]), measured[k].mean, goal),
+        _forecast(votes, drawn.votes, again, k, ratio.votes, batch_size, None),
+        _forecast(errors, drawn.errors, again, k, ratio.errors, batch_size, most),
     )
+
+
+def _chosen(
+    curve: PilotCurve, ratio: Inflation, goal: Goal, batch_size: int, most: float, shown: FloatArray | None = None
+) -> tuple[IntArray, FloatArray]:
+    """(B,) settings chosen on pilots that show `shown` (B, S), and (B, S) the chances; None: this pilot."""
+    is_error = goal.kind == "target-error"
+    measured = [setting.errors if is_error else setting.votes for setting in curve.settings]
+    ratios = ratio.errors if is_error else ratio.votes
+    values = np.array([[each.mean for each in measured]]) if shown is None else shown
+    spreads, num_items = np.array([each.spread for each in measured]), len(measured[0].items)
+    deviation = deviations(
+        values, goal.limit, pilot_variances(measured, ratios), spreads, ratios[:, 0], num_items, batch_size,
+        most if is_error else None,
+    )  # fmt: skip
+    chances = probability(goal.limit - values, deviation, num_items)
+    return _choose(values, chances, goal), chances
+
+
+def refined(
+    pilot: Pilot,
+    curve: PilotCurve,
+    ratio: Inflation,
+    goal: Goal,
+    *,
+    orderings: int,
+    batch_size: int,
+    seed: int,
+    progress: Progress | None = None,
+) -> tuple[PilotCurve, Inflation]:
+    """The curve with settings added between the one chosen for the goal and the next, until they are `CLOSE`.
+
+    The next one spends more, and not surely within the budget; or less, and errs not surely within the target. The
+    pilot is met in the same orderings as before, so `seed` and `orderings` must be those of the curve.
+    """
+    for done in range(ROUNDS):
+        k = int(_chosen(curve, ratio, goal, batch_size, pilot.most_error)[0][0])
+        beside = k + 1 if goal.kind == "budget" else k - 1
+        if not 0 <= beside < len(curve.settings):
+            break
+        here, there = curve.settings[k], curve.settings[beside]
+        if abs(here.votes.mean - there.votes.mean) <= CLOSE * max(here.votes.mean, there.votes.mean):
+            break
+        between = halfway(here.method, there.method)
+        if between is None:
+            break
+        (found,) = measure(pilot, [[between]], orderings=orderings, batch_size=batch_size, seed=seed)
+        wider = curve_of([*curve.settings, *found.settings])
+        if len(wider.settings) == len(curve.settings):  # as many votes as a setting that is there
+            break
+        curve, ratio = wider, ratio.between(curve.votes, wider.votes)
+        if progress is not None:
+            progress(done + 1, ROUNDS, f"{curve.name}, between two settings")
+    return curve, ratio
 
 
 def pilot_variances(measured: Sequence[Measured], ratios: FloatArray) -> FloatArray:
@@ -214,21 +167,20 @@ def _forecast(
     place: int,
     ratio: FloatArray,
     batch_size: int,
-    *,
-    is_share: bool,
+    most: float | None,
 ) -> Forecast:
     means = np.array([each.mean for each in measured])
     plain = float(table[:, place].var(ddof=1))
     off = means[again] - table[np.arange(len(again)), again]  # what the choice hides, on every resampled pilot
     centre = max(float(means[place] + off.mean()), 0.0)
     return Forecast(
-        min(centre, 1.0) if is_share else centre,
+        centre if most is None else min(centre, most),
         float(pilot_variances(measured, ratio)[place] * (off.var(ddof=1) / plain if plain > 0 else 1.0)),
         measured[place].spread,
         float(ratio[place, 0]),
         len(measured[place].items),
         batch_size,
-        is_share,
+        most,
     )
 
 
@@ -255,11 +207,10 @@ def rivals(
     The intervals hold together: each at 1 - (1 - level) / number of methods. Methods that cannot ask so much are left
     out. Differences are taken on the same resampled pilots.
     """
-    ours = next(c for c in curves if c.name == advice.setting.method.name)
-    place = next(k for k, setting in enumerate(ours.settings) if setting is advice.setting)
-    cost = advice.setting.votes.mean
-    others = [(c, d) for c, d in zip(curves, drawn, strict=True) if c is not ours and len(c.settings) > 1]
-    mine = drawn[list(curves).index(ours)].errors[:, place]
+    k = next(k for k, c in enumerate(curves) if c.name == advice.setting.method.name)
+    place = next(k for k, setting in enumerate(curves[k].settings) if setting is advice.setting)
+    cost, mine = advice.setting.votes.mean, drawn[k].errors[:, place]
+    others = [each for j, each in enumerate(zip(curves, drawn, strict=True)) if j != k and len(each[0].settings) > 1]
     tail = (1 - level) / 2 / max(len(others), 1)
     found = []
     for curve, theirs in others:

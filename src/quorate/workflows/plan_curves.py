@@ -1,24 +1,28 @@
-"""A pilot and methods -> the error-cost curve of every method, with what is needed to say how sure each point is.
+"""A pilot and methods -> the error-cost curve of every method: each item's votes and errors over several orderings.
 
-Every method meets the pilot in several orderings; kept are each item's votes and error, averaged over the orderings,
-and the mean of every ordering. `resampled` draws other pilots from it. Called by `plan`, read by `plan_advice`.
+Every method meets the pilot in the same orderings; kept are each item's votes and error, averaged over the orderings,
+and the mean of every ordering. Called by `plan`; `plan_variance` says how sure the points are, `plan_advice` chooses.
 """
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from quorate.decision.rules import rule_of
 from quorate.methods import DEFAULT_MIN_GAIN, METHODS, Method, method
-from quorate.rng import stream
-from quorate.simulation import Simulation, simulate
-from quorate.types import FloatArray, IntArray, VoteDataset, frozen_array
+from quorate.posterior.settled import plurality_shares
+from quorate.session.decide import NO_LIMIT
+from quorate.simulation import simulate
+from quorate.simulation.prepare import prepare
+from quorate.simulation.simulate import run_compiled
+from quorate.types import FloatArray, IntArray, VoteDataset
+from quorate.workflows.plan_pools import Pilot
 from quorate.workflows.specs import knob_text
 from quorate.workflows.sweep import knob_grid, lower_hull
 
@@ -29,9 +33,7 @@ MIN_GAINS = tuple(
 )
 THRESHOLDS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.78, 0.84, 0.89, 0.93, 0.96, 0.98, 0.99, 0.995, 0.999, 1.0)
 MOST_COUNTS = 14  # values of a whole-numbered knob; in between they are spread evenly in the logarithm
-PILOTS, ANCHORS, LONGEST = 16, 6, 2000  # resampled pilots run anew, at how many settings, of how many items at most
-RATIOS = (0.6, 20.0)  # inflations outside are noise
-BLOCK_CELLS = 4_000_000  # of the weights of resampled pilots, at a time
+WINDOW, REFIT_EVERY = 500, 20  # as `quorate.run` learns by default
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,14 +87,6 @@ class PilotCurve:
         return np.array([setting.errors.mean for setting in self.settings])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Resampled:
-    """(B, S) votes per item and errors of a curve's settings on B resampled pilots."""
-
-    votes: FloatArray
-    errors: FloatArray
-
-
 def plan_grid(name: str, *, pool_size: int, num_classes: int) -> tuple[dict[str, Any], ...]:
     """Knob values of a method, denser than `sweep.knob_grid`, and not more than a pool of 100 can bear.
 
@@ -124,10 +118,9 @@ def _counts(most: int, number: int) -> list[int]:
 
 
 def measure(
-    dataset: VoteDataset,
+    pilot: Pilot,
     families: Sequence[Sequence[Method]],
     *,
-    pool_size: int | None,
     orderings: int,
     batch_size: int,
     seed: int,
@@ -135,27 +128,45 @@ def measure(
 ) -> tuple[PilotCurve, ...]:
     """A curve for every family (one method at several knob values), over `orderings` (at least 2) of the pilot.
 
-    All methods meet the same orderings. A batch shorter than the pilot is its first items; in a longer one the items
-    beyond the pilot are taken to go as the last half of the pilot did: by then most is learned.
+    All methods meet the same orderings, each with its own draw of the votes that are missing. A batch shorter than the
+    pilot is its first items; in a longer one the items beyond the pilot are taken to go as the last half of the pilot
+    did: by then most is learned.
     """
     settings = [chosen for family in families for chosen in family]
     jobs = [(number, place) for number in range(orderings) for place in range(len(settings))]
-    share = _position_weights(dataset.num_items, batch_size)
-    sums = [_Sums(dataset.num_items) for _ in settings]
+    share = _position_weights(pilot.num_items, batch_size)
+    sums = [_Sums(pilot.num_items) for _ in settings]
+    met = [pilot.met(seed + number) for number in range(orderings)]
 
-    def run(job: tuple[int, int]) -> Simulation:
+    def run(job: tuple[int, int]) -> tuple[IntArray, FloatArray]:
         number, place = job
-        return simulate(dataset, settings[place], pool_size=pool_size, model="all", seed=seed + number)
+        return run_on(pilot, met[number], settings[place], seed=seed + number)
 
-    for done, (job, result) in enumerate(zip(jobs, _in_threads(run, jobs), strict=True), 1):
-        sums[job[1]].add(result, share)
+    for done, (job, result) in enumerate(zip(jobs, in_threads(run, jobs), strict=True), 1):
+        sums[job[1]].add(*result, share)
         if progress is not None:
-            progress(done, len(jobs), f"{result.method.name}, ordering {job[0] + 1} of {orderings}")
+            progress(done, len(jobs), f"{settings[job[1]].name}, ordering {job[0] + 1} of {orderings}")
     measured = iter(Setting(chosen, *each.measured()) for chosen, each in zip(settings, sums, strict=True))
-    return tuple(_curve([next(measured) for _ in family]) for family in families)
+    return tuple(curve_of([next(measured) for _ in family]) for family in families)
 
 
-def _in_threads(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[Any]:
+def run_on(pilot: Pilot, dataset: VoteDataset, chosen: Method, *, seed: int) -> tuple[IntArray, FloatArray]:
+    """One run: the items in the order met, and (2, n) votes and errors of each.
+
+    An error is the probability of being wrong, ties by expectation; with `error_costs` what the answer costs.
+    """
+    costs, rule = pilot.error_costs, rule_of(chosen.policy)
+    if costs is None or rule is None:
+        done = simulate(dataset, chosen, pool_size=pilot.pool_size, model="all", seed=seed)
+        return done.items, np.stack([done.costs.astype(float), done.expected_errors])
+    stream = prepare(dataset, pilot.pool_size, "all", seed)
+    limits = (0, NO_LIMIT)
+    done = run_compiled(stream, chosen, rule, WINDOW, REFIT_EVERY, limits, len(stream.items), error_costs=costs)
+    errors = (plurality_shares(stream.counts) * costs[:, done.predictions].T).sum(axis=1)
+    return done.items, np.stack([done.costs.astype(float), errors])
+
+
+def in_threads(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[Any]:
     """Results in order; the first job runs alone: it compiles. The kernels release the GIL."""
     yield work(jobs[0])
     threads = ThreadPoolExecutor(os.cpu_count())
@@ -184,10 +195,9 @@ class _Sums:
         self.spread = np.zeros(2)
         self.runs: list[FloatArray] = []
 
-    def add(self, run: Simulation, share: FloatArray) -> None:
-        values = np.stack([run.costs.astype(float), run.expected_errors])  # (2, n) in stream order
-        self.total[:, run.items] += values
-        self.squares[:, run.items] += values**2
+    def add(self, items: IntArray, values: FloatArray, share: FloatArray) -> None:
+        self.total[:, items] += values
+        self.squares[:, items] += values**2
         self.spread += values.var(axis=1, ddof=1)
         self.runs.append(values @ share)
 
@@ -203,8 +213,8 @@ class _Sums:
         ]
 
 
-def _curve(settings: Iterable[Setting]) -> PilotCurve:
-    """By rising cost, the best of equal costs."""
+def curve_of(settings: Iterable[Setting]) -> PilotCurve:
+    """A method's settings by rising cost, the best of equal costs."""
     kept: list[Setting] = []
     for setting in sorted(settings, key=lambda each: (each.votes.mean, each.errors.mean)):
         if not kept or setting.votes.mean - kept[-1].votes.mean > 1e-9:
@@ -217,135 +227,34 @@ def _means(setting: Setting) -> tuple[float, float]:
     return setting.votes.mean, setting.errors.mean
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Inflation:
-    """(S, 2) variance of a batch's mean, in units of spread / m: all of it, and what another order of it changes."""
+def halfway(one: Method, other: Method) -> Method | None:
+    """The method half-way between two values of its one knob; None if nothing lies between.
 
-    votes: FloatArray
-    errors: FloatArray
+    Rounded to three digits (near 1: those of the distance to it), so that what is run is what is printed.
 
-
-def inflation(
-    dataset: VoteDataset,
-    curve: PilotCurve,
-    *,
-    pool_size: int | None,
-    seed: int,
-    progress: Progress | None = None,
-) -> Inflation:
-    """What learning does to the variance: hard items teach a method to ask more of all others too.
-
-    Runs `ANCHORS` settings on J = `PILOTS` pilots resampled from this one, of h = min(n, `LONGEST`) items, each
-    learning anew, and sets them beside the R orderings of the pilot itself:
-
-        all = Var_j(mean of run j) / (spread / h)          by order = Var_r(mean of ordering r) / (spread / n)
-
-    averaged over neighbours, interpolated over the settings between, and drawn together: the J - 1 degrees of freedom
-    of the first and the R - 1 of the second (and 1, the items') both speak of "all". For a method that learns nothing
-    they are 1 and noise / spread.
+    >>> halfway(method("quorate", min_gain=0.01), method("quorate", min_gain=0.04)).knobs["min_gain"]
+    0.02
+    >>> halfway(method("quorum", votes=2), method("quorum", votes=3)) is None
+    True
     """
-    if curve.settings[0].method.learner is None:
-        return Inflation(_plain([s.votes for s in curve.settings]), _plain([s.errors for s in curve.settings]))
-    places = _anchors(curve.votes)
-    length = min(dataset.num_items, LONGEST)
-    jobs = [(number, place) for number in range(PILOTS) for place in places]
-    pilots = [_another(dataset, length, seed, number) for number in range(PILOTS)]
-
-    def run(job: tuple[int, int]) -> tuple[float, float]:
-        chosen = curve.settings[job[1]].method
-        done = simulate(pilots[job[0]], chosen, pool_size=pool_size, model="all", seed=seed + 1000 + job[0])
-        return done.mean_cost, done.error_rate
-
-    means = []
-    for done, mean in enumerate(_in_threads(run, jobs), 1):
-        means.append(mean)
-        if progress is not None:
-            progress(done, len(jobs), f"{curve.name} on resampled pilots")
-    variance = np.array(means).reshape(PILOTS, len(places), 2).var(axis=0, ddof=1)  # (places, 2)
-    return Inflation(
-        _ratios([s.votes for s in curve.settings], places, variance[:, 0], length),
-        _ratios([s.errors for s in curve.settings], places, variance[:, 1], length),
-    )
+    differing = [key for key, value in one.knobs.items() if other.knobs.get(key) != value]
+    if len(differing) != 1:
+        return None
+    low, high = sorted((one.knobs[differing[0]], other.knobs[differing[0]]))
+    middle = _middle(low, high)
+    return None if middle in (low, high) else method(one.name, **{**one.knobs, differing[0]: middle})
 
 
-def _plain(measured: Sequence[Measured]) -> FloatArray:
-    return np.array([(1.0, min(m.noise / m.spread, 1.0) if m.spread > 0 else 0.0) for m in measured])
+def _middle(low: Any, high: Any) -> Any:  # noqa: ANN401
+    if isinstance(low, int) and isinstance(high, int):
+        return (low + high) // 2
+    if low >= 0.5 and high <= 1.0:  # thresholds: what counts is how far they are from 1
+        return 1.0 - float(f"{_mean(1.0 - high, 1.0 - low):.3g}")
+    return float(f"{_mean(low, high):.3g}")
 
 
-def _anchors(votes: FloatArray) -> list[int]:
-    """Places of up to `ANCHORS` settings, spread evenly in votes per item; those that ask nobody have no variance."""
-    wanted = np.linspace(votes[-1] * 0.1, votes[-1], ANCHORS)
-    return sorted({int(np.abs(votes - each).argmin()) for each in wanted})
-
-
-def _another(dataset: VoteDataset, length: int, seed: int, number: int) -> VoteDataset:
-    """`length` items drawn with replacement; one drawn twice meets its voters in another order each time."""
-    return rows_of(dataset, stream(seed, "plan-pilots", number).integers(dataset.num_items, size=length))
-
-
-def rows_of(dataset: VoteDataset, rows: IntArray) -> VoteDataset:
-    """The data set of these items."""
-    return replace(
-        dataset,
-        votes=frozen_array(dataset.votes[rows], np.int16),
-        predictions=frozen_array(dataset.predictions[:, rows]),
-        blocks=frozen_array(dataset.blocks[rows], np.int64),
-    )
-
-
-def _ratios(measured: Sequence[Measured], places: Sequence[int], variance: FloatArray, length: int) -> FloatArray:
-    """(S, 2) all, and by order; the second at most three quarters of the first."""
-    spreads = np.array([m.spread for m in measured])
-    units = np.where(spreads > 0, spreads, 1.0)
-    seen = _smooth(np.where(spreads[places] > 0, variance * length / units[places], 1.0))
-    every = np.interp(np.arange(len(measured)), places, seen)
-    by_order = _smooth(np.array([m.runs.var(ddof=1) * len(m.items) for m in measured]) / units)
-    freedom, few = PILOTS - 1, len(measured[0].runs) - 1
-    both = np.clip((freedom * every + few * (1 + by_order)) / (freedom + few), *RATIOS)
-    return np.stack([both, np.minimum(by_order, 0.75 * both)], axis=1)
-
-
-def _smooth(values: FloatArray) -> FloatArray:
-    padded = np.pad(values, 1, mode="edge")
-    return np.asarray((padded[:-2] + padded[1:-1] + padded[2:]) / 3)
-
-
-def resampled(curves: Sequence[PilotCurve], *, draws: int, seed: int, orderings: bool = True) -> tuple[Resampled, ...]:
-    """`draws` pilots resampled from this one: items with replacement, and (unless not) orderings with replacement.
-
-    Mean over resampled items of their mean over orderings, plus the mean deviation of the resampled orderings (by
-    sqrt(R / (R - 1)), for R of them show too little of their variance). All curves meet the same resampled pilots.
-    """
-    first = curves[0].settings[0].votes
-    num_items, number = len(first.items), len(first.runs)
-    rng = stream(seed, "plan-resampling")
-    runs = rng.integers(number, size=(draws, number)) if orderings else np.tile(np.arange(number), (draws, 1))
-    items = [np.stack([m.items for s in c.settings for m in (s.votes, s.errors)], axis=1) for c in curves]
-    means = [np.empty((draws, table.shape[1])) for table in items]
-    block = max(BLOCK_CELLS // num_items, 1)
-    for start in range(0, draws, block):
-        weights = _item_weights(num_items, min(block, draws - start), rng)  # (b, n)
-        for mean, table in zip(means, items, strict=True):
-            mean[start : start + len(weights)] = weights @ table
-    return tuple(
-        _with_orderings(curve, mean - table.mean(axis=0), runs)
-        for curve, mean, table in zip(curves, means, items, strict=True)
-    )
-
-
-def _item_weights(num_items: int, draws: int, rng: np.random.Generator) -> FloatArray:
-    """(draws, n) how often each item was drawn, as shares."""
-    picked = rng.integers(num_items, size=(draws, num_items)) + np.arange(draws)[:, None] * num_items
-    counts = np.bincount(picked.ravel(), minlength=draws * num_items).reshape(draws, num_items)
-    return np.asarray(counts / num_items, dtype=np.float32)
-
-
-def _with_orderings(curve: PilotCurve, deviation: FloatArray, runs: IntArray) -> Resampled:
-    more = math.sqrt(runs.shape[1] / (runs.shape[1] - 1))
-    parts = []
-    for place, measured in enumerate((s.votes, s.errors) for s in curve.settings):
-        for kind, each in enumerate(measured):
-            path = more * (each.runs - each.mean)[runs].mean(axis=1)  # (B,)
-            parts.append(each.mean + deviation[:, 2 * place + kind] + path)
-    table = np.stack(parts, axis=1)  # (B, 2S): votes and errors in turn
-    return Resampled(table[:, ::2], np.clip(table[:, 1::2], 0.0, 1.0))
+def _mean(low: float, high: float) -> float:
+    """In the logarithm where they lie far apart; beside 0 a quarter of the other."""
+    if low == 0:
+        return high / 4
+    return float(np.sqrt(low * high)) if high > 2 * low else (low + high) / 2

@@ -1,0 +1,214 @@
+"""Recorded votes -> the pilot a plan rests on: which items enter, with which pools, and what stands for votes not cast.
+
+An item with fewer votes than its pool is completed, kept with the pool it has, or dropped. Called by `plan`; the curves
+ask a `Pilot` for the data of each ordering and for resampled pilots.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+
+from quorate.densities import log_dirichlet_multinomial
+from quorate.errors import InvalidInput
+from quorate.learning.fit import fit
+from quorate.prior.concentration import concentration
+from quorate.rng import stream
+from quorate.types import FloatArray, IntArray, PriorParams, VoteDataset, frozen_array
+from quorate.validate import members, shown
+
+PartlyVoted = Literal["complete", "own-pool", "drop"]
+FEWEST_ITEMS = 20
+THETA_SCALES = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)
+PHI_SCALES = (1 / 64, 1 / 8, 1 / 2, 1.0, 4.0)
+EM_STEPS = 60
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Completion:
+    """What draws votes that were not cast: the learned prior, spread over items that agree more or less than it says.
+
+    `params` of alpha = theta share + phi   `scales` (G, 2) of theta and of phi   `weights` (G,) how common each is
+    """
+
+    params: PriorParams
+    scales: FloatArray
+    weights: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pilot:
+    """The votes a plan rests on.
+
+    `dataset` the items that enter   `pool_size` N, None: the pool of an item is the votes recorded for it
+    `left_out` items dropped for having fewer than N votes   `partly` items kept all the same   `missing` votes that
+    these lack   `single` pools of one   `smallest`, `largest` pool   `model` what completes the pools: None if all
+    are whole   `error_costs` (K, K) by truth and answer; None: every error is one
+    """
+
+    dataset: VoteDataset
+    pool_size: int | None
+    partly_voted: PartlyVoted
+    left_out: int
+    partly: int
+    missing: int
+    single: int
+    smallest: int
+    largest: int
+    model: Completion | None = None
+    error_costs: FloatArray | None = None
+
+    @property
+    def num_items(self) -> int:
+        """n."""
+        return self.dataset.num_items
+
+    @property
+    def most_error(self) -> float:
+        """The most one item can add to the errors."""
+        return 1.0 if self.error_costs is None else float(self.error_costs.max())
+
+    def met(self, seed: int) -> VoteDataset:
+        """The pilot as one ordering meets it: where votes are missing, with others drawn by each seed."""
+        if self.model is None:
+            return self.dataset
+        return completed(self.dataset, self.model, self.largest, rng=stream(seed, "plan-votes"))
+
+    def rows_of_another(self, length: int, seed: int, number: int) -> IntArray:
+        """The items of a resampled pilot."""
+        return stream(seed, "plan-pilots", number).integers(self.num_items, size=length)
+
+    def another(self, length: int, seed: int, number: int) -> VoteDataset:
+        """`length` items drawn with replacement; what completes their pools is learned anew from them."""
+        chosen = rows_of(self.dataset, self.rows_of_another(length, seed, number))
+        if self.model is None:
+            return chosen
+        model = learned(chosen, start=self.model.params)
+        return completed(chosen, model, self.largest, rng=stream(seed, "plan-pilots-votes", number))
+
+
+def pilot_of(
+    dataset: VoteDataset,
+    *,
+    pool_size: int | None = None,
+    partly_voted: PartlyVoted = "complete",
+    error_costs: FloatArray | None = None,
+) -> Pilot:
+    """The pilot of these votes; `pool_size` and `partly_voted` as `plan` takes them.
+
+    >>> from quorate.datasets import synthetic
+    >>> data = synthetic(num_items=40, pool_size=5, seed=1)
+    >>> pilot_of(data, pool_size=7).missing, pilot_of(data, pool_size=7, partly_voted="own-pool").largest
+    (80, 5)
+    """
+    if not isinstance(partly_voted, str) or partly_voted not in get_args(PartlyVoted):
+        raise InvalidInput(f"partly_voted={shown(partly_voted)}; expected one of {', '.join(get_args(PartlyVoted))}.")
+    size = None if pool_size is None else members(pool_size)
+    recorded = (dataset.votes >= 0).sum(axis=1)
+    kept = recorded >= (size if size is not None and partly_voted == "drop" else 1)
+    if kept.sum() < FEWEST_ITEMS:
+        raise InvalidInput(_too_few(int(kept.sum()), size, partly_voted))
+    chosen = dataset if kept.all() else rows_of(dataset, np.flatnonzero(kept))
+    own = recorded[kept] if size is None else np.minimum(recorded[kept], size)
+    completes = size is not None and partly_voted == "complete" and bool((own < size).any())
+    sizes = np.full(len(own), size) if completes else own
+    return Pilot(
+        dataset=chosen,
+        pool_size=size,
+        partly_voted=partly_voted,
+        left_out=int((~kept).sum()),
+        partly=0 if size is None else int((own < size).sum()),
+        missing=0 if size is None else int((size - own).sum()),
+        single=int((sizes == 1).sum()),
+        smallest=int(sizes.min()),
+        largest=int(sizes.max()),
+        model=learned(chosen) if completes else None,
+        error_costs=error_costs,
+    )
+
+
+def _too_few(number: int, size: int | None, partly_voted: PartlyVoted) -> str:
+    wanted = f"at least pool_size={size} votes" if size is not None and partly_voted == "drop" else "a vote"
+    fix = ", or pass a smaller pool_size, or partly_voted='complete'" if partly_voted == "drop" and size else ""
+    return f"{number} items have {wanted}; a plan needs at least {FEWEST_ITEMS}. Record more{fix}."
+
+
+def learned(dataset: VoteDataset, start: PriorParams | None = None) -> Completion:
+    """What the recorded votes, however many of each item, teach about the votes of others.
+
+    One alpha for all items of a prediction is too even: on real sets some items are clear to everyone and some to
+    nobody. Hence a mixture of multiples of its two parts, weighed by EM:  w_g ~ sum over t of P(g | votes_t).
+    """
+    counts = _counts(dataset)
+    params, _ = fit(np.moveaxis(dataset.predictions, 0, 1), counts, start=start, bias=True)
+    scales = np.array([(a, b) for a in THETA_SCALES for b in PHI_SCALES])
+    log_likelihood = _log_likelihoods(params, scales, dataset, counts)  # (T, G)
+    weights = np.full(len(scales), 1.0 / len(scales))
+    for _ in range(EM_STEPS):
+        total = _shares(log_likelihood + np.log(weights)).sum(axis=0) + 1.0 / len(scales)  # one item, spread over all
+        weights = total / total.sum()
+    return Completion(params, scales, weights)
+
+
+def _log_likelihoods(params: PriorParams, scales: FloatArray, dataset: VoteDataset, counts: IntArray) -> FloatArray:
+    alphas = _alphas(params, scales, dataset)
+    return np.stack([log_dirichlet_multinomial(counts, alpha) for alpha in alphas], axis=1)
+
+
+def _alphas(params: PriorParams, scales: FloatArray, dataset: VoteDataset) -> list[FloatArray]:
+    """G times (T, K)."""
+    prior = concentration(params, np.moveaxis(dataset.predictions, 0, 1)) - params.phi
+    return [a * prior + b * params.phi for a, b in scales]
+
+
+def _shares(logs: FloatArray) -> FloatArray:
+    """Each row (..., G) of logarithms as shares that sum to 1."""
+    risen = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(risen / risen.sum(axis=1, keepdims=True))
+
+
+def completed(dataset: VoteDataset, model: Completion, pool_size: int, *, rng: np.random.Generator) -> VoteDataset:
+    """Every item with at least `pool_size` votes: those that are missing are drawn given the votes seen.
+
+    g_t ~ P(g | votes_t),   pi_t ~ Dirichlet(alpha_{t,g} + votes_t),   each missing vote ~ pi_t
+
+    Right if votes are missing at random given the votes seen and the predictions: also where a rule stopped early.
+    """
+    recorded, counts = (dataset.votes >= 0).sum(axis=1), _counts(dataset)
+    logs = _log_likelihoods(model.params, model.scales, dataset, counts) + np.log(model.weights)
+    kinds = _drawn(_shares(logs), rng)  # (T,)
+    alpha = np.stack(_alphas(model.params, model.scales, dataset))[kinds, np.arange(dataset.num_items)]
+    pi = rng.standard_gamma(alpha + counts)
+    votes = np.full((dataset.num_items, max(pool_size, dataset.votes.shape[1])), -1, dtype=np.int16)
+    order = np.argsort(dataset.votes < 0, axis=1, kind="stable")
+    votes[:, : dataset.votes.shape[1]] = np.take_along_axis(dataset.votes, order, axis=1)
+    for place in range(int(recorded.min()), pool_size):
+        rows = np.flatnonzero(recorded <= place)
+        votes[rows, place] = _drawn(pi[rows], rng)
+    return replace(dataset, votes=frozen_array(votes, np.int16))
+
+
+def _drawn(weights: FloatArray, rng: np.random.Generator) -> IntArray:
+    """One column of each row (T, G), by its weight."""
+    edges = np.cumsum(weights, axis=1)
+    return np.minimum((rng.random((len(edges), 1)) * edges[:, -1:] >= edges).sum(axis=1), weights.shape[1] - 1)
+
+
+def _counts(dataset: VoteDataset) -> IntArray:
+    """(T, K) recorded votes by class."""
+    rows, places = np.nonzero(dataset.votes >= 0)
+    cells = rows * dataset.num_classes + dataset.votes[rows, places]
+    shape = dataset.num_items, dataset.num_classes
+    return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
+
+
+def rows_of(dataset: VoteDataset, rows: IntArray) -> VoteDataset:
+    """The data set of these items."""
+    return replace(
+        dataset,
+        votes=frozen_array(dataset.votes[rows], np.int16),
+        predictions=frozen_array(dataset.predictions[:, rows]),
+        blocks=frozen_array(dataset.blocks[rows], np.int64),
+    )
