@@ -34,7 +34,7 @@ def test_programs_get_json_and_files(run, files, tmp_path):
     assert content["every"]["num"] == 300 and content["prefixes"][0]["name"] == "after every vote"
     assert len(content["files"]) == 4
     assert "Items with a usable prediction: 300 of 300" in (tmp_path / "out" / "report.html").read_text()
-    assert content["tables"]["usable_predictions"] == {"probs": 300}
+    assert content["tables"]["usable_predictions"] == [{"model": "probs", "items": 300}]
 
 
 def test_a_folder_with_files_is_refused_before_anything_is_read_unless_overwrite(run, files, tmp_path):

@@ -72,8 +72,8 @@ def test_the_worst_rules_and_the_file_of_rejects_are_named(run, files, votes, tm
 def test_programs_find_the_same_lines_in_the_summary(run, files):
     data = json.loads(accepted(run, (*files(), "--json")))["data"]
     assert data["understood"][0].startswith("Read votes.csv: one vote per row")
-    assert sum(data["votes_by_class"].values()) == 120
-    assert data["usable_predictions"] == {"probs": 40}
+    assert sum(each["votes"] for each in data["votes_by_class"]) == 120
+    assert data["usable_predictions"] == [{"model": "probs", "items": 40}]
 
 
 def test_a_row_per_vote_with_unusual_names_is_not_read_as_a_wide_table(run, files, votes):

@@ -6,7 +6,7 @@ import pytest
 import quorate
 from quorate.errors import InvalidInput, UnknownMethod
 from quorate.types import PriorParams
-from quorate.workflows.params_file import FIELDS, read_params, write_params
+from quorate.workflows.params_file import FIELDS, SINCE_2, read_params, write_params
 
 CLASSES = ("cat", "dog", "bird")
 
@@ -76,7 +76,29 @@ def test_a_missing_field_is_named(written, name):
         read_params(written)
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", None, True])
+def test_what_an_earlier_version_wrote_is_read_with_the_defaults_of_its_time(written):
+    content = {name: value for name, value in json.loads(written.read_text()).items() if name not in SINCE_2}
+    written.write_text(json.dumps(content | {"version": 1}))
+    found = read_params(written)
+    assert (found.pool_rule, found.min_votes, found.max_votes, found.error_costs) == ("given", 0, None, None)
+    assert (found.accuracy, found.abstain_labels, found.pool_size) == (0.9, (), 7)
+
+
+def test_limits_costs_and_how_labels_were_read_come_back(tmp_path):
+    costs = np.array([[0, 1, 1], [50, 0, 1], [1, 1, 0]])
+    more = {"min_votes": 1, "max_votes": 3, "accuracy": 0.8, "abstain_labels": ["NA"], "pool_rule": "largest-recorded"}
+    path = write_params(
+        tmp_path / "p.json", PriorParams(1, 1, np.ones(3)), classes=CLASSES, models=["net"], pool_size=3,
+        method=quorate.method("quorate"), fitted_after=0, error_costs=costs, **more,
+    )  # fmt: skip
+    found = read_params(path)
+    assert found.error_costs.tolist() == costs.tolist()
+    assert {name: getattr(found, name) for name in more} == more | {"abstain_labels": ("NA",)}
+    with pytest.raises(InvalidInput, match="below min_votes"):
+        read_params(changed(path, min_votes=4))
+
+
+@pytest.mark.parametrize("version", [0, 3, "1", 1.0, None, True])
 def test_an_unknown_version_is_refused(written, version):
     with pytest.raises(InvalidInput, match="version"):
         read_params(changed(written, version=version))
@@ -90,6 +112,8 @@ def test_an_unknown_version_is_refused(written, version):
         ("theta", 0), ("theta", "4"), ("theta", True), ("theta", [1]), ("phi", -1), ("tau", [1, 1, 1]),
         ("tau", [[1, 1]]), ("tau", [[1, 1, 0]]), ("tau", [[1, 1, None]]), ("tau", [[1, 1, 1], [1, 1, 1]]),
         ("bias", [0, 0]), ("bias", [0, 0, "x"]), ("pool_size", 0), ("pool_size", 2.5), ("fitted_after", -1),
+        ("pool_rule", "mean"), ("min_votes", -1), ("max_votes", 1.5), ("error_costs", [[0, 1]]),
+        ("error_costs", [[0, 1, -1]] * 3), ("accuracy", 1.5), ("abstain_labels", "NA"), ("abstain_labels", [""]),
         ("quorate", 1), ("method", "quorate"), ("method", {"name": "quorate"}),
         ("method", {"name": "quorate", "knobs": []}),
     ],

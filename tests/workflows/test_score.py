@@ -1,6 +1,7 @@
 """Scores of whole tables: the same numbers whatever the format, the batch or the machines; dirt counted; order kept."""
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -226,8 +227,84 @@ def test_mistakes_are_named(data, tmp_path):
     stranger = table(tmp_path / "strange.csv", ["x"], votes[:1] * 0 + 1)
     with pytest.raises(InvalidInput, match="'x' does not follow"):
         score(params(), net, votes=stranger, out=tmp_path / "no.csv")
-    assert score(params(), net, votes=stranger, out=tmp_path / "yes.csv", match="id").left_over == 1
+    assert score(params(), net, votes=stranger, out=tmp_path / "yes.csv", match="id", as_read=True).left_over == 1
     assert not list(tmp_path.glob("no.*"))
+
+
+def test_an_item_is_scored_once_however_far_apart_its_rows_are(tmp_path):
+    path = tmp_path / "net.csv"
+    path.write_text("id,cat,dog,owl\n1,1,0,0\n2,0,1,0\n1.0,0,1,0\n3,0,0,1\n2,1,0,0\n2,0,0,1\n")
+    for rows in (1, 2, 50):
+        found = score(params(), path, out=tmp_path / "out.csv", batch_rows=rows)
+        assert read(tmp_path / "out.csv")["item"] == [1, 2, 3]
+        assert read(tmp_path / "out.csv")["consensus_label"] == list(CLASSES)
+        assert found.report.count("repeated-item") == 3
+        assert sorted(read(tmp_path / "out.rejects.csv")["row"]) == [4, 6, 7]
+
+
+def test_rows_of_an_array_are_never_matched_by_place_unless_all_are(data, tmp_path):
+    folder, ids, probs, _ = data
+    np.save(tmp_path / "net.npy", probs[0])
+    out = tmp_path / "out.parquet"
+    with pytest.raises(InvalidInput, match=r"no ids.*the votes.*ids=\[\.\.\.\]"):
+        score(params(), tmp_path / "net.npy", votes=folder / "counts.parquet", out=out)
+    with pytest.raises(InvalidInput, match=r"net1\.parquet would be matched by place"):
+        score(params(models=("a", "b")), [probs[0], folder / "net1.parquet"], out=out)
+    with pytest.raises(InvalidInput, match="500 rows and model-0 400"):
+        score(params(models=("a", "b")), [probs[0], probs[1][:400]], out=out)
+    with pytest.raises(InvalidInput, match="ids has 499 names"):
+        score(params(), tmp_path / "net.npy", ids=ids[1:], out=out)
+    score(params(), tmp_path / "net.npy", votes=folder / "counts.parquet", ids=ids, out=out, batch_rows=64)
+    score(params(), folder / "net0.parquet", votes=folder / "counts.parquet", out=tmp_path / "table.parquet")
+    assert read(out) == read(tmp_path / "table.parquet")
+
+
+def test_limits_and_costs_of_the_run_hold_for_the_scores(data, tmp_path):
+    sources = {"predictions": data[0] / "net0.parquet", "votes": data[0] / "counts.parquet"}
+    known = params(method="finexp")
+    score(known, **sources, out=tmp_path / "plain.parquet")
+    score(replace(known, min_votes=2, max_votes=2), **sources, out=tmp_path / "limits.parquet")
+    plain, limits = read(tmp_path / "plain.parquet"), read(tmp_path / "limits.parquet")
+    assert {reason for reason, n in zip(limits["reason"], limits["num_votes"], strict=True) if n < 2} == {"ask"}
+    assert {reason for reason, n in zip(limits["reason"], limits["num_votes"], strict=True) if n >= 2} == {"quota"}
+    assert len({reason for reason, n in zip(plain["reason"], plain["num_votes"], strict=True) if n < 2}) > 1
+    costs = np.array([[0.0, 1, 1], [1, 0, 1], [50, 50, 0]])  # an owl must not be missed
+    score(replace(known, error_costs=costs), **sources, out=tmp_path / "costs.parquet")
+    weighed = read(tmp_path / "costs.parquet")
+    probs = np.column_stack([weighed[f"prob_{name}"] for name in CLASSES])
+    assert weighed["consensus_label"] == [CLASSES[k] for k in (probs @ costs).argmin(axis=1)]
+    assert weighed["consensus_label"].count("owl") > plain["consensus_label"].count("owl")
+    assert sum(weighed["ask"]) > sum(plain["ask"])
+
+
+def test_votes_are_read_as_the_options_and_the_params_say(data, tmp_path):
+    net = data[0] / "net0.parquet"
+    path = tmp_path / "votes.csv"
+    path.write_text("label,who,said\nitem-0,a,cat\nitem-0,b,NA\nitem-2,a,Dog\n")
+    named = {"task": "label", "worker": "who", "label": "said", "format": "long"}
+    for match in ("id", "order"):
+        out = tmp_path / f"{match}.parquet"
+        found = score(replace(params(), abstain_labels=("na",)), net, votes=path, out=out, match=match, **named)
+        assert read(out)["num_votes"][:3] == [1, 0, 1]
+        assert found.report.count("abstained") == 1 and found.report.count("unknown-label") == 0
+        assert "item 'label', label 'said', worker 'who'" in found.report.decisions[-2 if match == "order" else 1]
+    labels = tmp_path / "net.csv"
+    labels.write_text("id,prediction\na,cat\nb,dog\n")
+    for name, known, more in (("7", 0.7, {}), ("99", 0.99, {}), ("typed", 0.7, {"accuracy": 0.99})):
+        score(replace(params(), accuracy=known), labels, out=tmp_path / f"{name}.csv", **more)
+    assert read(tmp_path / "7.csv") != read(tmp_path / "99.csv") == read(tmp_path / "typed.csv")
+
+
+def test_votes_of_other_items_and_numbers_that_are_no_probabilities_are_refused(data, tmp_path):
+    folder, ids, probs, votes = data
+    others = long_votes(tmp_path / "others.csv", [f"x{item}" for item in ids], votes)
+    with pytest.raises(InvalidInput, match=r"0 of the \d+ items with votes are in net0\.parquet"):
+        score(params(), folder / "net0.parquet", votes=others, out=tmp_path / "no.csv")
+    percent = table(tmp_path / "percent.csv", ids, 100 * probs[0])
+    with pytest.raises(InvalidInput, match=r"0 of 500 predictions.*percentages.*divide them by 100"):
+        score(params(), percent, out=tmp_path / "no.csv")
+    assert not list(tmp_path.glob("no.*"))
+    assert score(params(), percent, out=tmp_path / "yes.csv", as_read=True).report.count("sum-off") == COUNT
 
 
 def test_an_old_output_survives_a_failed_run(data, tmp_path):

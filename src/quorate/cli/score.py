@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.output import print_json, print_lines, print_table, progress_bar
-from quorate.errors import InvalidInput
+from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
+from quorate.cli.table_options import (
+    TABLES,
+    AbstainLabels,
+    AsRead,
+    IdColumn,
+    LabelColumn,
+    RowIds,
+    Strict,
+    TaskColumn,
+    TimeColumn,
+    VotesFormat,
+    WorkerColumn,
+    id_list,
+)
 from quorate.version import __version__
 
 if TYPE_CHECKING:
@@ -41,9 +54,23 @@ def score(
     cluster: Annotated[
         str | None, typer.Option(help="Compute on Dask workers: tcp://HOST:PORT of a scheduler, or local:N.")
     ] = None,
-    id_column: Annotated[str | None, typer.Option(help="Name of the column with the item's id.")] = None,
     batch_rows: Annotated[int, typer.Option(help="Items per batch; memory and row groups follow it.")] = 50_000,
-    strict: Annotated[bool, typer.Option("--strict", help="Refuse every irregularity of the tables.")] = False,
+    task_column: TaskColumn = None,
+    worker_column: WorkerColumn = None,
+    label_column: LabelColumn = None,
+    time_column: TimeColumn = None,
+    id_column: IdColumn = None,
+    ids: RowIds = None,
+    votes_format: VotesFormat = "auto",
+    accuracy: Annotated[
+        float | None,
+        typer.Option(
+            help="How sure a hard label of a classifier is taken to be; none: as in the params.", rich_help_panel=TABLES
+        ),
+    ] = None,
+    abstain_labels: AbstainLabels = None,
+    as_read: AsRead = False,
+    strict: Strict = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
     """Posterior, confidence and ask or stop for every item, with parameters learned before; no state is kept.
@@ -53,25 +80,16 @@ def score(
 
     Example: quorate score --params params.json --predictions probs.parquet --votes counts.parquet --out scores.parquet
     """
-    from quorate.workflows.score import MATCHES
     from quorate.workflows.score import score as run
 
-    if match not in MATCHES:
-        raise InvalidInput(f"match={match!r}; expected one of {', '.join(MATCHES)}; pass --match auto.")
+    choices: dict[str, Any] = {"match": match, "format": votes_format}
     with progress_bar(quiet=json) as report:
         found = run(
-            params,
-            predictions,
-            votes=votes,
-            out=out,
-            pool_size=pool_size,
-            match=match,  # type: ignore[arg-type]
-            cluster=cluster,
-            id_column=id_column,
-            batch_rows=batch_rows,
-            strict=strict,
-            progress=report,
-        )
+            params, predictions, votes=votes, out=out, pool_size=pool_size, cluster=cluster, batch_rows=batch_rows,
+            task=task_column, worker=worker_column, label=label_column, timestamp=time_column, id_column=id_column,
+            ids=id_list(ids, predictions), accuracy=accuracy, abstain_labels=abstain_labels, as_read=as_read,
+            strict=strict, progress=report, **choices,
+        )  # fmt: skip
     if json:
         print_json(found.summary())
         return
@@ -79,6 +97,7 @@ def score(
 
 
 def _print(found: Scores) -> None:
+    print_understood(found.report, found.rejects)
     rows = [(reason, f"{count}", f"{100 * count / found.num_items:.1f} %") for reason, count in found.reasons.items()]
     title = f"{found.num_items} items scored (quorate {__version__}, {found.method['name']}, pool {found.pool_size})"
     print_table(title, ("reason", "items", "share"), rows, strong="ask")
@@ -87,9 +106,11 @@ def _print(found: Scores) -> None:
         f"{found.num_ask} items are worth a further vote, {stop} are not; of those {found.expected_errors:.1f} are "
         "expected to be wrong, if the confidence is honest (quorate calibrate).",
         f"Written to {found.out} in {found.seconds:.1f} s ({found.num_items / found.seconds:.0f} items per second).",
-        *found.report.lines()[1:],
     )
-    if found.rejects:
-        print_lines(f"Rows set aside, each with its number and the reason: {found.rejects}")
+    if found.pool_rule == "largest-recorded":
+        print_lines(
+            f"A pool of {found.pool_size} is the largest of the run that learned the params, whose pools were the "
+            "votes recorded; --pool-size N says how many can be asked now."
+        )
     if found.left_over:
         print_lines(f"{found.left_over} items of the further tables are not in the first predictions: not used.")

@@ -12,7 +12,8 @@ import numpy as np
 
 from quorate.compiled import kernel
 from quorate.decision.belief import ASK, RULE, belief_into, pick_label, stop_before_rule
-from quorate.decision.rules import rule_asks
+from quorate.decision.error_costs import cheapest_answer, weigh_for_gain, weigh_for_threshold
+from quorate.decision.rules import GAIN, THRESHOLD, rule_asks
 from quorate.types import FloatArray, IntArray
 
 NO_LIMIT = 2**62
@@ -41,29 +42,43 @@ def decide_batch_into(
     predictions: FloatArray,
     votes: IntArray,
     pool_sizes: IntArray,
+    min_votes: int,
+    max_votes: int,
+    error_costs: FloatArray,
     probs: FloatArray,
     labels: IntArray,
     codes: IntArray,
 ) -> None:
     """For each of n rows: probs (n, K) of the winner, label (n,), and code (n,): ASK, or why it stops (RULE: the rule).
 
-    log_predictions (n, M, K), predictions (n, K) the classifiers' mean, votes (n, K), pool_sizes (n,). Of classes tied
-    at the top the first is the label, as nothing may be drawn here.
+    log_predictions (n, M, K), predictions (n, K) the classifiers' mean, votes (n, K), pool_sizes (n,); error_costs
+    (K, K) by truth and answer, or (0, 0): every error is one error. Of classes tied at the top the first is the label,
+    as nothing may be drawn here.
     """
     asked = np.empty(probs.shape[1])
+    weighted = np.empty(probs.shape[1])
+    unequal = error_costs.size > 0
     for row in range(probs.shape[0]):
         counts, size, out = votes[row], pool_sizes[row], probs[row]
         logs, mean = log_predictions[row], predictions[row]
         posterior, theta, phi, tau, bias = predicting
         belief_into(posterior, theta, phi, tau, bias, logs, mean, counts, size, out)
         labels[row] = pick_label(out, 0.0)
-        code = stop_before_rule(counts, size, 0, NO_LIMIT, stops_when_settled)
+        if unequal:
+            labels[row] = cheapest_answer(error_costs, out, 0.0, weighted)
+        code = stop_before_rule(counts, size, min_votes, max_votes, stops_when_settled)
         if code == RULE:
             belief = out
             if not same_belief:
                 posterior, theta, phi, tau, bias = asking
                 belief_into(posterior, theta, phi, tau, bias, logs, mean, counts, size, asked)
                 belief = asked
+            if unequal and kind == GAIN:
+                weigh_for_gain(error_costs, belief, 0.0, weighted)
+                belief = weighted
+            elif unequal and kind == THRESHOLD:
+                weigh_for_threshold(error_costs, belief, 0.0, weighted)
+                belief = weighted
             if rule_asks(kind, first, second, belief, counts, size - counts.sum()):
                 code = ASK
         codes[row] = code

@@ -38,12 +38,16 @@ _FIXES = {
 _OTHER_FIX = "name the columns: task='...', worker='...', label='...'"
 
 
-def refuse_misread_votes(votes: Votes, predicted: Sequence[str], *, blanks_expected: bool = False) -> None:
+def refuse_misread_votes(
+    votes: Votes, predicted: Sequence[str] = (), *, blanks_expected: bool = False, typed_classes: bool = True
+) -> None:
     """Refuse votes that were mostly set aside, misspelt classes, labels that are no classes and unread times.
 
-    `predicted`: the classes that classifiers speak of; `blanks_expected`: rows without a label are votes to come.
+    `predicted`: the classes that classifiers speak of; `blanks_expected`: rows without a label are votes to come;
+    `typed_classes`: the classes, if given, were typed by a person.
     """
-    _refuse_misspelt_classes(votes)
+    if typed_classes:
+        _refuse_misspelt_classes(votes)
     _refuse_mostly_set_aside(votes, ("abstained", "blank-label") if blanks_expected else ("abstained",))
     _refuse_free_text(votes)
     _refuse_abstentions(votes, predicted)

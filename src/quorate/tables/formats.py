@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from quorate.errors import InvalidInput
 from quorate.tables.columns import find_column, looks_like_worker, refuse_own_output
@@ -21,8 +22,9 @@ from quorate.tables.wide_votes import vote_columns, wide_chunks
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a table is read, and what was decided about it."""
+    """How a table is read, and what was decided about it; `kind` long, wide or counts."""
 
+    kind: Literal["long", "wide", "counts"]
     read: Callable[[Progress | None], Raw]
     decisions: tuple[str, ...]
     entries: tuple[Entry, ...] = ()
@@ -84,7 +86,7 @@ def _long(
     def read(progress: Progress | None) -> Raw:
         return collect(long_chunks(opened, columns, progress), opened.name, has_workers=who is not None)
 
-    return Layout(read, (f"{opened.name}: {columns.told()}",))
+    return Layout("long", read, (f"{opened.name}: {columns.told()}",))
 
 
 def _first_column(opened: Opened, format: str) -> str:  # noqa: A002
@@ -124,7 +126,7 @@ def _counts(
     def read(progress: Progress | None) -> Raw:
         return read_counts(opened, task, picked, progress)
 
-    return Layout(read, (decision,), _ignored(opened, others, picked))
+    return Layout("counts", read, (decision,), _ignored(opened, others, picked))
 
 
 def _wide(
@@ -151,7 +153,7 @@ def _wide(
     def read(progress: Progress | None) -> Raw:
         return collect(wide_chunks(opened, task, picked, progress), opened.name)
 
-    return Layout(read, (decision,), _ignored(opened, others, picked))
+    return Layout("wide", read, (decision,), _ignored(opened, others, picked))
 
 
 def _ignored(opened: Opened, others: Sequence[str], picked: Sequence[str]) -> tuple[Entry, ...]:

@@ -75,8 +75,8 @@ class Report:
             "decisions": list(self.decisions),
             "totals": dict(self.totals),
             "set_aside": self.num_set_aside,
-            "votes_by_class": dict(self.classes),
-            "usable_predictions": dict(self.usable),
+            "votes_by_class": [{"class": name, "votes": count} for name, count in self.classes.items()],
+            "usable_predictions": [{"model": name, "items": count} for name, count in self.usable.items()],
             "understood": understood(self, most_sources=len(self.decisions)),
             "findings": findings,
         }

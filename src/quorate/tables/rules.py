@@ -78,6 +78,12 @@ _RULES = [
     Rule("skipped-annotation", "an annotation that was cancelled", "set aside", True),
     Rule("several-choices", "an annotation with more than one choice", "set aside: one label per vote is read", True),
     Rule("repeated-prediction", "an item with a later prediction of the same classifier", "the last is kept", True),
+    Rule(
+        "repeated-item",
+        "an item that stood before in predictions that are streamed (quorate score)",
+        "the first row is scored, this one set aside",
+        True,
+    ),
     Rule("sum-near-one", "probabilities that sum to 1 within 0.05, but not within 0.001", "renormalised"),
     Rule("sum-off", "probabilities whose sum is farther than 0.05 from 1", "set aside: all classes alike", True),
     Rule("bad-probability", "a probability that is negative or not a number", "set aside: all classes alike", True),

@@ -16,17 +16,21 @@ import numpy as np
 
 from quorate.errors import InvalidInput, UnknownMethod
 from quorate.methods import METHODS, Method, method
-from quorate.types import PriorParams
-from quorate.validate import bounded, class_names, members, shown, whole
+from quorate.types import FloatArray, PriorParams, frozen_array
+from quorate.validate import bounded, class_names, fraction, members, shown, vote_limits, whole
 from quorate.version import __version__
 
 FORMAT = "quorate-params"
-VERSION = 1
+VERSION = 2
+READABLE = (1, 2)
 POSTERIORS = ("finite", "infinite", "vote_share")
 FIELDS = (
     "format", "version", "classes", "models", "posterior", "theta", "phi", "tau", "bias", "method", "pool_size",
-    "fitted_after", "quorate",
+    "pool_rule", "fitted_after", "min_votes", "max_votes", "error_costs", "accuracy", "abstain_labels", "quorate",
 )  # fmt: skip
+SINCE_2 = ("pool_rule", "min_votes", "max_votes", "error_costs", "accuracy", "abstain_labels")
+POOL_RULES = ("given", "largest-recorded")
+HARD_LABEL_ACCURACY = 0.9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +40,9 @@ class ParamsFile:
     `params` theta, phi, tau (K,) or (M, K), bias   `classes` K names, in the order of tau   `models` M names
     `posterior` "finite", "infinite" or "vote_share": the belief that predicts   `name`, `knobs` of the method
     `pool_size` N   `fitted_after` how many items had been seen   `quorate` the version that wrote it
+    `pool_rule` "given", or "largest-recorded": N of the run was the votes recorded for each item, and this the largest
+    `min_votes`, `max_votes` of an item   `error_costs` (K, K) by truth and answer, or None
+    `accuracy` how sure a hard label was taken to be   `abstain_labels` labels of votes that mean no answer
     """
 
     params: PriorParams
@@ -47,6 +54,12 @@ class ParamsFile:
     fitted_after: int
     knobs: Mapping[str, Any] = field(default_factory=dict)
     quorate: str = __version__
+    pool_rule: str = "given"
+    min_votes: int = 0
+    max_votes: int | None = None
+    error_costs: FloatArray | None = None
+    accuracy: float = HARD_LABEL_ACCURACY
+    abstain_labels: tuple[str, ...] = ()
 
     def method(self) -> Method:
         """The method, built from its name and knobs."""
@@ -67,6 +80,12 @@ def write_params(
     method: Method,
     pool_size: int,
     fitted_after: int,
+    pool_rule: str = "given",
+    min_votes: int = 0,
+    max_votes: int | None = None,
+    error_costs: FloatArray | None = None,
+    accuracy: float = HARD_LABEL_ACCURACY,
+    abstain_labels: Sequence[str] = (),
 ) -> Path:
     """Write params.json, whole or not at all; numbers are written so that they are read back exactly.
 
@@ -91,7 +110,13 @@ def write_params(
         "bias": None if params.bias is None else params.bias.tolist(),
         "method": method.describe(),
         "pool_size": pool_size,
+        "pool_rule": pool_rule,
         "fitted_after": fitted_after,
+        "min_votes": min_votes,
+        "max_votes": max_votes,
+        "error_costs": None if error_costs is None else np.asarray(error_costs).tolist(),
+        "accuracy": accuracy,
+        "abstain_labels": list(abstain_labels),
         "quorate": __version__,
     }
     parsed(content, where="params")
@@ -138,6 +163,7 @@ def parsed(content: Any, *, where: str) -> ParamsFile:  # noqa: ANN401
         pool_size=members(content["pool_size"], where=f"{where}: pool_size"),
         fitted_after=whole(content["fitted_after"], where=f"{where}: fitted_after", least=0),
         quorate=_text(content["quorate"], f"{where}: quorate"),
+        **(_since_2(content, classes, where) if content["version"] > 1 else {}),
     )
     if name in METHODS and found.method().predicting.posterior != posterior:
         says = found.method().predicting.posterior
@@ -153,16 +179,45 @@ def _check_kind(content: Any, where: str) -> None:  # noqa: ANN401
         raise InvalidInput(
             f'{where} is not a params.json: expected an object with "format": "{FORMAT}"; write it with `quorate run`.'
         )
-    if content.get("version") is True or content.get("version") != VERSION:
+    version = content.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version not in READABLE:
         raise InvalidInput(
-            f"{where}: version={shown(content.get('version'))}; this quorate ({__version__}) reads version {VERSION}; "
-            "install the quorate that wrote it, or write it again."
+            f"{where}: version={shown(version)}; this quorate ({__version__}) reads versions "
+            f"{', '.join(map(str, READABLE))}; install the quorate that wrote it, or write it again."
         )
-    missing = [name for name in FIELDS if name not in content]
-    unknown = [name for name in content if name not in FIELDS]
+    fields = FIELDS if version > 1 else tuple(name for name in FIELDS if name not in SINCE_2)
+    missing = [name for name in fields if name not in content]
+    unknown = [name for name in content if name not in fields]
     if missing or unknown:
         problem = f"has no {missing[0]!r}" if missing else f"has an unknown field {unknown[0]!r}"
-        raise InvalidInput(f"{where} {problem}; expected exactly {', '.join(FIELDS)}; write it with `quorate run`.")
+        raise InvalidInput(f"{where} {problem}; expected exactly {', '.join(fields)}; write it with `quorate run`.")
+
+
+def _since_2(content: Mapping[str, Any], classes: tuple[str, ...], where: str) -> dict[str, Any]:
+    """The fields that version 1 did not have."""
+    rule, least, most, labels = (content[name] for name in ("pool_rule", "min_votes", "max_votes", "abstain_labels"))
+    if rule not in POOL_RULES:
+        raise InvalidInput(f"{where}: pool_rule={shown(rule)}; expected one of {', '.join(POOL_RULES)}.")
+    least = whole(least, where=f"{where}: min_votes", least=0)
+    most = None if most is None else whole(most, where=f"{where}: max_votes", least=0)
+    vote_limits(least, most)
+    return {
+        "pool_rule": rule,
+        "min_votes": least,
+        "max_votes": most,
+        "error_costs": _error_costs(content["error_costs"], len(classes), f"{where}: error_costs"),
+        "accuracy": fraction(content["accuracy"], where=f"{where}: accuracy"),
+        "abstain_labels": () if labels == [] else _names(labels, f"{where}: abstain_labels"),
+    }
+
+
+def _error_costs(rows: Any, num_classes: int, where: str) -> FloatArray | None:  # noqa: ANN401
+    if rows is None:
+        return None
+    if not isinstance(rows, list) or len(rows) != num_classes:
+        raise InvalidInput(f"{where}={shown(rows)}; expected null or {num_classes} lists, a row per truth.")
+    costs = [_numbers(row, num_classes, f"{where}[{number}]", least=0.0) for number, row in enumerate(rows)]
+    return np.asarray(frozen_array(np.array(costs)))
 
 
 def _prior(content: Mapping[str, Any], num_models: int, num_classes: int, where: str) -> PriorParams:

@@ -18,7 +18,7 @@ from quorate.workflows.control import Speed
 from quorate.workflows.error_costs import read_error_costs
 from quorate.workflows.pools import Order, PartlyVoted, PoolSize, build_pools
 from quorate.workflows.run_files import check_free, write_run
-from quorate.workflows.run_inputs import Columns, TableOptions, read_inputs
+from quorate.workflows.run_inputs import Columns, TableOptions, read_as, read_inputs
 from quorate.workflows.run_replay import Aim, Plan, build_plan, replayed, until_settled
 from quorate.workflows.run_result import RunResult
 
@@ -76,8 +76,9 @@ def run(
     )
     paid = None if price is None else bounded(price, where="price", least=0.0)
     folder = None if out is None else check_free(out, overwrite=overwrite)
+    columns = Columns(**tables)
     joined, has_order = read_inputs(
-        votes, predictions, Columns(**tables), by_time=order == "time", strict=strict, progress=progress
+        votes, predictions, columns, by_time=order == "time", strict=strict, progress=progress
     )
     costs = None if error_costs is None else read_error_costs(error_costs, joined.classes)
     pools = build_pools(
@@ -92,7 +93,7 @@ def run(
         classes=joined.classes,
         models=joined.models,
         method=plan.method,
-        settings=_settings(joined, plan, order=order, has_order=has_order, strict=strict),
+        settings=_settings(joined, plan, order=order, has_order=has_order, strict=strict) | read_as(columns),
         until_settled=until_settled(pools),
         report=joined.report,
         backend=joined.backend,

@@ -93,6 +93,12 @@ def _params(result: RunResult, path: Path) -> None:
         method=result.last_method,
         pool_size=result.pools.params_pool_size,
         fitted_after=result.outcome.fitted_after,
+        pool_rule="largest-recorded" if result.pools.pool_size is None else "given",
+        min_votes=result.settings["min_votes"],
+        max_votes=result.settings["max_votes"],
+        error_costs=result.error_costs,
+        accuracy=result.settings["accuracy"],
+        abstain_labels=result.settings["abstain_labels"],
     )
 
 

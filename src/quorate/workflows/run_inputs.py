@@ -13,6 +13,7 @@ import numpy as np
 
 from quorate.errors import InvalidInput
 from quorate.tables import Joined, join, read_predictions, read_votes
+from quorate.tables.abstentions import abstain_names
 from quorate.tables.arrow import TEXT, pa
 from quorate.tables.join import Items
 from quorate.tables.sources import Progress
@@ -94,6 +95,12 @@ def read_inputs(
         strict=strict, as_read=as_read,
     )  # fmt: skip
     return join(read, said, classes=columns.classes, items=columns.items, strict=strict, as_read=as_read), has_order
+
+
+def read_as(columns: Columns) -> dict[str, Any]:
+    """How labels were read, for summary.json and params.json: whoever decides on must read them alike."""
+    named = abstain_names(columns.abstain_labels, columns.classes)
+    return {"accuracy": columns.accuracy, "abstain_labels": list(named)}
 
 
 def _long_table(votes: np.ndarray, columns: Columns) -> Any:  # noqa: ANN401

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -15,20 +15,19 @@ from typing import Any, Literal
 import numpy as np
 
 from quorate.errors import InvalidInput
-from quorate.tables.frames import open_frame
-from quorate.tables.label_studio import is_label_studio
-from quorate.tables.open_files import ending_of, existing, open_file
+from quorate.tables.abstentions import abstain_names
 from quorate.tables.report import Report
-from quorate.validate import members, shown, whole
+from quorate.validate import fraction, members, shown, whole
 from quorate.version import __version__
 from quorate.workflows.params_file import ParamsFile, read_params
-from quorate.workflows.score_batches import ById, Follower, InOrder, ItemBatch, NoVotes, item_batches
+from quorate.workflows.score_batches import ById, Follower, InOrder, ItemBatch, item_batches
+from quorate.workflows.score_checks import refuse_poor_match, refuse_unnamed
 from quorate.workflows.score_cluster import scored_by
 from quorate.workflows.score_items import Outcome, scorer
 from quorate.workflows.score_output import Findings, schema, scored_table, table_file
-from quorate.workflows.score_parts import Told
+from quorate.workflows.score_parts import Reading
 from quorate.workflows.score_predictions import Model, models
-from quorate.workflows.score_votes import all_votes, counted_votes, vote_format
+from quorate.workflows.score_votes import voters
 
 BATCH_ROWS = 50_000
 MATCHES = ("auto", "order", "id")
@@ -40,7 +39,7 @@ class Scores:
     """What was written: `out` the file, `reasons` how many items for each reason, `report` which rules fired.
 
     `expected_errors` sum of 1 - confidence over the items that stop, `left_over` items of `--match id` tables that the
-    first table of predictions does not have.
+    first table of predictions does not have. `pool_rule` "given", or "largest-recorded": see `params_file`.
     """
 
     out: str
@@ -52,6 +51,7 @@ class Scores:
     models: tuple[str, ...]
     method: dict[str, Any]
     pool_size: int
+    pool_rule: str
     seconds: float
     report: Report
     rejects: str | None
@@ -75,6 +75,7 @@ class Scores:
             "models": list(self.models),
             "method": self.method,
             "pool_size": self.pool_size,
+            "pool_rule": self.pool_rule,
             "seconds": self.seconds,
             "rejects": self.rejects,
             "tables": self.report.as_dict(),
@@ -91,10 +92,12 @@ def score(
     pool_size: int | None = None,
     match: Literal["auto", "order", "id"] = "auto",
     cluster: str | None = None,
-    id_column: str | None = None,
     batch_rows: int = BATCH_ROWS,
     strict: bool = False,
     progress: Progress | None = None,
+    abstain_labels: str | Sequence[str] | None = None,
+    accuracy: float | None = None,
+    **tables: Any,  # noqa: ANN401
 ) -> Scores:
     """Score every item of the (first) predictions into `out`, .parquet or .csv; what the parameters say is final.
 
@@ -102,7 +105,8 @@ def score(
     unless their names are the models'. `votes`: counts, long or wide, as `quorate.tables` reads them. `match`: "order"
     follows the rows of the first predictions, in constant memory; "id" looks up by id, in memory; "auto" is "order",
     and "id" for long and wide votes. `cluster` tcp://HOST:PORT or local:N. The same input gives the same bytes, with a
-    cluster or without.
+    cluster or without. `pool_size`, `accuracy` and `abstain_labels` None: as in the parameters. `tables`: id_column,
+    ids, task, worker, label, timestamp, format and as_read, as `quorate.run` takes them (`score_parts.Reading`).
 
     >>> import tempfile, numpy as np, quorate
     >>> from quorate.workflows.params_file import ParamsFile
@@ -113,45 +117,74 @@ def score(
     {'ask': 1, 'confident': 1}
     """
     known = params if isinstance(params, ParamsFile) else read_params(params)
-    size = known.pool_size if pool_size is None else members(pool_size)
-    rows = whole(batch_rows, where="batch_rows", most=10_000_000)
     if match not in MATCHES:
         raise InvalidInput(f"match={shown(match)}; expected one of {', '.join(MATCHES)}.")
-    method = known.method()
-    how = scorer(method, known.params, size)
-    begin = time.perf_counter()
+    reading = Reading(
+        accuracy=known.accuracy if accuracy is None else fraction(accuracy, where="accuracy"),
+        abstain=abstain_names(known.abstain_labels if abstain_labels is None else abstain_labels, known.classes),
+        batch_rows=whole(batch_rows, where="batch_rows", most=10_000_000),
+        **tables,
+    )
+    size = known.pool_size if pool_size is None else members(pool_size)
+    job = _Job(known, predictions, votes, match, reading, size, cluster, progress)
     file = Path(out)
-    rejects = file.with_name(f"{file.stem}.rejects.csv")
-    with Findings(rejects, strict) as findings, table_file(file, schema(known.classes)) as writer:
-        found = _models(predictions, known, id_column, rows, findings.add)
-        others = [_follow(model, match, len(known.classes)) for model in found[1:]]
-        voters = _voters(votes, known.classes, match, id_column, rows, findings.add)
+    with Findings(file.with_name(f"{file.stem}.rejects.csv"), strict) as findings:
+        return _written(job, file, findings, given_pool=pool_size is not None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Job:
+    """What is to be scored, and how."""
+
+    params: ParamsFile
+    predictions: Any
+    votes: Any
+    match: str
+    reading: Reading
+    pool_size: int
+    cluster: str | None
+    progress: Progress | None
+
+
+def _written(job: _Job, file: Path, findings: Findings, *, given_pool: bool) -> Scores:
+    """Read, score and write, batch by batch; nothing is left if anything is refused."""
+    begin, known = time.perf_counter(), job.params
+    method = known.method()
+    how = scorer(
+        method, known.params, job.pool_size, min_votes=known.min_votes, max_votes=known.max_votes,
+        error_costs=known.error_costs,
+    )  # fmt: skip
+    with table_file(file, schema(known.classes)) as writer:
+        found = _models(job, findings)
+        refuse_unnamed(found, with_votes=job.votes is not None)
+        others = [_follow(model, job.match, len(known.classes)) for model in found[1:]]
+        votes = voters(job.votes, known.classes, job.match, job.reading, findings)
         tally = _Tally()
-        with scored_by(how, cluster) as scored:
-            for batch, outcome in scored(item_batches(found[0], others, voters, size)):
+        with scored_by(how, job.cluster) as scored:
+            for batch, outcome in scored(item_batches(found[0], others, votes, job.pool_size)):
                 reasons = how.reasons(outcome.codes)
                 writer.write_table(
                     scored_table(batch.ids, batch.votes, outcome.probs, outcome.labels, reasons, known.classes)
                 )
                 tally.add(batch, outcome, reasons)
-                if progress is not None:
-                    progress(batch.done, batch.total, f"scoring {found[0].source}")
-        left = sum(each.finish() for each in (*others, voters))
-        if tally.num_items == 0:
-            raise InvalidInput(f"{found[0].source} has no item to score; expected rows with an id; export it again.")
+                if job.progress is not None:
+                    job.progress(batch.done, batch.total, f"scoring {found[0].source}")
+        left = [each.finish() for each in (*others, votes)]
+        refuse_poor_match(tally.num_items, tally.num_voted, left[-1], found[0].source, job.reading)
     return Scores(
         out=str(file),
         num_items=tally.num_items,
         num_votes=tally.num_votes,
         reasons=dict(sorted(tally.reasons.items())),
         expected_errors=tally.expected_errors,
-        left_over=left,
+        left_over=sum(left),
         models=tuple(model.name for model in found),
         method=method.describe(),
-        pool_size=size,
+        pool_size=job.pool_size,
+        pool_rule="given" if given_pool else known.pool_rule,
         seconds=time.perf_counter() - begin,
         report=findings.report({"items": tally.num_items, "votes": tally.num_votes}),
-        rejects=str(rejects) if findings.num_set_aside else None,
+        rejects=str(findings.path) if findings.num_set_aside else None,
     )
 
 
@@ -159,7 +192,7 @@ class _Tally:
     """Sums over the batches."""
 
     def __init__(self) -> None:
-        self.num_items = self.num_votes = 0
+        self.num_items = self.num_votes = self.num_voted = 0
         self.expected_errors = 0.0
         self.reasons: Counter[str] = Counter()
 
@@ -167,18 +200,16 @@ class _Tally:
         doubt = 1.0 - outcome.probs[np.arange(len(outcome.labels)), outcome.labels]
         self.num_items += len(batch.ids)
         self.num_votes += int(batch.votes.sum())
+        self.num_voted += int(batch.votes.any(axis=1).sum())
         self.expected_errors += float(doubt[reasons != "ask"].sum())
         self.reasons.update(reasons.tolist())
 
 
-def _models(predictions: Any, known: ParamsFile, id_column: str | None, rows: int, told: Told) -> list[Model]:  # noqa: ANN401
+def _models(job: _Job, findings: Findings) -> list[Model]:
     """One per model of the parameters: by name if all names are known there, else in the order given."""
-    sources = list(predictions) if isinstance(predictions, (list, tuple)) else [predictions]
-    found = [
-        model
-        for source in sources
-        for model in models(source, known.classes, id_column=id_column, batch_rows=rows, told=told)
-    ]
+    known = job.params
+    sources = list(job.predictions) if isinstance(job.predictions, (list, tuple)) else [job.predictions]
+    found = [model for source in sources for model in models(source, known.classes, job.reading, findings)]
     if len(found) != len(known.models):
         raise InvalidInput(
             f"predictions hold {len(found)} models ({', '.join(each.name for each in found)}); the parameters were "
@@ -194,36 +225,3 @@ def _follow(model: Model, match: str, num_classes: int) -> Follower:
     if match == "id":
         return ById(model.rows(), num_classes=num_classes)
     return InOrder(model.rows(), what=model.source, num_classes=num_classes)
-
-
-def _voters(
-    votes: Any,  # noqa: ANN401
-    classes: tuple[str, ...],
-    match: str,
-    task: str | None,
-    rows: int,
-    told: Told,
-) -> Follower:
-    if votes is None:
-        return NoVotes(len(classes))
-    by_id = match == "id"
-    if isinstance(votes, (str, Path)):
-        file = existing(votes)
-        if ending_of(file) in (".json", ".jsonl", ".ndjson") and is_label_studio(file):
-            return _by_id(votes, classes, None, told)
-        opened = open_file(file)
-    else:
-        opened = open_frame(votes, name="votes")
-    task = task if task in opened.columns else None
-    layout = vote_format(opened, classes)
-    if by_id or (match == "auto" and layout != "counts"):
-        return _by_id(votes, classes, task, told)
-    stream = counted_votes(opened, classes, layout=layout, task=task, batch_rows=rows, told=told)
-    return InOrder(stream, what=opened.name, num_classes=len(classes))
-
-
-def _by_id(votes: Any, classes: Sequence[str], task: str | None, told: Told) -> Follower:  # noqa: ANN401
-    def rows() -> Iterator[Any]:
-        yield all_votes(votes, tuple(classes), task=task, told=told)
-
-    return ById(rows(), num_classes=len(classes))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quorate.decision.batch import Packed, decide_batch_into
+from quorate.decision.batch import NO_LIMIT, Packed, decide_batch_into
 from quorate.decision.belief import ASK, EXHAUSTED, POSTERIORS, QUOTA, RULE, SETTLED, Belief
 from quorate.decision.counting import AskAll, UntilSettled
 from quorate.decision.rules import ALWAYS, Rule, rule_of
@@ -39,6 +39,9 @@ class Scorer:
     same_belief: bool
     stop_reason: str
     pool_size: int
+    min_votes: int
+    max_votes: int
+    error_costs: FloatArray  # (K, K); (0, 0): every error is one error
 
     def reasons(self, codes: IntArray) -> np.ndarray:
         """Codes in words."""
@@ -46,7 +49,15 @@ class Scorer:
         return np.array([words[code] for code in range(len(words))])[codes]
 
 
-def scorer(method: Method, params: PriorParams, pool_size: int) -> Scorer:
+def scorer(
+    method: Method,
+    params: PriorParams,
+    pool_size: int,
+    *,
+    min_votes: int = 0,
+    max_votes: int | None = None,
+    error_costs: FloatArray | None = None,
+) -> Scorer:
     """The scorer of a method whose decision depends on the item alone; others are refused."""
     rule = rule_of(method.policy)
     if rule is None or (rule.kind == ALWAYS and not isinstance(method.policy, (AskAll, UntilSettled))):
@@ -67,6 +78,9 @@ def scorer(method: Method, params: PriorParams, pool_size: int) -> Scorer:
         same_belief=method.asking == method.predicting,
         stop_reason=str(getattr(method.policy, "stop_reason", "rule")),
         pool_size=pool_size,
+        min_votes=min_votes,
+        max_votes=NO_LIMIT if max_votes is None else max_votes,
+        error_costs=np.zeros((0, 0)) if error_costs is None else np.asarray(error_costs, dtype=np.float64),
     )
 
 
@@ -88,6 +102,9 @@ def score_arrays(scorer: Scorer, predictions: FloatArray, votes: IntArray) -> Ou
         np.ascontiguousarray(probs_in.mean(axis=1)),
         counts,
         np.full(num_items, scorer.pool_size),
+        scorer.min_votes,
+        scorer.max_votes,
+        np.array(scorer.error_costs),
         *out,
     )
     return out

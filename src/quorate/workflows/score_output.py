@@ -17,7 +17,7 @@ from quorate.errors import InvalidInput
 from quorate.tables.arrow import TEXT, arrow_csv, pa, pq
 from quorate.tables.rejects import SCHEMA, reject_tables
 from quorate.tables.report import Report, refuse_dirt
-from quorate.tables.rules import MOST_SAMPLES, Entry
+from quorate.tables.rules import MOST_SAMPLES, RULES, Entry
 from quorate.types import FloatArray, IntArray
 
 ENDINGS = (".parquet", ".pq", ".csv")
@@ -80,6 +80,7 @@ class Findings:
 
     path: Path
     strict: bool = False
+    _decisions: dict[str, None] = field(default_factory=dict)
     _merged: dict[tuple[str, str], Entry] = field(default_factory=dict)
     _out: Any = None
     _files: ExitStack = field(default_factory=ExitStack)
@@ -99,9 +100,19 @@ class Findings:
             self._out.write_table(table)
             self.num_set_aside += table.num_rows
 
+    def decide(self, decisions: Sequence[str]) -> None:
+        """Take how a table was understood; said once."""
+        self._decisions |= dict.fromkeys(decisions)
+
+    def set_aside(self, source: str) -> int:
+        """How many rows of a source were set aside."""
+        return sum(
+            entry.count for (rule, name), entry in self._merged.items() if name == source and RULES[rule].set_aside
+        )
+
     def report(self, totals: dict[str, int]) -> Report:
         """The findings as every command tells them."""
-        return Report((), totals, tuple(self._merged.values()))
+        return Report(tuple(self._decisions), totals, tuple(self._merged.values()))
 
     def __enter__(self) -> Findings:
         return self

@@ -8,15 +8,46 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 
 from quorate.tables.arrow import pa
+from quorate.tables.predictions import HARD_LABEL_ACCURACY
 from quorate.tables.rules import Entry
 from quorate.tables.sources import Batch, Opened
+from quorate.tables.votes import Format
 from quorate.types import IntArray
 
-Told = Callable[[Sequence[Entry]], None]
+
+class Told(Protocol):
+    """Who is told what reading found: `add` the rules that fired, `decide` how a table was understood."""
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        """Rules that fired."""
+
+    def decide(self, decisions: Sequence[str]) -> None:
+        """Sentences about a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How to read the tables; None: found out. `task` to `timestamp` and `format` are of the votes, `ids` of arrays.
+
+    `accuracy` of hard labels, `abstain` labels that mean no answer, `as_read` no table is doubted.
+    """
+
+    id_column: str | None = None
+    ids: Sequence[Any] | None = None
+    task: str | None = None
+    worker: str | Sequence[str] | None = None
+    label: str | None = None
+    timestamp: str | None = None
+    format: Format = "auto"
+    accuracy: float = HARD_LABEL_ACCURACY
+    abstain: tuple[str, ...] = ()
+    as_read: bool = False
+    batch_rows: int = 50_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,7 @@ Tables and .npy files are streamed; .npz and Label Studio files are read whole. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,85 +13,130 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import InvalidInput
-from quorate.tables.align import aligned
+from quorate.tables.align import Aligned, aligned
+from quorate.tables.clean import tidy_ids
+from quorate.tables.codes import Coded, constant
 from quorate.tables.frames import open_frame
+from quorate.tables.gather import Raw
 from quorate.tables.label_studio import is_label_studio
 from quorate.tables.open_files import ending_of, existing, open_file
 from quorate.tables.prediction_arrays import from_array
 from quorate.tables.prediction_checks import Given, checked
+from quorate.tables.prediction_doubts import refuse_unusable
 from quorate.tables.prediction_forms import from_table
-from quorate.tables.predictions import HARD_LABEL_ACCURACY, read_predictions
+from quorate.tables.predictions import read_predictions
+from quorate.tables.rules import Entry, fired
 from quorate.tables.sources import Opened
-from quorate.workflows.score_parts import Rows, Told, parts
+from quorate.workflows.score_ids import SeenIds
+from quorate.workflows.score_parts import Reading, Rows, Told, parts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """One classifier's predictions: its name, where they come from, and its rows from the start, batch by batch."""
+    """One classifier's predictions: its name, where they come from, and its rows from the start, batch by batch.
+
+    `num_unnamed`: how many rows an array without ids has, whose items are called 0, 1, ...; None if there are ids.
+    """
 
     name: str
     source: str
     rows: Callable[[], Iterator[Rows]]
+    num_unnamed: int | None = None
 
 
-def models(
-    source: Any,  # noqa: ANN401
-    classes: tuple[str, ...],
-    *,
-    id_column: str | None,
-    batch_rows: int,
-    told: Told,
-) -> list[Model]:
+def models(source: Any, classes: tuple[str, ...], reading: Reading, told: Told) -> list[Model]:  # noqa: ANN401
     """The classifiers of one source: a table has one, an array (models, items, classes) or an .npz several."""
     if not isinstance(source, (str, Path, np.ndarray)):
-        return [_table_model(open_frame(source), "model-0", classes, id_column, batch_rows, told)]
+        return [_table_model(open_frame(source), "model-0", classes, reading, told)]
     if isinstance(source, np.ndarray):
-        return _array_models(source, "model-0", classes, batch_rows, told)
+        return _array_models(source, "model-0", classes, reading, told)
     file = existing(source)
     ending, stem = ending_of(file), file.name.split(".")[0]
     if ending == ".npy":
-        return _array_models(_mapped(file), stem, classes, batch_rows, told)
+        return _array_models(_mapped(file), stem, classes, reading, told)
     if ending == ".npz" or (ending in (".json", ".jsonl", ".ndjson") and is_label_studio(file)):
-        return _whole_models(file, classes, id_column, batch_rows, told)
-    return [_table_model(open_file(file), stem, classes, id_column, batch_rows, told)]
+        return _whole_models(file, classes, reading, told)
+    return [_table_model(open_file(file), stem, classes, reading, told)]
 
 
-def _table_model(
-    opened: Opened, name: str, classes: tuple[str, ...], id_column: str | None, batch_rows: int, told: Told
-) -> Model:
+class _Cleaner:
+    """What turns the rows of one classifier, batch by batch, into probabilities; the first batch is doubted."""
+
+    def __init__(self, classes: tuple[str, ...], reading: Reading, told: Told) -> None:
+        self._classes, self._told = classes, told
+        self._seen, self._doubts = SeenIds(), not reading.as_read
+
+    def rows(self, given: Given, done: int, total: int) -> Rows:
+        """The rows of items that did not stand before, over the classes."""
+        fresh, repeated = _first_rows(given, self._seen)
+        table = checked(fresh)
+        found = aligned(table, self._classes, given=True)
+        if self._doubts:
+            self._doubts = False
+            refuse_unusable(found)
+        self._told.decide(given.decisions)
+        self._told.add([*table.entries, *repeated, *found.entries])
+        return Rows(table.ids.to_pylist(), found.probs, done, total)
+
+
+def _first_rows(given: Given, seen: SeenIds) -> tuple[Given, list[Entry]]:
+    """The rows without an id, and those whose item is there for the first time; an entry for the others."""
+    nobody = constant(None, len(given.rows))
+    raw = Raw(given.source, given.task, nobody, nobody, None, given.rows, (), len(given.rows), has_workers=False)
+    task, _ = tidy_ids(given.task, raw)
+    named = np.flatnonzero(task.codes >= 0)
+    fresh = np.ones(len(given.rows), dtype=bool)
+    fresh[named] = seen.first(task.texts(named).to_pylist())
+    if fresh.all():
+        return given, []
+    again = np.flatnonzero(~fresh)
+    entry = fired("repeated-item", given.source, given.rows[again], tasks=task.texts(again))
+    keep = np.flatnonzero(fresh)
+    kept = replace(
+        given,
+        task=Coded(given.task.codes[keep], given.task.names),
+        values=given.values[keep],
+        unsaid=given.unsaid[keep],
+        is_blank=given.is_blank[keep],
+        rows=given.rows[keep],
+    )
+    return kept, [entry]
+
+
+def _table_model(opened: Opened, name: str, classes: tuple[str, ...], reading: Reading, told: Told) -> Model:
+    how: dict[str, Any] = {"id_column": reading.id_column, "accuracy": reading.accuracy, "as_read": reading.as_read}
+
     def rows() -> Iterator[Rows]:
-        for part, batch in parts(opened, batch_rows):
-            given = from_table(part, name, classes=classes, id_column=id_column, accuracy=HARD_LABEL_ACCURACY)
-            yield _rows(given, classes, told, batch.done, batch.total)
+        cleaner = _Cleaner(classes, reading, told)
+        for part, batch in parts(opened, reading.batch_rows):
+            yield cleaner.rows(from_table(part, name, classes=classes, **how), batch.done, batch.total)
 
     return Model(name, opened.name, rows)
 
 
-def _rows(given: Given, classes: tuple[str, ...], told: Told, done: int, total: int) -> Rows:
-    table = checked(given)
-    found = aligned(table, classes, given=True)
-    told([*table.entries, *found.entries])
-    return Rows(table.ids.to_pylist(), found.probs, done, total)
-
-
-def _array_models(array: np.ndarray, name: str, classes: tuple[str, ...], batch_rows: int, told: Told) -> list[Model]:
-    """Slices of an array, which may lie on disk; its items are called "0", "1", ..."""
+def _array_models(array: np.ndarray, name: str, classes: tuple[str, ...], reading: Reading, told: Told) -> list[Model]:
+    """Slices of an array, which may lie on disk; without ids its items are called "0", "1", ..."""
     if array.ndim not in (2, 3) or array.shape[-1] != len(classes):
         raise InvalidInput(
             f"{name} has shape {array.shape}; expected (items, {len(classes)}) or (models, items, {len(classes)}), the "
             "classes in the order of the params; name other columns in a table."
         )
     stack = array if array.ndim == 3 else array[None]
+    total = stack.shape[1]
+    names: Sequence[Any] = range(total) if reading.ids is None else reading.ids
+    if len(names) != total:
+        raise InvalidInput(f"ids has {len(names)} names; {name} has {total} rows; expected one each; name them all.")
 
     def rows(number: int) -> Iterator[Rows]:
-        total = stack.shape[1]
-        for start in range(0, total, batch_rows):
-            end = min(start + batch_rows, total)
-            one = from_array(stack[number, start:end], name, classes=classes, ids=range(start, end), source=name)[0]
-            yield _rows(replace(one, rows=one.rows + start), classes, told, end, total)
+        cleaner = _Cleaner(classes, reading, told)
+        for start in range(0, total, reading.batch_rows):
+            end = min(start + reading.batch_rows, total)
+            piece = from_array(stack[number, start:end], name, classes=classes, ids=names[start:end], source=name)[0]
+            yield cleaner.rows(replace(piece, rows=piece.rows + start), end, total)
 
-    names = [name] if len(stack) == 1 else [f"{name}-{number}" for number in range(len(stack))]
-    return [Model(each, name, lambda number=number: rows(number)) for number, each in enumerate(names)]  # type: ignore[misc]
+    labels = [name] if len(stack) == 1 else [f"{name}-{number}" for number in range(len(stack))]
+    unnamed = total if reading.ids is None else None
+    return [Model(each, name, lambda number=number: rows(number), unnamed) for number, each in enumerate(labels)]  # type: ignore[misc]
 
 
 def _mapped(file: Path) -> np.ndarray:
@@ -101,21 +146,25 @@ def _mapped(file: Path) -> np.ndarray:
         raise InvalidInput(f"source={str(file)!r} is not a plain array: {cause}. Pickles are not read.") from cause
 
 
-def _whole_models(
-    file: Path, classes: tuple[str, ...], id_column: str | None, batch_rows: int, told: Told
-) -> list[Model]:
+def _whole_models(file: Path, classes: tuple[str, ...], reading: Reading, told: Told) -> list[Model]:
     """Read whole, given in batches."""
-    found = read_predictions(file, classes=classes, id_column=id_column)
+    found = read_predictions(
+        file, classes=classes, id_column=reading.id_column, ids=reading.ids, accuracy=reading.accuracy,
+        as_read=reading.as_read,
+    )  # fmt: skip
 
     def rows(number: int) -> Iterator[Rows]:
-        table = aligned(found.tables[number], classes, given=True)
-        told([*found.tables[number].entries, *table.entries])
-        ids = found.tables[number].ids.to_pylist()
-        for start in range(0, len(ids), batch_rows):
-            part = slice(start, start + batch_rows)
-            yield Rows(ids[part], table.probs[part], min(start + batch_rows, len(ids)), len(ids))
+        source: Aligned = aligned(found.tables[number], classes, given=True)
+        if not reading.as_read:
+            refuse_unusable(source)
+        told.decide(found.report.decisions)
+        told.add([*source.table.entries, *source.entries])
+        ids = source.table.ids.to_pylist()
+        for start in range(0, len(ids), reading.batch_rows):
+            part = slice(start, start + reading.batch_rows)
+            yield Rows(ids[part], source.probs[part], min(part.stop, len(ids)), len(ids))
 
     return [
-        Model(table.model, file.name, lambda number=number: rows(number))  # type: ignore[misc]
+        Model(table.model, file.name, lambda number=number: rows(number), len(table.ids) if table.is_unnamed else None)  # type: ignore[misc]
         for number, table in enumerate(found.tables)
     ]

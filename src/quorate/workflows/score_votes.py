@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,35 +17,68 @@ from quorate.tables.clean import clean
 from quorate.tables.codes import by_first, encode
 from quorate.tables.columns import find_column
 from quorate.tables.counts import looks_like_counts
+from quorate.tables.doubts import refuse_misread_votes
 from quorate.tables.duplicates import settle
-from quorate.tables.formats import choose
+from quorate.tables.formats import Layout, choose
+from quorate.tables.frames import open_frame
 from quorate.tables.gather import Raw
+from quorate.tables.label_studio import is_label_studio
+from quorate.tables.open_files import ending_of, existing, open_file
 from quorate.tables.rules import Entry
 from quorate.tables.sources import Batch, Opened, head
 from quorate.tables.votes import read_votes
-from quorate.workflows.score_parts import Rows, Told, joined, parts, reader, sliced
+from quorate.workflows.score_batches import ById, Follower, InOrder, NoVotes
+from quorate.workflows.score_parts import Reading, Rows, Told, joined, parts, reader, sliced
 
 
-def vote_format(opened: Opened, classes: tuple[str, ...]) -> str:
-    """Long if there are an item and a label column, counts if columns named after classes hold numbers, or wide."""
-    item = find_column("task", opened.columns)
-    if item and find_column("label", [name for name in opened.columns if name != item]):
-        return "long"
+def voters(votes: Any, classes: tuple[str, ...], match: str, reading: Reading, told: Told) -> Follower:  # noqa: ANN401
+    """Who gives the votes of the items: in the order of the table, batch by batch, or by id from memory."""
+    if votes is None:
+        return NoVotes(len(classes))
+    if isinstance(votes, (str, Path)):
+        file = existing(votes)
+        if ending_of(file) in (".json", ".jsonl", ".ndjson") and is_label_studio(file):
+            return _by_id(votes, classes, reading, told)
+        opened = open_file(file)
+    else:
+        opened = open_frame(votes, name="votes")
+    known = reading.task is None and reading.id_column in opened.columns
+    reading = replace(reading, task=reading.id_column) if known else reading
+    layout = vote_layout(opened, classes, reading)
+    if match == "id" or (match == "auto" and layout.kind != "counts"):
+        return _by_id(votes, classes, replace(reading, format=layout.kind), told)
+    told.decide([*opened.decisions, *layout.decisions])
+    stream = counted_votes(opened, classes, replace(reading, format=layout.kind), told)
+    return InOrder(stream, what=opened.name, num_classes=len(classes))
+
+
+def vote_layout(opened: Opened, classes: tuple[str, ...], reading: Reading) -> Layout:
+    """As every table of votes is read; and counts too if columns named after classes hold whole numbers."""
+    item = find_column("task", opened.columns, named=reading.task, source=opened.name)
+    is_long = item and find_column("label", [name for name in opened.columns if name != item])
     named = [name for name in opened.columns if name in classes]
-    return "counts" if looks_like_counts(head(opened), named) else "wide"
+    free = reading.format == "auto" and reading.label is None and reading.worker is None and not is_long
+    if free and looks_like_counts(head(opened), named):
+        reading = replace(reading, format="counts")
+    return _chosen(opened, classes, reading)
 
 
-def counted_votes(
-    opened: Opened, classes: tuple[str, ...], *, layout: str, task: str | None, batch_rows: int, told: Told
-) -> Iterator[Rows]:
+def _chosen(opened: Opened, classes: tuple[str, ...], reading: Reading) -> Layout:
+    return choose(
+        opened, format=reading.format, task=reading.task, worker=reading.worker, label=reading.label,
+        timestamp=reading.timestamp, classes=classes, as_read=reading.as_read,
+    )  # fmt: skip
+
+
+def counted_votes(opened: Opened, classes: tuple[str, ...], reading: Reading, told: Told) -> Iterator[Rows]:
     """Counts by item, batch by batch, in the order of the table; the votes of an item must stand together."""
-    pieces = parts(opened, batch_rows)
-    if layout == "long":
-        column = find_column("task", opened.columns, named=task, source=opened.name)
+    pieces = parts(opened, reading.batch_rows)
+    if reading.format == "long":
+        column = find_column("task", opened.columns, named=reading.task, source=opened.name)
         pieces = _whole_items(pieces, opened, str(column))
     for part, batch in pieces:
-        how = choose(part, format=layout, task=task, worker=None, label=None, timestamp=None, classes=classes)
-        raw = clean(how.read(None), classes)
+        how = _chosen(part, classes, reading)
+        raw = clean(how.read(None), classes, reading.abstain)
         yield counted(raw, classes, told, batch.done, batch.total, (*part.entries, *how.entries))
 
 
@@ -53,7 +87,7 @@ def counted(
 ) -> Rows:
     """Clean votes -> counts of the votes that count, by item in the order of its first vote."""
     kept, entries = settle(raw)
-    told([*more, *raw.entries, *(entry for entry in entries if entry.rule != "item-without-votes")])
+    told.add([*more, *raw.entries, *(entry for entry in entries if entry.rule != "item-without-votes")])
     task = raw.task.codes[kept]
     number = {name: k for k, name in enumerate(classes)}
     class_of = np.array([number.get(name, -1) for name in raw.label.names.to_pylist()], dtype=np.int64)
@@ -64,10 +98,23 @@ def counted(
     return Rows(raw.task.names.take(pa.array(used)).to_pylist(), counts.astype(np.int64), done, total)
 
 
-def all_votes(source: Any, classes: tuple[str, ...], *, task: str | None, told: Told) -> Rows:  # noqa: ANN401
+def all_votes(source: Any, classes: tuple[str, ...], reading: Reading, told: Told) -> Rows:  # noqa: ANN401
     """Counts by item of a whole table, read into memory, in whatever order its rows stand."""
-    votes = read_votes(source, task=task, classes=classes)
+    votes = read_votes(
+        source, format=reading.format, task=reading.task, worker=reading.worker, label=reading.label,
+        timestamp=reading.timestamp, classes=classes, abstain_labels=reading.abstain or None, as_read=reading.as_read,
+    )  # fmt: skip
+    if not reading.as_read:
+        refuse_misread_votes(votes, typed_classes=False)
+    told.decide(votes.decisions)
     return counted(votes.raw, classes, told)
+
+
+def _by_id(votes: Any, classes: tuple[str, ...], reading: Reading, told: Told) -> Follower:  # noqa: ANN401
+    def rows() -> Iterator[Rows]:
+        yield all_votes(votes, classes, reading, told)
+
+    return ById(rows(), num_classes=len(classes))
 
 
 def _whole_items(pieces: Iterator[tuple[Opened, Batch]], opened: Opened, task: str) -> Iterator[tuple[Opened, Batch]]:
