@@ -1,7 +1,7 @@
 """Budgets and target errors held online on the real data sets. Prints the tables of docs/control.md.
 
-`QUORATE_DATA=folder python benchmarks/control.py [budgets|targets|shift] [--models 2] [--set NAME]`; every table takes
-minutes. Items are the first 2000 of the stream of seed 3 (or all), classifiers one at a time.
+`QUORATE_DATA=folder python benchmarks/control.py [budgets|targets|shift] [--models 2] [--seeds 3 4 5] [--set NAME]`;
+every table takes minutes. Items are the first 2000 of each seed's stream (or all), classifiers one at a time.
 """
 
 from __future__ import annotations
@@ -10,26 +10,44 @@ import argparse
 import os
 import time
 from functools import cache, cached_property
+from pathlib import Path
 
 import numpy as np
 
 from quorate import method
-from quorate.datasets import chaosnli, cifar10h, imagenet16h, imagenet16h_shift
+from quorate.datasets import chaosnli, cifar10h, imagenet16h, imagenet16h_shift, vote_dataset
 from quorate.posterior.settled import plurality_shares
-from quorate.simulation import prepare
+from quorate.simulation import prepare, simulate
 from quorate.workflows.control import BudgetControl, TargetErrorControl, rule_knob
 from quorate.workflows.recorded import from_stream
 from quorate.workflows.replay import replay
 
-ITEMS, SEED = 2000, 3
+ITEMS = 2000
 SHARES = (0.2, 0.4, 0.6, 0.8)
-TARGETS = ((0.01, 0.02, 0.05), (0.05, 0.06, 0.08))  # the second where ties alone are 4 % of the items
+TARGETS = (0.01, 0.02, 0.05)
+HIGHER = (0.05, 0.06, 0.08)  # where ties alone are 4 % of the items
+
+
+def identified(name):
+    """Sets with a column per expert: Kelly, Boyd, Showalter, Steyvers and Smyth, ICML 2025."""
+
+    def load(folder):
+        arrays = np.load(Path(folder) / f"{name}.npz", allow_pickle=False)
+        classes = [str(number) for number in range(arrays["probs"].shape[1])]
+        return vote_dataset(arrays["votes"], arrays["probs"], classes=classes, name=name)
+
+    return load
+
+
 SETS = {
+    "cifar10h N=3": (cifar10h.load, 3),
     "cifar10h N=10": (cifar10h.load, 10),
     "cifar10h N=50": (cifar10h.load, 50),
     "imagenet16h": (lambda folder: imagenet16h.covered(imagenet16h.load(folder)), None),
     "imagenet16h_shift": (imagenet16h_shift.load, None),
     "chaosnli": (chaosnli.load, None),
+    "kelly_nih": (identified("kelly_nih"), None),
+    "kelly_chaoyang": (identified("kelly_chaoyang"), None),
 }
 
 
@@ -46,18 +64,24 @@ def spread(names, count):
 class Case:
     """One classifier on one set: items, pool sizes, and what every answer would cost in errors (T, K)."""
 
-    def __init__(self, name, model, chosen="quorate", items=ITEMS):
-        self.chosen = chosen
+    def __init__(self, name, model, seed, chosen="quorate", items=ITEMS):
+        self.name, self.model, self.seed, self.chosen = name, model, seed, chosen
         self.rule = rule_knob(method(chosen))
         dataset = data_set(name)
-        stream = prepare(dataset, SETS[name][1], model, SEED)
+        stream = prepare(dataset, SETS[name][1], model, seed)
         self.items = from_stream(stream, dataset.classes).head(items)
         self.sizes = stream.pool_sizes[: self.items.num_items]
         self.losses = 1.0 - plurality_shares(stream.counts[: len(self.sizes)])
-        self.settled = self.run("until-settled")
+        self.settled_cost, self.ties = self.fixed_run("until-settled")
 
-    def run(self, chosen=None, **options):
-        return replay(self.items, chosen or self.chosen, pool_sizes=self.sizes, seed=SEED, **options)
+    def run(self, control):
+        return replay(self.items, self.chosen, pool_sizes=self.sizes, seed=self.seed, control=control)
+
+    def fixed_run(self, chosen):
+        """Votes per item and error of a method that nobody steers."""
+        options = {"pool_size": SETS[self.name][1], "model": self.model, "seed": self.seed}
+        run = simulate(data_set(self.name), chosen, **options)
+        return run.costs[: len(self.sizes)].mean(), run.expected_errors[: len(self.sizes)].mean()
 
     def error(self, run):
         return float(self.losses[np.arange(len(run.labels)), run.labels].mean())
@@ -72,91 +96,111 @@ class Case:
         deepest = -12.0 if self.pool_size <= 10 else -30.0
         gains = np.exp(np.linspace(-0.7, deepest, 16))
         knobs = gains if self.rule == "min_gain" else 1.0 - gains
-        runs = [self.run(method(self.chosen, **{self.rule: float(knob)})) for knob in knobs]
-        return np.array(sorted((run.mean_cost, self.error(run)) for run in runs)).T
+        return np.array(sorted(self.fixed_run(method(self.chosen, **{self.rule: float(knob)})) for knob in knobs)).T
 
     def error_at(self, cost):
         return float(np.interp(cost, *self.fixed))
 
 
-def budgets(args):
-    print("| set | classifier | budget % | votes asked for | reached | gap % | overshoot % | error % | fixed knob % |")
-    print("|---|---|---|---|---|---|---|---|---|")
-    gaps = []
+def cases(args, items=ITEMS):
+    """A list of cases for every set: the classifiers and the seeds asked for."""
     for name in args.set or SETS:
-        for model in spread(data_set(name).models, args.models):
-            case = Case(name, model, args.method)
-            for share in args.shares or SHARES:
-                budget = share * case.settled.mean_cost
-                options = {"pool_size": case.pool_size, "speed": args.speed, "rule": case.rule}
-                run = case.run(control=BudgetControl(budget, **options))
-                report = run.control
-                gaps.append(abs(report.final_gap))
-                fixed = "" if args.quick else f"{100 * case.error_at(run.mean_cost):.2f}"
-                print(
-                    f"| {name} | {model} | {100 * share:.0f} | {budget:.2f} | {run.mean_cost:.2f} | "
-                    f"{100 * report.final_gap:+.1f} | {100 * report.overshoot:.1f} | "
-                    f"{100 * case.error(run):.2f} | {fixed} |",
-                    flush=True,
-                )
-    print(f"\n{len(gaps)} budgets, {sum(gap <= 0.05 for gap in gaps)} within 5 %, largest gap {100 * max(gaps):.1f} %")
+        models = spread(data_set(name).models, args.models)
+        yield name, [Case(name, model, seed, args.method, items) for model in models for seed in args.seeds]
+
+
+def budgets(args):
+    print("| set | streams | budget % | votes | mean gap % | largest % | overshoot % | error % | fixed knob % |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    every = []
+    for name, many in cases(args):
+        for share in args.shares or SHARES:
+            rows = [_budget(case, share, args) for case in many]
+            every += [(abs(row[1]), name, share, case.model, case.seed) for row, case in zip(rows, many, strict=True)]
+            votes, gap, _, error, fixed = np.mean(rows, axis=0)
+            largest = max((row[1] for row in rows), key=abs)
+            print(
+                f"| {name} | {len(many)} | {100 * share:.0f} | {votes:.2f} | {100 * gap:+.1f} | {100 * largest:+.1f} | "
+                f"{100 * max(row[2] for row in rows):.1f} | {100 * error:.2f} | {100 * fixed:.2f} |",
+                flush=True,
+            )
+    within = sum(gap <= 0.05 for gap, *_ in every)
+    print(f"\n{len(every)} budgets, {within} within 5 %, largest gap {100 * max(every)[0]:.1f} %")
+    for gap, *where in sorted(every, reverse=True):
+        if gap > 0.05:
+            print(f"  {100 * gap:.1f} %: {where}")
+
+
+def _budget(case, share, args):
+    """Votes asked for, gap, overshoot, error, error of a fixed knob at that cost."""
+    budget = share * case.settled_cost
+    run = case.run(BudgetControl(budget, pool_size=case.pool_size, speed=args.speed, rule=case.rule))
+    report = run.control
+    fixed = np.nan if args.quick else case.error_at(run.mean_cost)
+    return budget, report.final_gap, report.overshoot, case.error(run), fixed
 
 
 def targets(args):
-    print("| set | classifier | ties % | target % | reached % | estimate % | votes | of them audits | overshoot % |")
-    print("|---|---|---|---|---|---|---|---|---|")
-    misses = []
-    for name in args.set or SETS:
-        for model in spread(data_set(name).models, args.models):
-            case = Case(name, model, args.method)
-            for target in args.targets or TARGETS[name.startswith("imagenet")]:
-                options = {"audit_rate": args.audit_rate, "focus": args.focus, "rule": case.rule, "weight": args.weight}
-                run = case.run(control=TargetErrorControl(target, **options))
-                reached, report = case.error(run), run.control
-                misses.append(reached / target - 1)
-                print(
-                    f"| {name} | {model} | {100 * case.error(case.settled):.2f} | {100 * target:g} | "
-                    f"{100 * reached:.2f} | {100 * report.reached:.2f} | {run.mean_cost:.2f} | "
-                    f"{run.audit_votes.mean():.2f} | {100 * report.overshoot:.0f} |",
-                    flush=True,
-                )
-    print(f"\nroot mean square gap {100 * np.sqrt(np.mean(np.square(misses))):.0f} % of the target")
+    heads = ("ties %", "target %", "reached %", "least", "most", "gap %", "chance %", "estimate %", "votes", "audits")
+    print("| set | streams | " + " | ".join(heads) + " |\n" + "|---" * 12 + "|")
+    every = []
+    for name, many in cases(args):
+        for target in args.targets or (HIGHER if name.startswith("imagenet") else TARGETS):
+            rows = np.array([_target(case, target, args) for case in many])
+            reached, estimate, votes, audits, chance = rows.T
+            gap = np.sqrt(np.mean((reached / target - 1) ** 2))
+            every.append((gap, np.mean(chance)))
+            print(
+                f"| {name} | {len(many)} | {100 * np.mean([case.ties for case in many]):.2f} | {100 * target:g} | "
+                f"{100 * reached.mean():.2f} | {100 * reached.min():.2f} | {100 * reached.max():.2f} | "
+                f"{100 * gap:.0f} | {100 * np.mean(chance):.0f} | {100 * estimate.mean():.2f} | {votes.mean():.2f} | "
+                f"{audits.mean():.2f} |",
+                flush=True,
+            )
+    gaps, chances = (100 * np.sqrt(np.mean(np.square(each))) for each in zip(*every, strict=True))
+    print(f"\nroot mean square gap {gaps:.0f} % of the target, {chances:.0f} % by chance alone")
+
+
+def _target(case, target, args):
+    """Error reached, as the control thought, votes, audit votes, and the gap that chance alone would leave."""
+    options = {"audit_rate": args.audit_rate, "focus": args.focus, "rule": case.rule, "pool_size": case.pool_size}
+    run = case.run(TargetErrorControl(target, **{name: value for name, value in options.items() if value is not None}))
+    chance = np.sqrt(target * (1 - target) / case.items.num_items) / target
+    return case.error(run), run.control.reached, run.mean_cost, run.audit_votes.mean(), chance
 
 
 def shift(args):
     """What holding a budget through a shift costs in errors, at each speed: all 2400 items."""
-    print("| classifier | budget % | speed | gap % | error % | fixed knob at that cost % |")
-    print("|---|---|---|---|---|---|")
-    name = "imagenet16h_shift"
-    for model in spread(data_set(name).models, args.models):
-        case = Case(name, model, items=2400)
-        for share in (0.4, 0.6):
-            for speed in ("normal", "slow"):
-                options = {"pool_size": case.pool_size, "speed": speed}
-                run = case.run(control=BudgetControl(share * case.settled.mean_cost, **options))
-                print(
-                    f"| {model} | {100 * share:.0f} | {speed} | {100 * run.control.final_gap:+.1f} | "
-                    f"{100 * case.error(run):.2f} | {100 * case.error_at(run.mean_cost):.2f} |",
-                    flush=True,
-                )
+    print("| budget % | speed | streams | mean gap % | largest % | error % | fixed knob at that cost % |")
+    print("|---|---|---|---|---|---|---|")
+    args.set = ["imagenet16h_shift"]
+    (_, many), *_ = cases(args, items=2400)
+    for share in (0.4, 0.6):
+        for args.speed in ("normal", "slow"):
+            rows = [_budget(case, share, args) for case in many]
+            _, gap, _, error, fixed = np.mean(rows, axis=0)
+            largest = max((row[1] for row in rows), key=abs)
+            print(
+                f"| {100 * share:.0f} | {args.speed} | {len(many)} | {100 * gap:+.1f} | {100 * largest:+.1f} | "
+                f"{100 * error:.2f} | {100 * fixed:.2f} |",
+                flush=True,
+            )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tables", nargs="*", default=["budgets", "targets", "shift"])
     parser.add_argument("--models", type=int, default=2)
+    parser.add_argument("--seeds", type=int, nargs="*", default=[3, 4, 5])
     parser.add_argument("--set", action="append", choices=list(SETS))
     parser.add_argument("--shares", type=float, nargs="*")
     parser.add_argument("--targets", type=float, nargs="*")
-    parser.add_argument("--audit-rate", type=float, default=0.05)
-    parser.add_argument("--focus", type=float, default=0.5)
-    parser.add_argument("--weight", type=float, default=5.0)
+    parser.add_argument("--audit-rate", type=float, help="as it comes: the control's default")
+    parser.add_argument("--focus", type=float, help="as it comes: the control's default")
     parser.add_argument("--speed", default="normal")
     parser.add_argument("--method", default="quorate")
     parser.add_argument("--quick", action="store_true", help="without the fixed knobs to compare with")
-    parser.add_argument("--seed", type=int, default=SEED)
     args = parser.parse_args()
-    globals()["SEED"] = args.seed
     for table in args.tables:
         start = time.time()
         {"budgets": budgets, "targets": targets, "shift": shift}[table](args)

@@ -64,9 +64,14 @@ def test_a_budget_and_a_target_are_reported(run, tables, tmp_path):
     done = run("run", "-v", tables[0], "-p", tables[1], "-o", tmp_path / "a", "--budget", 2, "--control-speed", "slow")
     assert "Budget 2.00 votes per item" in done.stdout
     done = run(
-        "run", "-v", tables[0], "-p", tables[1], "-o", tmp_path / "b", "--target-error", 0.1, "--audit-rate", 0.3
-    )
+        "run", "-v", tables[0], "-p", tables[1], "-o", tmp_path / "b", "--target-error", 0.1, "--audit-rate", 0.3,
+        "--audit-focus", 0.25,
+    )  # fmt: skip
     assert "Target error 10.00 %" in done.stdout
+    settings = json.loads((tmp_path / "b" / "summary.json").read_text())["settings"]
+    assert (settings["audit_rate"], settings["audit_focus"]) == (0.3, 0.25)
+    done = run("run", "-v", tables[0], "-p", tables[1], "-o", tmp_path / "c", "--budget", 99)
+    assert "cannot be spent: asking everybody recorded takes" in done.stdout
 
 
 def test_a_second_run_needs_overwrite(run, tables, tmp_path):
@@ -87,7 +92,14 @@ def test_a_second_run_needs_overwrite(run, tables, tmp_path):
         (["--format", "odd"], 1, "--format odd"),
         (["--control-speed", "fast", "--budget", "2"], 1, "speed='fast'"),
         (["--error-costs", "no-such.csv"], 1, "no-such.csv"),
-        (["--budget", "2", "--target-error", "0.1"], 1, "at most one of"),
+        (
+            ["--budget", "2", "--target-error", "0.1"],
+            1,
+            "--target-error 0.1 and --budget 2.0 are given; expected at most one",
+        ),
+        (["--target-error", "2"], 1, "--target-error 2.0; expected a number in [0, 1]; did you mean 0.02?"),
+        (["--threshold", "95"], 1, "--threshold 95.0; expected a number in [0, 1]; did you mean 0.95?"),
+        (["--audit-focus", "2"], 1, "--audit-focus 2.0 without a target error"),
         (["--budget", "much"], 2, "--budget"),
         (["--strict", "--classes", "class-0,class-1"], 1, "strict reading allows none"),
         (["--label-column", "worker"], 1, "is a class of probs.csv"),

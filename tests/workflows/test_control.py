@@ -7,7 +7,7 @@ import pytest
 
 from quorate.errors import InvalidInput
 from quorate.methods import method
-from quorate.workflows.control import BudgetControl, TargetErrorControl, rule_knob
+from quorate.workflows.control import BudgetControl, TargetErrorControl, at_deepest, at_shallowest, rule_knob
 
 
 def play(control, cost_of, count, rng):
@@ -123,13 +123,13 @@ def test_audits_correct_a_belief_that_is_too_modest_or_too_sure(factor, focus):
     assert control.reached == pytest.approx(0.05, rel=0.1)
 
 
-def test_the_factor_counts_audits_by_the_inverse_of_their_probability():
-    control = TargetErrorControl(0.1, audit_rate=0.1, focus=0.9, weight=5.0)
+def test_the_factor_weighs_audits_by_the_inverse_of_their_probability():
+    control = TargetErrorControl(0.1, audit_rate=0.1, focus=0.9, weight=2.0)
     assert control.audit_rate_of(0.5) == pytest.approx(0.55)
     assert control.audit_rate_of(0.0) == 1.0
     after = control.closed(num_votes=2, confidence=0.5, settled=False, audited_error=1.0)
     weight = 0.1 / 0.55
-    assert after.factor == pytest.approx((weight + 0.5) / (weight * 0.5 + 0.5))
+    assert after.factor == pytest.approx((weight + 2.0) / (weight * 0.5 + 2.0))
     assert control.closed(num_votes=2, confidence=0.5, settled=False).factor == 1.0
 
 
@@ -140,9 +140,39 @@ def test_settled_items_count_as_they_are_without_the_factor():
     assert tie.reached == pytest.approx((0.5 + control.factor * 0.5) / 2)
 
 
-def test_a_target_below_the_ties_of_the_pool_ends_asking_everyone():
+def test_a_settled_item_counts_the_error_that_is_known_of_it():
+    control = TargetErrorControl(0.1).closed(num_votes=5, confidence=0.8, settled=True, audited_error=0.5)
+    assert control.ties == control.reached == 0.5
+    assert control.num_audited == 0
+
+
+def test_a_target_below_the_ties_of_the_pool_ends_asking_everyone_and_says_it_is_unreachable():
     control = TargetErrorControl(0.01)
     for t in range(3000):
         control = control.closed(num_votes=6, confidence=0.5 if t % 10 == 0 else 1.0, settled=True)
     assert control.knob == pytest.approx(math.exp(-60))
-    assert control.reached == pytest.approx(0.05)
+    assert at_deepest("min_gain", control.knob)
+    assert control.reached == control.ties == pytest.approx(0.05)
+    assert control.is_unreachable
+    assert not TargetErrorControl(0.01).is_unreachable
+    enough = TargetErrorControl(0.06)
+    for t in range(3000):
+        enough = enough.closed(num_votes=6, confidence=0.5 if t % 10 == 0 else 1.0, settled=True)
+    assert not enough.is_unreachable
+
+
+def test_a_target_starts_deeper_in_larger_pools():
+    assert TargetErrorControl(0.02, pool_size=10).knob == pytest.approx(0.002)
+    assert TargetErrorControl(0.02, pool_size=100).knob == pytest.approx(0.0002)
+    assert TargetErrorControl(0.02, pool_size=100, rule="threshold").knob == pytest.approx(0.98)
+    assert TargetErrorControl(0.02, pool_size=100, start=0.1).knob == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("rule", ["min_gain", "threshold"])
+def test_the_ends_of_a_knob_are_known(rule):
+    control = BudgetControl(2.0, start=0.0, rule=rule)
+    assert at_deepest(rule, control.knob)
+    assert not at_shallowest(rule, control.knob)
+    control = BudgetControl(2.0, start=1.0, rule=rule)
+    assert at_shallowest(rule, control.knob)
+    assert not at_deepest(rule, control.knob)

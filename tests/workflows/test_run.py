@@ -1,5 +1,6 @@
 """`quorate.run` from tables to decisions: the same as a live session, errors counted right, frames of every kind."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -10,7 +11,9 @@ import pytest
 
 import quorate
 from quorate.errors import InvalidInput, QuorateError
+from quorate.workflows.control import AUDIT_RATE, FOCUS, TargetErrorControl
 from quorate.workflows.run import run
+from quorate.workflows.run_inputs import Columns, TableOptions
 from quorate.workflows.run_result import DECISION_COLUMNS
 from tests.workflows import run_data
 
@@ -241,6 +244,71 @@ def test_a_target_error_is_held_and_its_audits_are_paid_for(long_stream):
     assert all(row["stop_reason"] not in ("settled", "exhausted") for row in audited)
 
 
+def test_the_audits_in_force_are_one_default_and_can_be_set(long_stream):
+    def audits(**options):
+        settings = run(long_stream, order="given", target_error=0.1, **options).summary()["settings"]
+        return settings["audit_rate"], settings["audit_focus"]
+
+    assert audits() == (AUDIT_RATE, FOCUS) == (TargetErrorControl(0.1).audit_rate, TargetErrorControl(0.1).focus)
+    assert audits(audit_rate=0.2, audit_focus=0.0) == (0.2, 0.0)
+
+
+def test_more_focus_audits_more_of_the_doubtful_items(long_stream):
+    runs = [run(long_stream.votes[:600], long_stream.predictions[0, :600], classes=long_stream.classes, order="given",
+                target_error=0.1, audit_focus=focus) for focus in (0.0, 3.0)]  # fmt: skip
+    even, focused = (each.outcome.is_audited for each in runs)
+    doubt = 1 - runs[1].outcome.confidence
+    assert doubt[focused].mean() > 1.2 * doubt[~focused].mean()
+    assert focused.sum() > 2 * even.sum()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"budget": 9.0}, "A budget of 9.00 votes per item cannot be spent: asking everybody recorded takes 7.00."),
+        ({"budget": 6.5}, "A budget of 6.50 votes per item cannot be spent: asking until every pool is settled takes"),
+        ({"budget": 4.5, "max_votes": 3}, "at most 3 votes are asked of an item (--max-votes)"),
+        ({"budget": 1.0, "min_votes": 3}, "A budget of 1.00 votes per item cannot be kept: 3 are asked of every item"),
+        ({"target_error": 0.001}, "A target error of 0.10 % cannot be reached: it lies below the ties of the pool"),
+        ({"target_error": 0.9}, "Fewer votes could not be asked: without any the error stays below the target"),
+    ],
+)
+def test_what_no_run_could_reach_is_said_in_words(long_stream, options, said):
+    result = run(long_stream, order="given", **options)
+    assert said in result.summary()["control"]["unreachable"]
+    assert any(said in note for note in result.notes())
+    assert said in result.to_html().replace("\u00a0%", " %")
+
+
+@pytest.mark.parametrize("options", [{"budget": 2.5}, {"target_error": 0.08}])
+def test_what_was_reached_is_not_called_unreachable(long_stream, options):
+    assert run(long_stream, order="given", **options).summary()["control"]["unreachable"] is None
+
+
+def test_the_headline_says_how_much_of_the_error_is_ties(long_stream):
+    result = run(long_stream, order="given", method="ask-all")
+    error = result.summary()["error"]
+    tops = [np.bincount(row, minlength=4) for row in long_stream.votes]
+    ties = np.mean([1 - 1 / (counts == counts.max()).sum() for counts in tops])
+    assert error["tie_rate"] == pytest.approx(ties) == pytest.approx(error["rate"])
+    said = f"{100 * ties:.2f} % because the pool itself is tied, which nobody can avoid"
+    assert said in result.headline()
+    assert said in result.to_html().replace("\u00a0%", " %")
+    careless = run(long_stream, order="given", budget=0.5).summary()["error"]
+    assert careless["tie_rate"] == error["tie_rate"] < careless["rate"]
+
+
+def test_the_page_points_to_itself_and_counts_in_good_grammar(data, tmp_path):
+    votes, probs = run_data.write_tables(tmp_path, data)
+    votes.write_text(votes.read_text() + "i0,w9,\n")  # no label: set aside
+    result = run(votes, probs)
+    assert any("see report.html and rejects.csv" in note for note in result.notes())
+    page = result.to_html()
+    assert "see report.html" not in page
+    assert "see The data below and rejects.csv" in page
+    assert "1 models" not in page
+
+
 def test_audits_alone_change_no_answer_before_the_first_fit(files):
     plain, audited = run(*files, order="given"), run(*files, order="given", audit_rate=1.0)
     assert (
@@ -336,10 +404,18 @@ def test_the_real_shift_set_costs_and_errs_as_the_simulation_says(data_dir, tmp_
         ({"budget": 2, "method": "quorum"}, "neither `min_gain` nor `threshold`"),
         ({"budget": 0}, "budget=0"),
         ({"target_error": 2}, "target_error=2"),
+        ({"target_error": 2}, "did you mean 0.02"),
+        ({"threshold": 95}, "did you mean 0.95"),
         ({"audit_rate": 0}, "audit_rate=0"),
+        ({"audit_focus": 0.5}, "audit_focus=0.5 without a target error"),
+        ({"target_error": 0.02, "audit_focus": -1}, "audit_focus=-1"),
         ({"control_speed": "slow"}, "control_speed='slow' without a budget"),
     ],
 )
 def test_a_mistake_is_one_clear_error(files, options, named):
     with pytest.raises(QuorateError, match=named):
         run(*files, **options)
+
+
+def test_the_options_of_tables_are_those_of_the_columns():
+    assert list(TableOptions.__annotations__) == [field.name for field in dataclasses.fields(Columns)]

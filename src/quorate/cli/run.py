@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 REPLAY = "How to replay them"
 CONTROL = "How far to ask (one of these)"
+AUDITS = "How a budget or a target error is held"
 
 
 def run(
@@ -56,15 +57,22 @@ def run(
     audit_rate: Annotated[
         float | None,
         typer.Option(
-            help="Chance that a closed, unsettled item goes to the whole panel; 0.1 with --target-error.",
-            rich_help_panel=CONTROL,
+            help="Chance that a closed, unsettled item goes to the whole panel; 0.05 with --target-error.",
+            rich_help_panel=AUDITS,
+        ),
+    ] = None,
+    audit_focus: Annotated[
+        float | None,
+        typer.Option(
+            help="With --target-error: so many times 1 - confidence is added to that chance; 1 as it comes.",
+            rich_help_panel=AUDITS,
         ),
     ] = None,
     control_speed: Annotated[
         str,
         typer.Option(
             help="With --budget: normal, or slow: held over thousands of items, fewer errors through a shift.",
-            rich_help_panel=CONTROL,
+            rich_help_panel=AUDITS,
         ),
     ] = "normal",
     order: Annotated[
@@ -133,16 +141,19 @@ def run(
     """
     from quorate.workflows.run import run as run_workflow
 
-    choices: dict[str, Any] = {"order": order, "partly_voted": partly_voted, "format": votes_format, "items": items}
-    choices["control_speed"] = control_speed
+    choices: dict[str, Any] = {"order": order, "partly_voted": partly_voted, "control_speed": control_speed}
+    reading: dict[str, Any] = {
+        "task": task_column, "worker": worker_column, "label": label_column, "timestamp": time_column,
+        "format": votes_format, "classes": class_list(classes), "id_column": id_column,
+        "ids": id_list(ids, predictions), "accuracy": accuracy, "items": items, "abstain_labels": abstain_labels,
+        "as_read": as_read,
+    }  # fmt: skip
     with progress_bar(quiet=json) as report:
         result = run_workflow(
             votes, predictions or None, method=method, threshold=threshold, target_error=target_error, budget=budget,
-            audit_rate=audit_rate, seed=seed, pool_size=_pool(pool_size), min_votes=min_votes, max_votes=max_votes,
-            error_costs=error_costs, price=price, window=window or None, refit_every=refit_every, strict=strict,
-            task=task_column, worker=worker_column, label=label_column, timestamp=time_column, id_column=id_column,
-            ids=id_list(ids, predictions), accuracy=accuracy, classes=class_list(classes),
-            abstain_labels=abstain_labels, as_read=as_read, out=out, overwrite=overwrite, progress=report, **choices,
+            audit_rate=audit_rate, audit_focus=audit_focus, seed=seed, pool_size=_pool(pool_size), min_votes=min_votes,
+            max_votes=max_votes, error_costs=error_costs, price=price, window=window or None, refit_every=refit_every,
+            strict=strict, out=out, overwrite=overwrite, progress=report, **choices, **reading,
         )  # fmt: skip
     if json:
         print_json(result.summary())

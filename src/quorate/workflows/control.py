@@ -21,6 +21,7 @@ SHALLOWEST, DEEPEST = 0.05, 60.0  # of -log lambda: e^-0.05 never asks, e^-60 as
 FIRST = 0.01  # lambda to start with when nothing is known
 SLOWER = 5.0
 MOST_STEP = 0.5  # by the integral, at one item
+AUDIT_RATE, FOCUS = 0.05, 1.0  # of a target error's audits; measured in docs/control.md
 
 
 class Control(Protocol):
@@ -44,6 +45,11 @@ class Control(Protocol):
     @property
     def knobs(self) -> dict[str, float]:
         """The policy's knob now, by name."""
+        ...
+
+    @property
+    def is_unreachable(self) -> bool:
+        """Is what is known for sure so far more than was asked for, whatever is asked from now on?"""
         ...
 
     def audit_rate_of(self, confidence: float) -> float:
@@ -78,6 +84,20 @@ def check_rule(control: Control, method: Method) -> None:
         raise InvalidInput(
             f"control turns {turned!r}, but method {method.name!r} asks by {wanted!r}; pass rule={wanted!r} to it."
         )
+
+
+def at_deepest(rule: str, knob: float) -> bool:
+    """Has a control turned this knob as far as it goes towards asking?
+
+    >>> at_deepest("min_gain", BudgetControl(2.0, start=0.0).knob), at_deepest("threshold", 1.0)
+    (True, True)
+    """
+    return (knob if rule == "min_gain" else 1.0 - knob) <= math.exp(-DEEPEST) * (1 + 1e-9)
+
+
+def at_shallowest(rule: str, knob: float) -> bool:
+    """Has a control turned this knob as far as it goes towards asking nobody?"""
+    return (knob if rule == "min_gain" else 1.0 - knob) >= math.exp(-SHALLOWEST) * (1 - 1e-9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +199,11 @@ class BudgetControl(_Knob):
     def _log_depth(self) -> float:
         return 0.0 if self.log_depth is None else self.log_depth
 
+    @property
+    def is_unreachable(self) -> bool:
+        """A budget overspent can still be paid back."""
+        return False
+
     def audit_rate_of(self, confidence: float) -> float:
         """A budget needs no audits."""
         return 0.0
@@ -203,50 +228,62 @@ class TargetErrorControl(_Knob):
     r"""Hold the share of wrong answers among closed items at `target` e*, as random audits say it is.
 
     u = 1 - confidence is the error the belief expects; it is off by a factor that audits estimate:
-        r = (sum of w l + c) / (sum of w u + c)   over audited items, l their error, w = 1 / audit probability
-    c = `weight` e* holds r at 1 until there is evidence. The estimate of the errors so far is
-        E = sum of u over settled items (known: a tie is shared) + r times sum of u over the others
+        r = (sum of w l + c) / (sum of w u + c)   over audited items, l their error, w = audit_rate / probability
+    c = `weight` errors hold r near 1 until there is evidence: a few audits see hardly any error, and a factor from
+    these alone would swing by more than it corrects. The estimate of the errors so far is
+        E = errors of settled items (known: a tie is shared) + r times sum of u over the others
     and d = -log lambda follows it:   d = d_I + (E - e* t) / (pull e*),   d_I += eta_t (r u - e*) / e*.
-    Audits are drawn with probability `audit_rate`; with `focus` f > 0 at confidence c with audit_rate + f (1 - c), at
-    most 1, so that doubtful items, where errors are, are checked more often. e* includes the ties of the pool: a
-    target below their share cannot be reached, and the knob then stays at its bound.
+    Audits are drawn with probability `audit_rate` + `focus` (1 - confidence), at most 1, so that doubtful items, where
+    errors are, are checked more often. `pool_size` N chooses the start, lambda = e* / N (e* for a threshold); `start`
+    is the first lambda itself; without either it is 0.002. e* includes the ties of the pool: a target below their share
+    cannot be reached, `is_unreachable` says so when those seen exceed the plan, and the knob stays at its bound.
 
     >>> control = TargetErrorControl(0.02, audit_rate=0.1, focus=0.0)
     >>> sure = control.closed(num_votes=3, confidence=1.0, settled=True)
     >>> wrong = control.closed(num_votes=3, confidence=0.9, settled=False, audited_error=1.0)
-    >>> sure.knob > control.knob > wrong.knob, round(wrong.factor, 1)
-    (True, 5.5)
+    >>> sure.knob > control.knob > wrong.knob, round(wrong.factor, 2)
+    (True, 3.25)
     """
 
     target: float
-    audit_rate: float = 0.05
-    focus: float = 0.5
+    audit_rate: float = AUDIT_RATE
+    focus: float = FOCUS
     rate: float = 0.005
     pull: float = 100.0
-    weight: float = 5.0
+    weight: float = 0.3
     warm: float = 2.0
-    start: float = 0.002
+    pool_size: int | None = None
+    start: float | None = None
     depth: float | None = None
     num_items: int = 0
-    settled_doubt: float = 0.0
+    settled_errors: float = 0.0
     open_doubt: float = 0.0
     audited_doubt: float = 0.0
     audited_errors: float = 0.0
     num_audited: int = 0
 
     def __post_init__(self) -> None:
-        """Check what the user gave."""
+        """Check what the user gave; choose the start."""
         if self.depth is not None:
             return
         self._check()
-        for name in ("target", "audit_rate", "start"):
+        for name in ("target", "audit_rate"):
             if fraction(getattr(self, name), where=name) == 0:
                 raise InvalidInput(f"{name}=0; expected a number above 0 and at most 1; raise it.")
         for name in ("rate", "pull", "weight"):
             if bounded(getattr(self, name), where=name, least=0.0) == 0:
                 raise InvalidInput(f"{name}=0; expected a number above 0; leave it out for the default.")
         bounded(self.focus, where="focus", least=0.0)
-        object.__setattr__(self, "depth", min(max(-math.log(self.start), SHALLOWEST), DEEPEST))
+        object.__setattr__(self, "depth", min(max(-math.log(self._first()), SHALLOWEST), DEEPEST))
+
+    def _first(self) -> float:
+        """lambda to start with: a vote is asked for while a pool of N of them could still put e* right."""
+        if self.start is not None:
+            return max(fraction(self.start, where="start"), math.exp(-DEEPEST))
+        if self.pool_size is None:
+            return 0.002
+        size = whole(self.pool_size, where="pool_size")
+        return self.target / (size if self.rule == "min_gain" else 1)
 
     @property
     def asked_for(self) -> float:
@@ -256,8 +293,7 @@ class TargetErrorControl(_Knob):
     @property
     def factor(self) -> float:
         """r: errors seen in audits by errors expected there."""
-        prior = self.weight * self.target
-        return (self.audited_errors + prior) / (self.audited_doubt + prior)
+        return (self.audited_errors + self.weight) / (self.audited_doubt + self.weight)
 
     @property
     def reached(self) -> float:
@@ -267,7 +303,17 @@ class TargetErrorControl(_Knob):
     @property
     def ahead(self) -> float:
         """Estimated errors beyond e* t; negative if fewer."""
-        return self.settled_doubt + self.factor * self.open_doubt - self.target * self.num_items
+        return self.settled_errors + self.factor * self.open_doubt - self.target * self.num_items
+
+    @property
+    def ties(self) -> float:
+        """Errors on settled items, by all items: the ties seen, which nobody can avoid; NaN before the first item."""
+        return self.settled_errors / self.num_items if self.num_items else math.nan
+
+    @property
+    def is_unreachable(self) -> bool:
+        """Are the ties of the pool seen so far more than the target allows?"""
+        return self.settled_errors > self.target * self.num_items
 
     @property
     def knob(self) -> float:
@@ -289,22 +335,31 @@ class TargetErrorControl(_Knob):
     def closed(
         self, *, num_votes: int, confidence: float, settled: bool, audited_error: float | None = None
     ) -> TargetErrorControl:
-        """The state after a closed item; `audited_error` in [0, 1] if its panel was completed, None if not."""
+        """The state after a closed item; `audited_error` in [0, 1] if its pool's verdict is known, None if not.
+
+        A settled item without one counts 1 - confidence, which is its share of a tie where the pool is finite.
+        """
         doubt = 1.0 - confidence
-        after = replace(self, num_items=self.num_items + 1)
         if settled:
-            after = replace(after, settled_doubt=self.settled_doubt + doubt)
+            error = doubt if audited_error is None else audited_error
+            after = replace(self, settled_errors=self.settled_errors + error)
         else:
-            after = replace(after, open_doubt=self.open_doubt + doubt)
-        if audited_error is not None and not settled:
-            weight = self.audit_rate / self.audit_rate_of(confidence)  # 1 where audits are evenly drawn
-            after = replace(
-                after,
-                audited_doubt=self.audited_doubt + weight * doubt,
-                audited_errors=self.audited_errors + weight * audited_error,
-                num_audited=self.num_audited + 1,
-            )
-        error = doubt if settled else after.factor * doubt
+            after = self._open(doubt, audited_error)
+            error = after.factor * doubt
         rate = max(self.rate, self.warm / (self.num_items + 10.0 * self.warm))
         step = min(max(rate * (error - self.target) / self.target, -MOST_STEP), MOST_STEP)
-        return replace(after, depth=min(max(self._depth() + step, SHALLOWEST), DEEPEST))
+        depth = min(max(self._depth() + step, SHALLOWEST), DEEPEST)
+        return replace(after, depth=depth, num_items=self.num_items + 1)
+
+    def _open(self, doubt: float, audited_error: float | None) -> TargetErrorControl:
+        """The estimate after an item closed unsettled, audited or not."""
+        after = replace(self, open_doubt=self.open_doubt + doubt)
+        if audited_error is None:
+            return after
+        weight = self.audit_rate / self.audit_rate_of(1.0 - doubt)  # 1 where audits are evenly drawn
+        return replace(
+            after,
+            audited_doubt=self.audited_doubt + weight * doubt,
+            audited_errors=self.audited_errors + weight * audited_error,
+            num_audited=self.num_audited + 1,
+        )

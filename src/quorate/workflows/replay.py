@@ -36,13 +36,15 @@ class ControlReport:
     """How close a controller came. `gap` (T,) after every item: reached / asked for - 1, by what was known then.
 
     `overshoot`: the most by which spending (or estimated errors) was ever ahead of the plan, as a share of the whole
-    plan, asked_for * T; 0 if never.
+    plan, asked_for * T; 0 if never. `unreachable_from`: the item, counted from 1, from which on the control knew to the
+    end that the plan could not be kept; None if it could.
     """
 
     asked_for: float
     reached: float
     gap: FloatArray
     overshoot: float
+    unreachable_from: int | None
     final: Control
 
     @property
@@ -163,7 +165,7 @@ class _Loop:
         self.labels, self.num_votes, self.audit_votes = (np.zeros(count, dtype=np.int64) for _ in range(3))
         self.confidence, self.rates = np.zeros(count), np.zeros(count)
         self.knob, self.audited_error, self.ahead = (np.full(count, np.nan) for _ in range(3))
-        self.audited = np.zeros(count, dtype=bool)
+        self.audited, self.is_unreachable = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
         self.probs = np.zeros((count, classes))
         self.reasons: list[str] = []
         self.num_fits = 0
@@ -179,7 +181,7 @@ class _Loop:
         self.reasons.append(verdict.reason)
         self._learn(t, item)
         settled = verdict.reason in ("settled", "exhausted")
-        error = None if settled else self._audit(t, item, verdict)
+        error = _share_lost(item.votes, verdict.label) if settled else self._audit(t, item, verdict)
         if self.control is not None:
             self.control = self.control.closed(
                 num_votes=int(self.num_votes[t] + self.audit_votes[t]),
@@ -187,7 +189,7 @@ class _Loop:
                 settled=settled,
                 audited_error=error,
             )
-            self.ahead[t] = self.control.ahead
+            self.ahead[t], self.is_unreachable[t] = self.control.ahead, self.control.is_unreachable
 
     def _ask(self, t: int) -> tuple[ItemState, Verdict]:
         """The item as it closes, and its answer."""
@@ -271,8 +273,7 @@ class _Loop:
         self._count(t, more)
         if not (counts.any() and is_settled(counts, self.sizes[t])):
             return 1.0  # a panel that is not completed counts as an error, as in an audit to sign
-        tied = counts == counts.max()
-        self.audited_error[t] = 1.0 - tied[verdict.label] / tied.sum()
+        self.audited_error[t] = _share_lost(counts, verdict.label)
         return float(self.audited_error[t])
 
     def result(self) -> Replay:
@@ -291,7 +292,7 @@ class _Loop:
             audited_error=self.audited_error,
             params=self.state.params,
             num_fits=self.num_fits,
-            control=None if self.control is None else _report(self.control, self.ahead),
+            control=None if self.control is None else _report(self.control, self.ahead, self.is_unreachable),
         )
 
 
@@ -300,7 +301,16 @@ def _knob(method: Method) -> float:
     return float(knobs.get("min_gain", knobs.get("threshold", np.nan)))
 
 
-def _report(final: Control, ahead: FloatArray) -> ControlReport:
+def _share_lost(votes: IntArray, label: int) -> float:
+    """Error of the answer by a pool whose verdict is known; answering one of t tied classes is 1 - 1/t."""
+    tied = votes == votes.max()
+    return float(1.0 - tied[label] / tied.sum())
+
+
+def _report(final: Control, ahead: FloatArray, is_unreachable: NDArray[np.bool_]) -> ControlReport:
     plan = final.asked_for * np.arange(1, len(ahead) + 1)
     overshoot = max(float(ahead.max()) / float(plan[-1]), 0.0) if len(ahead) else 0.0
-    return ControlReport(final.asked_for, final.reached, ahead / plan, overshoot, final)
+    reachable = np.flatnonzero(~is_unreachable)
+    known = int(reachable[-1]) + 2 if reachable.size else 1  # the item after the last at which all seemed well
+    since = known if known <= len(ahead) else None
+    return ControlReport(final.asked_for, final.reached, ahead / plan, overshoot, since, final)

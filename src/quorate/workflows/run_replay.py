@@ -24,7 +24,7 @@ from quorate.session.decide import NO_LIMIT
 from quorate.simulation.simulate import Simulation, run_compiled
 from quorate.tables.sources import Progress
 from quorate.types import FloatArray, IntArray, PriorParams
-from quorate.validate import fraction, vote_limits, whole
+from quorate.validate import bounded, fraction, vote_limits, whole
 from quorate.workflows.control import BudgetControl, Control, Speed, TargetErrorControl, rule_knob
 from quorate.workflows.error_costs import cheapest_answers, with_costs
 from quorate.workflows.pools import Pools
@@ -32,8 +32,6 @@ from quorate.workflows.recorded import Recorded, recorded
 from quorate.workflows.replay import ControlReport, Replay, replay
 from quorate.workflows.run_result import Outcome
 from quorate.workflows.specs import parse_method
-
-DEFAULT_AUDIT_RATE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +73,15 @@ class Plan:
         return rule_of(self.method.policy) is not None and not steered
 
     def describe(self) -> dict[str, Any]:
-        """The settings, for summary.json."""
-        aim = self.aim
+        """The settings, for summary.json; with a target error the audits that are in force."""
+        aim, audits = self.aim, _control(self, mean_pool=1)
+        held = isinstance(audits, TargetErrorControl)
         return {
             "seed": self.seed,
             "budget": aim.budget,
             "target_error": aim.target_error,
-            "audit_rate": aim.audit_rate,
+            "audit_rate": audits.audit_rate if held else aim.audit_rate,
+            "audit_focus": audits.focus if held else None,
             "control_speed": aim.control_speed,
             "min_votes": self.min_votes,
             "max_votes": self.max_votes,
@@ -101,17 +101,7 @@ def build_plan(
     refit_every: int,
 ) -> Plan:
     """Check what was asked for before anything is read."""
-    wanted = {"threshold": aim.threshold, "target_error": aim.target_error, "budget": aim.budget}
-    given = {name: value for name, value in wanted.items() if value is not None}
-    if len(given) > 1:
-        said = " and ".join(f"{name}={value!r}" for name, value in given.items())
-        raise InvalidInput(f"{said} are given; expected at most one of threshold, target_error and budget. Pass one.")
-    if aim.target_error is not None and fraction(aim.target_error, where="target_error") == 0:
-        raise InvalidInput("target_error=0; expected a share above 0; for none but ties use the method until-settled.")
-    if aim.audit_rate is not None and fraction(aim.audit_rate, where="audit_rate") == 0:
-        raise InvalidInput("audit_rate=0; expected a share above 0 and at most 1; leave it out for no audits.")
-    if aim.control_speed == "slow" and aim.budget is None:
-        raise InvalidInput("control_speed='slow' without a budget; it is the budget that may be held slowly. Pass one.")
+    _check_aim(aim)
     chosen = _method(method, aim.threshold)
     low = whole(min_votes, where="min_votes", least=0)
     high = None if max_votes is None else whole(max_votes, where="max_votes", least=0)
@@ -129,6 +119,28 @@ def build_plan(
     return plan
 
 
+def _check_aim(aim: Aim) -> None:
+    """One way to say how far to ask, and no audits that nothing would use."""
+    wanted = {"threshold": aim.threshold, "target_error": aim.target_error, "budget": aim.budget}
+    given = {name: value for name, value in wanted.items() if value is not None}
+    if len(given) > 1:
+        said = " and ".join(f"{name}={value!r}" for name, value in given.items())
+        raise InvalidInput(f"{said} are given; expected at most one way to say how far to ask. Pass one.")
+    if aim.target_error is not None and fraction(aim.target_error, where="target_error") == 0:
+        raise InvalidInput("target_error=0; expected a share above 0; for none but ties use the method until-settled.")
+    if aim.audit_rate is not None and fraction(aim.audit_rate, where="audit_rate") == 0:
+        raise InvalidInput("audit_rate=0; expected a share above 0 and at most 1; leave it out for no audits.")
+    if aim.audit_focus is not None:
+        bounded(aim.audit_focus, where="audit_focus", least=0.0)
+        if aim.target_error is None:
+            raise InvalidInput(
+                f"audit_focus={aim.audit_focus!r} without a target error; it says which items the audits of a target "
+                "look at. Pass target_error=0.02 with it, or leave it out."
+            )
+    if aim.control_speed == "slow" and aim.budget is None:
+        raise InvalidInput("control_speed='slow' without a budget; it is the budget that may be held slowly. Pass one.")
+
+
 def _method(given: str | Method | QueryPolicy, threshold: float | None) -> Method:
     if isinstance(given, str):
         return parse_method(given, threshold=threshold)
@@ -143,8 +155,9 @@ def _control(plan: Plan, *, mean_pool: int) -> Control | None:
         rule = rule_knob(plan.method)
         return BudgetControl(aim.budget, pool_size=mean_pool, speed=aim.control_speed, rule=rule)
     if aim.target_error is not None:
-        rate = DEFAULT_AUDIT_RATE if aim.audit_rate is None else aim.audit_rate
-        return TargetErrorControl(aim.target_error, audit_rate=rate, rule=rule_knob(plan.method))
+        said = {"audit_rate": aim.audit_rate, "focus": aim.audit_focus}
+        audits = {name: value for name, value in said.items() if value is not None}  # the rest as the control has it
+        return TargetErrorControl(aim.target_error, pool_size=mean_pool, rule=rule_knob(plan.method), **audits)
     return None
 
 
@@ -269,16 +282,29 @@ def _control_summary(run: Replay, plan: Plan) -> dict[str, Any] | None:
             "incomplete_audits": run.num_incomplete,
             "audit_votes": int(run.audit_votes.sum()),
             "factor": final.factor,
+            "ties_seen": final.ties,
+            "unreachable_from": report.unreachable_from,
         }
     return found | {"sentence": _sentence(report, final)}
 
 
+def audits(count: int) -> str:
+    """`1 audit`, `2 audits`.
+
+    >>> audits(1), audits(2)
+    ('1 audit', '2 audits')
+    """
+    return f"{count} audit" if count == 1 else f"{count} audits"
+
+
 def _sentence(report: ControlReport, final: Control) -> str:
     gap = f"{100 * abs(report.final_gap):.1f} % {'above' if report.final_gap > 0 else 'below'}"
-    over = f"It was never further ahead of the plan than {100 * report.overshoot:.1f} % of the whole plan."
+    over = "It was never ahead of the plan."
+    if report.overshoot > 0:
+        over = f"At most it was ahead of the plan by {100 * report.overshoot:.1f} % of the whole plan (overshoot)."
     if isinstance(final, TargetErrorControl):
         return (
-            f"Target error {100 * report.asked_for:.2f} %: by its {final.num_audited} audits the run stands at an "
-            f"estimated {100 * report.reached:.2f} %, {gap} the target. {over}"
+            f"Target error {100 * report.asked_for:.2f} %: {audits(final.num_audited)} put the run at an estimated "
+            f"{100 * report.reached:.2f} %, {gap} the target. {over}"
         )
     return f"Budget {report.asked_for:.2f} votes per item: {report.reached:.2f} were spent, {gap}. {over}"

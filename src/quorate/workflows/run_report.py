@@ -49,6 +49,7 @@ CONTROL = {
     "incomplete_audits": "of them without enough recorded votes, counted as wrong",
     "audit_votes": "votes they took",
     "factor": "errors found in audits / errors expected there",
+    "ties_seen": "ties of the pool seen, in errors per item",
 }
 REASONS = {
     "settled": "the votes still missing could not change the winner",
@@ -113,7 +114,7 @@ def percent(value: float | None, digits: int = 1) -> str:
 
 
 def _notes(summary: Mapping[str, Any]) -> str:
-    told = "".join(f"<li>{escape(note)}</li>" for note in notes(summary))
+    told = "".join(f"<li>{escape(note)}</li>" for note in notes(summary, see="The data below"))
     return f"<ul>{told}</ul>" if told else ""
 
 
@@ -125,6 +126,8 @@ def _votes(summary: Mapping[str, Any]) -> str:
         (percent(votes["saved_against_until_settled"], 0), "saved against until settled"),
         (percent(error["rate"], 2), "wrong answers"),
     ]
+    if error["tied_items"]:
+        cards.append((percent(error["tie_rate"], 2), "because the pool itself is tied"))
     money = votes["money"]
     if money is not None:
         cards.append((f"{money['saved_against_ask_all']:,.2f}", "money saved against asking everyone"))
@@ -142,6 +145,7 @@ def _control(summary: Mapping[str, Any], result: RunResult) -> str:
     control = summary["control"]
     if control is None:
         return ""
+    said = " ".join(filter(None, (control["sentence"], control["unreachable"])))
     rows = [[text, _plain(control[name])] for name, text in CONTROL.items() if name in control]
     drawn = ""
     if result.outcome.reached is not None:
@@ -149,7 +153,7 @@ def _control(summary: Mapping[str, Any], result: RunResult) -> str:
         xs, ys = stretches_of(scale * result.outcome.reached)
         aim = [scale * control["asked_for"]] * len(xs)
         drawn = lines([("line", xs, ys), ("aim", xs, aim)], title=what, x_label="items", y_label=what)
-    return f"""<section><h2>How close the control came</h2><p>{escape(control["sentence"])}</p>
+    return f"""<section><h2>How close the control came</h2><p>{escape(said)}</p>
 {table(["", ""], rows, caption="Asked for, and reached; dashed in the picture: asked for")}{drawn}</section>"""
 
 
@@ -160,10 +164,15 @@ def _errors(summary: Mapping[str, Any]) -> str:
     said = (
         f"{error['wrong']:.1f} of {error['scored_items']} scored items are wrong, {percent(error['rate'], 2)} "
         f"(standard error {percent(error['standard_error'], 2)}): their answer is not the plurality of the whole pool. "
-        f"The method itself expected {percent(error['expected_rate'], 2)}. {error['tied_items']} pools are tied; an "
-        f"answer that shares a tie of t classes counts 1 - 1/t, which makes {error['from_ties']:.1f} of the errors."
+        f"The method itself expected {percent(error['expected_rate'], 2)}. {_tied(error['tied_items'])} tied; an "
+        f"answer that shares a tie of t classes counts 1 - 1/t, which makes {error['from_ties']:.1f} of the errors. "
+        f"Asking everyone would leave {percent(error['tie_rate'], 2)}."
     )
     return f"<section><h2>Errors</h2><p>{escape(said)}</p></section>"
+
+
+def _tied(count: int) -> str:
+    return "1 pool is" if count == 1 else f"{count} pools are"
 
 
 def _error_costs(summary: Mapping[str, Any]) -> str:
@@ -297,13 +306,24 @@ def _pools(summary: Mapping[str, Any]) -> str:
 def _data(summary: Mapping[str, Any]) -> str:
     data = summary["data"]
     told = "".join(f"<li>{escape(line)}</li>" for line in data["understood"])
-    totals = ", ".join(f"{number:,} {name}" for name, number in data["totals"].items())
+    totals = ", ".join(counted(number, name) for name, number in data["totals"].items())
     rows = [[finding["rule"], f"{finding['count']:,}", finding["met"], finding["done"]] for finding in data["findings"]]
     found = table(
         ["rule", "times", "what was met", "what was done"], rows, caption="Every rule that fired", text=[2, 3]
     )
     return f"""<section><h2>The data</h2><ul>{told}<li>{escape(totals)}</li></ul>
 {found if rows else "<p>No irregularity was met.</p>"}</section>"""
+
+
+def counted(number: int, name: str) -> str:
+    """A number of things named in the plural.
+
+    >>> counted(1, "models"), counted(1, "classes"), counted(1200, "votes")
+    ('1 model', '1 class', '1,200 votes')
+    """
+    if number == 1:
+        name = name.removesuffix("es") if name.endswith("sses") else name.removesuffix("s")
+    return f"{number:,} {name}"
 
 
 def _settings(summary: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from quorate.types import FloatArray
 from quorate.version import __version__
+from quorate.workflows.run_reach import unreachable
 from quorate.workflows.specs import knob_text
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ MOST_CONFUSED = 60  # classes beyond which the table of confusions is left out: 
 
 def summarise(result: RunResult) -> dict[str, Any]:
     """Everything in one dictionary; no clock and no path in it, so that the same run gives the same file."""
-    return {
+    found = {
         "quorate": __version__,
         "method": {**result.method.describe(), "text": knob_text(result.method.knobs)},
         "settings": dict(result.settings),
@@ -39,6 +40,9 @@ def summarise(result: RunResult) -> dict[str, Any]:
         "learned": learned_summary(result),
         "data": result.report.as_dict(),
     }
+    if found["control"] is not None:
+        found["control"]["unreachable"] = unreachable(found)
+    return found
 
 
 def votes_summary(result: RunResult) -> dict[str, Any]:
@@ -85,9 +89,10 @@ def error_summary(result: RunResult) -> dict[str, Any]:
     """The error over the scored items, expectation over ties, beside what the method itself expected."""
     errors, scored = item_errors(result), result.pools.is_scored
     if not scored.any():
-        none = dict.fromkeys(("rate", "standard_error", "expected_rate"))
+        none = dict.fromkeys(("rate", "standard_error", "expected_rate", "tie_rate"))
         return {"scored_items": 0, "wrong": 0.0, **none, "tied_items": 0, "from_ties": 0.0}
-    tied = (result.pools.truth.max(axis=1) < 1) & (result.pools.truth.sum(axis=1) > 0) & scored
+    best = result.pools.truth.max(axis=1)  # of a tie of t classes 1/t; 0 where the item counts as wrong anyhow
+    tied = (best < 1) & (best > 0) & scored
     return {
         "scored_items": int(scored.sum()),
         "rate": float(errors[scored].mean()),
@@ -96,6 +101,7 @@ def error_summary(result: RunResult) -> dict[str, Any]:
         "expected_rate": float(1.0 - result.outcome.confidence[scored].mean()),
         "tied_items": int(tied.sum()),
         "from_ties": float(np.where(tied, errors, 0.0)[scored].sum()),
+        "tie_rate": float(np.where(tied, 1.0 - best, 0.0)[scored].mean()),  # the error of asking everyone
     }
 
 
@@ -191,6 +197,8 @@ def headline(summary: Mapping[str, Any]) -> str:
     said += f"; {_share(error['rate'], 2)} of the answers differ from the whole pool's"
     if error["scored_items"] < summary["num_items"]:
         said += f" on the {error['scored_items']} items where that is known"
+    if error["tied_items"] and error["rate"]:
+        said += f", {_share(error['tie_rate'], 2)} because the pool itself is tied, which nobody can avoid"
     return said + "."
 
 
@@ -212,8 +220,8 @@ def table_rows(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     return ["", "votes", "votes per item"] + (["money"] if money else []), rows
 
 
-def notes(summary: Mapping[str, Any]) -> list[str]:
-    """What a reader must know before trusting the figures."""
+def notes(summary: Mapping[str, Any], *, see: str = "report.html") -> list[str]:
+    """What a reader must know before trusting the figures. `see`: where the rules that fired are told."""
     pools, error, data = summary["pools"], summary["error"], summary["data"]
     told = []
     if summary["settings"]["votes_shuffled"] and summary["settings"]["order"] != "shuffled":
@@ -231,10 +239,12 @@ def notes(summary: Mapping[str, Any]) -> list[str]:
         found = sum(finding["count"] for finding in data["findings"])
         told.append(
             f"{_many(found, 'irregularity', 'irregularities')} in the data, by {len(data['findings'])} of the rules; "
-            f"{_many(data['set_aside'], 'row')} set aside: see report.html and rejects.csv."
+            f"{_many(data['set_aside'], 'row')} set aside: see {see} and rejects.csv."
         )
     if summary["control"] is not None:
         told.append(str(summary["control"]["sentence"]))
+        if summary["control"]["unreachable"] is not None:
+            told.append(str(summary["control"]["unreachable"]))
     return told
 
 
