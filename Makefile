@@ -60,7 +60,7 @@ test: $(VENV)/.ready-dev ## Lint, then all tests but the slow ones, with the cov
 	@echo "pytest: tests and examples, on every core (skipped ones are listed with their reason at the end)"
 	@$(PYTHON) -m pytest -m "not slow and not timing" -n logical --dist worksteal --cov --cov-report= --durations=15
 	@echo "pytest: what measures time, alone"
-	@$(PYTHON) -m pytest -m "timing and not slow" $$(grep -rl "mark\.timing" tests)
+	@$(PYTHON) -m pytest -m "timing and not slow" $$(grep -rl --include='*.py' 'mark\.timing' tests)
 	@echo "Coverage of the core (compiled kernel bodies cannot be traced and are left out):"
 	@$(PYTHON) -m coverage report --skip-covered --fail-under=95 --include='$(subst $(space),$(comma),$(foreach name,$(CORE),src/quorate/$(name)/* src/quorate/$(name).py))'
 
