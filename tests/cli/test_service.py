@@ -9,6 +9,7 @@ pytest.importorskip("fastapi")
 pytest.importorskip("sqlalchemy")
 
 from quorate.service.access.accounts import create_account, disable_account
+from quorate.service.access.keys import list_keys
 from quorate.service.access.links import look
 from quorate.service.deciding.ballots import Request, act
 from quorate.service.deciding.items import NewItem, add_items
@@ -89,3 +90,18 @@ def test_an_owner_who_lost_the_cookie_gets_a_link(run, database):
     disable_account(store, eve.id, now=2.0)
     assert run("service", "owner-link", "--database", database).exit_code == 0
     store.close()
+
+
+def test_an_owner_gets_a_key_and_only_its_hash_is_kept(run, database):
+    refused = run("service", "owner-key", "script", "--database", database)
+    assert refused.exit_code == 1
+    assert "open the link" in refused.stderr
+    store = Store(str(database))
+    ada = create_account(store, "Ada", may_create=True, now=1.0)
+    key = run("service", "owner-key", "script", "--database", database).stdout.strip()
+    (known,) = list_keys(store, ada.id)
+    assert key.startswith(known.start)
+    assert known.name == "script"
+    store.close()
+    assert key.encode() not in database.read_bytes()
+    assert json.loads(run("service", "owner-key", "other", "--database", database, "--json").stdout)["key"] != key

@@ -22,6 +22,9 @@ Look after the database of `quorate serve`: backup, restore, upgrade, check, a n
 app = typer.Typer(name="service", help=HELP, no_args_is_help=True, rich_markup_mode="rich")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Account = Annotated[
+    str | None, typer.Option("--account", help="Whose, by id; none: of the only one who may make projects.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")]
 
 
@@ -92,9 +95,7 @@ def upgrade(database: Database = "quorate.db", json: Json = False) -> None:
 def owner_link(
     database: Database = "quorate.db",
     base_url: BaseUrl = None,
-    account: Annotated[
-        str | None, typer.Option("--account", help="Whom to sign in, by id; none: the only one who may make projects.")
-    ] = None,
+    account: Account = None,
     json: Json = False,
 ) -> None:
     """Print a new link that signs an owner in: for a lost cookie, or another device. It works once, for 15 minutes.
@@ -111,6 +112,26 @@ def owner_link(
         print_json({"link": link})
     else:
         print_lines("Whoever opens this link is the owner; it works once:", f"  {link}")
+
+
+@app.command("owner-key")
+def owner_key(
+    name: Annotated[str, typer.Argument(help="What the key is for, to recognise it by.")],
+    database: Database = "quorate.db",
+    account: Account = None,
+    json: Json = False,
+) -> None:
+    """Print a new API key of an owner, this once: for scripts, and where there is no browser. Only its hash is kept.
+
+    Example: quorate service owner-key "nightly import" --database quorate.db
+    """
+    needs_service()
+    from quorate.service.owners import new_key
+    from quorate.service.store.snapshot import existing
+
+    with existing(database) as store:
+        key = new_key(store, name, account=account, now=time.time())
+    print_json({"key": key}) if json else print(key)
 
 
 @app.command("check")

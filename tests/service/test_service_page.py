@@ -1,0 +1,147 @@
+"""docs/service.md as it stands: its commands are run in order against a real service, its nginx file by nginx."""
+
+import os
+import re
+import shutil
+import ssl
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.cli.serving import Serving, free_port
+
+PAGE = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^```bash\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+NGINX = re.search(r"^```nginx\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL).group(1)
+POSTGRESQL = "postgresql://quorate@localhost/quorate"
+
+
+def become_owner(service: Serving) -> None:
+    """What a person does with the link in a browser."""
+    form = urllib.request.Request(service.links[0], data=b"name=Ada", method="POST")
+    with urllib.request.urlopen(form, timeout=30) as answer:
+        assert answer.status == 200
+
+
+def test_the_commands_of_the_page_run_in_its_order(tmp_path, postgres):
+    if shutil.which("curl") is None:
+        pytest.skip("curl is not installed; on Debian or Ubuntu: apt-get install curl")
+    assert len(COMMANDS) == 9
+    url = postgres.create_database("moved")
+    try:
+        with Serving("--database", "quorate.db", folder=tmp_path) as service:
+            become_owner(service)
+            script = "\n".join(["set -eo pipefail", *COMMANDS])
+            script = script.replace("http://127.0.0.1:8000", service.url).replace(POSTGRESQL, url)
+            done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stdout + done.stderr
+    finally:
+        postgres.drop_database("moved")
+    assert '"added":3' in done.stdout.replace(" ", "")
+    assert "/join/" in done.stdout
+    assert "photo-1,cat," in (tmp_path / "decisions.csv").read_text()
+    assert (tmp_path / "votes.parquet").read_bytes()[:4] == b"PAR1"
+    assert '"recomputed"' in (tmp_path / "trail.json").read_text()
+    assert done.stdout.count(" 0 decisions differ from their events") == 2
+    assert "1 projects, 3 items" in done.stdout
+
+
+def test_several_workers_on_postgresql_print_one_link_and_share_the_database(tmp_path, postgres):
+    url = postgres.create_database("workers")
+    try:
+        with Serving("--database", url, "--workers", "2", folder=tmp_path) as service:
+            assert len(service.links) == 1
+            assert service.printed.count("serves at") == 1
+            become_owner(service)
+            assert {service.status("/") for _ in range(20)} == {200}
+        assert "Traceback" not in service.printed
+    finally:
+        postgres.drop_database("workers")
+
+
+@pytest.fixture
+def proxy(tmp_path):
+    """`proxy(upstream)`: nginx with the page's file, on free ports, with a certificate of its own; its https port."""
+    nginx = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
+    if nginx is None or shutil.which("openssl") is None:
+        pytest.skip("nginx or openssl is not installed; on Debian or Ubuntu: apt-get install nginx-light openssl")
+    started = []
+
+    def start(upstream: str) -> int:
+        key, certificate, port = tmp_path / "key.pem", tmp_path / "cert.pem", free_port()
+        subject = ["-subj", "/CN=labels.example.org", "-addext", "subjectAltName=DNS:localhost"]
+        make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", *subject]
+        subprocess.run([*make, "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True)
+        text = re.sub(r"ssl_certificate \S+;", f"ssl_certificate {certificate};", NGINX)
+        text = re.sub(r"ssl_certificate_key \S+;", f"ssl_certificate_key {key};", text)
+        text = text.replace("listen 80;", f"listen 127.0.0.1:{free_port()};").replace(
+            "listen 443", f"listen 127.0.0.1:{port}"
+        )
+        text = text.replace("http://127.0.0.1:8000", upstream)
+        paths = "".join(
+            f"{name}_temp_path {tmp_path / name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        )
+        file = tmp_path / "nginx.conf"
+        file.write_text(
+            f"pid {tmp_path / 'nginx.pid'};\nerror_log {tmp_path / 'error.log'};\ndaemon off;\nevents {{}}\n"
+            f"http {{\naccess_log {tmp_path / 'access.log'};\n{paths}{text}\n}}\n"
+        )
+        checked = subprocess.run([nginx, "-t", "-c", str(file)], capture_output=True, text=True, check=False)
+        assert "test is successful" in checked.stderr, checked.stderr
+        assert "warn" not in checked.stderr
+        started.append(subprocess.Popen([nginx, "-c", str(file)], stderr=subprocess.DEVNULL))
+        return port
+
+    yield start
+    for process in started:
+        process.terminate()
+        process.wait(30)
+
+
+def test_the_nginx_file_serves_it_over_tls_with_secure_cookies_and_logs_no_links(tmp_path, proxy):
+    options = ["--base-url", "https://labels.example.org", "--trust-proxy"]
+    with Serving("--database", "quorate.db", *options, folder=tmp_path) as service:
+        port = proxy(service.url)
+        (link,) = service.links
+        assert link.startswith("https://labels.example.org/link/")
+        trusted = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
+        address = link.replace("https://labels.example.org", f"https://localhost:{port}")
+        opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=trusted), Stay)
+        headers = {"Host": "labels.example.org", "Origin": "https://labels.example.org"}
+        answer = post(opener, urllib.request.Request(address, data=b"name=Ada", headers=headers, method="POST"))
+        assert answer.status == 303
+        cookie = answer.headers["Set-Cookie"]
+        assert "Secure" in cookie
+        assert "HttpOnly" in cookie
+        assert answer.headers["Strict-Transport-Security"]
+        post(
+            opener, urllib.request.Request(f"https://localhost:{port}/healthz", headers={"Host": "labels.example.org"})
+        )
+        token = link.rpartition("/")[2]
+        assert token not in (tmp_path / "access.log").read_text()
+        assert "/healthz" in (tmp_path / "access.log").read_text()
+
+
+class Stay(urllib.request.HTTPRedirectHandler):
+    """Redirects are answers, too."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+def post(opener, request):
+    for attempt in range(50):
+        try:
+            with opener.open(request, timeout=30) as answer:
+                return answer
+        except urllib.error.HTTPError as answer:
+            answer.close()
+            return answer
+        except OSError:
+            if attempt == 49:
+                raise
+            time.sleep(0.1)
+    raise AssertionError
