@@ -48,3 +48,21 @@ def data_dir() -> Path:
     if not Path(folder).is_dir():
         pytest.fail(f"QUORATE_DATA={folder!r} is not a folder")
     return Path(folder)
+
+
+COUNTS = "counts"  # what a test records under this name is told at the end of the run
+
+
+def pytest_terminal_summary(terminalreporter):
+    """The counts that tests recorded: votes sent, acknowledged, stored and lost under each fault."""
+    told = [
+        value
+        for outcome in ("passed", "failed")
+        for report in terminalreporter.getreports(outcome)
+        for name, value in getattr(report, "user_properties", [])
+        if name == COUNTS
+    ]
+    if told:
+        terminalreporter.section("counts")
+        for line in dict.fromkeys(told):
+            terminalreporter.write_line(line)

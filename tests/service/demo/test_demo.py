@@ -58,7 +58,7 @@ def test_an_image_is_the_digit_it_shows():
     data = png[png.index(b"IDAT") + 4 : png.index(b"IEND") - 8]
     rows = np.frombuffer(zlib.decompress(data), dtype=np.uint8).reshape(192, 193)[:, 1:]
     small = 255 * (1 - digits().pixels[3].reshape(8, 8) / 16)
-    np.testing.assert_allclose(rows[12::24, 12::24], small, atol=16)
+    np.testing.assert_allclose(rows[40:160:16, 40:160:16], small, atol=16)
 
 
 def test_an_enlarged_image_keeps_its_corners_and_its_mean():

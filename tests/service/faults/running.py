@@ -6,6 +6,7 @@ acknowledged. `account` compares what was sent, what was acknowledged and what t
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -197,8 +198,8 @@ class Voters:
             time.sleep(0.05)
 
 
-def account(url: str, place: Place, voters: Voters, title: str) -> dict[str, int]:
-    """What was sent, acknowledged and stored: nothing lost, nothing doubled, nothing invented; printed and returned."""
+def account(url: str, place: Place, voters: Voters) -> dict[str, int]:
+    """What was sent, acknowledged and stored, and what of it is lost, doubled, invented or decided differently."""
     store = Store(url)
     projects = Projects(store)
     sent = {(who, key): vote for who, log in voters.logs.items() for key, vote in log.sent.items()}
@@ -217,7 +218,7 @@ def account(url: str, place: Place, voters: Voters, title: str) -> dict[str, int
         num_closed = connection.execute(closed).scalar_one()
     store.close()
     held = dict(stored)
-    counts = {
+    return {
         "acknowledged": len(acknowledged),
         "stored": len(stored),
         "lost": sum(held.get(key) != vote for key, vote in acknowledged.items()),
@@ -228,11 +229,7 @@ def account(url: str, place: Place, voters: Voters, title: str) -> dict[str, int
         "closed": num_closed,
         "fits": num_learned,
     }
-    print(f"\n  {title}: " + ", ".join(f"{value} {name}" for name, value in counts.items()), file=sys.__stdout__)
-    return counts
 
 
 def _label(body: str) -> str:
-    import json
-
     return json.loads(body)["label"]

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from quorate.service.store.store import as_url
+from tests.conftest import COUNTS
 from tests.service.faults.network import CuttingProxy
 from tests.service.faults.running import Server, Voters, account, furnish
 from tests.service.postgres import Postgres, find_binaries, unprivileged
@@ -29,6 +30,18 @@ def wrong(counts):
 
 
 @pytest.fixture
+def told(record_property):
+    """`account`, with the counts in the summary at the end of the run."""
+
+    def counted(url, place, voters, title):
+        counts = account(url, place, voters)
+        record_property(COUNTS, f"{title}: " + ", ".join(f"{value} {name}" for name, value in counts.items()))
+        return counts
+
+    return counted
+
+
+@pytest.fixture
 def running(database_url):
     """A furnished database, a server on it, and voters who are about to start."""
     place = furnish(database_url)
@@ -38,7 +51,7 @@ def running(database_url):
     server.stop()
 
 
-def test_the_server_is_killed_again_and_again(database_url, running):
+def test_the_server_is_killed_again_and_again(database_url, running, told):
     place, server, voters = running
     voters.start()
     for _ in range(4):
@@ -47,12 +60,12 @@ def test_the_server_is_killed_again_and_again(database_url, running):
         server.start()
     voters.wait_for(40)
     voters.finish()
-    counts = account(database_url, place, voters, f"server killed 4 times, {kind_of(database_url)}")
+    counts = told(database_url, place, voters, f"server killed 4 times, {kind_of(database_url)}")
     assert wrong(counts) == NOTHING_WRONG
     assert counts["acknowledged"] >= 200 and counts["closed"] > 20
 
 
-def test_postgresql_is_killed_again_and_again(postgres):
+def test_postgresql_is_killed_again_and_again(postgres, told):
     postgres.start()
     url = postgres.create_database("killed")
     place = furnish(url)
@@ -68,13 +81,13 @@ def test_postgresql_is_killed_again_and_again(postgres):
     voters.wait_for(40)
     voters.finish()
     server.stop()
-    counts = account(url, place, voters, "PostgreSQL killed 3 times")
+    counts = told(url, place, voters, "PostgreSQL killed 3 times")
     postgres.drop_database("killed")
     assert wrong(counts) == NOTHING_WRONG
     assert counts["acknowledged"] >= 160
 
 
-def test_the_network_is_cut_in_mid_vote_and_the_client_tries_again(database_url, running):
+def test_the_network_is_cut_in_mid_vote_and_the_client_tries_again(database_url, running, told):
     """Requests arrive and answers do not, or half a request arrives: about one connection in five is cut."""
     place, server, _ = running
     with CuttingProxy(server.port, share=0.2, seed=5) as proxy:
@@ -83,12 +96,12 @@ def test_the_network_is_cut_in_mid_vote_and_the_client_tries_again(database_url,
         voters.wait_for(250)
         proxy.share = 0.0
         voters.finish()
-    counts = account(database_url, place, voters, f"network cut {proxy.num_cut} times, {kind_of(database_url)}")
+    counts = told(database_url, place, voters, f"network cut {proxy.num_cut} times, {kind_of(database_url)}")
     assert wrong(counts) == NOTHING_WRONG
     assert proxy.num_cut >= 20 and counts["retries"] >= 20
 
 
-def test_the_clock_jumps_forth_and_back(database_url, tmp_path):
+def test_the_clock_jumps_forth_and_back(database_url, tmp_path, told):
     """By a day in each direction: leases end at once or last too long, votes are neither lost nor doubled."""
     if not FAKETIME:
         missing = "libfaketime is not installed; on Debian or Ubuntu: apt-get install libfaketime"
@@ -111,7 +124,7 @@ def test_the_clock_jumps_forth_and_back(database_url, tmp_path):
     voters.wait_for(50)
     voters.finish()
     server.stop()
-    counts = account(database_url, place, voters, f"clock jumped 4 times, {kind_of(database_url)}")
+    counts = told(database_url, place, voters, f"clock jumped 4 times, {kind_of(database_url)}")
     assert wrong(counts) == NOTHING_WRONG
 
 
@@ -153,7 +166,7 @@ def small_disk(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_the_disk_is_full_for_a_while(kind, small_disk):
+def test_the_disk_is_full_for_a_while(kind, small_disk, told):
     server_of, url = None, f"sqlite:///{small_disk.folder / 'service.db'}"
     if kind == "postgresql":
         binaries = find_binaries()
@@ -184,7 +197,7 @@ def test_the_disk_is_full_for_a_while(kind, small_disk):
         voters.finish()
         server.stop()
         answers = {code: count for log in voters.logs.values() for code, count in log.answers.items()}
-        counts = account(url, place, voters, f"disk full for 5 seconds, {kind}")
+        counts = told(url, place, voters, f"disk full for 5 seconds, {kind}")
         assert wrong(counts) == NOTHING_WRONG
         assert refused >= 60 and answers.get(503, 0) > 0
     finally:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from quorate.types import FloatArray
 
-SIDE, SCALE = 8, 24
+SIDE, MARGIN, SCALE = 8, 2, 16
 WHITE = 16.0  # the brightest pixel
 
 
@@ -33,8 +33,8 @@ class Digits:
         return len(self.pixels)
 
     def png(self, number: int) -> bytes:
-        """One digit, dark on light, smoothly enlarged."""
-        small = 1.0 - self.pixels[number].reshape(SIDE, SIDE) / WHITE
+        """One digit, dark on light, with a margin, smoothly enlarged."""
+        small = np.pad(1.0 - self.pixels[number].reshape(SIDE, SIDE) / WHITE, MARGIN, constant_values=1.0)
         return as_png(np.round(255 * enlarged(small, SCALE)).astype(np.uint8))
 
 
