@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, Protocol
 
 from fastapi import FastAPI
@@ -16,28 +15,21 @@ from fastapi.routing import APIRoute
 
 from quorate.service import problems
 from quorate.service.access.headers import SecurityHeaders
-from quorate.service.access.surroundings import AccessConfig
-from quorate.service.api import health, votes
+from quorate.service.api import decisions, health, items, numbers, people, projects, uploads, votes, webhooks
 from quorate.service.api.describe import TAGS, described
 from quorate.service.api.reading import BodyLimit
+from quorate.service.config import ServiceConfig
 from quorate.service.deciding.projects import Projects
+from quorate.service.deciding.steward import Steward
+from quorate.service.housekeeping import Housekeeping
+from quorate.service.demo import Colleagues
 from quorate.service.metrics import Metrics, MetricsMiddleware
 from quorate.service.store.store import Store
+from quorate.service.store.upgrade import prepare
+from quorate.service.webhooks.sender import Sender
 from quorate.version import __version__
 
-ROUTERS = (votes.router, health.router)
-
-
-class Config(AccessConfig, Protocol):
-    """What the app reads of the service's configuration."""
-
-    @property
-    def metrics_token(self) -> str | None:
-        """Who sends it may read /metrics from anywhere; None: only from this machine."""
-
-    @property
-    def allow_private_webhooks(self) -> bool:
-        """Whether webhooks may go to addresses of this machine or its network."""
+PARTS = (projects, items, votes, decisions, numbers, people, uploads, webhooks, health)
 
 
 class Background(Protocol):
@@ -50,7 +42,7 @@ class Background(Protocol):
         """End, and wait for it."""
 
 
-def create_app(store: Store, config: Config) -> FastAPI:
+def create_app(store: Store, config: ServiceConfig) -> FastAPI:
     """The application on this store, whose tables must be there (`store.upgrade.prepare`)."""
     app = FastAPI(
         title="quorate",
@@ -66,10 +58,13 @@ def create_app(store: Store, config: Config) -> FastAPI:
     )
     app.state.store, app.state.config, app.state.projects = store, config, Projects(store)
     app.state.metrics = Metrics(store)
-    app.state.steward = _steward(app.state.projects)
-    app.state.background = [each for each in (app.state.steward,) if each is not None]
-    for router in ROUTERS:
-        app.include_router(router)
+    app.state.steward = Steward(app.state.projects)
+    app.state.steward.extra.append(Housekeeping(store))
+    app.state.background = [app.state.steward, Sender(store, allow_private=config.allow_private_webhooks)]
+    if config.demo:
+        app.state.background.append(Colleagues(app.state.projects))
+    for part in PARTS:
+        app.include_router(part.router)
     problems.install(app, page=_include_pages(app))
     app.add_middleware(BodyLimit)
     app.add_middleware(SecurityHeaders)
@@ -93,14 +88,6 @@ def _operation_id(route: APIRoute) -> str:
     return route.name
 
 
-def _steward(projects_: Projects) -> Background | None:
-    name = "quorate.service.deciding.steward"
-    if find_spec(name) is None:
-        return None
-    steward: Callable[[Projects], Background] = import_module(name).Steward
-    return steward(projects_)
-
-
 def _include_pages(app: FastAPI) -> problems.Page | None:
     """The pages, and how they show errors to browsers."""
     try:
@@ -116,6 +103,7 @@ def _include_pages(app: FastAPI) -> problems.Page | None:
 
 def from_environment() -> FastAPI:
     """The application as the environment describes it: for `uvicorn --factory`."""
-    configuration: Any = import_module("quorate.service.config").ServiceConfig.from_environment()
-    store = Store(configuration.database)
-    return create_app(store, configuration)
+    config = ServiceConfig.from_environment()
+    store = Store(config.database)
+    prepare(store)
+    return create_app(store, config)

@@ -31,7 +31,9 @@ class Metrics:
         self.seconds = Histogram(
             "quorate_request_seconds", "Time to answer", ("method", "route"), registry=self.registry, buckets=BUCKETS
         )
-        self.acts = Counter("quorate_acts", "Votes, abstentions, skips, undos stored", ("kind",), registry=self.registry)
+        self.acts = Counter(
+            "quorate_acts", "Votes, abstentions, skips, undos stored", ("kind",), registry=self.registry
+        )
         self.registry.register(_Stored(store))
 
     def text(self) -> bytes:
@@ -52,10 +54,10 @@ class _Stored(Collector):
     def collect(self) -> Iterator[Metric]:
         """Items by state; deliveries that wait, and for how long the oldest does."""
         with self.store.read() as connection:
-            states = connection.execute(select(items.c.is_open, func.count()).group_by(items.c.is_open)).all()
+            states = connection.execute(select(items.c.is_open, func.count()).group_by(items.c.is_open))
+            found = {bool(row[0]): int(row[1]) for row in states}
             waiting = select(func.count(), func.min(deliveries.c.created)).where(pending)
             backlog, oldest = connection.execute(waiting).one()
-        found = {is_open: number for is_open, number in states}
         by_state = GaugeMetricFamily("quorate_items", "Items by state", labels=["state"])
         for state, is_open in (("open", True), ("closed", False)):
             by_state.add_metric([state], found.get(is_open, 0))

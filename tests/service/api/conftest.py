@@ -1,12 +1,11 @@
 """An app on a prepared store, a project with items, and a client for each role."""
 
-from dataclasses import dataclass
-
 import pytest
 from fastapi.testclient import TestClient
 
 from quorate.service.access import accounts, keys
 from quorate.service.app import create_app
+from quorate.service.config import ServiceConfig
 from quorate.service.deciding.items import NewItem, Show, add_items
 from quorate.service.deciding.settings import ProjectSettings
 from quorate.service.store.store import Store
@@ -15,15 +14,6 @@ from quorate.service.store.upgrade import prepare
 NOW = 1_700_000_000.0
 API = "/api/v1"
 CLASSES = ["cat", "dog", "bird"]
-
-
-@dataclass
-class Config:
-    secure: bool | None = None
-    trust_proxy: bool = False
-    base_url: str | None = None
-    metrics_token: str | None = None
-    allow_private_webhooks: bool = False
 
 
 class Clock:
@@ -54,7 +44,7 @@ class World:
     def __init__(self, url, config=None, **settings):
         self.store = Store(url)
         prepare(self.store)
-        self.config, self.clock = config or Config(), Clock()
+        self.config, self.clock = config or ServiceConfig(), Clock()
         self.app = create_app(self.store, self.config)
         self.app.state.clock = self.clock
         self.projects = self.app.state.projects

@@ -6,19 +6,34 @@ every router.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, cast
 
 from fastapi import Depends, Path, Request
 
 from quorate.service.access.principal import Member, Principal, creator, current, member, unrestricted
-from quorate.service.access.surroundings import now_of, store_of
+from quorate.service.access.surroundings import config_of, is_secure, now_of, store_of
 from quorate.service.deciding.projects import Projects
+from quorate.service.problems import Problem
 from quorate.service.store.store import Store
+
+HOST = re.compile(r"[A-Za-z0-9.\-_\[\]:]{1,255}")
 
 
 def projects_of(request: Request) -> Projects:
     """The projects of the app this request came to."""
     return cast(Projects, request.app.state.projects)
+
+
+def base_url_of(request: Request) -> str:
+    """Where browsers find the service: as configured, else as this request says."""
+    given = config_of(request.scope).base_url
+    if given is not None:
+        return given
+    host = request.headers.get("host", "")
+    if not HOST.fullmatch(host):
+        raise Problem(422, "Invalid input", "the header Host names no host; set the service's base URL.", field="Host")
+    return f"{'https' if is_secure(request.scope) else 'http'}://{host}"
 
 
 ProjectId = Annotated[str, Path(description="The project's id.", examples=["p_0123456789abcdef"], max_length=40)]

@@ -5,9 +5,7 @@ An owner's key may send the votes of people who vote elsewhere (`voter`), and is
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Body
+from fastapi import APIRouter
 from fastapi import Request as HttpRequest
 from sqlalchemy.exc import IntegrityError
 
@@ -41,20 +39,18 @@ router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["voting"], rout
 
 @router.post("/next", summary="The next items for the caller", responses=problems(403, 404))
 def next_for_voter(
-    project_id: ProjectId, caller: Voter, projects_: TheProjects, now: Now, body: Annotated[NextIn, Body()] = NextIn()
+    project_id: ProjectId, caller: Voter, projects_: TheProjects, now: Now, body: NextIn | None = None
 ) -> NextOut:
     """Up to `count` items, kept for the caller until `expires`; those the caller holds already come first.
 
     Says nothing of predictions, other votes or how sure the service is: that would sway the voter.
     """
-    found = leased(projects_, project_id, caller.principal.account_id, body.count, now=now)
+    found = leased(projects_, project_id, caller.principal.account_id, 1 if body is None else body.count, now=now)
     return NextOut(classes=list(projects_.get(project_id).settings.classes), items=found)
 
 
 @router.post("/votes", summary="Vote, cannot tell, or skip", responses=problems(403, 404, 409))
-def vote(
-    http: HttpRequest, project_id: ProjectId, caller: Voter, body: VoteIn, now: Now, key: Key = None
-) -> VotedOut:
+def vote(http: HttpRequest, project_id: ProjectId, caller: Voter, body: VoteIn, now: Now, key: Key = None) -> VotedOut:
     """Acknowledged once it is stored for good. Sent again with the same Idempotency-Key, it counts once.
 
     With `next`, the answer holds the caller's next items, so that one round trip is enough.
@@ -64,9 +60,7 @@ def vote(
 
 
 @router.post("/undo", summary="Take back one's vote, for a short time", responses=problems(403, 404, 409))
-def undo(
-    http: HttpRequest, project_id: ProjectId, caller: Voter, body: UndoIn, now: Now, key: Key = None
-) -> VotedOut:
+def undo(http: HttpRequest, project_id: ProjectId, caller: Voter, body: UndoIn, now: Now, key: Key = None) -> VotedOut:
     """The item is the caller's again, to vote on anew."""
     asked = _request(project_id, caller, body.item, "retract", None, body.voter, key)
     return _answer(http, caller, asked, body.next, now)

@@ -1,0 +1,92 @@
+"""Decisions in pages, and exports of everything: decisions, votes, events, the session's journal."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Response
+from fastapi.responses import StreamingResponse
+from pydantic import Field
+
+from quorate.errors import InvalidInput
+from quorate.service.api import export_tables
+from quorate.service.api.export_files import MEDIA_TYPES, Format, chunks, spooled, write
+from quorate.service.api.fields import Out, Time, problems
+from quorate.service.api.here import ProjectId, TheProjects, Viewer
+from quorate.service.api.paging import Cursor, Limit, Page, after_number, page
+from quorate.service.api.reading import StrictRoute
+from quorate.service.deciding.listing import Decided, list_decisions
+
+router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["decisions"], route_class=StrictRoute)
+
+What = Literal["decisions", "votes", "events", "journal"]
+
+
+class DecisionOut(Out):
+    """A closed item, with the columns of `quorate run`."""
+
+    item: str
+    consensus_label: str
+    confidence: float
+    num_votes: Annotated[int, Field(description="Votes the answer rests on.")]
+    agreement: Annotated[float | None, Field(description="Share of them that are for the answer.")]
+    stop_reason: str
+    cost: Annotated[float, Field(description="All votes of the item, late ones too, times the price (1 if none).")]
+    pool_size: int
+    audited: bool
+    probs: Annotated[dict[str, float], Field(description="Who wins the pool, by class.")]
+    closed: Time
+
+
+@router.get("/decisions", summary="List decisions", responses=problems(403, 404))
+def list_project_decisions(
+    project_id: ProjectId, _caller: Viewer, projects_: TheProjects, cursor: Cursor = None, limit: Limit = 100
+) -> Page[DecisionOut]:
+    """Closed items in the order in which they closed. An item that is opened again and closes again comes later."""
+    after = after_number(cursor, first=0)
+    with projects_.store.read() as connection:
+        project = projects_.get_in(connection, project_id)
+        found = list_decisions(projects_, connection, project, after=after, limit=limit + 1)
+    classes = project.settings.classes
+    return Page[DecisionOut](**page(found, limit, lambda each: _shown(each, classes), lambda each: each.closed_event))
+
+
+def _shown(decided: Decided, classes: tuple[str, ...]) -> DecisionOut:
+    values: dict[str, Any] = {name: getattr(decided, name) for name in DecisionOut.model_fields if name != "probs"}
+    return DecisionOut(**values, probs=dict(zip(classes, decided.probs, strict=True)))
+
+
+@router.get(
+    "/export",
+    summary="Export a project",
+    response_class=Response,
+    responses={
+        200: {"description": "A file", "content": {kind.partition(";")[0]: {} for kind in MEDIA_TYPES.values()}},
+        **problems(403, 404),
+    },
+)
+def export(
+    project_id: ProjectId,
+    _caller: Viewer,
+    projects_: TheProjects,
+    what: Annotated[
+        What, Query(description="The journal is JSON lines that `quorate.Session.resume` reads.")
+    ] = "decisions",
+    format_: Annotated[Format | None, Query(alias="format", description="json, if nothing is said.")] = None,
+) -> Response:
+    """Of one moment, however long it takes to read. In CSV, text that looks like a formula gets an apostrophe."""
+    if what == "journal" and format_ not in (None, "jsonl"):
+        raise InvalidInput(f"format={format_!r}; expected 'jsonl' for a journal; leave it out.")
+    chosen: Format = format_ or ("jsonl" if what == "journal" else "json")
+    file = spooled()
+    with export_tables.snapshot(projects_.store) as connection:
+        project = projects_.get_in(connection, project_id)
+        if what == "journal":
+            file.writelines(export_tables.journal(connection, project))
+        elif what == "decisions":
+            write(export_tables.decisions(projects_, connection, project), chosen, file)
+        else:
+            table = export_tables.votes if what == "votes" else export_tables.events
+            write(table(connection, project), chosen, file)
+    headers = {"Content-Disposition": f'attachment; filename="{what}.{chosen}"', "Content-Length": str(file.tell())}
+    return StreamingResponse(chunks(file), headers=headers, media_type=MEDIA_TYPES[chosen])

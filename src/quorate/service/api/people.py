@@ -1,0 +1,245 @@
+"""People of a project: members and invitations, for its owners; and the caller's own API keys and sign-in."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Request, Response
+from pydantic import Field
+
+from quorate.service.access import accounts, cookies, invitations, keys
+from quorate.service.api.fields import In, Key, Out, Text, Time, problems
+from quorate.service.api.here import Caller, Now, Owner, ProjectId, TheStore, Unrestricted, base_url_of
+from quorate.service.api.idempotency import Work, carried_out
+from quorate.service.api.paging import Cursor, Limit, Page, after_name, page
+from quorate.service.api.reading import StrictRoute
+
+router = APIRouter(prefix="/api/v1", tags=["people"], route_class=StrictRoute)
+
+Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
+Name = Annotated[Text, Field(min_length=1, max_length=80)]
+When = Annotated[float | None, Field(description="Seconds since 1970; null: not.")]
+
+
+class MemberOut(Out):
+    """An account in the project."""
+
+    account_id: str
+    name: str
+    role: Literal["owner", "voter", "reader"]
+    created: Time
+
+
+class MemberIn(In):
+    """Who becomes a member, or gets another role."""
+
+    account_id: Id
+    role: Literal["owner", "voter", "reader"]
+
+
+class InvitationIn(In):
+    """A link by which people join."""
+
+    name: Annotated[Name, Field(description="To tell it from others; who joins says their own.")]
+    role: Literal["voter", "reader"] = "voter"
+    lasts: Annotated[float, Field(ge=1, le=invitations.LONGEST, description="Seconds.")] = invitations.LASTS
+    most_uses: Annotated[int, Field(ge=1, le=100_000)] | None = None
+
+
+class InvitationOut(Out):
+    """What is known of an invitation."""
+
+    id: str
+    role: Literal["voter", "reader"]
+    name: str
+    most_uses: int | None
+    uses: int
+    created: Time
+    expires: Time
+    revoked: When
+
+
+class InvitationMade(InvitationOut):
+    """A new invitation. Its link is shown this once; null where the answer is a repeated one."""
+
+    link: str | None
+
+
+class KeyIn(In):
+    """A new API key."""
+
+    name: Name
+    project_id: Annotated[Id | None, Field(description="The only project it is for; null: all the account's.")] = None
+
+
+class KeyOut(Out):
+    """What is known of a key."""
+
+    id: str
+    name: str
+    start: Annotated[str, Field(description="Its first characters, to recognise it by.")]
+    project_id: str | None
+    created: Time
+    used: When
+    revoked: When
+
+
+class KeyMade(KeyOut):
+    """A new key. `secret` is shown this once; null where the answer is a repeated one."""
+
+    secret: str | None
+
+
+class MeOut(Out):
+    """Who is calling."""
+
+    account_id: str
+    name: str
+    may_create: bool
+    via: Literal["cookie", "key"]
+    key_project: str | None
+
+
+@router.get("/me", summary="Who is calling", responses=problems())
+def show_me(caller: Caller) -> MeOut:
+    """The account that the key or the cookie stands for."""
+    return MeOut.model_validate(caller)
+
+
+@router.get("/projects/{project_id}/members", summary="List members", responses=problems(403, 404))
+def list_members(
+    project_id: ProjectId, _caller: Owner, store: TheStore, cursor: Cursor = None, limit: Limit = 100
+) -> Page[MemberOut]:
+    """In order of their ids."""
+    found = accounts.list_members(store, project_id, after=after_name(cursor), limit=limit + 1)
+    return Page[MemberOut](**page(found, limit, MemberOut.model_validate, lambda each: each.account_id))
+
+
+@router.put(
+    "/projects/{project_id}/members",
+    summary="Add a member, or change a role",
+    response_model=MemberOut,
+    responses=problems(403, 404, 409),
+)
+def put_member(request: Request, project_id: ProjectId, caller: Owner, body: MemberIn, key: Key = None) -> Response:
+    """The project's only owner stays one."""
+
+    def work(on: Work) -> MemberOut:
+        made = accounts.add_member(on.store, project_id, body.account_id, role=body.role, now=on.now)
+        return MemberOut.model_validate(made)
+
+    return carried_out(request, caller.principal, key, work)
+
+
+@router.delete(
+    "/projects/{project_id}/members/{account_id}",
+    summary="Remove a member",
+    status_code=204,
+    response_class=Response,
+    responses=problems(403, 404, 409),
+)
+def remove_member(request: Request, project_id: ProjectId, account_id: Id, caller: Owner, key: Key = None) -> Response:
+    """Votes given stay; the account sees nothing of the project any more."""
+
+    def work(on: Work) -> None:
+        accounts.remove_member(on.store, project_id, account_id, now=on.now)
+
+    return carried_out(request, caller.principal, key, work, status=204)
+
+
+@router.get("/projects/{project_id}/invitations", summary="List invitations", responses=problems(403, 404))
+def list_invitations(
+    project_id: ProjectId, _caller: Owner, store: TheStore, cursor: Cursor = None, limit: Limit = 100
+) -> Page[InvitationOut]:
+    """Ended ones too."""
+    found = invitations.list_invitations(store, project_id, after=after_name(cursor), limit=limit + 1)
+    return Page[InvitationOut](**page(found, limit, InvitationOut.model_validate, lambda each: each.id))
+
+
+@router.post(
+    "/projects/{project_id}/invitations",
+    summary="Invite people",
+    status_code=201,
+    response_model=InvitationMade,
+    responses=problems(403, 404, 409),
+)
+def create_invitation(
+    request: Request, project_id: ProjectId, caller: Owner, body: InvitationIn, key: Key = None
+) -> Response:
+    """Whoever opens the link joins, until it expires, is revoked or was used `most_uses` times."""
+
+    def work(on: Work) -> InvitationMade:
+        made, link = invitations.create_invitation(
+            on.store, project_id, base_url_of(request), role=body.role, name=body.name, lasts=body.lasts,
+            most_uses=body.most_uses, now=on.now,
+        )  # fmt: skip
+        return InvitationMade(**InvitationOut.model_validate(made).model_dump(), link=link)
+
+    return carried_out(request, caller.principal, key, work, status=201, secrets=("link",))
+
+
+@router.delete(
+    "/projects/{project_id}/invitations/{invitation_id}",
+    summary="Revoke an invitation",
+    status_code=204,
+    response_class=Response,
+    responses=problems(403, 404, 409),
+)
+def revoke_invitation(
+    request: Request, project_id: ProjectId, invitation_id: Id, caller: Owner, key: Key = None
+) -> Response:
+    """Who came in by it stays."""
+
+    def work(on: Work) -> None:
+        invitations.revoke_invitation(on.store, project_id, invitation_id, now=on.now)
+
+    return carried_out(request, caller.principal, key, work, status=204)
+
+
+@router.get("/keys", summary="List one's API keys", responses=problems(403))
+def list_keys(caller: Unrestricted, store: TheStore, cursor: Cursor = None, limit: Limit = 100) -> Page[KeyOut]:
+    """Never the keys themselves."""
+    found = keys.list_keys(store, caller.account_id, after=after_name(cursor), limit=limit + 1)
+    return Page[KeyOut](**page(found, limit, KeyOut.model_validate, lambda each: each.id))
+
+
+@router.post(
+    "/keys", summary="Make an API key", status_code=201, response_model=KeyMade, responses=problems(403, 404, 409)
+)
+def create_key(request: Request, caller: Unrestricted, body: KeyIn, key: Key = None) -> Response:
+    """It acts as the caller, in all the caller's projects or in one. Shown once; only its digest is kept."""
+
+    def work(on: Work) -> KeyMade:
+        made, secret = keys.create_key(
+            on.store, caller.account_id, name=body.name, project_id=body.project_id, now=on.now
+        )
+        return KeyMade(**KeyOut.model_validate(made).model_dump(), secret=secret)
+
+    return carried_out(request, caller, key, work, status=201, secrets=("secret",))
+
+
+@router.delete(
+    "/keys/{key_id}",
+    summary="Revoke an API key",
+    status_code=204,
+    response_class=Response,
+    responses=problems(403, 404, 409),
+)
+def revoke_key(request: Request, key_id: Id, caller: Unrestricted, key: Key = None) -> Response:
+    """At once, and for ever."""
+
+    def work(on: Work) -> None:
+        keys.revoke_key(on.store, key_id, account_id=caller.account_id, now=on.now)
+
+    return carried_out(request, caller, key, work, status=204)
+
+
+@router.post("/sign-out", summary="Sign out", status_code=204, response_class=Response, responses=problems(403))
+def sign_out(request: Request, caller: Caller, store: TheStore, now: Now) -> Response:
+    """Makes the caller's cookie worthless; a key stays as it is."""
+    answer = Response(status_code=204)
+    session_id = cookies.session_id_of(request)
+    if caller.via == "cookie" and session_id is not None:
+        cookies.sign_out(store, session_id, now=now)
+        cookies.clear_cookie(request, answer)
+    return answer

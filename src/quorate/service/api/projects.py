@@ -1,0 +1,95 @@
+"""Projects: made by who may, listed and shown to members, changed by owners."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from quorate.service.access.accounts import Role, add_member, memberships_of
+from quorate.service.access.principal import Principal
+from quorate.service.api.fields import Key, problems
+from quorate.service.api.here import Anyone, Caller, Creator, Owner, ProjectId, TheProjects, TheStore
+from quorate.service.api.idempotency import Work, carried_out
+from quorate.service.api.paging import Cursor, Limit, Page, after_name, page
+from quorate.service.api.project_models import (
+    CountsOut,
+    ProjectChange,
+    ProjectIn,
+    ProjectOut,
+    ProjectRow,
+    SettingsOut,
+)
+from quorate.service.api.reading import StrictRoute
+from quorate.service.deciding.listing import acts_of, counts
+from quorate.service.deciding.notices import announce
+from quorate.service.deciding.projects import Project, Projects
+from quorate.service.deciding.settings import ProjectSettings
+
+router = APIRouter(prefix="/api/v1/projects", tags=["projects"], route_class=StrictRoute)
+MOST_MEMBERSHIPS = 100_000
+
+
+@router.post("", summary="Make a project", status_code=201, response_model=ProjectOut, responses=problems(403, 409))
+def create_project(request: Request, caller: Creator, body: ProjectIn, key: Key = None) -> Response:
+    """The caller is its owner."""
+    settings = ProjectSettings.from_json(body.settings.given())
+
+    def work(on: Work) -> ProjectOut:
+        made = on.projects.create(body.name, settings, now=on.now)
+        add_member(on.store, made.id, caller.account_id, role="owner", now=on.now)
+        return told(on.projects, made, caller, "owner")
+
+    return carried_out(request, caller, key, work, status=201)
+
+
+@router.get("", summary="The caller's projects", responses=problems())
+def list_projects(
+    caller: Caller, store: TheStore, projects_: TheProjects, cursor: Cursor = None, limit: Limit = 100
+) -> Page[ProjectRow]:
+    """Those the caller is a member of; with a key for one project, that one."""
+    most = limit + 1 if caller.key_project is None else MOST_MEMBERSHIPS
+    found = memberships_of(store, caller.account_id, after=after_name(cursor), limit=most)
+    mine = [each for each in found if caller.key_project in (None, each.project_id)]
+
+    def shown(project_id: str, role: Role) -> ProjectRow:
+        project = projects_.get(project_id)
+        return ProjectRow(id=project.id, name=project.name, state=project.state, role=role, created=project.created)
+
+    return Page[ProjectRow](
+        **page(mine, limit, lambda each: shown(each.project_id, each.role), lambda each: each.project_id)
+    )
+
+
+@router.get("/{project_id}", summary="One project", responses=problems(404))
+def show_project(project_id: ProjectId, caller: Anyone, projects_: TheProjects) -> ProjectOut:
+    """Owners and readers see settings and counts; voters what they choose from."""
+    return told(projects_, projects_.get(project_id), caller.principal, caller.role)
+
+
+@router.patch("/{project_id}", summary="Change a project", response_model=ProjectOut, responses=problems(403, 404, 409))
+def change_project(
+    request: Request, project_id: ProjectId, caller: Owner, body: ProjectChange, key: Key = None
+) -> Response:
+    """Classes, models, method, window and seed stay: past decisions rely on them. The method's knobs may change."""
+
+    def work(on: Work) -> ProjectOut:
+        changes = body.settings.given() if body.settings is not None else {}
+        changed = on.projects.change(project_id, name=body.name, state=body.state, now=on.now, **changes)
+        with on.store.write() as connection:
+            content = {"name": changed.name, "state": changed.state, "settings": changed.settings.as_json()}
+            announce(connection, changed, "project.changed", content, now=on.now)
+        return told(on.projects, changed, caller.principal, "owner")
+
+    return carried_out(request, caller.principal, key, work)
+
+
+def told(projects_: Projects, project: Project, who: Principal, role: Role) -> ProjectOut:
+    """What somebody of this role is told of the project."""
+    sees_all = role in ("owner", "reader")
+    with projects_.store.read() as connection:
+        acted = acts_of(connection, project.id, who.account_id)
+        numbers = CountsOut.model_validate(counts(connection, project.id)) if sees_all else None
+    return ProjectOut(
+        id=project.id, name=project.name, state=project.state, role=role, created=project.created,
+        classes=list(project.settings.classes), instructions=project.settings.instructions, acted=acted,
+        settings=SettingsOut(**project.settings.as_json()) if sees_all else None, counts=numbers,
+    )  # fmt: skip

@@ -1,0 +1,146 @@
+"""Webhooks: who is told when an item is completed or something happens to the project, and what became of it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Request, Response
+from pydantic import Field
+
+from quorate.service.api.fields import In, Key, Out, Text, Time, problems
+from quorate.service.api.here import Owner, ProjectId, TheStore
+from quorate.service.api.idempotency import Work, carried_out
+from quorate.service.api.paging import Cursor, Limit, Page, after_name, bad_cursor, page
+from quorate.service.api.people import Id, When
+from quorate.service.api.reading import StrictRoute
+from quorate.service.webhooks import hooks
+
+router = APIRouter(prefix="/api/v1/projects/{project_id}/webhooks", tags=["webhooks"], route_class=StrictRoute)
+
+Kind = Literal[
+    "item.completed", "item.reopened", "audit.completed", "project.completed", "project.learned", "project.changed"
+]
+
+
+class WebhookIn(In):
+    """Where to send what."""
+
+    url: Annotated[Text, Field(min_length=1, max_length=2000, examples=["https://example.org/quorate"])]
+    kinds: Annotated[list[Kind], Field(min_length=1, max_length=20)] = Field(default=["item.completed"])
+
+
+class WebhookOut(Out):
+    """A webhook."""
+
+    id: str
+    url: str
+    kinds: list[Kind]
+    created: Time
+
+
+class WebhookMade(WebhookOut):
+    """A new webhook. `secret` verifies its signatures; shown this once, null where the answer is a repeated one."""
+
+    secret: str | None
+
+
+class DeliveryOut(Out):
+    """One thing that was told, or waits to be; the same id on every attempt."""
+
+    id: str
+    kind: str
+    created: Time
+    due: Time
+    attempts: int
+    delivered: When
+    failed: Annotated[float | None, Field(description="When it was given up, seconds since 1970.")]
+    problem: Annotated[str | None, Field(description="What went wrong at the last attempt.")]
+
+
+class PingOut(Out):
+    """The delivery that tries a webhook."""
+
+    delivery_id: str
+
+
+@router.post(
+    "", summary="Add a webhook", status_code=201, response_model=WebhookMade, responses=problems(403, 404, 409)
+)
+def create_webhook(
+    request: Request, project_id: ProjectId, caller: Owner, body: WebhookIn, key: Key = None
+) -> Response:
+    """Each delivery is a POST of JSON with X-Quorate-Id, X-Quorate-Timestamp and X-Quorate-Signature:
+    `v1=` HMAC-SHA256(secret, timestamp + "." + body). Anything but 2xx is tried again, for three days."""
+    allow = bool(request.app.state.config.allow_private_webhooks)
+
+    def work(on: Work) -> WebhookMade:
+        made, secret = hooks.create_webhook(on.store, project_id, body.url, body.kinds, allow_private=allow, now=on.now)
+        return WebhookMade(**_shown(made).model_dump(), secret=secret)
+
+    return carried_out(request, caller.principal, key, work, status=201, secrets=("secret",))
+
+
+@router.get("", summary="List webhooks", responses=problems(403, 404))
+def list_webhooks(
+    project_id: ProjectId, _caller: Owner, store: TheStore, cursor: Cursor = None, limit: Limit = 100
+) -> Page[WebhookOut]:
+    """Without their secrets."""
+    found = hooks.list_webhooks(store, project_id, after=after_name(cursor), limit=limit + 1)
+    return Page[WebhookOut](**page(found, limit, _shown, lambda each: each.id))
+
+
+@router.delete(
+    "/{webhook_id}",
+    summary="Remove a webhook",
+    status_code=204,
+    response_class=Response,
+    responses=problems(403, 404, 409),
+)
+def remove_webhook(request: Request, project_id: ProjectId, webhook_id: Id, caller: Owner, key: Key = None) -> Response:
+    """What waits for it is given up."""
+
+    def work(on: Work) -> None:
+        hooks.remove_webhook(on.store, project_id, webhook_id, now=on.now)
+
+    return carried_out(request, caller.principal, key, work, status=204)
+
+
+@router.post(
+    "/{webhook_id}/ping",
+    summary="Try a webhook",
+    status_code=202,
+    response_model=PingOut,
+    responses=problems(403, 404, 409),
+)
+def ping_webhook(request: Request, project_id: ProjectId, webhook_id: Id, caller: Owner, key: Key = None) -> Response:
+    """Sends a delivery of type `ping` soon; see the deliveries for what became of it."""
+
+    def work(on: Work) -> PingOut:
+        return PingOut(delivery_id=hooks.ping(on.store, project_id, webhook_id, now=on.now))
+
+    return carried_out(request, caller.principal, key, work, status=202)
+
+
+@router.get("/{webhook_id}/deliveries", summary="List deliveries", responses=problems(403, 404))
+def list_deliveries(
+    project_id: ProjectId, webhook_id: Id, _caller: Owner, store: TheStore, cursor: Cursor = None, limit: Limit = 100
+) -> Page[DeliveryOut]:
+    """The newest first; those of the last month, and those that wait."""
+    before = None if cursor is None else _place(after_name(cursor))
+    found = hooks.list_deliveries(store, project_id, webhook_id, before=before, limit=limit + 1)
+    return Page[DeliveryOut](
+        **page(found, limit, DeliveryOut.model_validate, lambda each: f"{each.created!r} {each.id}")
+    )
+
+
+def _place(text: str) -> tuple[float, str]:
+    """Time and id of a delivery, out of a cursor."""
+    time, _, delivery_id = text.partition(" ")
+    try:
+        return float(time), delivery_id
+    except ValueError:
+        raise bad_cursor(text) from None
+
+
+def _shown(hook: hooks.Webhook) -> WebhookOut:
+    return WebhookOut(id=hook.id, url=hook.url, kinds=list(hook.kinds), created=hook.created)  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""Telling others what happened: signed requests to addresses that owners chose, sent until they are taken."""

@@ -1,0 +1,86 @@
+"""Where a webhook may go: http or https, and not to this machine or its network unless that is allowed.
+
+An owner chooses the address, so it must not become a way to what only this machine can reach. `checked_url` looks at
+the address when it is chosen, `allowed_addresses` at what it resolves to when something is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from urllib.parse import SplitResult, urlsplit
+
+from quorate.errors import InvalidInput
+from quorate.validate import shown
+
+LONGEST = 2000
+TRANSLATED = tuple(ip_network(each) for each in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32"))
+
+
+class NotAllowedAddress(Exception):
+    """The name leads to an address that webhooks may not go to."""
+
+
+def checked_url(url: str, *, allow_private: bool) -> str:
+    """An address that a webhook may be given.
+
+    >>> checked_url("https://example.org/hook", allow_private=False)
+    'https://example.org/hook'
+    """
+    rule = "expected an http or https address without user, password or fragment; pass e.g. 'https://example.org/hook'."
+    if len(url) > LONGEST or any(char.isspace() or not char.isprintable() or char == "\\" for char in url):
+        raise InvalidInput(f"url={shown(url[:80])}; {rule}")
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+        host.encode("idna")
+    except ValueError:  # a wrong port, wrong brackets, a name that is none
+        raise InvalidInput(f"url={shown(url[:80])}; {rule}") from None
+    if parts.scheme not in ("http", "https") or not host or parts.username is not None or parts.fragment:
+        raise InvalidInput(f"url={shown(url[:80])}; {rule}")
+    if not allow_private and not _may_be_public(host):
+        raise InvalidInput(
+            f"url={shown(url[:80])}; expected an address outside this machine and its network; pass a public one, or "
+            "let the service allow private webhooks."
+        )
+    return url
+
+
+def _may_be_public(host: str) -> bool:
+    if host.rstrip(".").lower() == "localhost" or host.lower().endswith((".localhost", ".localhost.")):
+        return False
+    try:
+        return is_public(ip_address(host))
+    except ValueError:
+        return True  # a name: what it resolves to is looked at when something is sent
+
+
+def is_public(address: IPv4Address | IPv6Address) -> bool:
+    """Whether anybody on the internet could be meant.
+
+    >>> [is_public(ip_address(each)) for each in ("93.184.215.14", "10.0.0.1", "::ffff:127.0.0.1", "169.254.169.254")]
+    [True, False, False, False]
+    """
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is not None:
+            return is_public(address.ipv4_mapped)
+        if any(address in network for network in TRANSLATED):  # an IPv4 address within, which could be any
+            return False
+    return address.is_global and not address.is_multicast
+
+
+def allowed_addresses(addresses: Iterable[str], *, allow_private: bool) -> list[str]:
+    """Those of a name's addresses that may be used; an error if one of them may not: then the name is a trick."""
+    found = [ip_address(each.partition("%")[0]) for each in addresses]
+    if not allow_private:
+        for address in found:
+            if not is_public(address):
+                raise NotAllowedAddress(f"the name leads to {address}, an address of this machine or its network")
+    return [str(address) for address in found]
+
+
+def with_address(parts: SplitResult, address: str) -> str:
+    """The URL with an address instead of the name: what was checked is what is connected to."""
+    host = f"[{address}]" if ":" in address else address
+    port = "" if parts.port is None else f":{parts.port}"
+    return parts._replace(netloc=host + port).geturl()

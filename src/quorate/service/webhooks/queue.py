@@ -1,0 +1,102 @@
+"""Deliveries that are due: claimed by one worker at a time, then marked as delivered, put off, or given up.
+
+A claim lasts HOLD seconds; if its worker dies, another sends the same delivery, with the same id. Called by `sender`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+from sqlalchemy import Connection, and_, delete, func, or_, select, update
+
+from quorate.service.store.schema import deliveries, pending, webhooks
+from quorate.service.store.store import Store
+
+HOLD = 120.0
+BATCH = 64
+EACH = 8  # deliveries of one webhook at a time: one that is down does not keep others waiting
+FIRST_DELAY, LONGEST_DELAY = 5.0, 3600.0
+GIVE_UP = 3 * 86400.0
+KEPT = 30 * 86400.0
+LONGEST_PROBLEM = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """One delivery to send now."""
+
+    id: str
+    webhook_id: str
+    url: str
+    secret: str
+    body: str
+    created: float
+    attempts: int
+
+
+def claim(store: Store, *, now: float) -> list[Due]:
+    """Some deliveries that are due, ours for HOLD seconds. Those of removed webhooks are given up."""
+    with store.write() as connection:
+        gone = select(webhooks.c.id).where(webhooks.c.removed.is_not(None))
+        over = update(deliveries).where(pending, deliveries.c.due <= now, deliveries.c.webhook_id.in_(gone))
+        connection.execute(over.values(failed=now, problem="the webhook was removed"))
+        found = _due(connection, now)
+        ids = [each.id for each in found]
+        connection.execute(update(deliveries).where(deliveries.c.id.in_(ids)).values(due=now + HOLD))
+    return found
+
+
+def _due(connection: Connection, now: float) -> list[Due]:
+    rank = func.row_number().over(partition_by=deliveries.c.webhook_id, order_by=(deliveries.c.due, deliveries.c.id))
+    ranked = select(deliveries.c.id, rank.label("rank")).where(pending, deliveries.c.due <= now).subquery()
+    first = select(ranked.c.id).where(ranked.c.rank <= EACH)
+    query = select(
+        deliveries.c.id, deliveries.c.webhook_id, webhooks.c.url, webhooks.c.secret, deliveries.c.body,
+        deliveries.c.created, deliveries.c.attempts,
+    )  # fmt: skip
+    query = query.join(webhooks, webhooks.c.id == deliveries.c.webhook_id)
+    query = query.where(deliveries.c.id.in_(first), pending, deliveries.c.due <= now)
+    query = query.order_by(deliveries.c.due, deliveries.c.id).limit(BATCH)
+    rows = connection.execute(query.with_for_update(of=deliveries, skip_locked=True))
+    return [Due(**row._mapping) for row in rows]
+
+
+def delivered(store: Store, due: Due, *, now: float) -> None:
+    """It was taken."""
+    values = {"delivered": now, "attempts": due.attempts + 1, "problem": None}
+    with store.write() as connection:
+        connection.execute(update(deliveries).where(deliveries.c.id == due.id).values(values))
+
+
+def refused(store: Store, due: Due, waiting: Sequence[Due], problem: str, *, now: float, chance: Random) -> None:
+    """It was not taken: try again later, or give up. Whatever is `waiting` for the same webhook waits with it.
+
+    The others come first then, so that one delivery that is never taken does not keep the rest back.
+    """
+    later = now + delay(due.attempts, chance)
+    values = {"attempts": due.attempts + 1, "problem": problem[:LONGEST_PROBLEM], "due": later + 1.0}
+    if now - due.created > GIVE_UP:
+        values["failed"] = now
+    others = or_(deliveries.c.due < later, deliveries.c.id.in_([each.id for each in waiting]))
+    same = and_(deliveries.c.webhook_id == due.webhook_id, pending, others)
+    with store.write() as connection:
+        connection.execute(update(deliveries).where(same).values(due=later))
+        connection.execute(update(deliveries).where(deliveries.c.id == due.id).values(values))
+
+
+def sweep(store: Store, *, now: float) -> int:
+    """Forget deliveries that were taken or given up a month ago; how many there were."""
+    old = and_(~pending, deliveries.c.created < now - KEPT)
+    with store.write() as connection:
+        return connection.execute(delete(deliveries).where(old)).rowcount
+
+
+def delay(attempts: int, chance: Random) -> float:
+    """Seconds until the next attempt: 5, 10, 20 ... up to an hour, each up to a fifth shorter or longer.
+
+    >>> [round(delay(n, Random(0))) for n in (0, 1, 2, 20)]
+    [6, 12, 23, 4126]
+    """
+    return min(FIRST_DELAY * 2.0 ** min(attempts, 30), LONGEST_DELAY) * chance.uniform(0.8, 1.2)

@@ -1,0 +1,132 @@
+"""Sends what is due, in a thread of its own: signed, without following redirects, at most TOTAL seconds each.
+
+Anything but an answer of 2xx is an attempt that failed. What is sent and not yet marked when a worker dies is sent
+again by another: receivers see everything at least once. Started by `app`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from operator import attrgetter
+from random import Random
+from urllib.parse import SplitResult, urlsplit
+
+import httpx
+
+from quorate.service.store.failures import StoreUnavailable
+from quorate.service.store.store import Store
+from quorate.service.webhooks.addresses import NotAllowedAddress, allowed_addresses, with_address
+from quorate.service.webhooks.queue import Due, claim, delivered, refused
+from quorate.service.webhooks.signature import signed
+from quorate.version import __version__
+
+log = logging.getLogger("quorate.service.webhooks")
+
+TIMEOUT = 5.0  # seconds to connect, and between bytes
+TOTAL = 10.0  # seconds for a whole attempt, however slowly the answer drips
+FAILURES = (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError, NotAllowedAddress, UnicodeError)
+
+
+class Sender:
+    """Looks for due deliveries every `rhythm` seconds; `round` sends what is due once."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        allow_private: bool = False,
+        rhythm: float = 1.0,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.store, self.allow_private, self.rhythm, self.clock = store, allow_private, rhythm, clock
+        self._chance = Random()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin, in a thread of its own."""
+        self._thread = threading.Thread(target=self._run, name="quorate-webhooks", daemon=True)
+        self._thread.start()
+
+    def stop(self, *, timeout: float = TOTAL + 5) -> None:
+        """End after what is being sent."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(timeout)
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                sent = self.round()
+            except StoreUnavailable as problem:
+                sent = 0
+                log.warning("webhooks wait: %s", problem)
+            except Exception:
+                sent = 0
+                log.exception("webhooks failed; they go on in a while")
+            self._stop.wait(0.0 if sent else self.rhythm)
+
+    def round(self) -> int:
+        """Send what is due; how many deliveries were tried."""
+        due = claim(self.store, now=self.clock())
+        return asyncio.run(self._send_all(due)) if due else 0
+
+    async def _send_all(self, due: Sequence[Due]) -> int:
+        by_hook = [
+            list(part) for _, part in groupby(sorted(due, key=attrgetter("webhook_id")), attrgetter("webhook_id"))
+        ]
+        async with httpx.AsyncClient(timeout=TIMEOUT, follow_redirects=False, trust_env=False) as client:
+            return sum(await asyncio.gather(*(self._send_hook(client, part) for part in by_hook)))
+
+    async def _send_hook(self, client: httpx.AsyncClient, due: Sequence[Due]) -> int:
+        """One webhook's deliveries, one after another; when one fails the rest wait."""
+        for number, each in enumerate(due):
+            problem = await self._attempt(client, each)
+            if problem is not None:
+                log.info("delivery %s was not taken: %s", each.id, problem)
+                refused(self.store, each, due[number + 1 :], problem, now=self.clock(), chance=self._chance)
+                return number + 1
+            delivered(self.store, each, now=self.clock())
+        return len(due)
+
+    async def _attempt(self, client: httpx.AsyncClient, due: Due) -> str | None:
+        """Send once; None if it was taken, otherwise what went wrong."""
+        try:
+            async with asyncio.timeout(TOTAL):
+                status = await self._post(client, due)
+        except TimeoutError:
+            return f"no answer within {TOTAL:g} seconds"
+        except FAILURES as problem:
+            return f"{type(problem).__name__}: {problem}"
+        return None if 200 <= status < 300 else f"answered with status {status}"
+
+    async def _post(self, client: httpx.AsyncClient, due: Due) -> int:
+        parts = urlsplit(due.url)
+        address = await self._address(parts)
+        body = due.body.encode()
+        host = parts.netloc.rpartition("@")[2]
+        headers = signed(due.secret, due.id, body, now=self.clock()) | {
+            "Host": host.encode("idna").decode() if not host.isascii() else host,
+            "Content-Type": "application/json",
+            "User-Agent": f"quorate/{__version__}",
+        }
+        request = client.build_request(
+            "POST", with_address(parts, address), content=body, headers=headers,
+            extensions={"sni_hostname": parts.hostname},
+        )  # fmt: skip
+        answer = await client.send(request, stream=True)  # its body is nobody's concern
+        await answer.aclose()
+        return answer.status_code
+
+    async def _address(self, parts: SplitResult) -> str:
+        """The address that is connected to: resolved and checked here, so that no second look-up can differ."""
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(parts.hostname, port, type=socket.SOCK_STREAM)
+        return allowed_addresses([str(each[4][0]) for each in found], allow_private=self.allow_private)[0]

@@ -1,0 +1,135 @@
+"""Decisions and exports: the same answers in every format, inert in spreadsheets, resumable as a session."""
+
+import csv
+import io
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+import quorate
+from quorate.service.deciding.ballots import Request, act
+from quorate.service.deciding.items import NewItem, add_items
+from quorate.service.deciding.trail import find
+from quorate.session import JsonlJournal
+from quorate.tables import read_votes
+from quorate.types import PriorParams
+from quorate.workflows.run_result import DECISION_COLUMNS
+
+NAMES = ["=HYPERLINK(1)", "-2", "@x", "+y", "plain", 'z,"q"', "n7", "n8"]
+
+
+def busy(world):
+    """Items closed under several learned parameters and knobs, some undone, skipped, reopened."""
+    learned = PriorParams(3.0, 0.4, [1.2, 0.9, 1.0], None)
+    batch = [NewItem(name, {"cat": 0.3 + 0.05 * n}) for n, name in enumerate(NAMES)]
+    add_items(world.projects, world.here, batch, now=1000.0)
+
+    def vote(item, voter, label, kind="vote"):
+        act(world.projects, Request(world.here, item, voter, kind, label, served=False), now=1001.0)
+
+    for n, name in enumerate(NAMES[:6]):
+        if n == 2:
+            with world.store.write() as connection:
+                world.projects.learn_in(connection, world.here, learned, 3, now=1001.0)
+        if n == 4:
+            world.projects.change(world.here, method="finexp:threshold=0.8", now=1001.0)
+        vote(name, "skipper", None, "skip")
+        for voter, label in zip("abcde", ["cat", "cat", "dog", "cat", "bird"], strict=True):
+            vote(name, voter, label)
+        vote(name, "e", None, "retract")
+    vote("n7", "a", None, "abstain")
+
+
+@pytest.fixture
+def exporting(world):
+    world.here = world.project("p", owner="owner", reader="reader", method="finexp:threshold=0.99", price=0.5)
+    busy(world)
+    return world
+
+
+def export(world, status=200, **params):
+    return world.client("reader").api("GET", f"/projects/{world.here}/export", status, params=params)
+
+
+def test_every_format_holds_the_same_decisions(exporting):
+    rows = export(exporting, what="decisions").json()
+    assert len(rows) >= 5
+    assert list(rows[0]) == [*DECISION_COLUMNS, "prob_cat", "prob_dog", "prob_bird"]
+    assert [json.loads(line) for line in export(exporting, format="jsonl").text.splitlines()] == rows
+    assert pq.read_table(io.BytesIO(export(exporting, format="parquet").content)).to_pylist() == rows
+    table = list(csv.DictReader(io.StringIO(export(exporting, format="csv").text)))
+    assert [row["item"] for row in table] == [
+        ("'" + row["item"]) if row["item"][0] in "=+-@" else row["item"] for row in rows
+    ]
+    assert [float(row["confidence"]) for row in table] == [row["confidence"] for row in rows]
+    with exporting.store.read() as connection:
+        project = exporting.projects.get_in(connection, exporting.here)
+        for row in rows:
+            stored = find(connection, project, row["item"])
+            assert (row["consensus_label"], row["confidence"]) == (stored.label, stored.confidence)
+            assert row["cost"] == stored.num_votes * 0.5
+            assert row["prob_" + row["consensus_label"]] == pytest.approx(row["confidence"])
+            assert 0 < row["agreement"] <= 1
+
+
+def test_decisions_come_in_pages(exporting):
+    seen, cursor = [], None
+    while True:
+        params = {"limit": 2} | ({"cursor": cursor} if cursor else {})
+        page = exporting.client("reader").api("GET", f"/projects/{exporting.here}/decisions", 200, params=params).json()
+        seen += page["items"]
+        if (cursor := page["next"]) is None:
+            break
+    rows = export(exporting).json()
+    assert [each["item"] for each in seen] == [row["item"] for row in rows]
+    assert seen[0]["probs"] == {name: rows[0][f"prob_{name}"] for name in ("cat", "dog", "bird")}
+
+
+def test_a_session_resumes_from_the_journal_with_the_same_decisions(exporting, tmp_path):
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(export(exporting, what="journal").content)
+    session = quorate.Session.resume(JsonlJournal(path))
+    with exporting.store.read() as connection:
+        project = exporting.projects.get_in(connection, exporting.here)
+        for name in NAMES:
+            stored, resumed = find(connection, project, name), session.decision(name)
+            assert (resumed.ask, resumed.label, resumed.reason) == (stored.is_open, stored.label, stored.reason)
+            assert resumed.confidence == stored.confidence
+    assert session.vote("n8", "cat", voter="later").num_votes == 1
+
+
+def test_votes_are_exported_as_they_stand_and_read_back_as_a_table_of_votes(exporting, tmp_path):
+    rows = export(exporting, what="votes").json()
+    assert {row["kind"] for row in rows} == {"vote", "abstain", "skip"}
+    assert [row for row in rows if row["voter"] == "e"] == []
+    path = tmp_path / "votes.csv"
+    path.write_bytes(export(exporting, what="votes", format="csv").content)
+    votes = [row for row in rows if row["kind"] == "vote"]
+    assert read_votes(path).num_votes == len(votes)
+
+
+def test_events_are_exported_as_they_were_written(exporting):
+    rows = export(exporting, what="events", format="jsonl").text.splitlines()
+    kinds = {json.loads(row)["kind"] for row in rows}
+    assert kinds == {"tune", "open", "vote", "skip", "retract", "abstain", "learn"}
+    assert json.loads(json.loads(rows[1])["body"])["type"] == "open"
+
+
+def test_an_empty_project_exports_empty_files(small):
+    assert export(small).json() == [] and export(small, format="jsonl").text == ""
+    assert export(small, format="csv").text.startswith("item,consensus_label")
+    assert pq.read_table(io.BytesIO(export(small, format="parquet").content)).num_rows == 0
+    assert "json" in export(small, 422, what="journal", format="csv").json()["detail"]
+
+
+def test_large_exports_go_through_a_file_and_not_through_memory(small, monkeypatch):
+    monkeypatch.setattr("quorate.service.api.export_files.IN_MEMORY", 1000)
+    monkeypatch.setattr("quorate.service.deciding.listing.BATCH", 7)
+    small.items(*(f"i{n}" for n in range(40)))
+    for n in range(40):
+        act(small.projects, Request(small.here, f"i{n}", "o", "close", served=False), now=1001.0)
+    assert [row["item"] for row in export(small).json()] == [f"i{n}" for n in range(40)]
+    for format_ in ("csv", "jsonl", "parquet"):
+        answer = export(small, format=format_)
+        assert int(answer.headers["content-length"]) == len(answer.content) > 1000

@@ -1,0 +1,170 @@
+"""Items over HTTP: batches, lists, odd ids, what is shown, closing, trails."""
+
+import json
+
+import pytest
+
+ODD = ["a/b/../c", "item/trail", "ä ö?#&=%2F", "..", ".", "🙂", "x" * 200, "trailing/", "//", "=1+1"]
+
+
+def add(world, items, status=200, **rest):
+    return world.client("owner").api("POST", f"/projects/{world.here}/items", status, json={"items": items}, **rest)
+
+
+def test_a_batch_is_added_with_every_form_of_prediction_and_may_come_again(world):
+    batch = [
+        {"id": "a", "prediction": {"cat": 0.8}},
+        {"id": "b", "prediction": [0.2, 0.3, 0.5], "priority": 5, "pool_size": 3},
+        {"id": "c", "prediction": "dog", "text": "What is it?"},
+        {"id": "d"},
+        {"id": "e", "predictions": {"classifier": {"bird": 1.0}}, "link": "https://example.org/e"},
+        {"id": "f", "predictions": [[0.1, 0.1, 0.8]], "image": "https://example.org/f.png"},
+    ]
+    told = add(world, batch).json()
+    assert told["added"] == 6 and [each["id"] for each in told["items"]] == list("abcdef")
+    assert add(world, batch).json()["added"] == 0
+    shown = world.client("reader").api("GET", f"/projects/{world.here}/item", 200, params={"id": "b"}).json()
+    assert shown["predictions"] == {"classifier": {"cat": 0.2, "dog": 0.3, "bird": 0.5}}
+    assert (shown["priority"], shown["pool_size"], shown["label"]) == (5, 3, "bird")
+    link = world.client("reader").api("GET", f"/projects/{world.here}/item", 200, params={"id": "e"}).json()["show"]
+    assert link == {"text": None, "image": None, "link": "https://example.org/e"}
+
+
+INVALID = [
+    {"id": ""},
+    {"id": " a"},
+    {"id": "a\nb"},
+    {"id": "a", "prediction": {"giraffe": 1.0}},
+    {"id": "a", "prediction": [0.5, 0.5]},
+    {"id": "a", "prediction": [0.5, 0.5, 0.5]},
+    {"id": "a", "prediction": 1.5},
+    {"id": "a", "prediction": True},
+    {"id": "a", "prediction": "cat", "predictions": ["cat"]},
+    {"id": "a", "predictions": {"other": "cat"}},
+    {"id": "a", "predictions": ["cat", "dog"]},
+    {"id": "a", "image": "javascript:alert(1)"},
+    {"id": "a", "image": "data:image/png;base64,AAAA"},
+    {"id": "a", "image": "http://example.org/a.png"},
+    {"id": "a", "image": "https://user:word@example.org/a.png"},
+    {"id": "a", "image": "//example.org/a.png"},
+    {"id": "a", "image": "upload:u_nothing"},
+    {"id": "a", "link": "file:///etc/passwd"},
+    {"id": "a", "link": "upload:u_1"},
+    {"id": "a", "link": "https://exa mple.org"},
+    {"id": "a", "pool_size": 0},
+    {"id": "a", "priority": 10**12},
+    {"id": "a", "colour": "red"},
+]
+
+
+def test_one_invalid_item_refuses_the_batch(small):
+    for item in INVALID:
+        answer = add(small, [{"id": "good"}, item], 422)
+        assert answer.headers["content-type"] == "application/problem+json", item
+    assert small.client("owner").api("GET", f"/projects/{small.here}/items", 200).json()["items"] == []
+
+
+def test_ids_of_any_printable_characters_work_everywhere(world):
+    add(world, [{"id": name} for name in ODD])
+    owner = world.client("owner")
+    assert [each["id"] for each in owner.api("GET", f"/projects/{world.here}/items", 200).json()["items"]] == ODD
+    for name in ODD:
+        params = {"id": name}
+        assert owner.api("GET", f"/projects/{world.here}/item", 200, params=params).json()["id"] == name
+        assert owner.api("GET", f"/projects/{world.here}/item/trail", 200, params=params).json()["item"] == name
+        vote = {"item": name, "label": "cat", "voter": "v"}
+        assert owner.api("POST", f"/projects/{world.here}/votes", 200, json=vote).json()["recorded"]["item"] == name
+        owner.api("POST", f"/projects/{world.here}/item/close", 200, json={"id": name})
+
+
+def test_lists_are_paged_and_filtered(world):
+    world.items("a1", "a2", "B1", "b_2", "b%3")
+    owner = world.client("owner")
+    owner.api("POST", f"/projects/{world.here}/item/close", 200, json={"id": "a2"})
+
+    def names(**params):
+        seen, cursor = [], None
+        while True:
+            more = {"cursor": cursor} if cursor else {}
+            page = owner.api("GET", f"/projects/{world.here}/items", 200, params=params | more).json()
+            seen += [each["id"] for each in page["items"]]
+            if (cursor := page["next"]) is None:
+                return seen
+
+    assert names(limit=2) == ["a1", "a2", "B1", "b_2", "b%3"]
+    assert names(status="open", limit=1) == ["a1", "B1", "b_2", "b%3"]
+    assert names(status="closed") == ["a2"] and names(status="audit") == []
+    assert names(search="b") == ["B1", "b_2", "b%3"]
+    assert names(search="_") == ["b_2"] and names(search="%") == ["b%3"]
+    label = owner.api("GET", f"/projects/{world.here}/item", 200, params={"id": "a1"}).json()["label"]
+    assert "a1" in names(label=label) and names(label="giraffe") == []
+
+
+def test_closing_by_hand_is_done_once_per_key(world):
+    world.items("x")
+    owner = world.client("owner")
+    path, head = f"/projects/{world.here}/item/close", {"Idempotency-Key": "c"}
+    first = owner.api("POST", path, 200, json={"id": "x"}, headers=head).json()
+    assert first["reason"] == "closed" and not first["ask"]
+    assert owner.api("POST", path, 200, json={"id": "x"}, headers=head).json() == first
+    owner.api("POST", path, 422, json={"id": "x"})
+
+
+def test_the_trail_is_enough_to_decide_again(world):
+    world.items("x", prediction={"cat": 0.6})
+    owner = world.client("owner")
+    for voter, label in zip("abc", ["cat", "dog", "cat"], strict=True):
+        vote = {"item": "x", "label": label, "voter": voter}
+        owner.api("POST", f"/projects/{world.here}/votes", 200, json=vote)
+    told = owner.api("GET", f"/projects/{world.here}/item/trail", 200, params={"id": "x"}).json()
+    decided = [event for event in told["events"] if "recomputed" in event]
+    assert len(decided) >= 2
+    for event in decided:
+        assert event["recomputed"]["confidence"] == pytest.approx(event["decision"]["confidence"], abs=1e-12)
+        assert event["recomputed"]["label"] == event["decision"]["label"]
+
+
+def test_bodies_that_no_database_keeps_are_refused(small):
+    owner = small.client("owner")
+    path = f"/api/v1/projects/{small.here}/items"
+    head = {"Content-Type": "application/json"}
+    bodies = [
+        b'{"items": [{"id": "a\\u0000"}]}',
+        b'{"items": [{"id": "a", "text": "\\u0000"}]}',
+        b'{"items": [{"id": "a", "text": "\\ud800"}]}',
+        b'{"items": [{"id": "a", "prediction": {"cat": NaN}}]}',
+        b'{"items": [{"id": "a", "prediction": {"cat": 1e999}}]}',
+        b'{"items": [{"id": "a", "pool_size": 99999999999999999999999}]}',
+        b'{"items": [{"id": "a", "prediction": ' + b"[" * 100_000 + b"]" * 100_000 + b"}]}",
+        b'{"items": ' + b"[" * 20 + b"]" * 20 + b"}",
+        b'{"items": [{"id": "\xff"}]}',
+        b"{",
+        b"[]",
+        b"null",
+        b"",
+    ]
+    for body in bodies:
+        answer = owner.post(path, content=body, headers=head)
+        assert answer.status_code == 422, (body[:60], answer.text)
+        assert answer.headers["content-type"] == "application/problem+json"
+    fine = json.dumps({"items": [{"id": "ok", "text": "\\u0000 is written so"}]})
+    assert owner.post(path, content=fine, headers=head).status_code == 200
+
+
+def test_a_body_that_is_too_large_is_refused_before_it_is_read(small):
+    owner = small.client("owner")
+    read = []
+
+    def drip():
+        for _ in range(100):
+            read.append(1)
+            yield b" " * 100_000
+
+    answer = owner.post(f"/api/v1/projects/{small.here}/votes", content=drip())
+    assert answer.status_code == 413 and answer.headers["content-type"] == "application/problem+json"
+    told = owner.post("/api/v1/projects", content=b"x", headers={"Content-Length": "99999999"})
+    assert told.status_code == 413
+
+
+def test_a_batch_of_too_many_is_refused(small):
+    assert "5000" in add(small, [{"id": str(n)} for n in range(5001)], 422).text

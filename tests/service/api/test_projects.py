@@ -1,0 +1,68 @@
+"""Projects over HTTP: made once per key, listed in pages, shown by role, changed."""
+
+SETTINGS = {"classes": ["cat", "dog"], "pool_size": 5}
+
+
+def test_a_project_is_made_shown_and_changed(world):
+    owner = world.client("owner")
+    made = owner.api("POST", "/projects", 201, json={"name": "scans", "settings": SETTINGS | {"threshold": 0.9}}).json()
+    assert made["role"] == "owner" and made["settings"]["threshold"] == 0.9 and made["counts"]["items"] == 0
+    path = f"/projects/{made['id']}"
+    assert owner.api("GET", path, 200).json() == made
+    change = {"name": "X-rays", "state": "paused", "settings": {"threshold": None, "budget": 2.5}}
+    changed = owner.api("PATCH", path, 200, json=change).json()
+    assert (changed["name"], changed["state"], changed["settings"]["budget"]) == ("X-rays", "paused", 2.5)
+    assert changed["settings"]["threshold"] is None
+    refused = owner.api("PATCH", path, 422, json={"settings": {"method": "until-settled"}}).json()
+    assert "cannot change" in refused["detail"]
+    owner.api("PATCH", path, 422, json={"settings": {"classes": ["a", "b"]}})
+
+
+def test_the_same_key_makes_one_project_and_other_content_is_refused(world):
+    owner = world.client("owner")
+    head = {"Idempotency-Key": "make"}
+    first = owner.api("POST", "/projects", 201, json={"name": "a", "settings": SETTINGS}, headers=head)
+    again = owner.api("POST", "/projects", 201, json={"name": "a", "settings": SETTINGS}, headers=head)
+    assert first.json() == again.json() and again.headers["idempotency-replayed"] == "true"
+    owner.api("POST", "/projects", 409, json={"name": "b", "settings": SETTINGS}, headers=head)
+    names = [each["name"] for each in owner.api("GET", "/projects", 200).json()["items"]]
+    assert sorted(names) == ["a", "pets"]
+
+
+def test_a_key_whose_request_was_refused_can_be_used_for_the_corrected_one(world):
+    owner = world.client("owner")
+    head = {"Idempotency-Key": "k"}
+    owner.api("PATCH", f"/projects/{world.here}", 422, json={"settings": {"method": "random"}}, headers=head)
+    owner.api("PATCH", f"/projects/{world.here}", 200, json={"name": "fine"}, headers=head)
+
+
+def test_the_list_comes_in_pages_and_a_key_for_one_project_lists_that(world):
+    owner = world.client("owner")
+    made = {world.here} | {world.project(f"p{n}", owner="owner") for n in range(4)}
+    seen, cursor = [], None
+    while True:
+        params = {"limit": 2} | ({"cursor": cursor} if cursor else {})
+        page = owner.api("GET", "/projects", 200, params=params).json()
+        seen += [each["id"] for each in page["items"]]
+        cursor = page["next"]
+        if cursor is None:
+            break
+    assert len(seen) == 5 and set(seen) == made
+    key = owner.api("POST", "/keys", 201, json={"name": "one", "project_id": sorted(made)[3]}).json()["secret"]
+    told = owner.api("GET", "/projects", 200, params={"limit": 1}, headers={"Authorization": f"Bearer {key}"}).json()
+    assert [each["id"] for each in told["items"]] == [sorted(made)[3]]
+
+
+def test_voters_see_what_they_choose_from_and_no_settings(small):
+    small.items("x")
+    told = small.client("voter").api("GET", f"/projects/{small.here}", 200).json()
+    assert told["classes"] == ["cat", "dog", "bird"] and told["settings"] is None and told["counts"] is None
+    assert small.client("reader").api("GET", f"/projects/{small.here}", 200).json()["counts"]["open"] == 1
+
+
+def test_cursors_that_are_not_ours_are_refused(small):
+    owner = small.client("owner")
+    for cursor in ("x", "%%%", "W10", "MTI", "", "InAAIg", "bnVsbA", "1e9999"):
+        answer = owner.api("GET", f"/projects/{small.here}/members", params={"cursor": cursor})
+        assert answer.status_code in (200, 422), cursor
+    assert owner.api("GET", "/projects", 422, params={"cursor": "MTI"}).json()["field"] == "cursor"
