@@ -189,6 +189,22 @@ def test_pools_that_nearly_all_tie_are_doubted(run, files, votes):
     refused(run, files(votes_rows=rows), "40 of the 40 items with two votes or more end in a tie", "--format long")
 
 
+def test_annotators_labels_in_numbers_are_not_taken_for_counts(run, files, votes, tmp_path):
+    by_item = {item: [CLASSES.index(label) for other, _, label in votes if other == item] for item, _, _ in votes}
+    rows = [(item, *(3 * label for label in labels)) for item, labels in by_item.items()]
+    options = files(("item", *WORKERS), rows)[:2]
+    refused(run, (*options, "--out", tmp_path / "out"), "end in a tie", "--format wide")
+    said = accepted(run, (*options, "--out", tmp_path / "out", "--format", "wide"))
+    assert "annotators ['ann', 'bob', 'cy']" in said and "2 classes" in said
+
+
+def test_hints_on_the_terminal_name_options(run, files, votes, tmp_path):
+    by_item = {item: [label for other, _, label in votes if other == item] for item, _, _ in votes}
+    counts = [(item, labels.count("cat"), labels.count("dog")) for item, labels in by_item.items()]
+    said = accepted(run, files(("item", *CLASSES), counts))
+    assert "pass --format wide if the columns are annotators" in said
+
+
 def test_one_vote_per_item_is_doubted(run, files, votes):
     rows = [(number, item, who, label) for number, (item, who, label) in enumerate(votes)]
     options = files(("id", "clip", "who", "label"), rows)

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -22,14 +23,17 @@ if TYPE_CHECKING:
     from quorate.tables.report import Report as TablesReport
 
 Report = Callable[[int, int, str], None]
+Options = Callable[[], Mapping[str, str]]
+_OPTIONS: ContextVar[Options] = ContextVar("options", default=dict)  # of the command that runs: see `plain_errors`
 
 
 @contextmanager
-def plain_errors(options: Callable[[], Mapping[str, str]] = dict) -> Iterator[None]:
+def plain_errors(options: Options = dict) -> Iterator[None]:
     """Turn what a user can cause into one line on stderr: no traceback, exit code 1 (130 for Ctrl-C).
 
     `options`: which option stands for an argument that a message names.
     """
+    _OPTIONS.set(options)
     try:
         yield
     except QuorateError as problem:
@@ -70,7 +74,7 @@ def print_lines(*lines: str) -> None:
 def print_understood(report: TablesReport | None, rejects: str | None = None) -> None:
     """How the tables were read, on stdout: to be checked before any figure. `rejects`: the file of rows set aside."""
     if report is not None:
-        print_lines(*report.understood(rejects))
+        print_lines(*(in_options(line, _OPTIONS.get()()) for line in report.understood(rejects)))
 
 
 def print_table(

@@ -15,6 +15,7 @@ import numpy as np
 from quorate.errors import InvalidInput
 from quorate.tables.abstentions import means_no_answer
 from quorate.tables.align import Aligned
+from quorate.tables.formats import GUESSED_COUNTS
 from quorate.tables.labels import meant
 from quorate.tables.prediction_doubts import refuse_unusable
 from quorate.tables.rules import RULES, Entry
@@ -54,11 +55,13 @@ def refuse_misread_votes(
     _refuse_unread_times(votes)
 
 
-def refuse_misread_pools(source: str, item: np.ndarray, label: np.ndarray, num_classes: int) -> None:
+def refuse_misread_pools(votes: Votes, item: np.ndarray, label: np.ndarray, num_classes: int) -> None:
     """Refuse items that all have one vote, and pools that nearly all tie: wrong columns give both.
 
-    `item`, `label` (V,) numbers of the item and of the class of each vote.
+    `item`, `label` (V,) numbers of the item and of the class of each vote. Counts that were found out, not told, may
+    be annotators' labels in numbers, which tie where they agree: there half the pools are enough.
     """
+    source, guessed = votes.raw.source, votes.raw.classes is not None and GUESSED_COUNTS in _how(votes)
     counts = np.bincount(item.astype(np.int64) * num_classes + label)
     counts = np.append(counts, np.zeros(-len(counts) % num_classes, dtype=counts.dtype)).reshape(-1, num_classes)
     num_votes, top = counts.sum(axis=1), counts.max(axis=1)
@@ -69,11 +72,12 @@ def refuse_misread_pools(source: str, item: np.ndarray, label: np.ndarray, num_c
         )
     several = num_votes >= 2
     tied = several & ((counts == top[:, None]).sum(axis=1) > 1)
-    if several.sum() >= FEWEST and tied.sum() > MOST_TIED * several.sum():
+    if several.sum() >= FEWEST and tied.sum() > (0.5 if guessed else MOST_TIED) * several.sum():
+        fix = "format='wide' if the columns are annotators" if guessed else "format='long', task='...', label='...'"
         raise InvalidInput(
             f"{source}: {int(tied.sum())} of the {int(several.sum())} items with two votes or more end in a tie, as "
             "they do if columns are read as annotators that are none; expected pools that agree more often than that; "
-            f"say how the table is to be read (format='long', task='...', label='...'). {GO_ON}"
+            f"say how the table is to be read: {fix}. {GO_ON}"
         )
 
 

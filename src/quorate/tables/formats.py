@@ -19,6 +19,8 @@ from quorate.tables.rules import Entry, fired
 from quorate.tables.sources import Opened, Progress, head
 from quorate.tables.wide_votes import vote_columns, wide_chunks
 
+GUESSED_COUNTS = "every cell is a whole number"
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -120,7 +122,7 @@ def _counts(
         raise InvalidInput(f"{opened.name}: none of the columns {list(others)[:30]} is a class; check classes.")
     if not (told or as_read):
         refuse_other_tables(head(opened), opened.name, task, picked, layout="counts")
-    why = "" if told else "; every cell is a whole number: pass format='wide' if the columns are annotators"
+    why = "" if told else f"; {GUESSED_COUNTS}: pass format='wide' if the columns are annotators"
     decision = f"{opened.name}: counts of votes: item {task!r}, classes {picked[:30]}{why}"
 
     def read(progress: Progress | None) -> Raw:

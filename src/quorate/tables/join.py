@@ -79,7 +79,7 @@ def join(
         refuse_dirt(entries)
     joined = _joined(votes, recorded, final, outcome, _report(votes, predictions, recorded, final, outcome, entries))
     if not as_read:
-        refuse_misread_pools(joined.name, joined.item, joined.label, len(final))
+        refuse_misread_pools(votes, joined.item, joined.label, len(final))
     return joined
 
 
