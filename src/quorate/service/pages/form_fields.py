@@ -24,17 +24,17 @@ async def text_fields(request: Request) -> dict[str, str]:
 Fields = Annotated[dict[str, str], Depends(text_fields)]
 
 
-def number(fields: Mapping[str, str], name: str, *, scale: float = 1.0) -> float | None:
-    """A number, times `scale`; None if the field is empty.
+def number(fields: Mapping[str, str], name: str, *, per: float = 1.0) -> float | None:
+    """A number, divided by `per`; None if the field is empty.
 
-    >>> number({"threshold": "95"}, "threshold", scale=0.01), number({"price": ""}, "price")
+    >>> number({"threshold": "95"}, "threshold", per=100), number({"price": ""}, "price")
     (0.95, None)
     """
     text = fields.get(name, "").strip().replace(",", ".")
     if not text:
         return None
     try:
-        return float(text) * scale
+        return float(text) / per
     except ValueError:
         raise InvalidInput(f"{name}={shown(text)}; expected a number; write digits, e.g. 3 or 2.5.") from None
 

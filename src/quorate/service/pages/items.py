@@ -71,7 +71,7 @@ def _item(projects_: Projects, connection: Connection, project: Project, name: s
     return {
         "project": project,
         "row": row,
-        "show": for_browser(project.id, json.loads(row.show)),
+        "show": {"text": None, "image": None, "link": None} | for_browser(project.id, json.loads(row.show)),
         "steps": steps,
         "eras": whole["eras"],
         "sentences": [_why(projects_, connection, project, row, step, whole["events"][0]) for step in decided],

@@ -42,6 +42,7 @@ environment.filters |= {
     "lasting": words.lasting,
     "moment": words.moment,
     "plural": words.plural,
+    "prediction": words.prediction,
 }
 environment.globals |= {"static": address}
 

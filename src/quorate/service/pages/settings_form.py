@@ -27,7 +27,7 @@ def changes_of(fields: Mapping[str, str], *, method: str = DEFAULT_METHOD) -> di
     found: dict[str, Any] = {"threshold": None, "budget": None, "target_error": None}
     goal = fields.get("goal", "value")
     if goal in ("threshold", "target_error"):
-        found[goal] = _needed(fields, goal, scale=0.01)
+        found[goal] = _needed(fields, goal, per=100)
     elif goal == "budget":
         found[goal] = _needed(fields, goal)
     if method.partition(":")[0].strip() == DEFAULT_METHOD:
@@ -37,7 +37,7 @@ def changes_of(fields: Mapping[str, str], *, method: str = DEFAULT_METHOD) -> di
         "pool_size": whole_number(fields, "pool_size"),
         "min_votes": whole_number(fields, "min_votes") or 0,
         "price": number(fields, "price") or 0.0,
-        "audit_rate": number(fields, "audit_rate", scale=0.01) or 0.0,
+        "audit_rate": number(fields, "audit_rate", per=100) or 0.0,
         "lease_seconds": number(fields, "lease_seconds"),
         "undo_seconds": number(fields, "undo_seconds"),
         "currency": fields.get("currency", "").strip(),
@@ -80,6 +80,6 @@ def _valued(fields: Mapping[str, str]) -> str:
     return DEFAULT_METHOD if not price or price <= 0 else f"{DEFAULT_METHOD}:min_gain={1 / price:.12g}"
 
 
-def _needed(fields: Mapping[str, str], name: str, *, scale: float = 1.0) -> float | None:
-    found = number(fields, name, scale=scale)
+def _needed(fields: Mapping[str, str], name: str, *, per: float = 1.0) -> float | None:
+    found = number(fields, name, per=per)
     return -1.0 if found is None else found  # refused by the settings, which say what is expected

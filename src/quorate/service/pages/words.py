@@ -103,3 +103,18 @@ def plural(number: float, noun: str, many: str | None = None) -> str:
     ('1 vote', '2 votes', '0 classes')
     """
     return f"{count(number)} {noun if number == 1 else many or noun + 's'}"
+
+
+def prediction(given: object) -> str:
+    """What a file says a classifier said, likeliest first.
+
+    >>> prediction({"cat": 0.2, "dog": 0.8}), prediction(None), prediction("cat")
+    ('dog 80 %, cat 20 %', 'none', 'cat')
+    """
+    if given is None:
+        return "none"
+    if not isinstance(given, dict):
+        return str(given)[:80]
+    ordered = sorted(given.items(), key=lambda pair: -pair[1])
+    rest = f" and {len(ordered) - 4} more" if len(ordered) > 4 else ""
+    return ", ".join(f"{name} {percent(float(share))}" for name, share in ordered[:4]) + rest

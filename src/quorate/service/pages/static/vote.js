@@ -86,7 +86,7 @@ function draw({ item, show }) {
   shown.className = "shown";
   if (show.image) {
     const image = new Image();
-    image.alt = show.text ? "" : `Image of item ${item}`;
+    image.alt = show.text ? "" : "The image to vote on";
     image.onload = () => image.classList.toggle("small", image.naturalWidth < 400);
     image.onerror = () => { image.alt = "This image could not be loaded."; image.classList.add("failed"); };
     image.referrerPolicy = "no-referrer";
@@ -99,8 +99,8 @@ function draw({ item, show }) {
     const link = { href: show.link, textContent: "Open what this is about", target: "_blank", rel: "noopener noreferrer" };
     shown.append(Object.assign(document.createElement("a"), link));
   }
-  const isBare = !show.image && !show.text;
-  shown.append(Object.assign(document.createElement(isBare ? "p" : "div"), { className: "name", textContent: item }));
+  const isBare = !show.image && !show.text; // an id may give the answer away: it is shown only if there is nothing else
+  if (isBare) shown.append(Object.assign(document.createElement("p"), { textContent: item }));
   return shown;
 }
 
@@ -120,7 +120,7 @@ function show() {
   root.dataset.item = here.item;
   if (filter) { filter.value = ""; narrow(); }
   if (document.activeElement !== document.body || !past) stage.focus({ preventScroll: true });
-  announce(here.show.text ? `Next item: ${here.show.text}` : `Next item: ${here.item}`);
+  announce(`Next item: ${here.show.text ?? (here.show.image ? "an image" : here.item)}`);
 }
 
 function announce(words, isLoud = false) {

@@ -1,0 +1,222 @@
+"""A dropped file (CSV, TSV, JSON, JSON lines) -> items to add, and what is wrong with each row that cannot be added.
+
+Columns and fields are those of the API: id, text, image, link, pool_size, priority, prediction; in tables a column
+named after a class (or `model:class`) holds its probability. Nothing is stored here. Called by the data page.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from quorate.errors import InvalidInput, QuorateError
+from quorate.service.api.item_models import ItemIn
+from quorate.service.api.items import _new as new_item
+from quorate.service.deciding.items import NewItem
+from quorate.service.deciding.projects import Project
+from quorate.service.validation import complaints
+from quorate.session.inputs import parse_prediction
+from quorate.validate import shown
+
+IDS = ("id", "item", "item_id", "name")
+FIELDS = ("text", "image", "link", "pool_size", "priority", "prediction")
+OTHER_NAMES = {"url": "link", "image_url": "image", "pool": "pool_size"}
+PREFIXES = ("", "p_", "prob_", "p.", "prediction.", "prediction_", "probs_")
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RowProblem:
+    """What is wrong with one row, by its number in the file (the first item is 1) and the item's id if it has one."""
+
+    row: int
+    item: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a file holds: items that can be added, rows that cannot, columns that were not understood."""
+
+    items: list[NewItem]
+    problems: list[RowProblem]
+    ignored: list[str]
+
+    @property
+    def num_rows(self) -> int:
+        """Rows read."""
+        return len(self.items) + len(self.problems)
+
+    @property
+    def num_predicted(self) -> int:
+        """Items that come with a prediction."""
+        return sum(item.prediction is not None for item in self.items)
+
+
+def read_items(name: str, content: bytes, project: Project, images: Mapping[str, str]) -> Reading:
+    """Read a file by its name's end; `images` are uploads by file name, for rows that name them."""
+    text = _decoded(content)
+    end = name.rpartition(".")[2].lower()
+    if end in ("json", "jsonl", "ndjson"):
+        records, ignored = _json_records(text), list[str]()
+    elif end in ("csv", "tsv", "txt", "tab"):
+        records, ignored = _table_records(text, project)
+    else:
+        raise InvalidInput(
+            f"file={shown(name)}; expected a name ending in .csv, .tsv, .json or .jsonl; save it as one."
+        )
+    items, problems = [], []
+    seen: dict[str, int] = {}
+    for row, record in enumerate(records, start=1):
+        try:
+            item = _item(record, project, images)
+            if item.name in seen:
+                raise InvalidInput(
+                    f"id {shown(item.name)} stands in row {seen[item.name]}, too; every item needs its own."
+                )
+            seen[item.name] = row
+            items.append(item)
+        except (QuorateError, ValidationError) as error:
+            problems.append(RowProblem(row, _named(record), _words(error)))
+    return Reading(items, problems, ignored)
+
+
+def _item(record: Any, project: Project, images: Mapping[str, str]) -> NewItem:  # noqa: ANN401
+    if not isinstance(record, dict):
+        raise InvalidInput(f"{shown(record)}; expected an object with an id, e.g. {{'id': 'a'}}; correct it.")
+    if "_problem" in record:
+        raise InvalidInput(record["_problem"])
+    given = {**record, **record.pop("show", {})} if isinstance(record.get("show"), dict) else record
+    image = given.get("image")
+    if isinstance(image, str) and image.rpartition("/")[2] in images:
+        given = {**given, "image": images[image.rpartition("/")[2]]}
+    item = new_item(project, ItemIn.model_validate(given), 0)
+    parse_prediction(item.prediction, project.settings.classes, len(project.settings.models), item=item.name)
+    return item
+
+
+def _json_records(text: str) -> list[Any]:
+    """A JSON list, an object with `items`, or one object on each line; a line that is no JSON is its row's problem."""
+    try:
+        whole = json.loads(text)
+        rows = whole.get("items", [whole]) if isinstance(whole, dict) else whole
+        return rows if isinstance(rows, list) else [rows]
+    except json.JSONDecodeError:
+        return [_line(line) for line in text.splitlines() if line.strip()]
+
+
+def _line(line: str) -> Any:  # noqa: ANN401
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError as error:
+        return {"_problem": f"not JSON ({error.msg} at character {error.pos + 1}); write one object on each line."}
+
+
+def _table_records(text: str, project: Project) -> tuple[list[Record], list[str]]:
+    """The rows of a table, and the columns that mean nothing here."""
+    head = text.partition("\n")[0]
+    delimiter = max("\t;,", key=head.count)
+    table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    names = [cell.strip() for cell in next(table, [])]
+    meanings = {index: meaning for index, name in enumerate(names) if (meaning := _meaning(name, project))}
+    if not any(kind == "id" for kind, *_ in meanings.values()):
+        raise InvalidInput(f"columns={shown(names)}; expected one called id; name the column with the items' ids so.")
+    rows = [_record(row, len(names), meanings, project) for row in table if any(cell.strip() for cell in row)]
+    return rows, [name for index, name in enumerate(names) if index not in meanings and name]
+
+
+def _meaning(name: str, project: Project) -> tuple[str, ...] | None:
+    """What a column is: ("id",), ("text",), ("probs", model, class), or nothing known."""
+    low = OTHER_NAMES.get(name.lower(), name.lower())
+    if low in IDS:
+        return ("id",)
+    if low in FIELDS:
+        return (low,)
+    for model, rest in _models_in(name, project):
+        for prefix in PREFIXES:
+            if rest.startswith(prefix) and rest[len(prefix) :] in project.settings.classes:
+                return ("probs", model, rest[len(prefix) :])
+    return None
+
+
+def _models_in(name: str, project: Project) -> Iterator[tuple[str, str]]:
+    models = project.settings.models
+    for model in models:
+        for mark in (":", ".", "/"):
+            if name.startswith(model + mark):
+                yield model, name[len(model) + 1 :]
+    if len(models) == 1:
+        yield models[0], name
+
+
+def _record(cells: Sequence[str], width: int, meanings: Mapping[int, tuple[str, ...]], project: Project) -> Record:
+    """One row as the API would take it; empty cells are left out."""
+    if len(cells) != width:
+        return {
+            "_problem": f"{len(cells)} cells; expected {width}, as the first line has; quote text that holds commas."
+        }
+    record: Record = {}
+    probs: dict[str, dict[str, float]] = {}
+    try:
+        for index, (kind, *rest) in meanings.items():
+            cell = cells[index].strip()
+            if cell and kind == "probs":
+                probs.setdefault(rest[0], {})[rest[1]] = _number(cell, rest[1])
+            elif cell:
+                record[kind] = _cell(kind, cell)
+    except InvalidInput as error:
+        return {"_problem": str(error), "id": record.get("id", "")}
+    if len(project.settings.models) > 1 and probs:
+        record["predictions"] = probs
+    elif probs:
+        (record["prediction"],) = probs.values()
+    return record
+
+
+def _cell(kind: str, cell: str) -> Any:  # noqa: ANN401
+    if kind in ("pool_size", "priority"):
+        value = _number(cell, kind)
+        if value != int(value):
+            raise InvalidInput(f"{kind}={shown(cell)}; expected a whole number; drop the decimals.")
+        return int(value)
+    if kind == "prediction" and cell[:1] in "[{":
+        return _line(cell)
+    return cell
+
+
+def _number(cell: str, where: str) -> float:
+    try:
+        return float(cell.replace(",", "."))
+    except ValueError:
+        raise InvalidInput(f"{where}={shown(cell)}; expected a number; write e.g. 0.8.") from None
+
+
+def _decoded(content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            return content.decode("utf-16")
+        raise InvalidInput("the file is not UTF-8 text; save it as UTF-8 (in a spreadsheet: CSV UTF-8).") from None
+
+
+def _named(record: Any) -> str:  # noqa: ANN401
+    return str(record.get("id", "")) if isinstance(record, dict) else ""
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = complaints(error.errors())[0]
+        value = f" ({shown(first['value'])})" if first.get("value") is not None else ""
+        return f"{_field(error)}{value}: {first['rule']}. {first['fix']}"
+    return str(error).replace("items[0].", "")
+
+
+def _field(error: ValidationError) -> str:
+    return ".".join(str(part) for part in error.errors()[0]["loc"]) or "the row"

@@ -1,0 +1,69 @@
+// Files dropped or chosen: images are uploaded first, the table is looked at, then stored; each step says where it is.
+
+const form = document.querySelector("[data-import]");
+if (form) {
+  const drop = form.querySelector("[data-drop]"), input = form.querySelector("input[type=file]");
+  const place = document.querySelector("[data-looked-at]");
+  const csrf = form.querySelector("[name=csrf_token]").value;
+  const api = `/api/v1/projects/${form.dataset.import}`;
+  let looked = null; // { table, images }: what the next "store" sends
+
+  for (const name of ["dragenter", "dragover"]) drop.addEventListener(name, (event) => { event.preventDefault(); drop.classList.add("over"); });
+  for (const name of ["dragleave", "drop"]) drop.addEventListener(name, () => drop.classList.remove("over"));
+  drop.addEventListener("drop", (event) => { event.preventDefault(); look([...event.dataTransfer.files]); });
+  input.addEventListener("change", () => look([...input.files]));
+  form.addEventListener("submit", (event) => { event.preventDefault(); look([...input.files]); });
+  place.addEventListener("click", (event) => { if (event.target.closest("[data-store]")) send("store", event.target); });
+
+  async function look(files) {
+    if (!files.length) return;
+    const pictures = files.filter((file) => file.type.startsWith("image/"));
+    const tables = files.filter((file) => !file.type.startsWith("image/"));
+    if (tables.length > 1) return say("Drop one table at a time.", true);
+    const images = {};
+    for (const [index, picture] of pictures.entries()) {
+      say(`Image ${index + 1} of ${pictures.length} …`);
+      const problem = await upload(picture, images);
+      if (problem) return say(`${picture.name}: ${problem}`, true);
+    }
+    const rows = pictures.map(({ name }) => ({ id: name.replace(/\.[^.]+$/, ""), image: name }));
+    const made = () => new File([JSON.stringify(rows)], "images.json", { type: "application/json" });
+    looked = { table: tables[0] ?? made(), images };
+    say("Reading …");
+    await send("look");
+  }
+
+  async function upload(file, images) {
+    try {
+      const headers = { "X-CSRF-Token": csrf, "Content-Type": file.type };
+      const answer = await fetch(`${api}/uploads`, { method: "POST", headers, body: file });
+      const body = await answer.json();
+      if (!answer.ok) return body.detail ?? "it was not taken.";
+      images[file.name] = body.image ?? `upload:${body.id}`;
+      return null;
+    } catch {
+      return "the connection broke; drop it again.";
+    }
+  }
+
+  async function send(action, button) {
+    if (button) button.disabled = true;
+    const body = new FormData();
+    for (const [name, value] of Object.entries({ action, part: "yes", csrf_token: csrf, images: JSON.stringify(looked.images) })) body.set(name, value);
+    body.set("file", looked.table);
+    try {
+      const answer = await fetch(form.getAttribute("action"), { method: "POST", body, headers: { "X-CSRF-Token": csrf, Accept: "text/html" } });
+      if (!answer.ok) throw new Error(answer.status);
+      place.innerHTML = await answer.text();
+    } catch {
+      say("The connection broke. Nothing is lost: try again; what is stored already stays as it is.", true);
+    }
+  }
+
+  function say(words, isBad = false) {
+    const line = document.createElement("p");
+    line.className = isBad ? "message bad" : "quiet";
+    line.textContent = words;
+    place.replaceChildren(line);
+  }
+}

@@ -1,0 +1,55 @@
+"""A real server in a thread, on a port of its own, with a fresh SQLite file: what the browser of the tests talks to."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+
+from quorate.service.access.links import first_owner_link
+from quorate.service.app import create_app
+from quorate.service.config import ServiceConfig
+from quorate.service.deciding.projects import Projects
+from quorate.service.store.store import Store
+from quorate.service.store.upgrade import prepare
+
+
+@dataclass
+class Live:
+    """A running service: where it is, its store, and the link its first start prints."""
+
+    url: str
+    store: Store
+    projects: Projects
+    app: FastAPI
+    owner_link: str
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[Live]:
+    """A service on a fresh database in `folder`."""
+    store = Store(f"sqlite:///{folder / 'service.db'}")
+    prepare(store)
+    app = create_app(store, ServiceConfig())
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning", ws="none"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+        assert thread.is_alive(), "the server did not start"
+    port = server.servers[0].sockets[0].getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    link = first_owner_link(store, url, now=time.time())
+    assert link is not None
+    try:
+        yield Live(url, store, app.state.projects, app, link)
+    finally:
+        server.should_exit = True
+        thread.join(15)
+        store.close()

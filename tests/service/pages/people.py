@@ -1,0 +1,108 @@
+"""What people do with the pages, as functions over a browser's page: come in, make a project, import, invite, vote."""
+
+from __future__ import annotations
+
+import re
+import time
+
+from sqlalchemy import insert, select
+
+from quorate.service.access.tokens import digest, new_secret
+from quorate.service.store.schema import ballots, links
+from tests.service.pages.live import Live
+
+
+def first_owner(page, live: Live, name="Ada"):
+    page.goto(live.owner_link)
+    page.get_by_label("What should others call you?").fill(name)
+    page.get_by_role("button", name="Begin").click()
+    page.get_by_role("heading", name="My projects").wait_for()
+
+
+def come_in(page, live: Live, account_id: str):
+    """Sign an account in, by a link of one use as the service makes them."""
+    token, now = new_secret(), time.time()
+    row = {"digest": digest(token), "account_id": account_id, "created": now, "expires": now + 600}
+    with live.store.write() as connection:
+        connection.execute(insert(links).values(row))
+    page.goto(f"{live.url}/link/{token}")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("heading", name="My projects").wait_for()
+
+
+def new_project(page, live: Live, *, name="Animals", classes="cat\ndog\nfox", pool="3", **fields) -> str:
+    page.goto(f"{live.url}/new")
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("What voters choose from").fill(classes)
+    page.get_by_label("Experts in the pool").fill(pool)
+    for label, value in fields.items():
+        page.locator(f"#{label}").fill(value)
+    page.get_by_role("button", name="Create the project").click()
+    page.wait_for_url(re.compile(r"/p/p_\w+\?note=created"))
+    return page.url.split("/p/")[1].split("?")[0]
+
+
+def drop_file(page, live: Live, project: str, name: str, content: str):
+    """Drag a file onto the import, look at what was read, store it."""
+    page.goto(f"{live.url}/p/{project}/data")
+    page.evaluate(
+        """([name, content]) => {
+            const data = new DataTransfer();
+            data.items.add(new File([content], name));
+            document.querySelector("[data-drop]").dispatchEvent(
+                new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+        }""",
+        [name, content],
+    )
+    page.locator("[data-store]").wait_for()
+
+
+def store_file(page):
+    page.locator("[data-store]").click()
+    page.get_by_text("Stored:").wait_for()
+
+
+def invitation(page, live: Live, project: str) -> str:
+    page.goto(f"{live.url}/p/{project}/people")
+    page.get_by_label("For whom").fill("colleagues")
+    page.get_by_role("button", name="Make an invitation").click()
+    return page.get_by_label("Invitation link").input_value()
+
+
+def join(page, link: str, name: str):
+    page.goto(link)
+    page.get_by_label("Your name").fill(name)
+    page.get_by_role("button", name="Join").click()
+    page.wait_for_url(re.compile(r"/vote$"))
+
+
+def open_vote(page, live: Live, project: str):
+    page.goto(f"{live.url}/p/{project}/vote")
+    page.locator(".shown").wait_for()
+
+
+def item_of(page) -> str:
+    """The id of the item that is shown."""
+    return page.locator("[data-vote]").get_attribute("data-item")
+
+
+def press(page, key: str):
+    """One key, once the item shown has been there long enough to be seen."""
+    page.wait_for_timeout(150)
+    page.keyboard.press(key)
+
+
+def all_sent(page):
+    page.wait_for_function(
+        "() => !Object.keys(localStorage).some((name) => name.startsWith('quorate-act:'))", timeout=20_000
+    )
+
+
+def ballots_of(live: Live, project: str) -> list[tuple[str, str, str, str | None]]:
+    """Who did what with which item, as stored: (voter, item, kind, label)."""
+    from quorate.service.store.schema import items
+
+    query = select(ballots.c.voter, items.c.name, ballots.c.kind, ballots.c.label)
+    query = query.join(items, items.c.id == ballots.c.item_id).where(ballots.c.project_id == project)
+    with live.store.read() as connection:
+        return sorted(tuple(row) for row in connection.execute(query))
