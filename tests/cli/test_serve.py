@@ -72,3 +72,23 @@ def test_without_the_extra_one_line_says_what_to_install(run, monkeypatch, comma
     assert result.exit_code == 1
     assert result.stderr.strip().endswith("pip install 'quorate[service]' (with PostgreSQL: 'quorate[postgres]')")
     assert result.stderr.count("\n") == 1
+
+
+def test_the_demo_starts_in_a_file_of_its_own_and_never_in_a_database_in_use(run, tmp_path):
+    from quorate.service.deciding.projects import Projects
+    from quorate.service.deciding.settings import ProjectSettings
+    from quorate.service.store.store import Store
+    from quorate.service.store.upgrade import prepare
+
+    with Serving("--demo", folder=tmp_path) as service:
+        assert "Open this link to see the demo" in service.printed
+        assert service.status(service.links[0].removeprefix(service.url)) == 200
+    assert (tmp_path / "quorate-demo.db").exists()
+    assert not (tmp_path / "quorate.db").exists()
+    store = Store(str(tmp_path / "mine.db"))
+    prepare(store)
+    Projects(store).create("Mine", ProjectSettings(classes=["a", "b"], pool_size=3), now=0.0)
+    store.close()
+    refused = run("serve", "--demo", "--database", tmp_path / "mine.db", "--port", free_port())
+    assert refused.exit_code == 1
+    assert "holds projects of yours" in refused.stderr

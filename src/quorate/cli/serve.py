@@ -104,8 +104,9 @@ def serve(
     _refuse_taken_port(host, port)
     link = _make_ready(config, here)
     _warn(config, host)
-    facts = {"here": here, "link": link, "open_browser": open_browser}
-    threading.Thread(target=_announce_when_up, args=(host, port), kwargs=facts, daemon=True).start()
+    page = (link or here) if open_browser else None
+    news = (host, port, _lines(here, link, demo=demo), page)
+    threading.Thread(target=_announce_when_up, args=news, daemon=True).start()
     _run(config, host=host, port=port, workers=workers)
 
 
@@ -128,9 +129,17 @@ def _make_ready(config: ServiceConfig, here: str) -> str | None:
 
 def _demo_link(store: Store, here: str) -> str:
     """Fill the demo's database where it is empty; the link that signs its owner in."""
-    from importlib import import_module
+    from sqlalchemy import select
 
-    return str(import_module("quorate.service.demo").seed(store, here, now=time.time()))
+    from quorate.service.demo.seed import PROJECT, seed
+    from quorate.service.store.schema import projects
+
+    with store.read() as connection:
+        names = set(connection.scalars(select(projects.c.name)))
+    if names and PROJECT not in names:
+        name = store.url.render_as_string()
+        raise InvalidInput(f"database={name!r} holds projects of yours; the demo needs another one, or none at all.")
+    return seed(store, here, now=time.time())
 
 
 def _run(config: ServiceConfig, *, host: str, port: int, workers: int) -> None:
@@ -176,7 +185,19 @@ def _refuse_taken_port(host: str, port: int) -> None:
             raise InvalidInput(f"cannot listen on {host} port {port} ({cause.strerror}); choose another.") from cause
 
 
-def _announce_when_up(host: str, port: int, *, here: str, link: str | None, open_browser: bool) -> None:
+def _lines(here: str, link: str | None, *, demo: bool) -> list[str]:
+    lines = [f"quorate serves at {here} (Ctrl-C stops it)"]
+    if link is not None:
+        use = (
+            "see the demo; it works once, within 15 minutes"
+            if demo
+            else "become the owner; it works once, within 24 hours"
+        )
+        lines += [f"Open this link to {use}:", f"  {link}"]
+    return lines
+
+
+def _announce_when_up(host: str, port: int, lines: list[str], page: str | None) -> None:
     """Say where to go once it answers there: once, however many workers there are."""
     import webbrowser
 
@@ -185,9 +206,7 @@ def _announce_when_up(host: str, port: int, *, here: str, link: str | None, open
         with contextlib.suppress(OSError), socket.create_connection((address, port), timeout=1):
             break
         time.sleep(0.1)
-    print_lines(f"quorate serves at {here} (Ctrl-C stops it)")
-    if link is not None:
-        print_lines("Open this link to become the owner; it works once, within 24 hours:", f"  {link}")
+    print_lines(*lines)
     sys.stdout.flush()
-    if open_browser:
-        webbrowser.open(link or here)
+    if page is not None:
+        webbrowser.open(page)
