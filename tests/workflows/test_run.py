@@ -291,11 +291,12 @@ def test_the_headline_says_how_much_of_the_error_is_ties(long_stream):
     tops = [np.bincount(row, minlength=4) for row in long_stream.votes]
     ties = np.mean([1 - 1 / (counts == counts.max()).sum() for counts in tops])
     assert error["tie_rate"] == pytest.approx(ties) == pytest.approx(error["rate"])
+    assert "all because the pool itself is tied, which nobody can avoid" in result.headline()
+    careless = run(long_stream, order="given", budget=0.5)
+    assert careless.summary()["error"]["tie_rate"] == error["tie_rate"] < careless.summary()["error"]["rate"]
     said = f"{100 * ties:.2f} % because the pool itself is tied, which nobody can avoid"
-    assert said in result.headline()
-    assert said in result.to_html().replace("\u00a0%", " %")
-    careless = run(long_stream, order="given", budget=0.5).summary()["error"]
-    assert careless["tie_rate"] == error["tie_rate"] < careless["rate"]
+    assert said in careless.headline()
+    assert said in careless.to_html().replace("\u00a0%", " %")
 
 
 def test_the_page_points_to_itself_and_counts_in_good_grammar(data, tmp_path):
@@ -419,3 +420,15 @@ def test_a_mistake_is_one_clear_error(files, options, named):
 
 def test_the_options_of_tables_are_those_of_the_columns():
     assert list(TableOptions.__annotations__) == [field.name for field in dataclasses.fields(Columns)]
+
+
+def test_the_page_shows_shares_in_per_cent_and_confusions_to_a_tenth():
+    votes = np.tile([[0, 1, 2], [0, 0, 0]], (20, 1))  # every other pool is tied three ways
+    result = run(votes, np.full((40, 3), 1 / 3), classes=["a", "b", "c"], target_error=0.1)
+    page, control = result.to_html().replace("\u00a0%", " %"), result.summary()["control"]
+    assert "<td>10.00 %</td>" in page
+    assert f"<td>{100 * control['gap']:.2f} %</td>" in page
+    first = result.summary()["confusion"]["table"][0][1]
+    assert first % 1, "a third of some tied items"
+    assert f"<td>{first:.1f}</td>" in page
+    assert f"<td>{first:.4g}</td>" not in page

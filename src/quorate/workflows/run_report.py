@@ -30,7 +30,7 @@ STYLE = (
 :root { --card: #f5f7fa; } @media (prefers-color-scheme: dark) { :root { --card: #1c222b; } }
 body { overflow-wrap: break-word; }
 .counts { display: flex; flex-wrap: wrap; gap: .6rem; margin: 1rem 0; padding: 0; list-style: none; }
-.counts li { background: var(--card); border-radius: 8px; padding: .5rem .9rem; margin: 0; }
+.counts li { background: var(--card); border-radius: 8px; padding: .5rem .9rem; margin: 0; flex: 1 1 8.5rem; }
 .counts b { display: block; font-size: 1.35rem; line-height: 1.2; font-variant-numeric: tabular-nums; }
 th[scope=row], thead th:first-child, .text { text-align: left; font-weight: 400; white-space: normal; }
 thead th { font-weight: 600 !important; } th[scope=row], td { vertical-align: top; } td.text { min-width: 8rem; }
@@ -51,6 +51,7 @@ CONTROL = {
     "factor": "errors found in audits / errors expected there",
     "ties_seen": "ties of the pool seen, in errors per item",
 }
+SHARES = {"gap", "overshoot", "ties_seen"}  # of these, shown in per cent
 REASONS = {
     "settled": "the votes still missing could not change the winner",
     "exhausted": "the whole pool had voted",
@@ -146,7 +147,12 @@ def _control(summary: Mapping[str, Any], result: RunResult) -> str:
     if control is None:
         return ""
     said = " ".join(filter(None, (control["sentence"], control["unreachable"])))
-    rows = [[text, _plain(control[name])] for name, text in CONTROL.items() if name in control]
+    shares = SHARES | ({"asked_for", "reached"} if control["kind"] == "target error" else set())
+    rows = [
+        [text, percent(control[name], 2) if name in shares else _plain(control[name])]
+        for name, text in CONTROL.items()
+        if name in control
+    ]
     drawn = ""
     if result.outcome.reached is not None:
         scale, what = (100, "wrong so far, %") if control["kind"] == "target error" else (1, "votes per item so far")
@@ -213,11 +219,14 @@ def _confusion(summary: Mapping[str, Any]) -> str:
     order = np.argsort(-(cells.sum(axis=0) + cells.sum(axis=1)), kind="stable")[:MOST_COLUMNS]
     names = [confusion["classes"][k] for k in order]
     rows = [
-        [name, *(f"{cells[k, j]:.4g}" if cells[k, j] else "·" for j in order)]
+        [name, *(f"{cells[k, j]:.1f}".removesuffix(".0") if cells[k, j] else "·" for j in order)]
         for name, k in zip(names, order, strict=True)
     ]
     note = _left_out(len(cells), MOST_COLUMNS, "classes")
-    return table(["verdict", *names], rows, caption="Scored items: rows the verdict, columns the answer") + note
+    return (
+        table(["verdict", *names], rows, caption="Scored items: rows the verdict, columns the answer; ties are shared")
+        + note
+    )
 
 
 def _left_out(there: int, shown: int, what: str) -> str:

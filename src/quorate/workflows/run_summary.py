@@ -198,7 +198,8 @@ def headline(summary: Mapping[str, Any]) -> str:
     if error["scored_items"] < summary["num_items"]:
         said += f" on the {error['scored_items']} items where that is known"
     if error["tied_items"] and error["rate"]:
-        said += f", {_share(error['tie_rate'], 2)} because the pool itself is tied, which nobody can avoid"
+        part = "all" if np.isclose(error["tie_rate"], error["rate"]) else _share(error["tie_rate"], 2)
+        said += f", {part} because the pool itself is tied, which nobody can avoid"
     return said + "."
 
 
