@@ -1,11 +1,12 @@
 """Learning, steering and numbers, off the request path and by one worker at a time."""
 
 import contextlib
+import json
 import threading
 
 import numpy as np
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, insert, select
 
 from quorate import Session
 from quorate.errors import DuplicateVote, InvalidInput
@@ -19,7 +20,7 @@ from quorate.service.deciding.settings import ProjectSettings
 from quorate.service.deciding.stats import latest_stats, stats
 from quorate.service.deciding.steward import Steward
 from quorate.service.deciding.trail import disagreements
-from quorate.service.store.schema import events
+from quorate.service.store.schema import deliveries, events, webhooks
 
 CLASSES = ["cat", "dog", "bird"]
 
@@ -195,3 +196,23 @@ def test_the_steward_works_in_the_background_and_stops(desk):
     assert all(rounds.acquire(timeout=20.0) for _ in range(2))
     steward.stop()
     assert desk.projects.get(project.id).learn_event > 0
+
+
+def test_webhooks_hear_of_closed_items_changes_and_the_end(desk):
+    project = desk.project(["x"], method="quorum:votes=1")
+    kinds = ["item.completed", "project.changed", "project.completed"]
+    with desk.store.write() as connection:
+        hook = {"id": "h", "project_id": project.id, "url": "https://example.org", "secret": "s", "created": 1.0}
+        connection.execute(insert(webhooks).values(hook | {"kinds": json.dumps(kinds)}))
+    steward = Steward(desk.projects)
+    steward.round()
+    desk.projects.change(project.id, price=0.5, now=1001.0)
+    vote_until_closed(desk, project, "x", ["cat"])
+    steward._stats_due.clear()
+    steward.round()
+    with desk.store.read() as connection:
+        told = [json.loads(body) for body in connection.execute(select(deliveries.c.body)).scalars()]
+    data = {each["type"]: each["data"] for each in told}
+    assert sorted(each["type"] for each in told) == kinds
+    assert data["project.changed"] == {"price": 0.5}
+    assert data["item.completed"]["label"] == "cat" and data["project.completed"] == {"num_items": 1, "num_votes": 1}

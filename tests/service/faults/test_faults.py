@@ -3,6 +3,7 @@
 Run against a real server on both databases; the counts are printed.
 """
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -87,6 +88,25 @@ def test_postgresql_is_killed_again_and_again(postgres, told):
     assert counts["acknowledged"] >= 160
 
 
+def test_two_workers_share_leases_and_learning(postgres, told):
+    """Twelve voters, two processes: no item is out twice for one vote, no vote counts twice, both learn as one."""
+    postgres.start()
+    url = postgres.create_database("shared")
+    place = furnish(url, num_voters=12, num_items=60, method="quorum:votes=2", audit_rate=0.0)
+    server = Server(url, workers=2)
+    server.start()
+    voters = Voters(server.address, place)
+    voters.start()
+    voters.wait_for(120, within=120.0)
+    time.sleep(2.0)
+    voters.finish()
+    server.stop()
+    counts = told(url, place, voters, "two workers on PostgreSQL")
+    postgres.drop_database("shared")
+    assert wrong(counts) == NOTHING_WRONG
+    assert (counts["acknowledged"], counts["closed"]) == (120, 60)  # 60 items of 2 votes: nobody was asked in vain
+
+
 def test_the_network_is_cut_in_mid_vote_and_the_client_tries_again(database_url, running, told):
     """Requests arrive and answers do not, or half a request arrives: about one connection in five is cut."""
     place, server, _ = running
@@ -142,13 +162,12 @@ class SmallDisk:
 
     def fill(self) -> None:
         """Take every byte that is left."""
-        with (self.folder / "filler").open("wb") as file:
-            try:
+        filler = os.open(self.folder / "filler", os.O_WRONLY | os.O_CREAT)
+        for size in (1 << 20, 4096):
+            with contextlib.suppress(OSError):
                 while True:
-                    file.write(b"\0" * 4096)
-                    file.flush()
-            except OSError:
-                pass
+                    os.write(filler, b"\0" * size)
+        os.close(filler)
 
     def free(self) -> None:
         (self.folder / "filler").unlink()

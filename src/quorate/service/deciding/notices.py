@@ -1,7 +1,7 @@
 """What happened -> rows for the webhooks that want to hear of it, written in the same transaction as the event.
 
 So nothing is told that did not happen, and nothing that happened is forgotten: `webhooks` delivers the rows, again and
-again until one is taken. Called by `items`, `ballots` and the steward.
+again until one is taken. Called by `items`, `ballots`, `projects` and the steward.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, insert, select
 
-from quorate.service.deciding.projects import Project
 from quorate.service.store.schema import deliveries, webhooks
+
+if TYPE_CHECKING:
+    from quorate.service.deciding.projects import Project
 
 KINDS = (
     "item.completed",

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, Row, insert, select, update
 
 from quorate.errors import InvalidInput, UnknownItem
 from quorate.service.deciding.events import append_project_event
+from quorate.service.deciding.notices import announce
 from quorate.service.deciding.settings import ProjectSettings, knobs_of
 from quorate.service.store.schema import events, projects
 from quorate.service.store.store import Store
@@ -136,7 +137,9 @@ class Projects:
             connection.execute(update(projects).where(projects.c.id == project_id).values(values))
             if knobs_of(settings) != knobs_of(before.settings):
                 self.tune_in(connection, project_id, knobs_of(settings), now=now)
-            return self.get_in(connection, project_id)
+            after = self.get_in(connection, project_id)
+            announce(connection, after, "project.changed", _changes(before, after), now=now)
+            return after
 
     def tune_in(self, connection: Connection, project_id: str, knobs: dict[str, Any], *, now: float) -> int:
         """From now on decide by these knobs of the policy (all of them); the number of the event."""
@@ -186,6 +189,13 @@ class Projects:
             while len(cache) >= MOST_ERAS:
                 del cache[next(iter(cache))]
             cache[key] = value
+
+
+def _changes(before: Project, after: Project) -> dict[str, Any]:
+    """What differs, by name, with its new value."""
+    old = before.settings.as_json() | {"name": before.name, "state": before.state}
+    new = after.settings.as_json() | {"name": after.name, "state": after.state}
+    return {name: value for name, value in new.items() if value != old[name]}
 
 
 def _body(connection: Connection, number: int) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from sqlalchemy.exc import IntegrityError
 
 from quorate.service.deciding.control import steer
 from quorate.service.deciding.learning import learn
+from quorate.service.deciding.notices import announce
 from quorate.service.deciding.projects import Projects
 from quorate.service.deciding.stats import stats
 from quorate.service.store.failures import StoreUnavailable
@@ -92,10 +93,14 @@ class Steward:
     def _compute_stats(self, project_id: str, now: float) -> None:
         with self.projects.store.read() as connection:
             project = self.projects.get_in(connection, project_id)
-            content = {"stats": stats(connection, project, now=now).as_json()}
+            told = stats(connection, project, now=now)
+        mine = (stewards.c.project_id == project_id, stewards.c.task == "stats")
         with self.projects.store.write() as connection:
-            mine = (stewards.c.project_id == project_id, stewards.c.task == "stats")
-            connection.execute(update(stewards).where(*mine).values(state=json.dumps(content)))
+            before = json.loads(connection.execute(select(stewards.c.state).where(*mine)).scalar_one())
+            connection.execute(update(stewards).where(*mine).values(state=json.dumps({"stats": told.as_json()})))
+            if before.get("stats", {}).get("num_open", 0) > 0 == told.num_open:
+                content = {"num_items": told.num_items, "num_votes": told.num_votes}
+                announce(connection, project, "project.completed", content, now=now)
 
     def _with_hold(self, project_id: str, task: str, job: Callable[[], object]) -> None:
         """Do the job if no other worker is at it."""
