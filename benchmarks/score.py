@@ -3,7 +3,8 @@
 Makes Parquet files of predictions and of counts (K = 10) in a temporary folder, scores each in a fresh process, and
 prints items per second of processor time, from reading to the written file, and the peak memory. Exits 1 if InfExp
 falls below FEWEST items per second, the time per item grows by more than MOST_GROWTH from the smallest to the largest
-file, or the peak by more than MOST_MORE from the second largest.
+file, or the peak by more than MOST_MORE from the second largest. Last come long votes in random order, which are held
+in memory: how many bytes each takes.
 """
 
 from __future__ import annotations
@@ -49,6 +50,22 @@ def make(folder: Path, num_items: int, *, seed: int) -> None:
             votes.write_table(pa.table([ids, *rng.multinomial(3, values).T], schema=schemas["votes"]))
 
 
+def make_long(folder: Path, num_items: int, *, seed: int) -> None:
+    """The same votes, a row each, in random order."""
+    counts = pq.read_table(folder / f"votes-{num_items}.parquet")
+    table = np.column_stack([counts[name].to_numpy() for name in CLASSES])
+    row, label = np.nonzero(table)
+    times = table[row, label]
+    row, label = np.repeat(row, times), np.repeat(label, times)
+    order = stream(seed, "long", num_items).permutation(len(row))
+    columns = {
+        "task": counts["id"].take(pa.array(row[order])),
+        "worker": pa.array(np.arange(len(row)) % 97)[: len(row)],
+        "label": pa.array(list(CLASSES)).take(pa.array(label[order])),
+    }
+    pq.write_table(pa.table(columns), folder / f"long-{num_items}.parquet")
+
+
 def learned(folder: Path, name: str, pool_size: int) -> Path:
     """Parameters as they are after some hundred items."""
     params = PriorParams(6.0, 0.1, np.full(len(CLASSES), 0.8))
@@ -58,24 +75,26 @@ def learned(folder: Path, name: str, pool_size: int) -> Path:
     )  # fmt: skip
 
 
-def score_here(folder: Path, params: Path, num_items: int) -> None:
+def score_here(folder: Path, params: Path, num_items: int, votes: str) -> None:
     """Score one file in this process; print processor seconds, peak bytes and the share that asks."""
     out = folder / "scores.parquet"
     small = np.full((2, len(CLASSES)), 0.1)
     score(read_params(params), small, out=folder / "warm.parquet")  # loads the kernels, which were compiled before
     cpu = time.process_time()
-    found = score(params, folder / f"probs-{num_items}.parquet", votes=folder / f"votes-{num_items}.parquet", out=out)
+    found = score(params, folder / f"probs-{num_items}.parquet", votes=folder / f"{votes}-{num_items}.parquet", out=out)
     cpu = time.process_time() - cpu
     print(cpu, resident()[1], found.num_ask / found.num_items)
 
 
-def measured(folder: Path, params: Path, num_items: int) -> tuple[float, float]:
+def measured(folder: Path, params: Path, num_items: int, votes: str = "votes") -> tuple[float, float]:
     """Items per second and peak bytes of a fresh process, printed as a line."""
     command = [sys.executable, __file__, "--folder", str(folder), "--params", str(params), "--items", str(num_items)]
+    command += ["--votes", votes]
     out = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     cpu, peak, share = (float(word) for word in out)
+    what = params.stem if votes == "votes" else "long votes"
     print(
-        f"{params.stem:12} {num_items:8d} items: {num_items / cpu:7.0f} items/s, peak {peak / 1e6:4.0f} MB, "
+        f"{what:12} {num_items:8d} items: {num_items / cpu:7.0f} items/s, peak {peak / 1e6:4.0f} MB, "
         f"{100 * share:.0f} % ask",
         flush=True,
     )
@@ -87,9 +106,10 @@ def main() -> None:
     parser.add_argument("--items", type=int, nargs="+", default=[10_000, 100_000, 1_000_000], help="sizes of the files")
     parser.add_argument("--folder", type=Path, help="score one file of this folder only, in this process")
     parser.add_argument("--params", type=Path, help="with --folder: the parameters")
+    parser.add_argument("--votes", default="votes", help="with --folder: votes (counts) or long")
     options = parser.parse_args()
     if options.folder is not None:
-        return score_here(options.folder, options.params, options.items[0])
+        return score_here(options.folder, options.params, options.items[0], options.votes)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for num_items in options.items:
@@ -100,6 +120,14 @@ def main() -> None:
         first = [measured(folder, files[CASES[0]], num_items) for num_items in options.items]
         for case in CASES[1:]:
             measured(folder, files[case], min(options.items[-1], 100_000))
+        held = []
+        for num_items in options.items[-2:]:
+            make_long(folder, num_items, seed=5)
+            held.append(measured(folder, files[CASES[0]], num_items, "long")[1])
+    more_items = options.items[-1] - options.items[-2]
+    print(
+        f"long votes in random order: {(held[1] - held[0]) / more_items:.0f} bytes for each further item of three votes"
+    )
     speeds, peaks = zip(*first, strict=True)
     growth = speeds[0] / speeds[-1]
     more = peaks[-1] / peaks[-2]

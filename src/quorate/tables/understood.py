@@ -5,12 +5,14 @@ Called by `Report.understood`, for the terminal, summary.json and the pages; mad
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from quorate.tables.report import Finding, Report
 
+KIND_OF_FILE = re.compile(r"^(\S+ text, columns parted by|sheet )")
 MOST_CLASSES, MOST_SOURCES, MOST_RULES = 12, 3, 3
 QUIET = ("ignored-column", "prediction-without-votes", "byte-order-mark")  # told last: they cost nothing
 
@@ -25,14 +27,16 @@ def understood(report: Report, rejects: str | None = None, *, most_sources: int 
 
 
 def _by_source(decisions: Sequence[str]) -> list[str]:
-    """A line per source: how it was read, and in brackets what kind of text it is."""
-    parts: dict[str, list[str]] = {}
+    """A line per source: how it was read, and in brackets what kind of text or which sheet it is."""
+    lines: list[str] = []
+    waiting: dict[str, str] = {}
     for decision in decisions:
         source, _, told = decision.partition(": ")
-        parts.setdefault(source, []).append(told)
-    return [
-        f"{source}: {told[-1]}" + (f" ({'; '.join(told[:-1])})" if told[1:] else "") for source, told in parts.items()
-    ]
+        if KIND_OF_FILE.search(told):
+            waiting[source] = f" ({told})"
+        else:
+            lines.append(decision + waiting.pop(source, ""))
+    return [*lines, *(source + told for source, told in waiting.items())]
 
 
 def _classes(report: Report) -> list[str]:

@@ -21,7 +21,7 @@ from quorate.validate import fraction, members, shown, whole
 from quorate.version import __version__
 from quorate.workflows.params_file import ParamsFile, read_params
 from quorate.workflows.score_batches import ById, Follower, InOrder, ItemBatch, item_batches
-from quorate.workflows.score_checks import refuse_poor_match, refuse_unnamed
+from quorate.workflows.score_checks import refuse_lost_votes, refuse_poor_match, refuse_unnamed
 from quorate.workflows.score_cluster import scored_by
 from quorate.workflows.score_items import Outcome, scorer
 from quorate.workflows.score_output import Findings, schema, scored_table, table_file
@@ -171,6 +171,8 @@ def _written(job: _Job, file: Path, findings: Findings, *, given_pool: bool) -> 
                     job.progress(batch.done, batch.total, f"scoring {found[0].source}")
         left = [each.finish() for each in (*others, votes)]
         refuse_poor_match(tally.num_items, tally.num_voted, left[-1], found[0].source, job.reading)
+        source = Path(job.votes).name if isinstance(job.votes, (str, Path)) else "votes"
+        refuse_lost_votes(source, tally.num_votes, findings.set_aside(source), job.reading)
     return Scores(
         out=str(file),
         num_items=tally.num_items,

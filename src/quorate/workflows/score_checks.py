@@ -47,3 +47,13 @@ def refuse_poor_match(num_items: int, num_voted: int, left_over: int, source: st
             "check that the ids mean the same in both (task='...', id_column='...'). If the data are like that, pass "
             "as_read=True (--as-read)."
         )
+
+
+def refuse_lost_votes(source: str, num_votes: int, num_set_aside: int, reading: Reading) -> None:
+    """More rows of the votes set aside than counted; streams are judged at their end, before the file is there."""
+    if not reading.as_read and num_set_aside >= FEWEST and num_set_aside > num_votes:
+        raise InvalidInput(
+            f"{source}: {num_set_aside} rows are set aside and {num_votes} votes are counted; expected most rows to "
+            "count; check the columns (task='...', label='...', format='...') and that the labels are the classes of "
+            "the params. If the data are like that, pass as_read=True (--as-read)."
+        )
