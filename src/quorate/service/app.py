@@ -21,8 +21,8 @@ from quorate.service.api.reading import BodyLimit
 from quorate.service.config import ServiceConfig
 from quorate.service.deciding.projects import Projects
 from quorate.service.deciding.steward import Steward
-from quorate.service.housekeeping import Housekeeping
 from quorate.service.demo import Colleagues
+from quorate.service.housekeeping import Housekeeping
 from quorate.service.metrics import Metrics, MetricsMiddleware
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare

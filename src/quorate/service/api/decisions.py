@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import IO, Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
@@ -16,6 +16,7 @@ from quorate.service.api.here import ProjectId, TheProjects, Viewer
 from quorate.service.api.paging import Cursor, Limit, Page, after_number, page
 from quorate.service.api.reading import StrictRoute
 from quorate.service.deciding.listing import Decided, list_decisions
+from quorate.service.deciding.projects import Projects
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["decisions"], route_class=StrictRoute)
 
@@ -78,15 +79,25 @@ def export(
     if what == "journal" and format_ not in (None, "jsonl"):
         raise InvalidInput(f"format={format_!r}; expected 'jsonl' for a journal; leave it out.")
     chosen: Format = format_ or ("jsonl" if what == "journal" else "json")
-    file = spooled()
-    with export_tables.snapshot(projects_.store) as connection:
-        project = projects_.get_in(connection, project_id)
-        if what == "journal":
-            file.writelines(export_tables.journal(connection, project))
-        elif what == "decisions":
-            write(export_tables.decisions(projects_, connection, project), chosen, file)
-        else:
-            table = export_tables.votes if what == "votes" else export_tables.events
-            write(table(connection, project), chosen, file)
+    file = exported(projects_, project_id, what, chosen)
     headers = {"Content-Disposition": f'attachment; filename="{what}.{chosen}"', "Content-Length": str(file.tell())}
     return StreamingResponse(chunks(file), headers=headers, media_type=MEDIA_TYPES[chosen])
+
+
+def exported(projects_: Projects, project_id: str, what: What, format_: Format) -> IO[bytes]:
+    """The export as a file, written to its end; whoever takes it closes it."""
+    file = spooled()
+    try:
+        with export_tables.snapshot(projects_.store) as connection:
+            project = projects_.get_in(connection, project_id)
+            if what == "journal":
+                file.writelines(export_tables.journal(connection, project))
+            elif what == "decisions":
+                write(export_tables.decisions(projects_, connection, project), format_, file)
+            else:
+                table = export_tables.votes if what == "votes" else export_tables.events
+                write(table(connection, project), format_, file)
+    except BaseException:
+        file.close()
+        raise
+    return file

@@ -50,10 +50,12 @@ async def sent_file(request: Request) -> bytes:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "multipart/form-data":
         return await request.body()
-    field = (await request.form()).get("file")
-    if not isinstance(field, UploadFile):
-        raise Problem(422, "Invalid input", "file is missing in the form.", field="file", fix="send a file as `file`.")
-    content = await field.read(LARGEST_FILE + 1)
+    async with request.form() as form:
+        field = form.get("file")
+        if not isinstance(field, UploadFile):
+            fix = "send a file as `file`."
+            raise Problem(422, "Invalid input", "file is missing in the form.", field="file", fix=fix)
+        content = await field.read(LARGEST_FILE + 1)
     request.state.content = sha256(content).hexdigest()
     return content
 

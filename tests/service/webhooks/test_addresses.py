@@ -1,0 +1,42 @@
+"""Which addresses a webhook may be given."""
+
+import pytest
+
+from quorate.errors import InvalidInput
+from quorate.service.webhooks.addresses import NotAllowedAddress, allowed_addresses, checked_url, with_address
+
+REFUSED = [
+    "ftp://example.org/", "file:///etc/passwd", "javascript:alert(1)", "https://", "//example.org", "example.org",
+    "https://user:word@example.org/", "https://example.org/#part", "https://example.org:99999/", "https://[::1",
+    "https://exa mple.org", "http://localhost/", "http://sub.localhost:8000/", "http://127.0.0.1/", "http://[::1]/",
+    "http://10.1.2.3/", "http://192.168.0.1", "http://172.16.0.1", "http://169.254.169.254/", "http://0.0.0.0/",
+    "http://[::ffff:10.0.0.1]/", "http://[fe80::1]/", "http://[fd00::1]/", "http://[64:ff9b::7f00:1]/",
+    "http://[2002:7f00:1::]/", "http://224.0.0.1/", "http://100.64.0.1/", "https://example.org\\@10.0.0.1/",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("url", REFUSED)
+def test_these_are_refused(url):
+    with pytest.raises(InvalidInput, match="url="):
+        checked_url(url, allow_private=False)
+
+
+@pytest.mark.parametrize("url", ["https://example.org/a?b=c", "http://93.184.215.14:8080/", "https://münchen.example/"])
+def test_these_are_taken(url):
+    assert checked_url(url, allow_private=False) == url
+
+
+def test_private_ones_are_taken_where_that_is_allowed():
+    assert checked_url("http://127.0.0.1:9/", allow_private=True)
+    assert allowed_addresses(["127.0.0.1"], allow_private=True) == ["127.0.0.1"]
+
+
+def test_a_name_that_also_leads_here_is_a_trick():
+    with pytest.raises(NotAllowedAddress, match=r"10\.0\.0\.1"):
+        allowed_addresses(["93.184.215.14", "10.0.0.1"], allow_private=False)
+
+
+def test_the_address_that_was_checked_is_the_one_connected_to():
+    from urllib.parse import urlsplit
+
+    assert with_address(urlsplit("https://example.org:8443/a?b"), "2606::1") == "https://[2606::1]:8443/a?b"

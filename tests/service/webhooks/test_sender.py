@@ -1,0 +1,230 @@
+"""Deliveries against a real receiver: signed, retried, sent again after a crash with the same id, nowhere private."""
+
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from random import Random
+
+import pytest
+from sqlalchemy import select, update
+
+from quorate.service.config import ServiceConfig
+from quorate.service.store.schema import deliveries
+from quorate.service.webhooks import hooks, queue
+from quorate.service.webhooks.sender import Sender
+from quorate.service.webhooks.signature import verify
+from tests.service.api.conftest import World
+
+
+class Receiver(ThreadingHTTPServer):
+    """Answers with the next of `statuses`, then 200; keeps what it got."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.got, self.statuses, self.location = [], [], None
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server_port}/hook"
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.got.append((dict(self.headers), body))
+        self.send_response(self.server.statuses.pop(0) if self.server.statuses else 200)
+        if self.server.location:
+            self.send_header("Location", self.server.location)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def receiver():
+    server = Receiver()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def telling(database_url, receiver):
+    """A project with a webhook, and a sender whose clock is the world's."""
+    world = World(database_url, ServiceConfig(allow_private_webhooks=True))
+    kinds = ["item.completed", "item.reopened", "project.changed"]
+    body = {"url": receiver.url, "kinds": kinds}
+    made = world.client("owner").api("POST", f"/projects/{world.here}/webhooks", 201, json=body).json()
+    world.hook, world.secret = made["id"], made["secret"]
+    world.sender = Sender(world.store, allow_private=True, clock=world.clock)
+    yield world
+    world.store.close()
+
+
+def close(world, *names):
+    world.items(*names)
+    for name in names:
+        world.client("owner").api("POST", f"/projects/{world.here}/item/close", 200, json={"id": name})
+
+
+def rows(world):
+    with world.store.read() as connection:
+        return connection.execute(select(deliveries).order_by(deliveries.c.created, deliveries.c.id)).all()
+
+
+def test_a_completed_item_is_told_once_and_signed(telling, receiver):
+    close(telling, "x")
+    assert telling.sender.round() == 1
+    assert telling.sender.round() == 0
+    ((headers, body),) = receiver.got
+    assert verify(telling.secret, headers, body, now=telling.clock.now)
+    assert not verify("other", headers, body, now=telling.clock.now)
+    assert not verify(telling.secret, headers, body + b" ", now=telling.clock.now)
+    assert not verify(telling.secret, headers, body, now=telling.clock.now + 3600)
+    told = json.loads(body)
+    assert (told["type"], told["data"]["item"], told["id"]) == ("item.completed", "x", headers["X-Quorate-Id"])
+    assert rows(telling)[0].delivered == telling.clock.now
+
+
+def test_what_is_not_taken_is_tried_again_later_with_the_same_id(telling, receiver):
+    receiver.statuses = [500, 302, 404]
+    receiver.location = receiver.url + "/elsewhere"
+    close(telling, "x")
+    waits = []
+    for _ in range(3):
+        assert telling.sender.round() == 1
+        (row,) = rows(telling)
+        waits.append(row.due - telling.clock.now)
+        assert telling.sender.round() == 0, "not before it is due"
+        telling.clock.now = row.due
+    assert telling.sender.round() == 1
+    (row,) = rows(telling)
+    assert row.delivered is not None and row.attempts == 4
+    assert len({headers["X-Quorate-Id"] for headers, _ in receiver.got}) == 1 and len(receiver.got) == 4
+    assert 4 <= waits[0] - 1 <= 6 and 8 <= waits[1] - 1 <= 12 and 16 <= waits[2] - 1 <= 24
+
+
+def test_after_a_crash_between_sending_and_noting_it_is_sent_again_with_the_same_id(telling, receiver, monkeypatch):
+    close(telling, "x")
+    with monkeypatch.context() as crash:
+        crash.setattr("quorate.service.webhooks.sender.delivered", lambda *_, **__: (_ for _ in ()).throw(SystemExit))
+        with pytest.raises(SystemExit):
+            telling.sender.round()
+    other = Sender(telling.store, allow_private=True, clock=telling.clock)
+    assert other.round() == 0, "held by the worker that died"
+    telling.clock.now += queue.HOLD + 1
+    assert other.round() == 1
+    first, second = receiver.got
+    assert first[0]["X-Quorate-Id"] == second[0]["X-Quorate-Id"] and first[1] == second[1]
+
+
+def test_two_workers_never_send_the_same_delivery(telling, receiver):
+    close(telling, *(f"i{n}" for n in range(24)))
+    senders = [Sender(telling.store, allow_private=True, clock=telling.clock) for _ in range(2)]
+
+    def work(sender):
+        while sender.round():
+            pass
+
+    threads = [threading.Thread(target=work, args=(sender,)) for sender in senders]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    telling.clock.now += 1
+    work(senders[0])
+    ids = [headers["X-Quorate-Id"] for headers, _ in receiver.got]
+    assert len(ids) == len(set(ids)) == 24
+
+
+def test_one_delivery_that_is_never_taken_does_not_keep_the_rest_back(telling, receiver):
+    close(telling, "a")
+    receiver.statuses = [500]
+    telling.sender.round()
+    close(telling, "b", "c")
+    receiver.statuses = [500]
+    telling.sender.round()
+    telling.clock.now += 60
+    assert telling.sender.round() == 3
+    assert all(row.delivered for row in rows(telling))
+
+
+def test_it_gives_up_after_three_days(telling, receiver):
+    close(telling, "x")
+    telling.clock.now += queue.GIVE_UP + 1
+    receiver.statuses = [500]
+    telling.sender.round()
+    (row,) = rows(telling)
+    assert row.failed == telling.clock.now and "500" in row.problem
+    telling.clock.now += 86400
+    assert telling.sender.round() == 0
+    assert queue.delay(50, Random(1)) <= 1.2 * queue.LONGEST_DELAY
+
+
+def test_a_removed_webhook_hears_nothing_more(telling, receiver):
+    close(telling, "x")
+    telling.client("owner").api("DELETE", f"/projects/{telling.here}/webhooks/{telling.hook}", 204)
+    assert telling.sender.round() == 0 and receiver.got == []
+    assert rows(telling)[0].problem == "the webhook was removed"
+
+
+def test_addresses_of_this_machine_are_refused_when_chosen_and_when_sent(telling, receiver):
+    strict = Sender(telling.store, clock=telling.clock)
+    for url in (receiver.url, receiver.url.replace("127.0.0.1", "localhost"), "http://169.254.169.254/latest"):
+        with telling.store.write() as connection:  # as a name that led elsewhere when it was chosen
+            connection.execute(update(hooks.webhooks).values(url=url))
+        telling.client("owner").api("POST", f"/projects/{telling.here}/webhooks/{telling.hook}/ping", 202)
+        assert strict.round() >= 1
+        assert receiver.got == []
+        assert "this machine or its network" in {row.problem for row in rows(telling)}.pop()
+        telling.clock.now += 7200
+
+
+def test_a_ping_arrives_and_deliveries_are_listed_newest_first(telling, receiver):
+    owner, path = telling.client("owner"), f"/projects/{telling.here}/webhooks"
+    made = []
+    for _ in range(3):
+        made.append(owner.api("POST", f"{path}/{telling.hook}/ping", 202).json()["delivery_id"])
+        telling.clock.now += 1
+    telling.sender.round()
+    assert json.loads(receiver.got[0][1])["type"] == "ping"
+    first = owner.api("GET", f"{path}/{telling.hook}/deliveries", 200, params={"limit": 2}).json()
+    rest = {"limit": 2, "cursor": first["next"]}
+    last = owner.api("GET", f"{path}/{telling.hook}/deliveries", 200, params=rest).json()
+    assert [each["id"] for each in first["items"] + last["items"]] == made[::-1] and last["next"] is None
+    assert all(each["delivered"] for each in first["items"])
+    listed = owner.api("GET", path, 200)
+    assert telling.secret not in listed.text and listed.json()["items"][0]["id"] == telling.hook
+
+
+def test_changes_of_the_project_are_told(telling, receiver):
+    telling.client("owner").api("PATCH", f"/projects/{telling.here}", 200, json={"state": "paused"})
+    telling.sender.round()
+    assert json.loads(receiver.got[0][1])["data"]["state"] == "paused"
+
+
+def test_it_runs_beside_the_requests_and_stops(telling, receiver):
+    telling.sender.rhythm = 0.05
+    telling.sender.start()
+    close(telling, "x")
+    deadline = time.monotonic() + 10
+    while not receiver.got and time.monotonic() < deadline:
+        time.sleep(0.02)
+    telling.sender.stop()
+    assert len(receiver.got) == 1 and not telling.sender._thread.is_alive()
+
+
+def test_a_receiver_that_never_answers_costs_no_more_than_its_time(telling, monkeypatch):
+    import socket
+
+    monkeypatch.setattr("quorate.service.webhooks.sender.TOTAL", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        with telling.store.write() as connection:
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+            connection.execute(update(hooks.webhooks).values(url=url))
+        close(telling, "x")
+        begin = time.monotonic()
+        assert telling.sender.round() == 1
+        assert time.monotonic() - begin < 3
+    assert "no answer" in rows(telling)[0].problem
