@@ -247,6 +247,18 @@ def test_a_percentage_for_a_share_is_understood_as_a_slip(run, files, option, va
     refused(run, (*files(), *more, option, value), f"{option} {value}", f"did you mean {meant}?")
 
 
+@pytest.mark.parametrize(
+    "option", ["--task-column", "--worker-column", "--label-column", "--time-column", "--id-column"]
+)
+def test_a_column_that_is_not_there_is_named_with_its_option(run, files, option):
+    refused(run, (*files(), option, "nope"), f"{option} nope is not a column of", "expected one of")
+
+
+def test_times_do_not_matter_to_calibrate(run, files, votes):
+    rows = [(*row, f"{t % 28 + 1:02d}/03/2026 10:00") for t, row in enumerate(votes)]
+    assert "Is the confidence" in accepted(run, files(("item", "worker", "label", "time"), rows), "calibrate")
+
+
 def test_a_class_in_the_error_costs_with_other_case_is_named(run, files, tmp_path):
     costs = write_csv(tmp_path / "costs.csv", ("truth", "Cat"), [("dog", 5)])
     refused(run, (*files(), "--error-costs", costs), "names the class 'Cat'", "Did you mean 'cat'?")

@@ -31,21 +31,27 @@ if TYPE_CHECKING:
     from quorate.workflows.calibrate import Calibration
 
 
+MethodSpec = Annotated[
+    str, typer.Option("--method", "-m", help="A method, with knobs if you like: finexp:threshold=0.9.")
+]
+PoolSize = Annotated[
+    int | None, typer.Option("--pool-size", "-n", help="Experts per item, drawn by seed; none: all who voted on it.")
+]
+Prefixes = Annotated[
+    bool, typer.Option("--prefixes", help="Judge the belief after every vote too, not only where asking stopped.")
+]
+Out = Annotated[
+    str | None, typer.Option("--out", "-o", help="Folder for calibration.json, report.html and the diagram.")
+]
+
+
 def calibrate(
     votes: VotesTable,
     predictions: PredictionTables = None,
-    method: Annotated[
-        str,
-        typer.Option("--method", "-m", help="A method, with knobs if you like: finexp:threshold=0.9."),
-    ] = "quorate",
-    pool_size: Annotated[
-        int | None,
-        typer.Option("--pool-size", "-n", help="Experts per item, drawn by seed; none: all who voted on it."),
-    ] = None,
+    method: MethodSpec = "quorate",
+    pool_size: PoolSize = None,
     seed: Annotated[int, typer.Option(help="Draws the order of items and experts.")] = 0,
-    prefixes: Annotated[
-        bool, typer.Option("--prefixes", help="Judge the belief after every vote too, not only where asking stopped.")
-    ] = False,
+    prefixes: Prefixes = False,
     bins: Annotated[int, typer.Option(help="Bins of about equally many decisions.")] = 10,
     task_column: TaskColumn = None,
     worker_column: WorkerColumn = None,
@@ -59,9 +65,7 @@ def calibrate(
     abstain_labels: AbstainLabels = None,
     as_read: AsRead = False,
     strict: Strict = False,
-    out: Annotated[
-        str | None, typer.Option("--out", "-o", help="Folder for calibration.json, report.html and the diagram.")
-    ] = None,
+    out: Out = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the calibration in the folder.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:

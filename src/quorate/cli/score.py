@@ -27,34 +27,47 @@ if TYPE_CHECKING:
     from quorate.workflows.score import Scores
 
 
+ParamsFile = Annotated[str, typer.Option("--params", help="The params.json that quorate run wrote.")]
+Predictions = Annotated[
+    list[str],
+    typer.Option("--predictions", "-p", help="Probabilities: CSV, Parquet, .npy or .npz; repeat it, a file per model."),
+]
+Out = Annotated[str, typer.Option("--out", "-o", help="File to write, .parquet or .csv.")]
+VotesSoFar = Annotated[
+    str | None,
+    typer.Option("--votes", "-v", help="Votes so far: counts by class, or a row per vote; none: no votes yet."),
+]
+PoolSize = Annotated[
+    int | None, typer.Option("--pool-size", "-n", help="Experts who could be asked per item; none: as in the params.")
+]
+Match = Annotated[
+    str,
+    typer.Option(
+        help="How further tables find their items: order (as the first predictions; streamed), id (in memory), "
+        "or auto: order, but id for votes with a row per vote."
+    ),
+]
+Cluster = Annotated[
+    str | None, typer.Option(help="Compute on Dask workers: tcp://HOST:PORT of a scheduler, or local:N.")
+]
+BatchRows = Annotated[int, typer.Option(help="Items per batch; memory and row groups follow it.")]
+Accuracy = Annotated[
+    float | None,
+    typer.Option(
+        help="How sure a hard label of a classifier is taken to be; none: as in the params.", rich_help_panel=TABLES
+    ),
+]
+
+
 def score(
-    params: Annotated[str, typer.Option("--params", help="The params.json that quorate run wrote.")],
-    predictions: Annotated[
-        list[str],
-        typer.Option(
-            "--predictions", "-p", help="Probabilities: CSV, Parquet, .npy or .npz; repeat it, a file per model."
-        ),
-    ],
-    out: Annotated[str, typer.Option("--out", "-o", help="File to write, .parquet or .csv.")],
-    votes: Annotated[
-        str | None,
-        typer.Option("--votes", "-v", help="Votes so far: counts by class, or a row per vote; none: no votes yet."),
-    ] = None,
-    pool_size: Annotated[
-        int | None,
-        typer.Option("--pool-size", "-n", help="Experts who could be asked per item; none: as in the params."),
-    ] = None,
-    match: Annotated[
-        str,
-        typer.Option(
-            help="How further tables find their items: order (as the first predictions; streamed), id (in memory), "
-            "or auto: order, but id for votes with a row per vote."
-        ),
-    ] = "auto",
-    cluster: Annotated[
-        str | None, typer.Option(help="Compute on Dask workers: tcp://HOST:PORT of a scheduler, or local:N.")
-    ] = None,
-    batch_rows: Annotated[int, typer.Option(help="Items per batch; memory and row groups follow it.")] = 50_000,
+    params: ParamsFile,
+    predictions: Predictions,
+    out: Out,
+    votes: VotesSoFar = None,
+    pool_size: PoolSize = None,
+    match: Match = "auto",
+    cluster: Cluster = None,
+    batch_rows: BatchRows = 50_000,
     task_column: TaskColumn = None,
     worker_column: WorkerColumn = None,
     label_column: LabelColumn = None,
@@ -62,12 +75,7 @@ def score(
     id_column: IdColumn = None,
     ids: RowIds = None,
     votes_format: VotesFormat = "auto",
-    accuracy: Annotated[
-        float | None,
-        typer.Option(
-            help="How sure a hard label of a classifier is taken to be; none: as in the params.", rich_help_panel=TABLES
-        ),
-    ] = None,
+    accuracy: Accuracy = None,
     abstain_labels: AbstainLabels = None,
     as_read: AsRead = False,
     strict: Strict = False,

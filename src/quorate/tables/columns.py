@@ -61,8 +61,15 @@ def squeezed(name: str) -> str:
     return re.sub(r"[\s_.\-]+", "", name.removeprefix("\ufeff")).casefold()
 
 
-def find_column(role: str, columns: Sequence[str], *, named: str | None = None, source: str = "source") -> str | None:
-    """The column of a role: the one named, else the best-known synonym, else None.
+def find_column(
+    role: str,
+    columns: Sequence[str],
+    *,
+    named: str | None = None,
+    source: str = "source",
+    argument: str | None = None,
+) -> str | None:
+    """The column of a role: the one named (by `argument`, else by the role), else the best-known synonym, else None.
 
     >>> find_column("worker", ["Item ID", "Annotator", "answer"])
     'Annotator'
@@ -70,7 +77,8 @@ def find_column(role: str, columns: Sequence[str], *, named: str | None = None, 
     if named is not None:
         if named not in columns:
             raise InvalidInput(
-                f"{role}={named!r} is not a column of {source}; expected one of {list(columns)[:30]}; name one of them."
+                f"{argument or role}={named!r} is not a column of {source}; expected one of {list(columns)[:30]}; name "
+                "one of them."
             )
         return named
     by_name = {squeezed(column): column for column in reversed(columns)}

@@ -52,7 +52,7 @@ def choose(
     listed = None if worker is None or isinstance(worker, str) else list(worker)
     if format == "long" or label is not None or (format == "auto" and item and answer and listed is None):
         return _long(opened, item, answer, worker, timestamp)
-    known = find_column("item", opened.columns, named=task, source=opened.name)
+    known = find_column("item", opened.columns, named=task, source=opened.name, argument="task")
     item = known if known is not None else _first_column(opened, format)
     others = [name for name in opened.columns if name != item]
     if listed is not None:

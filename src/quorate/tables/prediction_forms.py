@@ -36,7 +36,7 @@ def from_table(
     """The predictions of a table with an id column."""
     if not as_read:
         refuse_own_output(opened.columns, opened.name, expected="predictions")
-    item = find_column("item", opened.columns, named=id_column, source=opened.name)
+    item = find_column("item", opened.columns, named=id_column, source=opened.name, argument="id_column")
     if item is None:
         raise InvalidInput(
             f"{opened.name} has no id column among {list(opened.columns)[:30]}; name it: id_column='...'."

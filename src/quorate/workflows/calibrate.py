@@ -192,7 +192,7 @@ def _dataset(
     from quorate.workflows.run_inputs import Columns, read_inputs  # noqa: PLC0415 - PyArrow is an extra
 
     chosen = Columns() if columns is None else columns
-    joined, _ = read_inputs(votes, predictions, chosen, by_time=True, strict=strict, progress=progress)
+    joined, _ = read_inputs(votes, predictions, chosen, by_time=False, strict=strict, progress=progress)
     return joined.to_dataset(), joined.report
 
 
