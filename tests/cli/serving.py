@@ -31,7 +31,7 @@ class Serving:
 
     def __enter__(self) -> "Serving":
         deadline = time.monotonic() + self._within
-        while "serves at" not in self.printed or self.status("/readyz") != 200:
+        while "Serving at" not in self.printed or self.status("/readyz") != 200:
             assert self.process.poll() is None, self.printed
             assert time.monotonic() < deadline, self.printed
             time.sleep(0.1)

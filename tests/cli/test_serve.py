@@ -36,7 +36,7 @@ def test_a_start_after_somebody_came_in_prints_no_link(tmp_path):
     with Serving("--database", "votes.db", "--base-url", "http://labels.example.org", folder=tmp_path) as service:
         assert service.links == []
         assert "Database" not in service.printed
-        assert "serves at http://labels.example.org" in service.printed
+        assert "Serving at http://labels.example.org" in service.printed
 
 
 def test_a_taken_port_is_named_before_anything_is_touched(run, tmp_path):

@@ -54,7 +54,7 @@ def test_several_workers_on_postgresql_print_one_link_and_share_the_database(tmp
     try:
         with Serving("--database", url, "--workers", "2", folder=tmp_path) as service:
             assert len(service.links) == 1
-            assert service.printed.count("serves at") == 1
+            assert service.printed.count("Serving at") == 1
             become_owner(service)
             assert {service.status("/") for _ in range(20)} == {200}
         assert "Traceback" not in service.printed

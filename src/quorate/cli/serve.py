@@ -186,7 +186,7 @@ def _refuse_taken_port(host: str, port: int) -> None:
 
 
 def _lines(here: str, link: str | None, *, demo: bool) -> list[str]:
-    lines = [f"quorate serves at {here} (Ctrl-C stops it)"]
+    lines = [f"Serving at {here} (Ctrl-C stops it)"]
     if link is not None:
         use = (
             "see the demo; it works once, within 15 minutes"
