@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import time
 
-from sqlalchemy import insert, select
+from sqlalchemy import select
 
-from quorate.service.access.tokens import digest, new_secret
-from quorate.service.store.schema import ballots, links
+from quorate.service.access.cookies import NAME, open_sign_in
+from quorate.service.access.signing import sign, signing_key
+from quorate.service.store.schema import ballots, items
 from tests.service.pages.live import Live
 
 
@@ -20,14 +21,12 @@ def first_owner(page, live: Live, name="Ada"):
 
 
 def come_in(page, live: Live, account_id: str):
-    """Sign an account in, by a link of one use as the service makes them."""
-    token, now = new_secret(), time.time()
-    row = {"digest": digest(token), "account_id": account_id, "created": now, "expires": now + 600}
+    """Give the page's browser a sign-in of this account, as the service makes them."""
+    now = time.time()
     with live.store.write() as connection:
-        connection.execute(insert(links).values(row))
-    page.goto(f"{live.url}/link/{token}")
-    page.get_by_role("button", name="Sign in").click()
-    page.get_by_role("heading", name="My projects").wait_for()
+        session_id = open_sign_in(connection, account_id, now=now)
+    value = sign(signing_key(live.store, now=now), session_id)
+    page.context.add_cookies([{"name": NAME, "value": value, "url": live.url, "httpOnly": True}])
 
 
 def new_project(page, live: Live, *, name="Animals", classes="cat\ndog\nfox", pool="3", **fields) -> str:
@@ -100,8 +99,6 @@ def all_sent(page):
 
 def ballots_of(live: Live, project: str) -> list[tuple[str, str, str, str | None]]:
     """Who did what with which item, as stored: (voter, item, kind, label)."""
-    from quorate.service.store.schema import items
-
     query = select(ballots.c.voter, items.c.name, ballots.c.kind, ballots.c.label)
     query = query.join(items, items.c.id == ballots.c.item_id).where(ballots.c.project_id == project)
     with live.store.read() as connection:

@@ -15,7 +15,7 @@ from quorate.service.pages.static_files import address
 PAGES = ("/p/", "/new", "/join/", "/link/", "/sign-")
 
 
-def problem_page(request: Request, problem: dict[str, Any]) -> Response | None:
+def error_page(request: Request, problem: dict[str, Any]) -> Response | None:
     """The problem as a page; None where JSON was asked for."""
     path = request.url.path
     wants_page = "text/html" in request.headers.get("accept", "")

@@ -24,7 +24,7 @@ from quorate.service.pages.story import Step, story
 from quorate.service.store.schema import accounts, events
 
 router = APIRouter(include_in_schema=False)
-MOST_LINES = 6  # classes with a line of their own; the rest are one grey line
+WORTH_A_LINE = 0.02  # the belief a class must have had at some time; the rest are one grey line
 Words = Annotated[str, Query(max_length=200)]
 
 
@@ -68,6 +68,7 @@ def _item(projects_: Projects, connection: Connection, project: Project, name: s
     written = sorted([*whole["events"], *skips], key=lambda event: event["seq"])
     steps = story(written, project.settings.classes, _names(connection, written))
     decided = [step for step in steps if step.agrees is not None]
+    table = _by_class(project, row, whole["events"][0]["prediction"], decided)
     return {
         "project": project,
         "row": row,
@@ -78,8 +79,8 @@ def _item(projects_: Projects, connection: Connection, project: Project, name: s
         "decided": decided,
         "audited": None if row.is_open else audit_sentence(row.audit, row.audit_rate, row.audit_loss),
         "agrees": all(step.agrees for step in decided),
-        "table": _by_class(project, row, whole["events"][0]["prediction"], decided),
-        "chart": _belief_chart(project, decided),
+        "table": table,
+        "chart": _belief_chart(table),
         "bar": bar,
         "swatch": swatch,
     }  # fmt: skip
@@ -101,35 +102,30 @@ def _why(
 
 
 def _by_class(project: Project, row: Row[Any], predictions: Any, decided: list[Step]) -> list[dict[str, Any]]:  # noqa: ANN401
-    """For each class: the classifiers' word, the votes, the belief; the likeliest first."""
-    votes, probs = json.loads(row.votes), decided[-1].probs if decided else None
+    """For each class: the classifiers' word, the votes, the belief over time; the likeliest first, with its colour."""
+    votes, told = json.loads(row.votes), [step.probs for step in decided if step.probs is not None]
     table = [
         {
             "name": name, "predictions": [each[index] for each in predictions], "votes": votes[index],
-            "belief": None if probs is None else probs[index], "colour": index if index < MOST_LINES else REST,
+            "beliefs": [probs[index] for probs in told], "belief": told[-1][index] if told else None,
         }
         for index, name in enumerate(project.settings.classes)
     ]  # fmt: skip
-    ordered = sorted(table, key=lambda each: (-(each["belief"] or 0), -each["votes"]))
-    return [{**each, "colour": place if place < MOST_LINES else REST} for place, each in enumerate(ordered)]
+    table.sort(key=lambda each: (-(each["belief"] or 0), -each["votes"], -max(each["beliefs"], default=0)))
+    return [{**each, "colour": min(place, REST)} for place, each in enumerate(table)]
 
 
-def _belief_chart(project: Project, decided: list[Step]) -> dict[str, Any] | None:
-    """The belief after each decision: a line for each of the likeliest classes, one for all the rest."""
-    told = [step for step in decided if step.probs is not None]
-    if len(told) < 2:
+def _belief_chart(table: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The belief after each decision: a line for each class that ever was likely, one for all the rest."""
+    if len(table[0]["beliefs"]) < 2:
         return None
-    names, final = project.settings.classes, told[-1].probs or ()
-    order = sorted(range(len(names)), key=lambda index: -final[index])
-    lines = [
-        Line(names[index], place, [(step.probs or ())[index] for step in told])
-        for place, index in enumerate(order[:MOST_LINES])
-    ]
-    rest = order[MOST_LINES:]
+    likely = [each for each in table[:REST] if max(each["beliefs"]) >= WORTH_A_LINE]
+    lines = [Line(each["name"], each["colour"], each["beliefs"]) for each in likely]
+    rest = [each["beliefs"] for each in table if each not in likely]
     if rest:
-        lines.append(Line("all others", REST, [sum((step.probs or ())[i] for i in rest) for step in told]))
+        lines.append(Line("all others", REST, [sum(values) for values in zip(*rest, strict=True)]))
     title = "The belief after each vote: " + ", ".join(f"{line.name} {line.values[-1]:.0%}" for line in lines[:3])
-    return {"svg": line_chart(lines, title=title, most=1.0), "lines": lines, "steps": told}
+    return {"svg": line_chart(lines, title=title, most=1.0), "lines": lines}
 
 
 def _skips(connection: Connection, item_id: int) -> list[dict[str, Any]]:

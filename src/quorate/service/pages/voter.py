@@ -5,6 +5,8 @@ Nothing here, nor in what the page fetches, says what the classifier thinks, wha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fastapi import APIRouter, Request, Response
 from sqlalchemy import func, select
 
@@ -29,8 +31,20 @@ def vote_page(request: Request, project_id: ProjectId, caller: Voter) -> Respons
         "csrf": csrf_token(request),
         "undoSeconds": project.settings.undo_seconds,
     }
-    shown = {"me": caller.principal, "role": caller.role, "project": project, "classes": project.settings.classes}
-    return render(request, "vote.html", **shown, start=start)
+    classes = project.settings.classes
+    shown = {"me": caller.principal, "role": caller.role, "project": project, "classes": classes}
+    return render(request, "vote.html", **shown, shape=_shape(classes), start=start)
+
+
+def _shape(classes: Sequence[str]) -> str:
+    """How the buttons stand: short names five in a row, few long ones one below another, many in a box that scrolls."""
+    longest = max(map(len, classes))
+    found = ["many"] if len(classes) > 8 else []
+    if len(classes) > 4 and longest <= 4:
+        found.append("short")
+    if len(classes) < 5 and longest > 18:
+        found.append("one")
+    return " ".join(found)
 
 
 @router.get("/p/{project_id}/vote/mine")

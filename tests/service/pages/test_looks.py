@@ -1,0 +1,72 @@
+"""Every page, light and dark, on a desk and on a phone: axe finds nothing serious; nothing sticks out; big targets.
+
+With QUORATE_SHOTS=folder, pictures of all of them are kept there.
+"""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.service.pages.conftest import window
+from tests.service.pages.live import running
+from tests.service.pages.seeded import seed
+from tests.service.pages.views import ALL, Views
+
+AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text()
+LOOKS = {"desktop-light": (False, "light"), "phone-dark": (True, "dark")}
+MORE_LOOKS = {"desktop-dark": (False, "dark"), "phone-light": (True, "light")}
+TOO_SMALL = """() => [...document.querySelectorAll("button, select, input:not([type=hidden], [type=radio],"
+    + " [type=checkbox], [type=file]), .tabs a")]
+    .filter((each) => each.checkVisibility() && each.getBoundingClientRect().height < 43.5)
+    .map((each) => each.outerHTML.slice(0, 120))"""
+
+
+@pytest.fixture(scope="module")
+def views(tmp_path_factory):
+    """A service with a project in full swing, and its first link still unused."""
+    with running(tmp_path_factory.mktemp("looks")) as live:
+        from quorate.service.access import links
+
+        has_accounts = links._has_accounts
+        links._has_accounts = lambda connection: False  # the first owner's page is shown though there are accounts
+        yield Views(live, seed(live.store, live.projects))
+        links._has_accounts = has_accounts
+
+
+def faults(page: Page) -> list[str]:
+    """What axe calls serious or critical."""
+    page.evaluate(AXE)
+    found = page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")
+    return [
+        f"{each['id']}: {node['html'][:160]} {node['failureSummary'][:200]}"
+        for each in found["violations"]
+        if each["impact"] in ("serious", "critical")
+        for node in each["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_every_page_can_be_read_and_used_by_everybody(views, chromium, shots, look):
+    phone, scheme = LOOKS[look]
+    found = {}
+    for name in ALL:
+        with window(chromium, phone=phone, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce") as page:
+            getattr(views, name)(page)
+            if shots is not None:
+                page.screenshot(path=shots / f"{name}-{look}.png", full_page=True)
+            wide = page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
+            small = page.evaluate(TOO_SMALL)
+            found[name] = [*faults(page), *(["sticks out sideways"] if wide > 0 else []), *small]
+    assert {name: each for name, each in found.items() if each} == {}
+
+
+@pytest.mark.parametrize("look", MORE_LOOKS)
+def test_the_other_looks_are_photographed_when_asked_for(views, chromium, shots, look):
+    if shots is None:
+        pytest.skip("set QUORATE_SHOTS to a folder to get pictures of every page in every look")
+    phone, scheme = MORE_LOOKS[look]
+    for name in ALL:
+        with window(chromium, phone=phone, color_scheme=scheme) as page:
+            getattr(views, name)(page)
+            page.screenshot(path=shots / f"{name}-{look}.png", full_page=True)

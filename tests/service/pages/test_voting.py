@@ -1,0 +1,228 @@
+"""The voter's page: fast, by keyboard alone, through broken networks, and silent about what others think."""
+
+import json
+import re
+
+import pytest
+
+from quorate.service.access.accounts import add_member, create_account
+from quorate.service.deciding.items import NewItem, Show, add_items
+from quorate.service.deciding.settings import ProjectSettings
+from tests.service.pages.conftest import window
+from tests.service.pages.people import all_sent, ballots_of, come_in, item_of, open_vote, press
+
+CLASSES = ("cat", "dog", "fox")
+MEASURE = """(key) => new Promise((done) => {
+    const stage = document.querySelector("[data-part=stage]");
+    const before = document.querySelector("[data-vote]").dataset.item;
+    let pressed;
+    addEventListener("keydown", () => { pressed = performance.now(); }, { once: true, capture: true });
+    new MutationObserver((_, watch) => {
+        if (document.querySelector("[data-vote]").dataset.item === before || !stage.querySelector(".shown")) return;
+        watch.disconnect();
+        requestAnimationFrame(() => setTimeout(() => done(performance.now() - pressed)));  // drawn
+    }).observe(document.querySelector("[data-vote]"), { attributes: true, childList: true, subtree: true });
+    document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+})"""
+
+
+@pytest.fixture
+def voter(live, chromium):
+    """A project of 30 items, a voter who is signed in, and their page."""
+    project = live.projects.create("Animals", ProjectSettings(classes=CLASSES, pool_size=9), now=1.0).id
+    batch = [NewItem(f"i{number:02d}", [0.61, 0.28, 0.11], Show(text=f"Animal {number}")) for number in range(30)]
+    add_items(live.projects, project, batch, now=1.0)
+    account = create_account(live.store, "Vera", now=1.0).id
+    add_member(live.store, project, account, role="voter", now=1.0)
+    with window(chromium) as page:
+        come_in(page, live, account)
+        open_vote(page, live, project)
+        page.project = project
+        yield page
+
+
+def acts(live, page):
+    return {item: (kind, label) for _, item, kind, label in ballots_of(live, page.project)}
+
+
+@pytest.mark.timing
+def test_the_next_item_is_there_within_a_tenth_of_a_second(voter):
+    taken = []
+    for _ in range(12):
+        voter.wait_for_timeout(200)
+        taken.append(voter.evaluate(MEASURE, "1"))
+    print(f"from key to next item: median {sorted(taken)[6]:.1f} ms, worst {max(taken):.1f} ms")
+    assert sorted(taken)[6] < 50
+    assert max(taken) < 100
+
+
+def test_keys_vote_undo_skip_and_say_cannot_tell(live, voter):
+    seen = []
+    for key in ("1", "2", "3", "x", "?", "s"):
+        seen.append(item_of(voter))
+        press(voter, key)
+    last = item_of(voter)
+    press(voter, "3")
+    voter.wait_for_timeout(150)
+    voter.keyboard.press("Backspace")
+    assert item_of(voter) == last
+    press(voter, "1")
+    all_sent(voter)
+    kinds = [("vote", "cat"), ("vote", "dog"), ("vote", "fox"), ("abstain", None), ("abstain", None), ("skip", None)]
+    assert acts(live, voter) == dict(zip([*seen, last], [*kinds, ("vote", "cat")], strict=True))
+    assert voter.locator("[data-part=session]").inner_text() == "4"
+    voter.reload()
+    voter.wait_for_function("() => document.querySelector('[data-part=today]').textContent === '4'")
+
+
+def test_everything_can_be_reached_by_tab_and_pressed_by_enter(live, voter):
+    voter.keyboard.press("Escape")
+    reached = []
+    for _ in range(20):
+        voter.keyboard.press("Tab")
+        reached.append(voter.evaluate("() => document.activeElement.textContent.trim()"))
+        if reached[-1].endswith("dog"):
+            break
+    item = item_of(voter)
+    press(voter, "Enter")
+    all_sent(voter)
+    assert acts(live, voter) == {item: ("vote", "dog")}
+
+
+def test_a_held_or_bouncing_key_votes_once(live, voter):
+    voter.wait_for_timeout(200)
+    for _ in range(3):
+        voter.keyboard.down("1")  # without letting go: the browser marks the rest as repeats
+    voter.keyboard.up("1")
+    voter.keyboard.press("1")  # at once: nobody can have seen the next item
+    all_sent(voter)
+    assert len(acts(live, voter)) == 1
+
+
+def test_keys_can_be_switched_off_for_those_who_speak_to_their_computer(live, voter):
+    voter.get_by_label(re.compile("Keys vote")).uncheck()
+    press(voter, "1")
+    voter.wait_for_timeout(200)
+    assert acts(live, voter) == {}
+
+
+def test_an_answer_lost_on_the_way_is_asked_for_again_and_counts_once(live, voter):
+    lost = []
+
+    def swallow(route):
+        route.fetch()  # the server has it
+        lost.append(route.request.headers["idempotency-key"])
+        route.abort() if len(lost) == 1 else route.continue_()
+
+    voter.route("**/votes", swallow)
+    item = item_of(voter)
+    press(voter, "2")
+    voter.get_by_text("not sent yet, trying again").wait_for()
+    all_sent(voter)
+    assert lost == [lost[0]] * len(lost)
+    assert len(lost) >= 2
+    assert acts(live, voter) == {item: ("vote", "dog")}
+
+
+def test_votes_wait_in_the_browser_and_are_sent_when_the_page_is_opened_again(live, voter):
+    voter.context.set_offline(True)
+    first = item_of(voter)
+    press(voter, "1")
+    voter.get_by_text("1 vote not sent yet").wait_for()
+    second = item_of(voter)
+    press(voter, "3")
+    voter.get_by_text("2 votes not sent yet").wait_for()
+    voter.get_by_role("heading", name="Waiting for the connection").wait_for()
+    assert acts(live, voter) == {}
+    context = voter.context
+    voter.close(run_before_unload=False)
+    context.set_offline(False)
+    again = context.new_page()
+    open_vote(again, live, voter.project)
+    all_sent(again)
+    assert {first: ("vote", "cat"), second: ("vote", "fox")} == acts(live, voter)
+
+
+def test_an_undo_during_a_cut_takes_the_vote_back_afterwards(live, voter):
+    voter.context.set_offline(True)
+    item = item_of(voter)
+    press(voter, "1")
+    voter.get_by_text("not sent yet").wait_for()
+    voter.keyboard.press("u")
+    voter.context.set_offline(False)
+    all_sent(voter)
+    assert item_of(voter) == item
+    assert acts(live, voter) == {}
+
+
+def test_a_server_in_trouble_is_asked_again_and_told_plainly(live, voter):
+    answers = iter([503, 429, 500])
+
+    def troubled(route):
+        status = next(answers, None)
+        route.continue_() if status is None else route.fulfill(status=status, headers={"Retry-After": "0.1"}, body="{}")
+
+    voter.route("**/votes", troubled)
+    item = item_of(voter)
+    press(voter, "1")
+    voter.get_by_text("not sent yet, trying again").wait_for()
+    all_sent(voter)
+    assert acts(live, voter) == {item: ("vote", "cat")}
+
+
+def test_whoever_was_signed_out_keeps_their_votes(live, voter):
+    voter.route("**/votes", lambda route: route.fulfill(status=401, body='{"detail": "who are you?"}'))
+    press(voter, "1")
+    voter.get_by_text("You are signed out").wait_for()
+    assert (
+        voter.evaluate("() => Object.keys(localStorage).filter((name) => name.startsWith('quorate-act:')).length") == 1
+    )
+
+
+def test_the_page_and_all_it_fetches_say_nothing_of_predictions_or_other_votes(live, chromium, voter):
+    bodies = []
+    voter.on("response", lambda answer: bodies.append(answer.text()) if "/static/" not in answer.url else None)
+    voter.reload()
+    voter.locator(".shown").wait_for()
+    for key in ("1", "x", "s"):
+        press(voter, key)
+    voter.keyboard.press("u")
+    all_sent(voter)
+    assert len(bodies) >= 5
+    for body in bodies:
+        for word in ("0.61", "confidence", "prediction", "theta", "label_now", '"votes":{', "reason"):
+            assert word not in body, (word, body[:300])
+    told = [json.loads(body) for body in bodies if body.startswith("{")]
+    assert all(each.get("decision") is None for each in told)
+
+
+def test_thanks_when_nothing_is_left_and_new_items_come_by_themselves(live, chromium):
+    project = live.projects.create("Few", ProjectSettings(classes=CLASSES, pool_size=3), now=1.0).id
+    account = create_account(live.store, "Vito", now=1.0).id
+    add_member(live.store, project, account, role="voter", now=1.0)
+    with window(chromium) as page:
+        come_in(page, live, account)
+        page.goto(f"{live.url}/p/{project}/vote")
+        page.get_by_role("heading", name="Thank you").wait_for()
+        add_items(live.projects, project, [NewItem("late", show=Show(text="Late one"))], now=2.0)
+        page.get_by_text("Late one", exact=True).wait_for(timeout=15_000)
+
+
+def test_many_classes_are_found_by_typing(live, chromium):
+    names = tuple(f"species {number}" for number in range(40))
+    project = live.projects.create("Many", ProjectSettings(classes=names, pool_size=3), now=1.0).id
+    add_items(live.projects, project, [NewItem("one"), NewItem("two")], now=1.0)
+    account = create_account(live.store, "Vida", now=1.0).id
+    add_member(live.store, project, account, role="voter", now=1.0)
+    with window(chromium) as page:
+        come_in(page, live, account)
+        open_vote(page, live, project)
+        page.project = project
+        page.keyboard.press("/")
+        page.keyboard.type("37")
+        press(page, "Enter")
+        page.keyboard.press("/")
+        page.keyboard.type("species 2")
+        page.keyboard.press("Escape")
+        all_sent(page)
+        assert acts(live, page) == {"one": ("vote", "species 37")}

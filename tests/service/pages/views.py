@@ -1,0 +1,120 @@
+"""Every page of a project in full swing, each as a function that brings a browser's page there. For looking at them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from quorate.service.access.invitations import create_invitation
+from quorate.service.access.keys import create_key
+from tests.service.pages.live import Live
+from tests.service.pages.people import come_in
+from tests.service.pages.seeded import Seeded
+
+ROWS = """id,text,0,1,2,3,4,5,6,7,8,9,scanner
+note-01,A two or a seven?,,,0.6,,,,,0.4,,,north
+note-02,Faint,,0.9,,,,,,,,,north
+note-03,Blotted,0.7,0.7,,,,,,,,,south
+note-04,Crossed out,,,abc,,,,,,,,south
+note-05,Torn,,,,,,0.5,0.5,,,,north
+"""
+
+
+@dataclass(frozen=True)
+class Views:
+    """A live service with a seeded project."""
+
+    live: Live
+    seeded: Seeded
+
+    def owner(self, page):
+        come_in(page, self.live, self.seeded.owner)
+
+    def voter(self, page):
+        come_in(page, self.live, self.seeded.voters[0])
+
+    def go(self, page, end: str = ""):
+        page.goto(f"{self.live.url}/p/{self.seeded.project}{end}")
+
+    def sign_in(self, page):
+        page.goto(self.live.url)
+
+    def first_link(self, page):
+        page.goto(self.live.owner_link)
+
+    def join(self, page):
+        _, link = create_invitation(
+            self.live.store, self.seeded.project, self.live.url, role="voter", name="new colleagues", now=time.time()
+        )
+        page.goto(link)
+
+    def projects(self, page):
+        self.owner(page)
+        page.goto(self.live.url)
+
+    def new(self, page):
+        self.owner(page)
+        page.goto(f"{self.live.url}/new")
+
+    def dashboard(self, page):
+        self.owner(page)
+        self.go(page)
+
+    def items(self, page):
+        self.owner(page)
+        self.go(page, "/items?order=closed")
+
+    def item(self, page):
+        self.owner(page)
+        self.go(page, "/items?state=closed&order=votes")
+        page.locator("tbody a").first.click()
+        page.locator("time").first.wait_for()
+
+    def data(self, page):
+        self.owner(page)
+        self.go(page, "/data")
+        file = {"name": "notes.csv", "mimeType": "text/csv", "buffer": ROWS.encode()}
+        page.set_input_files("#file", files=[file])
+        page.locator("[data-store]").wait_for()
+
+    def people(self, page):
+        self.owner(page)
+        create_key(self.live.store, self.seeded.owner, name="nightly import", now=time.time())
+        self.go(page, "/people")
+        page.get_by_label("For whom").fill("first-year residents")
+        page.get_by_role("button", name="Make an invitation").click()
+        page.get_by_label("Invitation link").wait_for()
+
+    def settings(self, page):
+        self.owner(page)
+        self.go(page, "/settings")
+
+    def vote(self, page):
+        self.voter(page)
+        self.go(page, "/vote")
+        page.locator(".shown img").wait_for()
+        page.wait_for_function("() => document.querySelector('.shown img').complete")
+
+    def thanks(self, page):
+        self.voter(page)
+        page.route("**/next", lambda route: route.fulfill(json={"classes": [], "items": []}))
+        self.go(page, "/vote")
+        page.get_by_role("heading", name="Thank you").wait_for()
+
+    def cut_off(self, page):
+        self.vote(page)
+        page.context.set_offline(True)
+        page.wait_for_timeout(150)
+        page.keyboard.press("1")
+        page.get_by_text("not sent yet").wait_for()
+        page.locator(".shown img").wait_for()
+
+    def problem(self, page):
+        self.voter(page)
+        self.go(page, "/settings")
+
+
+ALL = (
+    "sign_in", "first_link", "join", "projects", "new", "dashboard", "items", "item", "data", "people", "settings",
+    "vote", "thanks", "cut_off", "problem",
+)  # fmt: skip
