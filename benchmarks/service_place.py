@@ -1,0 +1,175 @@
+"""Where the service is measured: databases, a project with items and voters, and `quorate serve` as a user starts it.
+
+Called by `service.py` and `service_million.py`. PostgreSQL is a private server with PostgreSQL's own settings, its data
+beside the SQLite file, or one the caller names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from common import ROOT, np
+
+sys.path.insert(0, str(ROOT))  # the private PostgreSQL stands beside the tests that use it
+
+import psutil
+
+from quorate.service.access.accounts import add_member, create_account
+from quorate.service.access.keys import create_key
+from quorate.service.deciding.items import MOST_ITEMS, NewItem, Show, add_items
+from quorate.service.deciding.projects import Projects
+from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.store.store import Store
+from quorate.service.store.upgrade import prepare
+
+CLASSES = [f"class-{k}" for k in range(10)]
+POOL_SIZE = 6
+READY_WITHIN = 120.0
+DEFAULTS = {"shared_buffers": "128MB", "max_connections": "100"}  # PostgreSQL's own
+
+
+@dataclass(frozen=True)
+class Place:
+    """A project in a database, and the keys of its voters."""
+
+    url: str
+    project_id: str
+    keys: list[str]
+
+
+@contextlib.contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder for databases that also PostgreSQL's own user may enter."""
+    folder = Path(tempfile.mkdtemp(prefix="quorate-bench-"))
+    folder.chmod(0o755)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def postgresql(folder: Path) -> Iterator[tuple[str, int]]:
+    """A private server: the URL of its first database, and the server's process id."""
+    from tests.service import postgres  # noqa: PLC0415  # needs psycopg
+
+    binaries = postgres.find_binaries()
+    if binaries is None:
+        raise SystemExit("PostgreSQL's server is not installed; on Debian or Ubuntu: apt-get install postgresql")
+    postgres.SETTINGS.update(DEFAULTS)
+    home = folder / "pg"
+    home.mkdir()
+    server = postgres.Postgres(home, binaries)
+    server.start()
+    try:
+        yield server.url(), server._process.pid
+    finally:
+        server.stop()
+
+
+def new_database(url: str, name: str) -> str:
+    """The URL of an empty database: beside `url` on a PostgreSQL server, a file in the folder `url` otherwise."""
+    if "://" not in url:
+        return str(Path(url) / f"{name}.db")
+    store = Store(url)
+    with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.exec_driver_sql(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        connection.exec_driver_sql(f"CREATE DATABASE {name}")
+    store.close()
+    return store.url.set(database=name).render_as_string(hide_password=False)
+
+
+def furnish(url: str, *, num_items: int, num_voters: int) -> Place:
+    """A project of `num_items` open items, made through the library, and a key for each voter."""
+    store = Store(url)
+    prepare(store)
+    projects, now = Projects(store), time.time()
+    project = projects.create("load", ProjectSettings(classes=CLASSES, pool_size=POOL_SIZE), now=now)
+    for start in range(0, num_items, MOST_ITEMS):
+        batch = _batch(start, min(MOST_ITEMS, num_items - start))
+        add_items(projects, project.id, batch, now=now)
+    keys = []
+    for number in range(num_voters):
+        account = create_account(store, f"Voter {number}", now=now)
+        add_member(store, project.id, account.id, role="voter", now=now)
+        _, key = create_key(store, account.id, name="load", project_id=project.id, now=now)
+        keys.append(key)
+    _tidy(store)
+    store.close()
+    return Place(url, project.id, keys)
+
+
+def _batch(start: int, count: int) -> list[NewItem]:
+    """Items of a classifier that is unsure: two or three votes each."""
+    probs = np.random.default_rng(start).dirichlet(np.full(len(CLASSES), 0.3), size=count).round(4) + 1e-4
+    probs /= probs.sum(axis=1, keepdims=True)
+    show = "A sentence such as an expert may have to judge, with a number: {}."
+    return [NewItem(f"item-{start + n}", probs[n].tolist(), Show(text=show.format(start + n))) for n in range(count)]
+
+
+def _tidy(store: Store) -> None:
+    """What the database does by itself within minutes of a bulk load: statistics for its planner."""
+    with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.exec_driver_sql("ANALYZE" if store.is_sqlite else "VACUUM ANALYZE")
+
+
+class Server:
+    """`quorate serve` with its workers."""
+
+    def __init__(self, url: str, workers: int) -> None:
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            self.port = listener.getsockname()[1]
+        command = [sys.executable, "-m", "quorate", "serve", "--port", str(self.port), "--workers", str(workers)]
+        surroundings = {**os.environ, "QUORATE_DATABASE": url}
+        quiet = {"stdout": subprocess.DEVNULL, "start_new_session": True}
+        self.process = subprocess.Popen(command, env=surroundings, **quiet)
+        self._wait()
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + READY_WITHIN
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise SystemExit("the server ended while starting")
+            with contextlib.suppress(urllib.error.URLError, ConnectionError, TimeoutError):
+                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/readyz", timeout=2.0):
+                    return
+            time.sleep(0.1)
+        self.stop()
+        raise SystemExit(f"the server was not ready within {READY_WITHIN:.0f} s")
+
+    def stop(self) -> None:
+        """End it with its workers."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGTERM)
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                os.killpg(self.process.pid, signal.SIGKILL)
+                self.process.wait()
+
+
+def cpu_and_memory(pid: int) -> tuple[float, int]:
+    """CPU seconds and resident bytes of a process and all below it."""
+    processes = [psutil.Process(pid)]
+    processes += processes[0].children(recursive=True)
+    used, resident = 0.0, 0
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            times = process.cpu_times()
+            used += times.user + times.system
+            resident += process.memory_info().rss
+    return used, resident
