@@ -32,6 +32,8 @@ def failure(problem: DBAPIError) -> StoreUnavailable | None:
         )
     if any(phrase in words for phrase in BUSY):
         return StoreUnavailable("the database is busy; nothing was changed. Send this again.", retry_after=1.0)
+    if getattr(problem.orig, "sqlite_errorname", "") == "SQLITE_ERROR":  # a statement that is wrong, not a broken disk
+        return None
     if problem.connection_invalidated or isinstance(problem, (OperationalError, InterfaceError)):
         return StoreUnavailable(
             "the database cannot be reached; send this again with the same idempotency key.", retry_after=2.0

@@ -179,7 +179,7 @@ Index(
     "ix_leases_expires",
     leases.c.project_id,
     leases.c.expires,
-    sqlite_where=leases.c.is_out,
+    sqlite_where=leases.c.is_out == 1,  # as SQLite's queries say it; another form would not be used
     postgresql_where=leases.c.is_out,
 )
 

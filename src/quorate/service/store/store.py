@@ -16,11 +16,19 @@ from typing import Any
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from quorate.errors import InvalidInput
 from quorate.service.store.failures import StoreUnavailable, failure
 
 BUSY_SECONDS = 15.0
+PRAGMAS = (
+    "journal_mode=WAL",
+    "synchronous=FULL",
+    "foreign_keys=ON",
+    "recursive_triggers=ON",  # so that INSERT OR REPLACE cannot slip past the triggers that guard the events
+    "temp_store=MEMORY",
+)
 POOL = 16  # connections a worker holds; more threads than these wait
 
 
@@ -65,7 +73,7 @@ class Store:
 def as_url(url: str | URL) -> URL:
     """A database URL; a bare path is a SQLite file, `postgresql://` uses psycopg."""
     if isinstance(url, str) and "://" not in url:
-        url = f"sqlite:///{url}"
+        return URL.create("sqlite", database=url)
     try:
         parsed = make_url(url)
     except ArgumentError as cause:
@@ -93,7 +101,7 @@ def _sqlite(url: URL) -> Engine:
     @event.listens_for(engine, "connect")
     def _prepare(dbapi: sqlite3.Connection, _record: Any) -> None:  # noqa: ANN401
         dbapi.isolation_level = None  # we say BEGIN ourselves, below
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "temp_store=MEMORY"):
+        for pragma in PRAGMAS:
             dbapi.execute(f"PRAGMA {pragma}").close()
 
     @event.listens_for(engine, "begin")
@@ -117,6 +125,8 @@ def _named_failures() -> Iterator[None]:
         yield
     except StoreUnavailable:
         raise
+    except PoolTimeout as cause:
+        raise StoreUnavailable("all connections to the database are in use; send this again.") from cause
     except DBAPIError as cause:
         named = failure(cause)
         if named is None:

@@ -1,0 +1,81 @@
+"""Transactions that hold or did not happen; errors that say whose they are."""
+
+import sqlite3
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+from quorate.errors import InvalidInput
+from quorate.service.store.failures import StoreUnavailable
+from quorate.service.store.store import Store, as_url
+from quorate.service.store.upgrade import prepare
+
+ADD = text("INSERT INTO secrets VALUES (:name, 'value', 1.0)")
+
+
+@pytest.fixture
+def store(database_url):
+    store = Store(database_url)
+    prepare(store)
+    yield store
+    store.close()
+
+
+def names(store):
+    with store.read() as connection:
+        return sorted(connection.execute(text("SELECT name FROM secrets")).scalars())
+
+
+def test_a_block_that_raises_leaves_nothing(store):
+    with pytest.raises(ZeroDivisionError), store.write() as connection:
+        connection.execute(ADD, {"name": "a"})
+        raise ZeroDivisionError
+    with store.write() as connection:
+        connection.execute(ADD, {"name": "b"})
+    assert names(store) == ["b"]
+
+
+def test_a_wrong_statement_is_our_bug_and_no_outage(store):
+    with pytest.raises(DBAPIError), store.read() as connection:
+        connection.execute(text("SELECT * FROM nothing_of_that_name"))
+
+
+def test_an_event_can_neither_be_changed_nor_replaced(tmp_path):
+    store = Store(str(tmp_path / "a?b.db"))
+    prepare(store)
+    with store.write() as connection:
+        connection.execute(text("INSERT INTO projects(id, name, settings, created) VALUES ('p', 'p', '{}', 1.0)"))
+        connection.execute(text("INSERT INTO events(project_id, kind, time, body) VALUES ('p', 'tune', 1.0, '{}')"))
+    for statement in ("UPDATE events SET body = 'x'", "DELETE FROM events", "REPLACE INTO events SELECT * FROM events"):
+        with pytest.raises(DBAPIError, match="events"), store.write() as connection:
+            connection.execute(text(statement))
+    store.close()
+    assert (tmp_path / "a?b.db").exists()
+
+
+def test_a_locked_database_is_unavailable_and_nothing_is_changed(tmp_path, monkeypatch):
+    monkeypatch.setattr("quorate.service.store.store.BUSY_SECONDS", 0.1)
+    store = Store(str(tmp_path / "q.db"))
+    prepare(store)
+    other = sqlite3.connect(tmp_path / "q.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreUnavailable, match="busy"), store.write() as connection:
+        connection.execute(ADD, {"name": "a"})
+    other.execute("ROLLBACK")
+    other.close()
+    assert names(store) == []
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [(":memory:", "lose every vote"), ("mysql://x/y", "SQLite"), ("no/such/folder/q.db", "does not exist")],
+)
+def test_a_database_that_cannot_keep_events_is_refused(url, words):
+    with pytest.raises(InvalidInput, match=words):
+        Store(url)
+
+
+def test_postgresql_is_reached_by_psycopg():
+    assert as_url("postgresql://me@host/name").drivername == "postgresql+psycopg"
