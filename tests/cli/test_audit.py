@@ -48,6 +48,19 @@ def test_a_report_has_a_table_a_sentence_to_sign_and_what_it_rests_on(run, drawn
         assert part in text
 
 
+def test_votes_on_other_items_and_times_that_cannot_be_read(run, drawn, tmp_path):
+    _, audit, votes = drawn
+    rows = [line.split(",") for line in votes.read_text().splitlines()[1:]]
+    other = tmp_path / "other.csv"
+    other.write_text("item,worker,label\n" + "".join(f"x{item},{who},{said}\n" for item, who, said in rows))
+    result = run("audit", "report", "-a", audit, "-v", other)
+    assert result.exit_code == 1 and "none of its 570 votes is for an audited item" in result.stderr
+    assert "--task-column ..." in result.stderr
+    timed = tmp_path / "timed.csv"
+    timed.write_text("item,worker,label,time\n" + "".join(",".join([*row, "31/03/2026"]) + "\n" for row in rows))
+    assert run("audit", "report", "-a", audit, "-v", timed).exit_code == 0
+
+
 def test_json_holds_the_numbers_of_the_sentences(run, drawn):
     _, audit, votes = drawn
     content = json.loads(run("audit", "report", "-a", audit, "-v", votes, "--alpha", 0.1, "-n", 5, "--json").stdout)

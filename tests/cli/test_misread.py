@@ -38,6 +38,10 @@ def files(tmp_path, votes, probs):
     return made
 
 
+def changed(probs, change):
+    return [(item, *change(np.array(row))) for item, *row in probs]
+
+
 def refused(run, options, *words, command="run"):
     done = run(command, *options)
     assert done.exit_code == 1, done.stdout
@@ -108,9 +112,34 @@ def test_annotators_columns_can_be_listed_with_commas(run, files, votes):
     assert "80 votes on 40 items" in accepted(run, (*files(("item", *WORKERS), rows), "--worker-column", "ann,cy"))
 
 
-def test_swapped_files_are_named(run, files, votes, probs):
+@pytest.mark.parametrize("command", ["run", "plan", "calibrate"])
+def test_swapped_files_are_named(run, files, votes, probs, command):
     options = files(("item", *CLASSES), probs, ("item", "worker", "label"), votes)
-    refused(run, options, "votes.csv holds probabilities", "are --votes and --predictions the wrong way round?")
+    words = ("votes.csv holds probabilities", "are --votes and --predictions the wrong way round?")
+    refused(run, options, *words, command=command)
+
+
+@pytest.mark.parametrize("command", ["run", "plan", "calibrate", "score"])
+def test_percentages_are_refused_by_every_command(run, files, votes, probs, command, tmp_path):
+    options = files()
+    accepted(run, options)
+    more = ("--params", tmp_path / "out" / "params.json", "--out", tmp_path / "o.csv") if command == "score" else ()
+    options = files(probs_rows=changed(probs, lambda row: 100 * row))
+    refused(run, (*options[:4], *(more or ("--out", tmp_path / "new"))), "divide them by 100", command=command)
+    assert not (tmp_path / "o.csv").exists() and not (tmp_path / "new").exists()
+
+
+def test_scores_say_how_the_tables_were_read_and_follow_the_run(run, files, votes, tmp_path):
+    options = files(votes_rows=[*votes, ("p0", "dan", "NA"), ("p1", "dan", "NA")])
+    accepted(run, (*options, "--abstain-labels", "NA", "--min-votes", 1, "--max-votes", 2))
+    params = json.loads((tmp_path / "out" / "params.json").read_text())
+    assert (params["abstain_labels"], params["min_votes"], params["max_votes"]) == (["NA"], 1, 2)
+    said = accepted(
+        run, (*options[:4], "--params", tmp_path / "out" / "params.json", "--out", tmp_path / "o.csv"), "score"
+    )
+    assert said.startswith("Read votes.csv: one vote per row: item 'item', label 'label', worker 'worker'")
+    assert "2 x a label that was named as an abstention (NA)" in said
+    assert "A pool of 3 is the largest of the run" in said
 
 
 def test_votes_given_as_predictions_are_named(run, files, votes):
@@ -125,10 +154,6 @@ def test_answers_of_quorate_are_neither_votes_nor_predictions(run, files, tmp_pa
     answers = ("--predictions", tmp_path / "out" / "decisions.csv", "--out", tmp_path / "again")
     refused(run, (*options[:2], *answers), "holds answers of quorate", "not predictions")
     refused(run, ("--votes", tmp_path / "out" / "decisions.csv", "--out", tmp_path / "again"), "not votes")
-
-
-def changed(probs, change):
-    return [(item, *change(np.array(row))) for item, *row in probs]
 
 
 @pytest.mark.parametrize(

@@ -40,19 +40,25 @@ _OTHER_FIX = "name the columns: task='...', worker='...', label='...'"
 
 
 def refuse_misread_votes(
-    votes: Votes, predicted: Sequence[str] = (), *, blanks_expected: bool = False, typed_classes: bool = True
+    votes: Votes,
+    predicted: Sequence[str] = (),
+    *,
+    blanks_expected: bool = False,
+    typed_classes: bool = True,
+    in_order: bool = True,
 ) -> None:
     """Refuse votes that were mostly set aside, misspelt classes, labels that are no classes and unread times.
 
     `predicted`: the classes that classifiers speak of; `blanks_expected`: rows without a label are votes to come;
-    `typed_classes`: the classes, if given, were typed by a person.
+    `typed_classes`: the classes, if given, were typed by a person; `in_order`: the order of the votes matters.
     """
     if typed_classes:
         _refuse_misspelt_classes(votes)
     _refuse_mostly_set_aside(votes, ("abstained", "blank-label") if blanks_expected else ("abstained",))
     _refuse_free_text(votes)
     _refuse_abstentions(votes, predicted)
-    _refuse_unread_times(votes)
+    if in_order:
+        _refuse_unread_times(votes)
 
 
 def refuse_misread_pools(votes: Votes, item: np.ndarray, label: np.ndarray, num_classes: int) -> None:

@@ -52,7 +52,7 @@ def read_panels(table: VotesTable, wanted: Iterable[str]) -> Panels:
         abstain_labels=table.abstain_labels, strict=table.strict, as_read=table.as_read,
     )  # fmt: skip
     if not table.as_read:
-        refuse_misread_votes(read, blanks_expected=True)
+        refuse_misread_votes(read, blanks_expected=True, in_order=False)
     names = _by_id(wanted)
     found: dict[str, Counter[str]] = {item: Counter() for item in names.values()}
     passed_over = 0

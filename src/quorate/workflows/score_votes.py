@@ -105,7 +105,7 @@ def all_votes(source: Any, classes: tuple[str, ...], reading: Reading, told: Tol
         timestamp=reading.timestamp, classes=classes, abstain_labels=reading.abstain or None, as_read=reading.as_read,
     )  # fmt: skip
     if not reading.as_read:
-        refuse_misread_votes(votes, typed_classes=False)
+        refuse_misread_votes(votes, typed_classes=False, in_order=False)
     told.decide(votes.decisions)
     return counted(votes.raw, classes, told)
 
