@@ -4,7 +4,7 @@ votes + prediction -> prior/ -> posterior/ -> decision/ -> session/ (journal) ->
 
 A live loop: `Session`, `method`, `JsonlJournal`. The maths alone: `concentration`, `plurality_finite`,
 `plurality_infinite`, `fit`, `PriorParams`. Recorded streams: `simulate`, `VoteDataset`, `quorate.datasets`.
-Your own tables: `run`.
+Your own tables: `run`, and `plan` for the next batch.
 """
 
 from importlib import import_module
@@ -23,8 +23,20 @@ from quorate.types import Decision, FitReport, Item, PriorParams, VoteDataset
 from quorate.version import __version__
 
 if TYPE_CHECKING:  # the whole signature, for editors; at run time it is imported on call, which keeps this import light
+    from quorate.workflows.plan import plan
     from quorate.workflows.run import run
 else:
+
+    def plan(votes: Any, predictions: Any = None, **options: Any) -> Any:  # noqa: ANN401
+        """What to do with the next batch, from a pilot of recorded votes: a setting, and how sure it is.
+
+        `votes`, `predictions` and how to read them: as `run` takes them. Options: target_error or budget, sureness,
+        methods, pool_size, partly_voted, error_costs, price, batch_size, level, orderings, draws, seed, strict, out,
+        overwrite, progress (docs/plan.md). Gives a result with `.advice`, `.headline()`, `.command()`, `.notes()`,
+        `.summary()`, `.plot()` and `.to_html()`. Needs `pip install 'quorate[tables]'`.
+        """
+        workflow = import_module("quorate.workflows.plan")  # needs PyArrow, an extra
+        return workflow.plan(votes, predictions, **options)
 
     def run(votes: Any, predictions: Any = None, **options: Any) -> Any:  # noqa: ANN401
         """Replay recorded votes as a stream, asking only as far as a method would, and decide every item.
@@ -58,6 +70,7 @@ __all__ = [
     "concentration",
     "fit",
     "method",
+    "plan",
     "plurality_finite",
     "plurality_infinite",
     "read_journal",

@@ -182,8 +182,8 @@ def _plan(
     columns: Columns,
     report: Report,
 ) -> Plan:
-    drawn = resampled(found.curves, found.ratios, draws=draws, seed=found.seed)
     most = found.pilot.most_error
+    drawn = resampled(found.curves, found.ratios, draws=draws, seed=found.seed, most=most)
     return Plan(
         pilot=found.pilot,
         curves=found.curves,

@@ -2,12 +2,12 @@ r"""Curves of a pilot and a goal -> the setting to use, and what to expect of th
 
 The promise is an interval for the *next batch* of m other items, met once, in one order, learning anew. Its variance:
 
-    V = r s^2 / m + V_pilot,      V_pilot = c (r - o + o / R) s^2 / n,      c = Var_b(x(k_b) - x_b(k_b)) / Var_b(x_b(k))
+    V = r s^2 / m + V_pilot,   V_pilot = c (r - o + o / R) s^2 / (n q),   c = Var_b(x(k_b) - x_b(k_b)) / Var_b(x_b(k))
 
 s^2 is the variance between items, r what learning makes of it, o the part of r that is the order's, which the pilot's R
-orderings average out (`plan_variance.inflations`). c is what the choice of the setting k adds: on every resampled
-pilot b the choice is made again, k_b, and what that pilot shows there is set against what the real one shows. The mean
-of the difference corrects the winner's curse. Called by `plan_study`.
+orderings average out (`plan_variance.inflations`); q the share of the votes that were cast and not drawn. c is what the
+choice of the setting k adds: on every resampled pilot b the choice is made again, k_b, and what that pilot shows there
+is set against what the real one shows. The mean of the difference corrects the winner's curse. Called by `plan_study`.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def advise(
         goal,
         curve.settings[k],
         _status(float(chances[0, k]), measured[k].mean, goal),
-        _forecast(votes, drawn.votes, again, k, ratio.votes, batch_size, None),
-        _forecast(errors, drawn.errors, again, k, ratio.errors, batch_size, most),
+        _forecast(votes, drawn.votes, again, k, ratio.votes, ratio.seen, batch_size, None),
+        _forecast(errors, drawn.errors, again, k, ratio.errors, ratio.seen, batch_size, most),
     )
 
 
@@ -92,7 +92,7 @@ def _chosen(
     values = np.array([[each.mean for each in measured]]) if shown is None else shown
     spreads, num_items = np.array([each.spread for each in measured]), len(measured[0].items)
     deviation = deviations(
-        values, goal.limit, pilot_variances(measured, ratios), spreads, ratios[:, 0], num_items, batch_size,
+        values, goal.limit, pilot_variances(measured, ratios, ratio.seen), spreads, ratios[:, 0], num_items, batch_size,
         most if is_error else None,
     )  # fmt: skip
     chances = probability(goal.limit - values, deviation, num_items)
@@ -136,11 +136,14 @@ def refined(
     return curve, ratio
 
 
-def pilot_variances(measured: Sequence[Measured], ratios: FloatArray) -> FloatArray:
-    """(S,) (r - o + o / R) s^2 / n: how far the pilot's own figures may be off, before any choice."""
+def pilot_variances(measured: Sequence[Measured], ratios: FloatArray, seen: float) -> FloatArray:
+    """(S,) (r - o + o / R) s^2 / (n q): how far the pilot's own figures may be off, before any choice.
+
+    q = `seen` is the share of the pools' votes that were cast: a pilot with drawn votes is trusted as one of n q items.
+    """
     orderings, num_items = len(measured[0].runs), len(measured[0].items)
     left = ratios[:, 0] - ratios[:, 1] * (1 - 1 / orderings)
-    return np.asarray(left * np.array([m.spread for m in measured]) / num_items)
+    return np.asarray(left * np.array([m.spread for m in measured]) / (num_items * seen))
 
 
 def _choose(values: FloatArray, chances: FloatArray, goal: Goal) -> IntArray:
@@ -166,6 +169,7 @@ def _forecast(
     again: IntArray,
     place: int,
     ratio: FloatArray,
+    seen: float,
     batch_size: int,
     most: float | None,
 ) -> Forecast:
@@ -175,7 +179,7 @@ def _forecast(
     centre = max(float(means[place] + off.mean()), 0.0)
     return Forecast(
         centre if most is None else min(centre, most),
-        float(pilot_variances(measured, ratio)[place] * (off.var(ddof=1) / plain if plain > 0 else 1.0)),
+        float(pilot_variances(measured, ratio, seen)[place] * (off.var(ddof=1) / plain if plain > 0 else 1.0)),
         measured[place].spread,
         float(ratio[place, 0]),
         len(measured[place].items),

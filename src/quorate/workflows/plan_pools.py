@@ -70,6 +70,13 @@ class Pilot:
         """The most one item can add to the errors."""
         return 1.0 if self.error_costs is None else float(self.error_costs.max())
 
+    @property
+    def seen(self) -> float:
+        """Share of the pools' votes that were cast; 1 if none is drawn."""
+        if self.model is None:
+            return 1.0
+        return 1 - self.missing / (self.num_items * self.largest)
+
     def met(self, seed: int) -> VoteDataset:
         """The pilot as one ordering meets it: where votes are missing, with others drawn by each seed."""
         if self.model is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Mapping
 from html import escape
 from pathlib import Path
@@ -30,8 +31,8 @@ PROMISE = (
     "own luck, and for what learning makes of both. They cannot allow for a source that changes."
 )
 PLAN_STYLE = """
-pre { background: var(--card); border-radius: 8px; padding: .7rem .9rem; margin: .4rem 0 1rem; font-size: .88rem;
-      white-space: pre-wrap; overflow-wrap: anywhere; }
+.command { background: var(--card); border-radius: 8px; padding: .7rem .9rem; margin: .4rem 0 1rem; }
+.command code { white-space: normal; } code { font-size: .88rem; } code span, li code { white-space: nowrap; }
 details { margin: .6rem 0; } summary { cursor: pointer; font-weight: 600; padding: .2rem 0; }
 """
 CURVES = (
@@ -133,7 +134,7 @@ def short_html(plan: Plan) -> str:
 
 def page(plan: Plan) -> str:
     """The whole page."""
-    said = "".join(f"<li>{escape(note)}</li>" for note in notes(plan))
+    said = "".join(f"<li>{_with_code(note)}</li>" for note in notes(plan))
     heads, rows = table_rows(plan)
     near = table(heads, rows, caption="On the pilot: each method's setting nearest to the votes advised", text=[1])
     text = f"""<!doctype html>
@@ -141,7 +142,7 @@ def page(plan: Plan) -> str:
 <title>quorate plan: {plan.pilot.num_items} items</title><style>{STYLE}{PLAN_STYLE}</style></head><body>
 <header><h1>What should the next batch be asked?</h1>
 <p class="headline">{escape(headline(plan))}</p>
-<p>Use it:</p><pre class="scroll"><code>{escape(command(plan))}</code></pre><ul>{said}</ul></header>
+<p>Use it:</p><p class="command scroll"><code>{_unbroken(command(plan))}</code></p><ul>{said}</ul></header>
 <main>{_picture(plan)}<section><h2>At the same cost</h2>{near}{_rivals_table(plan)}</section>
 <section><h2>Every setting</h2>{_settings_tables(plan)}</section>
 {_data(plan)}<section><h2>What is promised</h2><p>{escape(PROMISE)}</p></section></main>
@@ -150,6 +151,21 @@ def page(plan: Plan) -> str:
 </footer></body></html>
 """
     return text.replace(" %", "\u00a0%")  # no line ends between 3.1 and %
+
+
+def _with_code(note: str) -> str:
+    """A note as HTML; what stands between backticks is code.
+
+    >>> _with_code("See `quorate run` & co.")
+    'See <code>quorate run</code> &amp; co.'
+    """
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(note))
+
+
+def _unbroken(command: str) -> str:
+    """A command as HTML that only breaks between an option with its value and the next."""
+    parts = command.replace(" --", "\n--").split("\n")
+    return " ".join(f"<span>{escape(part)}</span>" for part in parts)
 
 
 def _data(plan: Plan) -> str:

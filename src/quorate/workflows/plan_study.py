@@ -84,8 +84,9 @@ def advised(found: Study, goal: Goal, *, draws: int, progress: Progress | None =
         found.pilot, found.curves[0], found.ratios[0], goal, orderings=found.orderings, batch_size=found.batch_size,
         seed=found.seed, progress=progress,
     )  # fmt: skip
-    (drawn,) = resampled([curve], [ratio], draws=draws, seed=found.seed)
-    advice = advise(curve, drawn, ratio, goal, batch_size=found.batch_size, most=found.pilot.most_error)
+    most = found.pilot.most_error
+    (drawn,) = resampled([curve], [ratio], draws=draws, seed=found.seed, most=most)
+    advice = advise(curve, drawn, ratio, goal, batch_size=found.batch_size, most=most)
     finer = replace(found, curves=(curve, *found.curves[1:]), ratios=(ratio, *found.ratios[1:]))
     return finer, advice
 
@@ -94,7 +95,7 @@ def band(curve: PilotCurve, ratio: Inflation, most: float, level: float) -> Band
     """Where the pilot leaves each setting: items, orderings and what is learned from them all resampled."""
 
     def ends(measured: Sequence[Measured], ratios: FloatArray, top: float | None) -> FloatArray:
-        variances = pilot_variances(measured, ratios)
+        variances = pilot_variances(measured, ratios, ratio.seen)
         return np.array(
             [
                 Forecast(m.mean, float(v), m.spread, 1.0, len(m.items), ENDLESS, top).interval(level)

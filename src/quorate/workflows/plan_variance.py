@@ -7,7 +7,7 @@ by `plan_advice` and by the bands.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -35,12 +35,13 @@ class Inflation:
 
     `votes`, `errors` (S, 2) variance of a batch's mean, in units of spread / m: all of it, and what another order of
     it changes   `paths` (J, 2S) votes, then errors, of J pilots beyond what their items say: what was learned on the
-    way, and the order; none if nothing is learned
+    way, and the order; none if nothing is learned   `seen` q, share of the pools' votes that were cast and not drawn
     """
 
     votes: FloatArray
     errors: FloatArray
     paths: FloatArray
+    seen: float = 1.0
 
     def between(self, known: FloatArray, wanted: FloatArray) -> Inflation:
         """The same for settings at `wanted` votes per item, read between those at `known`."""
@@ -50,7 +51,7 @@ class Inflation:
 
         halves = np.split(self.paths, 2, axis=1)
         paths = np.concatenate([read(half.T).T if len(half) else half[:, :0] for half in halves], axis=1)
-        return Inflation(read(self.votes), read(self.errors), paths)
+        return Inflation(read(self.votes), read(self.errors), paths, self.seen)
 
 
 def inflations(
@@ -84,7 +85,10 @@ def inflations(
             progress(len(means), len(jobs), f"{curves[job[1]].name} on resampled pilots")
     rows = [pilot.rows_of_another(length, seed, number) for number in range(len(pilots))]
     return tuple(
-        _inflation(curve, chosen, np.array([[means[j, c, k] for k in chosen] for j in range(len(pilots))]), rows)
+        replace(
+            _inflation(curve, chosen, np.array([[means[j, c, k] for k in chosen] for j in range(len(pilots))]), rows),
+            seen=pilot.seen,
+        )
         for c, (curve, chosen) in enumerate(zip(curves, places, strict=True))
     )
 
@@ -140,7 +144,7 @@ def _smooth(values: FloatArray) -> FloatArray:
 
 
 def resampled(
-    curves: Sequence[PilotCurve], ratios: Sequence[Inflation], *, draws: int, seed: int
+    curves: Sequence[PilotCurve], ratios: Sequence[Inflation], *, draws: int, seed: int, most: float = 1.0
 ) -> tuple[Resampled, ...]:
     """`draws` pilots resampled from this one, each with its items and with what it would have taught.
 
@@ -161,16 +165,16 @@ def resampled(
             mean[start : start + len(weights)] = weights @ table
     luck = rng.standard_normal((draws, PILOTS)) / np.sqrt(PILOTS - 1)
     return tuple(
-        _with_paths(curve, mean - table.mean(axis=0), luck[:, : len(ratio.paths)] @ ratio.paths)
+        _with_paths(curve, mean - table.mean(axis=0), luck[:, : len(ratio.paths)] @ ratio.paths, most)
         for curve, mean, table, ratio in zip(curves, means, items, ratios, strict=True)
     )
 
 
-def _with_paths(curve: PilotCurve, by_items: FloatArray, by_path: FloatArray) -> Resampled:
-    """(B, 2S) deviations, votes then errors, put on the curve."""
+def _with_paths(curve: PilotCurve, by_items: FloatArray, by_path: FloatArray, most: float) -> Resampled:
+    """(B, 2S) deviations, votes then errors (of one item at most `most`), put on the curve."""
     table = np.concatenate([curve.votes, curve.errors]) + by_items + by_path
     votes, errors = np.split(np.maximum(table, 0.0), 2, axis=1)
-    return Resampled(votes, errors)
+    return Resampled(votes, np.minimum(errors, most))
 
 
 def _item_weights(num_items: int, draws: int, rng: np.random.Generator) -> FloatArray:

@@ -170,7 +170,7 @@ def _budget_note(plan: Plan) -> str:
         )
     return (
         f"{left}: it is the margin for keeping to it with a probability of {100 * advice.goal.sureness:g} %. "
-        f"`quorate run --budget {limit:g}` steers as it goes and spends it; --sureness 0.5 plans without a margin."
+        f"`quorate run --budget {limit:g}` steers as it goes and spends it; `--sureness 0.5` plans without a margin."
     )
 
 
@@ -214,11 +214,11 @@ def _drawn_note(plan: Plan) -> str:
     pilot = plan.pilot
     if pilot.model is None or pilot.pool_size is None:
         return ""
-    share = pilot.missing / (pilot.num_items * pilot.pool_size)
+    share = 1 - pilot.seen
     said = (
         f"{pilot.partly:,} of {pilot.num_items:,} items have fewer than {pilot.pool_size} votes: the {pilot.missing:,} "
         f"that are missing ({100 * share:.0f} % of the pools) were drawn given the votes and predictions at hand, anew "
-        "in every ordering and every resampled pilot."
+        f"in every ordering and every resampled pilot. The pilot is trusted as {100 * pilot.seen:.0f} % of its items."
     )
     if share <= MUCH_DRAWN:
         return said
@@ -236,7 +236,7 @@ def _rival_note(plan: Plan) -> str:
         less = f"costs {-best.difference:.3g} less in errors ({-best.high:.3g} to {-best.low:.3g})"
     return (
         f"On this pilot {best.name} does better, beyond noise: at the same votes per item it {less}. Plan with it: "
-        f"--method {best.name}."
+        f"`--method {best.name}`."
     )
 
 
@@ -271,7 +271,7 @@ def _pool_notes(plan: Plan) -> list[str]:
     if pilot.left_out:
         said.append(
             f"{pilot.left_out:,} items with fewer than {pilot.pool_size} votes were left out. If a rule stopped early "
-            "on easy items, the hard ones are left: --partly-voted complete keeps them all."
+            "on easy items, the hard ones are left: `--partly-voted complete` keeps them all."
         )
     if pilot.partly and pilot.partly_voted == "own-pool":
         said.append(
@@ -281,7 +281,7 @@ def _pool_notes(plan: Plan) -> list[str]:
     if pilot.pool_size is None and pilot.smallest < pilot.largest:
         said.append(
             f"The pool of an item is the votes recorded for it, {pilot.smallest} to {pilot.largest}. If more could "
-            "have been asked, the verdict is theirs, not these votes': --pool-size N plans for pools of N."
+            "have been asked, the verdict is theirs, not these votes': `--pool-size N` plans for pools of N."
         )
     if pilot.single:
         said.append(f"{pilot.single:,} items have a pool of one: a single vote settles them.")
