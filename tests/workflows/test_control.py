@@ -123,12 +123,12 @@ def test_audits_correct_a_belief_that_is_too_modest_or_too_sure(factor, focus):
     assert control.reached == pytest.approx(0.05, rel=0.1)
 
 
-def test_the_factor_weighs_audits_by_the_inverse_of_their_probability():
+def test_the_factor_weighs_audits_by_the_root_of_the_inverse_of_their_probability():
     control = TargetErrorControl(0.1, audit_rate=0.1, focus=0.9, weight=2.0)
     assert control.audit_rate_of(0.5) == pytest.approx(0.55)
     assert control.audit_rate_of(0.0) == 1.0
     after = control.closed(num_votes=2, confidence=0.5, settled=False, audited_error=1.0)
-    weight = 0.1 / 0.55
+    weight = math.sqrt(0.1 / 0.55)
     assert after.factor == pytest.approx((weight + 2.0) / (weight * 0.5 + 2.0))
     assert control.closed(num_votes=2, confidence=0.5, settled=False).factor == 1.0
 

@@ -258,10 +258,10 @@ def test_budgets_are_met_within_five_per_cent_on_real_data(data_dir, load, pool_
     ],
 )
 def test_target_errors_are_held_on_real_data_as_closely_as_so_few_audits_can(data_dir, load, pool_size, model, targets):
-    """Pooled over three seeds, so that chance alone moves the error by 6 to 10 % of the target."""
+    """Pooled over three seeds: chance alone then moves the error by 5 to 9 % of the target, audits by more."""
     dataset = load(data_dir)
     for target in targets:
-        errors, costs, sure = [], [], []
+        errors, costs, most = [], [], []
         for seed in (3, 4, 5):
             items, stream = items_of(dataset, pool_size=pool_size, model=model, seed=seed)
             items, sizes = items.head(1500), stream.pool_sizes[:1500]
@@ -270,9 +270,10 @@ def test_target_errors_are_held_on_real_data_as_closely_as_so_few_audits_can(dat
             shares = plurality_shares(stream.counts[: items.num_items])
             errors.append(1.0 - shares[np.arange(items.num_items), run.labels].mean())
             costs.append(run.mean_cost)
-            sure.append(replay(items, "until-settled", pool_sizes=sizes, seed=seed).mean_cost)
-        assert np.mean(errors) == pytest.approx(target, rel=0.3), target
-        assert np.mean(costs) < 0.75 * np.mean(sure), "audits included"
+            settled = simulate(dataset, "until-settled", pool_size=pool_size, model=model, seed=seed)
+            most.append(settled.costs[: items.num_items].mean())
+        assert 0.6 * target < np.mean(errors) < 1.3 * target
+        assert np.mean(costs) < 0.75 * np.mean(most), "audits included"
 
 
 def test_a_target_below_the_ties_is_called_unreachable_from_where_it_is_known(data_dir):

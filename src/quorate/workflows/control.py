@@ -228,9 +228,11 @@ class TargetErrorControl(_Knob):
     r"""Hold the share of wrong answers among closed items at `target` e*, as random audits say it is.
 
     u = 1 - confidence is the error the belief expects; it is off by a factor that audits estimate:
-        r = (sum of w l + c) / (sum of w u + c)   over audited items, l their error, w = audit_rate / probability
-    c = `weight` errors hold r near 1 until there is evidence: a few audits see hardly any error, and a factor from
-    these alone would swing by more than it corrects. The estimate of the errors so far is
+        r = (sum of w l + c) / (sum of w u + c)   over audited items, l their error, w = sqrt(audit_rate / probability)
+    c = `weight` errors hold r near 1 until there is evidence: audits see few errors, and a control that believes those
+    few loosens whenever they happen to miss some, so that what it lets pass is more than what it is told. The root
+    weighs between the inverse of the probability (right on average, noisy) and all audits alike (least noisy, right if
+    one factor holds at every confidence). The estimate of the errors so far is
         E = errors of settled items (known: a tie is shared) + r times sum of u over the others
     and d = -log lambda follows it:   d = d_I + (E - e* t) / (pull e*),   d_I += eta_t (r u - e*) / e*.
     Audits are drawn with probability `audit_rate` + `focus` (1 - confidence), at most 1, so that doubtful items, where
@@ -242,7 +244,7 @@ class TargetErrorControl(_Knob):
     >>> sure = control.closed(num_votes=3, confidence=1.0, settled=True)
     >>> wrong = control.closed(num_votes=3, confidence=0.9, settled=False, audited_error=1.0)
     >>> sure.knob > control.knob > wrong.knob, round(wrong.factor, 2)
-    (True, 3.25)
+    (True, 1.82)
     """
 
     target: float
@@ -250,7 +252,7 @@ class TargetErrorControl(_Knob):
     focus: float = FOCUS
     rate: float = 0.005
     pull: float = 100.0
-    weight: float = 0.3
+    weight: float = 1.0
     warm: float = 2.0
     pool_size: int | None = None
     start: float | None = None
@@ -356,7 +358,7 @@ class TargetErrorControl(_Knob):
         after = replace(self, open_doubt=self.open_doubt + doubt)
         if audited_error is None:
             return after
-        weight = self.audit_rate / self.audit_rate_of(1.0 - doubt)  # 1 where audits are evenly drawn
+        weight = math.sqrt(self.audit_rate / self.audit_rate_of(1.0 - doubt))  # 1 where audits are evenly drawn
         return replace(
             after,
             audited_doubt=self.audited_doubt + weight * doubt,
