@@ -61,7 +61,7 @@ def accepted(run, options, command="run"):
 def test_the_terminal_says_how_the_tables_were_read_before_any_figure(run, files, command):
     said = accepted(run, files(), command).splitlines()
     assert said[0].startswith("Read votes.csv: one vote per row: item 'item', label 'label', worker 'worker', no time")
-    assert said[1].startswith("Read probs.csv: probabilities: item 'item', classes ['cat', 'dog'] (utf-8 text, columns")
+    assert said[1] == "Read probs.csv: probabilities: item 'item', classes ['cat', 'dog']"
     assert said[2].startswith("120 votes on 40 items, 2 classes: ")
     assert said[3] == "Items with a usable prediction: 40 of 40 (probs)."
 
@@ -71,6 +71,13 @@ def test_the_worst_rules_and_the_file_of_rejects_are_named(run, files, votes, tm
     said = accepted(run, files(votes_rows=dirty))
     assert "Irregular: 2 x a vote without a label: set aside: an abstention; 1 x the same item" in said
     assert f"Rows set aside: 3, listed in {tmp_path / 'out'}/rejects.csv." in said
+
+
+def test_an_unusual_delimiter_is_told(run, files, votes, tmp_path):
+    options = files()
+    semicolons = write_csv(tmp_path / "semi.csv", ("item", "worker", "label"), votes, delimiter=";")
+    said = accepted(run, ("--votes", semicolons, *options[2:]))
+    assert "no time (rows are in order) (utf-8 text, columns parted by semicolons)" in said
 
 
 def test_programs_find_the_same_lines_in_the_summary(run, files):

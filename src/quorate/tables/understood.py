@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from quorate.tables.report import Finding, Report
 
 KIND_OF_FILE = re.compile(r"^(\S+ text, columns parted by|sheet )")
+USUAL_KIND = "utf-8 text, columns parted by commas"
 MOST_CLASSES, MOST_SOURCES, MOST_RULES = 12, 3, 3
 QUIET = ("ignored-column", "prediction-without-votes", "byte-order-mark")  # told last: they cost nothing
 
@@ -27,13 +28,13 @@ def understood(report: Report, rejects: str | None = None, *, most_sources: int 
 
 
 def _by_source(decisions: Sequence[str]) -> list[str]:
-    """A line per source: how it was read, and in brackets what kind of text or which sheet it is."""
+    """A line per source: how it was read, and in brackets which sheet or what unusual kind of text it is."""
     lines: list[str] = []
     waiting: dict[str, str] = {}
     for decision in decisions:
         source, _, told = decision.partition(": ")
         if KIND_OF_FILE.search(told):
-            waiting[source] = f" ({told})"
+            waiting[source] = "" if told == USUAL_KIND else f" ({told})"
         else:
             lines.append(decision + waiting.pop(source, ""))
     return [*lines, *(source + told for source, told in waiting.items())]
