@@ -20,6 +20,9 @@ TOO_SMALL = """() => [...document.querySelectorAll("button, select, input:not([t
     + " [type=checkbox], [type=file]), .tabs a")]
     .filter((each) => each.checkVisibility() && each.getBoundingClientRect().height < 43.5)
     .map((each) => each.outerHTML.slice(0, 120))"""
+STICKS_OUT = """(width) => [...document.querySelectorAll("body *")]
+    .filter((each) => each.getBoundingClientRect().right > width + 0.5 && !each.closest(".scroll, .tabs"))
+    .map((each) => "sticks out: " + each.outerHTML.slice(0, 120)).slice(0, 5)"""
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +58,10 @@ def test_every_page_can_be_read_and_used_by_everybody(views, chromium, shots, lo
             getattr(views, name)(page)
             if shots is not None:
                 page.screenshot(path=shots / f"{name}-{look}.png", full_page=True)
-            wide = page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
+            wide = page.evaluate("() => document.documentElement.scrollWidth") - page.viewport_size["width"]
             small = page.evaluate(TOO_SMALL)
-            found[name] = [*faults(page), *(["sticks out sideways"] if wide > 0 else []), *small]
+            out = page.evaluate(STICKS_OUT, page.viewport_size["width"]) if wide > 0 else []
+            found[name] = [*faults(page), *out, *small]
     assert {name: each for name, each in found.items() if each} == {}
 
 

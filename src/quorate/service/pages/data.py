@@ -63,9 +63,9 @@ def import_file(
             shown["added"] = _store(request, project_id, reading)
     except QuorateError as error:
         shown["problem"] = of_error(error).body()
-    shown |= {"most_rows": SHOWN_ROWS, "most_problems": SHOWN_PROBLEMS, "project_id": project_id}
+    shown |= {"most_rows": SHOWN_ROWS, "most_problems": SHOWN_PROBLEMS}
     if part:
-        return render(request, "import_part.html", **shown)
+        return render(request, "import_part.html", **shown, project_id=project_id)
     return _page(request, project_id, caller, **shown)
 
 

@@ -92,7 +92,8 @@ def _item(record: Any, project: Project, images: Mapping[str, str]) -> NewItem: 
         raise InvalidInput(f"{shown(record)}; expected an object with an id, e.g. {{'id': 'a'}}; correct it.")
     if "_problem" in record:
         raise InvalidInput(record["_problem"])
-    given = {**record, **record.pop("show", {})} if isinstance(record.get("show"), dict) else record
+    show = record.get("show")
+    given = {**{key: record[key] for key in record if key != "show"}, **show} if isinstance(show, dict) else record
     image = given.get("image")
     if isinstance(image, str) and image.rpartition("/")[2] in images:
         given = {**given, "image": images[image.rpartition("/")[2]]}

@@ -24,7 +24,7 @@ from quorate.service.pages.story import Step, story
 from quorate.service.store.schema import accounts, events
 
 router = APIRouter(include_in_schema=False)
-WORTH_A_LINE = 0.02  # the belief a class must have had at some time; the rest are one grey line
+WORTH_A_LINE = 0.15  # the belief a class must have had at some time; the rest are one grey line
 Words = Annotated[str, Query(max_length=200)]
 
 
@@ -119,7 +119,7 @@ def _belief_chart(table: list[dict[str, Any]]) -> dict[str, Any] | None:
     """The belief after each decision: a line for each class that ever was likely, one for all the rest."""
     if len(table[0]["beliefs"]) < 2:
         return None
-    likely = [each for each in table[:REST] if max(each["beliefs"]) >= WORTH_A_LINE]
+    likely = [each for each in table[:REST] if each is table[0] or max(each["beliefs"]) >= WORTH_A_LINE]
     lines = [Line(each["name"], each["colour"], each["beliefs"]) for each in likely]
     rest = [each["beliefs"] for each in table if each not in likely]
     if rest:

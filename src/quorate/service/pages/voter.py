@@ -18,6 +18,8 @@ from quorate.service.pages.rendering import projects_of, render
 from quorate.service.store.schema import ballots
 
 router = APIRouter(include_in_schema=False)
+DIGITS = "1234567890"
+TAKEN = "usx"  # undo, skip, cannot tell
 
 
 @router.get("/p/{project_id}/vote")
@@ -32,8 +34,22 @@ def vote_page(request: Request, project_id: ProjectId, caller: Voter) -> Respons
         "undoSeconds": project.settings.undo_seconds,
     }
     classes = project.settings.classes
-    shown = {"me": caller.principal, "role": caller.role, "project": project, "classes": classes}
-    return render(request, "vote.html", **shown, shape=_shape(classes), start=start)
+    keys = keys_of(classes)
+    shown = {"me": caller.principal, "role": caller.role, "project": project, "classes": classes, "keys": keys}
+    names_are_keys = keys == [name.lower() for name in classes]
+    return render(request, "vote.html", **shown, names_are_keys=names_are_keys, shape=_shape(classes), start=start)
+
+
+def keys_of(classes: Sequence[str]) -> list[str]:
+    """The key of each class: its own name where all are single characters, else 1 to 9 and 0; none for the rest.
+
+    >>> keys_of(["cat", "dog"]), keys_of(["0", "1", "2"]), keys_of(["a", "u"])
+    (['1', '2'], ['0', '1', '2'], ['1', '2'])
+    """
+    own = [name.lower() for name in classes]
+    if len(set(own)) == len(own) and all(len(name) == 1 and name.isalnum() and name not in TAKEN for name in own):
+        return own
+    return list(DIGITS[: len(classes)]) + [""] * (len(classes) - len(DIGITS))
 
 
 def _shape(classes: Sequence[str]) -> str:

@@ -61,3 +61,5 @@ if (part) {
   };
   setTimeout(refresh, every);
 }
+
+document.querySelector(".tabs [aria-current]")?.scrollIntoView({ inline: "nearest", block: "nearest" });

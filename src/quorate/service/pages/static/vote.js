@@ -198,9 +198,8 @@ document.body.classList.toggle("keys-off", !keysOn);
 document.addEventListener("keydown", (event) => {
   if (!keysOn || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target === filter) return filterKey(event);
-  const visible = buttons.filter((button) => !button.hidden);
-  const digit = "1234567890".indexOf(event.key);
-  if (event.key.length === 1 && digit >= 0 && digit < visible.length) vote(visible[digit].dataset.label);
+  const chosen = buttons.find((button) => !button.hidden && button.dataset.key === event.key.toLowerCase());
+  if (chosen) vote(chosen.dataset.label);
   else if (event.key === "u" || event.key === "U" || event.key === "Backspace") undo();
   else if (event.key === "s" || event.key === "S") skip();
   else if (event.key === "x" || event.key === "X" || event.key === "?") abstain();
@@ -222,9 +221,11 @@ function narrow() {
   let shown = 0;
   for (const button of buttons) {
     button.hidden = !button.dataset.label.toLowerCase().includes(wanted);
+    button.dataset.key = button.hidden ? "" : "1234567890"[shown++] ?? "";
     const key = button.querySelector("kbd");
-    key.hidden = button.hidden || shown > 9;
-    if (!button.hidden) key.textContent = "1234567890"[shown++] ?? "";
+    if (!key) continue;
+    key.hidden = !button.dataset.key;
+    key.textContent = button.dataset.key;
   }
 }
 filter?.addEventListener("input", narrow);

@@ -1,0 +1,40 @@
+"""Charts: shapes in their square, words escaped, nothing a content policy refuses."""
+
+import re
+from xml.etree import ElementTree
+
+from quorate.service.pages.charts import Line, bar, columns, line_chart, swatch
+
+
+def test_every_chart_is_well_formed_and_has_no_style_or_script():
+    charts = [
+        line_chart([Line("a", 0, [0.1, 0.9]), Line("b", 9, [])], title='"<b>', most=1.0),
+        line_chart([], title="nothing", most=0.0),
+        columns([0, 3, 1], title="votes"),
+        columns([], title="none"),
+        bar([(3, 0), (2, 1)], whole=7),
+        bar([], whole=0),
+        swatch(12),
+    ]
+    for chart in charts:
+        root = ElementTree.fromstring(str(chart))
+        for element in root.iter():
+            assert not {"style", "onclick", "onload"} & set(element.attrib)
+            assert element.tag != "script"
+    assert 'aria-label="&#34;&lt;b&gt;"' in charts[0]
+
+
+def test_a_line_goes_from_edge_to_edge_and_never_leaves_the_square():
+    svg = str(line_chart([Line("a", 0, [-5.0, 0.5, 99.0])], title="t", most=1.0))
+    (path,) = re.findall(r'class="line[^>]* d="([^"]+)"', svg)
+    assert path == "M0.00 99.50L50.00 50.00L100.00 0.50"
+
+
+def test_one_value_is_a_level_line():
+    (path,) = re.findall(r'class="line[^>]* d="([^"]+)"', str(line_chart([Line("a", 0, [0.5])], title="t", most=1.0)))
+    assert path == "M0.00 50.00L100.00 50.00"
+
+
+def test_the_parts_of_a_bar_stand_side_by_side():
+    widths = re.findall(r'x="([\d.]+)" width="([\d.]+)"', str(bar([(3, 0), (1, 1)], whole=8)))
+    assert widths == [("0.00", "37.50"), ("37.50", "12.50")]

@@ -1,0 +1,215 @@
+"""Who is let in where, forms from elsewhere, hostile words, and a content policy no page breaks. Without a browser."""
+
+import re
+import time
+
+import pytest
+from fastapi.testclient import TestClient
+
+from quorate.service.access import accounts, cookies, invitations, keys, links
+from quorate.service.access.signing import sign, signing_key
+from quorate.service.app import create_app
+from quorate.service.config import ServiceConfig
+from quorate.service.deciding.ballots import Request, act
+from quorate.service.deciding.items import NewItem, Show, add_items
+from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.pages.router import router
+from quorate.service.store.store import Store
+from quorate.service.store.upgrade import prepare
+
+HTML = {"Accept": "text/html,application/xhtml+xml"}
+NASTY = "<script>alert(1)</script>\"'&{{7*7}}"
+PAGES = ("", "/live", "/items", "/item?id=a", "/data", "/people", "/settings", "/vote", "/vote/mine?since=0")
+MAY = {  # status of each page, in this order
+    "owner": (200, 200, 200, 200, 200, 200, 200, 200, 200),
+    "reader": (200, 200, 200, 200, 200, 403, 403, 403, 403),
+    "voter": (303, 403, 403, 403, 403, 403, 403, 200, 200),
+    "stranger": (404,) * 9,
+    "nobody": (401,) * 9,
+}
+FORMS = (
+    "/p/{}/settings", "/p/{}/people/invite", "/p/{}/people/uninvite", "/p/{}/people/role", "/p/{}/people/remove",
+    "/p/{}/people/key", "/p/{}/people/unkey", "/p/{}/item/close?id=a", "/p/{}/import", "/new", "/sign-out",
+    "/sign-in-link",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """A project with hostile names everywhere, one of each role, and a browser for each."""
+    store = Store(f"sqlite:///{tmp_path_factory.mktemp('doors') / 'service.db'}")
+    prepare(store)
+    app = create_app(store, ServiceConfig())
+    now = time.time()
+    projects = app.state.projects
+    settings = ProjectSettings(classes=(NASTY, "dog"), pool_size=3, instructions=NASTY, currency="€", price=1.0)
+    project = projects.create(NASTY, settings, now=now).id
+    people = {}
+    for role in ("owner", "reader", "voter", "stranger"):
+        people[role] = accounts.create_account(store, f"{role} {NASTY}", may_create=role == "owner", now=now).id
+        if role != "stranger":
+            accounts.add_member(store, project, people[role], role=role, now=now)
+    show = Show(text=NASTY, link="https://example.org/?a=1&b=2")
+    add_items(projects, project, [NewItem("a", [0.612, 0.388], show), NewItem(NASTY)], now=now)
+    act(projects, Request(project, "a", people["voter"], "vote", NASTY, served=False), now=now)
+    world = World(app, store, project, people)
+    yield world
+    store.close()
+
+
+class World:
+    def __init__(self, app, store, project, people):
+        self.app, self.store, self.project, self.people = app, store, project, people
+
+    def browser(self, role):
+        browser = TestClient(self.app, raise_server_exceptions=False, follow_redirects=False)
+        if role != "nobody":
+            now = time.time()
+            with self.store.write() as connection:
+                session_id = cookies.open_sign_in(connection, self.people[role], now=now)
+            browser.cookies.set(cookies.NAME, sign(signing_key(self.store, now=now), session_id))
+        return browser
+
+    def address(self, end):
+        return f"/p/{self.project}{end}"
+
+
+@pytest.mark.parametrize("role", MAY)
+def test_each_role_sees_its_pages_and_no_other(world, role):
+    browser = world.browser(role)
+    found = tuple(browser.get(world.address(end), headers=HTML).status_code for end in PAGES)
+    assert found == MAY[role]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("role", ["nobody", "stranger", "voter", "reader", "owner"])
+def test_no_form_is_taken_without_its_token_nor_from_another_site(world, form, role):
+    browser = world.browser(role)
+    address = form.format(world.project)
+    assert browser.post(address, data={"name": "x"}).status_code in (401, 403, 404)
+    site = {"Sec-Fetch-Site": "cross-site"}
+    assert browser.post(address, data={"csrf_token": token(browser)}, headers=site).status_code in (401, 403, 404)
+
+
+def token(browser):
+    found = re.search(r'name="csrf_token" value="([^"]+)"', browser.get("/").text)
+    return found[1] if found else ""
+
+
+@pytest.mark.parametrize("form", [each for each in FORMS if "/p/" in each])
+@pytest.mark.parametrize("role", ["stranger", "voter", "reader"])
+def test_only_owners_change_a_project(world, form, role):
+    browser = world.browser(role)
+    answer = browser.post(form.format(world.project), data={"csrf_token": token(browser), "name": "x"})
+    assert answer.status_code == (404 if role == "stranger" else 403)
+
+
+def test_every_page_is_safe_under_the_content_policy_and_escapes_what_people_write(world):
+    owner, voter, nobody = (world.browser(role) for role in ("owner", "voter", "nobody"))
+    _, join = invitations.create_invitation(
+        world.store, world.project, "", role="voter", name=NASTY[:80], now=time.time()
+    )
+    link = links.sign_in_link(world.store, world.people["owner"], "", now=time.time())
+    answers = [owner.get(world.address(end), headers=HTML) for end in PAGES[:-1]]
+    answers += [owner.get(f"/p/{world.project}/item", params={"id": NASTY}), voter.get(world.address("/vote"))]
+    answers += [nobody.get(path, headers=HTML) for path in ("/", join, link, "/p/none")]
+    answers += [owner.get("/new"), owner.get("/"), voter.get(world.address("/settings"), headers=HTML)]
+    for answer in answers:
+        page = answer.text
+        assert "<script>alert" not in page
+        assert "49" not in re.sub(r"[\w.:-]{3,}", "", page)
+        assert not re.search(r"<[^>]+\s(style|on\w+)=", page), answer.url
+        assert not re.search(r"<script(?![^>]*\ssrc=)", page), answer.url
+        assert "<style" not in page
+        assert not re.search(r'(src|href)="(https?:)?//(?!example.org)', page), answer.url
+        assert "script-src 'self'; style-src 'self'" in answer.headers["content-security-policy"]
+
+
+def test_the_voter_s_html_says_nothing_of_predictions_and_votes(world):
+    page = world.browser("voter").get(world.address("/vote")).text
+    for word in ("0.61", "61.2", "confidence", "theta"):
+        assert word not in page
+
+
+def test_errors_are_pages_for_browsers_and_problems_for_programs(world):
+    page = world.browser("nobody").get(world.address("/items"), headers=HTML)
+    assert (page.status_code, page.headers["content-type"]) == (401, "text/html; charset=utf-8")
+    assert "Who are you?" in page.text
+    assert world.browser("nobody").get(world.address("/items")).headers["content-type"] == "application/problem+json"
+
+
+def test_an_api_key_signs_in_unless_it_is_for_one_project(world):
+    now, owner = time.time(), world.people["owner"]
+    for only, status in ((None, 303), (world.project, 401)):
+        _, secret = keys.create_key(world.store, owner, name="k", project_id=only, now=now)
+        assert world.browser("nobody").post("/sign-in", data={"key": f" {secret} "}).status_code == status
+    assert world.browser("nobody").post("/sign-in", data={"key": "qk_wrong"}).status_code == 401
+
+
+def test_signing_out_ends_the_sign_in(world):
+    browser = world.browser("owner")
+    assert browser.post("/sign-out", data={"csrf_token": token(browser)}).status_code == 303
+    assert browser.get(world.address("")).status_code == 401
+
+
+def test_opening_a_link_uses_nothing_up_and_its_form_does_once(world):
+    link = links.sign_in_link(world.store, world.people["owner"], "", now=time.time())
+    browser = world.browser("nobody")
+    assert [browser.get(link).status_code for _ in range(3)] == [200] * 3
+    assert [browser.post(link).status_code for _ in range(2)] == [303, 410]
+
+
+def test_who_is_signed_in_joins_as_themselves(world):
+    _, join = invitations.create_invitation(world.store, world.project, "", role="reader", name="x", now=time.time())
+    newcomer = accounts.create_account(world.store, "newcomer", now=time.time()).id
+    world.people["newcomer"] = newcomer
+    browser = world.browser("newcomer")
+    assert "Join as newcomer" in browser.get(join).text
+    assert browser.post(join, data={"as_me": "yes"}).status_code == 403  # without the token
+    assert browser.post(join, data={"as_me": "yes", "csrf_token": token(browser)}).status_code == 303
+    roles = {each.account_id: each.role for each in accounts.list_members(world.store, world.project)}
+    assert roles[newcomer] == "reader"
+
+
+def test_the_last_owner_is_told_why_they_stay(world):
+    browser = world.browser("owner")
+    data = {"csrf_token": token(browser), "account": world.people["owner"], "role": "voter"}
+    answer = browser.post(world.address("/people/role"), data=data)
+    assert answer.status_code == 403
+    assert "only owner" in answer.text
+
+
+def test_wrong_settings_come_back_with_what_was_typed(world):
+    browser = world.browser("owner")
+    data = {"csrf_token": token(browser), "name": "kept", "pool_size": "0", "goal": "value"}
+    answer = browser.post(world.address("/settings"), data=data)
+    assert answer.status_code == 422
+    assert "pool_size" in answer.text
+    assert 'value="kept"' in answer.text
+
+
+def test_an_import_sent_without_scripts_is_looked_at_and_stored(world):
+    browser = world.browser("owner")
+    file = {"file": ("more.csv", b"id,text\nb,Hello\n,none\n")}
+    looked = browser.post(world.address("/import"), data={"csrf_token": token(browser)}, files=file)
+    assert "<strong>1</strong> can be stored" in looked.text
+    for said in ("1 new item", "1 item was there already"):
+        data = {"csrf_token": token(browser), "action": "store"}
+        assert said in browser.post(world.address("/import"), data=data, files=file).text
+
+
+def test_static_files_are_kept_by_browsers_and_nothing_else_is_served(world):
+    browser = world.browser("nobody")
+    address = re.search(r'href="(/static/[^"]+style.css)"', browser.get("/").text)[1]
+    answer = browser.get(address)
+    assert "immutable" in answer.headers["cache-control"]
+    assert browser.get(address.replace("style.css", "..%2Frouter.py")).status_code == 404
+    assert browser.get("/static/old/style.css").headers["cache-control"] == "no-cache"
+
+
+def test_no_page_is_part_of_the_api_description(world):
+    assert all(
+        path.startswith(("/api/", "/media/", "/healthz", "/readyz", "/metrics"))
+        for path in world.app.openapi()["paths"]
+    )
+    assert router is not None

@@ -1,0 +1,22 @@
+"""Pace and forecast: by the last hour, honest when little is known."""
+
+from quorate.service.pages.forecast import forecast
+
+
+def numbers(hours, **more):
+    usual = {"num_open": 10, "num_closed": 10, "votes_per_closed": 3.0, "num_votes": 30, "votes_on_closed": 30}
+    return usual | {"hours": [{"hours_ago": 0.0, "votes": float(votes)} for votes in hours]} | more
+
+
+def test_a_pause_does_not_stop_the_clock_forever():
+    found = forecast(numbers([20, 40, 0]))
+    assert (found.pace, found.is_recent, found.votes_left, found.hours_left) == (30.0, False, 30.0, 1.0)
+
+
+def test_every_open_item_needs_at_least_one_more_vote():
+    assert forecast(numbers([5], num_votes=60)).votes_left == 10.0
+
+
+def test_nothing_is_said_on_few_items_or_without_votes():
+    assert forecast(numbers([5], num_closed=4)).votes_left is None
+    assert forecast(numbers([0])).hours_left is None

@@ -1,0 +1,109 @@
+"""Files of items: what is understood, what is wrong row by row, and nothing guessed."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from quorate.errors import InvalidInput
+from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.pages.item_files import read_items
+
+
+def project(**more):
+    return SimpleNamespace(id="p_1", settings=ProjectSettings(**{"classes": ("cat", "dog"), "pool_size": 5} | more))
+
+
+def read(name, text, images=(), **settings):
+    return read_items(name, text.encode(), project(**settings), dict(images))
+
+
+def test_a_table_with_a_column_for_each_class():
+    found = read("a.csv", "id,text,cat,dog,priority,pool_size,mood\na,Hi,0.9,0.1,3,7,good\nb,,,,,,\n")
+    first, second = found.items
+    assert (first.name, first.show.text, first.prediction) == ("a", "Hi", {"cat": 0.9, "dog": 0.1})
+    assert (first.priority, first.pool_size) == (3, 7)
+    assert (second.prediction, second.show.text, second.pool_size) == (None, None, None)
+    assert found.ignored == ["mood"]
+    assert found.num_predicted == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id;cat;dog\na;0,9;0,1\n",
+        "\ufeffitem\tp_cat\tp_dog\na\t0.9\t0.1\n",
+        'id,prediction\na,"[0.9, 0.1]"\n',
+        "id,classifier:cat,classifier:dog\na,0.9,0.1\n",
+    ],
+)
+def test_tables_as_spreadsheets_and_programs_write_them(text):
+    (item,) = read("a.csv", text).items
+    assert item.prediction in ({"cat": 0.9, "dog": 0.1}, [0.9, 0.1])
+
+
+def test_several_models_in_one_table():
+    (item,) = read("a.csv", "id,m1:cat,m2:cat\na,0.9,0.4\n", models=("m1", "m2")).items
+    assert item.prediction == [{"cat": 0.9}, {"cat": 0.4}]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"id": "a", "text": "Hi", "prediction": {"cat": 0.9}}]',
+        '{"items": [{"id": "a", "text": "Hi", "prediction": {"cat": 0.9}}]}',
+        '{"id": "a", "show": {"text": "Hi"}, "prediction": {"cat": 0.9}}\n',
+    ],
+)
+def test_json_as_the_api_takes_it(text):
+    (item,) = read("a.json", text).items
+    assert (item.name, item.show.text, item.prediction) == ("a", "Hi", {"cat": 0.9})
+
+
+def test_each_bad_row_is_named_with_its_fault_and_the_good_ones_stay():
+    rows = [
+        "id,text,cat,dog,image",
+        "good,x,0.5,0.5,",
+        "sum,x,0.9,0.9,",
+        "word,x,much,0.1,",
+        ",x,0.5,0.5,",
+        "good,again,0.5,0.5,",
+        "short,x",
+        "script,x,0.5,0.5,javascript:alert(1)",
+    ]
+    found = read("a.csv", "\n".join(rows))
+    assert [item.name for item in found.items] == ["good"]
+    said = {problem.row: problem.words for problem in found.problems}
+    assert set(said) == {2, 3, 4, 5, 6, 7}
+    assert "sums to 1.8" in said[2]
+    assert "cat='much'; expected a number" in said[3]
+    assert said[4].startswith("id")
+    assert "stands in row 1" in said[5]
+    assert "2 cells; expected 5" in said[6]
+    assert "expected an https address" in said[7]
+
+
+def test_a_broken_line_of_json_is_a_problem_of_that_line():
+    found = read("a.jsonl", '{"id": "a"}\n{"id": \n["b"]\n{"id": "c", "colour": "red"}\n')
+    assert [item.name for item in found.items] == ["a"]
+    assert [problem.row for problem in found.problems] == [2, 3, 4]
+    assert "not JSON" in found.problems[0].words
+    assert "colour" in found.problems[2].words
+
+
+def test_rows_name_uploaded_images_by_their_file_name():
+    (item,) = read("a.csv", "id,image\na,scans/cat.png\n", images={"cat.png": "upload:u_7"}).items
+    assert item.show.image == "upload:u_7"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.xlsx", b"PK"), ("a.csv", b"name_of_it,cat\na,1\n"), ("a.csv", b"id\n\xff\xe9\xe9")]
+)
+def test_a_file_that_cannot_be_read_at_all_is_refused_with_the_way_out(name, content):
+    with pytest.raises(InvalidInput, match=r"expected|save it"):
+        read_items(name, content, project(), {})
+
+
+def test_a_thousand_rows_keep_their_order():
+    text = "\n".join(json.dumps({"id": f"i{number}"}) for number in range(1000))
+    assert [item.name for item in read("a.jsonl", text).items] == [f"i{number}" for number in range(1000)]

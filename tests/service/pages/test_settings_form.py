@@ -1,0 +1,51 @@
+"""The form of the settings: there and back, one goal of four, errors in the house's form."""
+
+import pytest
+
+from quorate.errors import InvalidInput
+from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.pages.settings_form import as_form, changes_of, new_settings
+
+BASE = {"classes": ("cat", "dog"), "pool_size": 5}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"threshold": 0.95},
+        {"budget": 2.5},
+        {"target_error": 0.02, "audit_rate": 0.1},
+        {"method": "quorate:min_gain=0.01"},
+        {"price": 0.12, "currency": "EUR", "min_votes": 1, "max_votes": 4, "instructions": "Look.\nAgain."},
+        {"lease_seconds": 60.0, "undo_seconds": 5.0},
+    ],
+)
+def test_settings_come_back_from_their_form_as_they_were(given):
+    settings = ProjectSettings(**BASE, **given)
+    again = new_settings(as_form(settings))
+    assert again.chosen_method().policy == settings.chosen_method().policy
+    different = {name for name in settings.as_json() if settings.as_json()[name] != again.as_json()[name]}
+    assert different <= {"method"}
+
+
+def test_an_error_that_costs_a_hundred_votes_makes_a_vote_worth_one_point():
+    settings = new_settings(as_form(ProjectSettings(**BASE)) | {"goal": "value", "error_price": "100"})
+    assert settings.chosen_method().policy.min_gain == pytest.approx(0.01)
+
+
+def test_another_method_keeps_its_name():
+    assert "method" not in changes_of(as_form(ProjectSettings(**BASE, method="until-settled")), method="until-settled")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("pool_size", "many"), ("pool_size", "2.5"), ("classes", "cat"), ("audit_rate", "200")]
+)
+def test_what_cannot_be_is_refused(field, value):
+    with pytest.raises(InvalidInput, match=r"expected|must|needs"):
+        new_settings(as_form(ProjectSettings(**BASE)) | {field: value})
+
+
+def test_a_goal_without_its_number_is_refused():
+    with pytest.raises(InvalidInput):
+        new_settings(as_form(ProjectSettings(**BASE)) | {"goal": "threshold", "threshold": ""})
