@@ -136,6 +136,13 @@ def test_the_command_runs_the_setting_advised():
     assert set(options) <= known
 
 
+def test_a_chance_below_the_one_asked_for_is_said_to_be():
+    made = plan(PILOT, target_error=0.05, **FEW)
+    assert any("a little below" in note for note in made.notes()) == (
+        made.advice.status == "sure" and made.advice.chance < 0.895
+    )
+
+
 def test_a_budget_is_spent_or_the_plan_says_why_not():
     kept = plan(PILOT, budget=1.5, batch_size=20_000, **FEW)
     assert kept.advice.chance >= 0.9

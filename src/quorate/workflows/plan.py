@@ -137,7 +137,7 @@ def plan(
 
     >>> from quorate.datasets import synthetic
     >>> pilot = synthetic(num_items=200, pool_size=5, accuracy=0.9, seed=1)
-    >>> made = plan(pilot, target_error=0.05, methods=["quorate", "quorum"], orderings=2, price=0.08)
+    >>> made = plan(pilot, target_error=0.08, methods=["quorate", "quorum"], orderings=2, price=0.08)
     >>> made.advice.status, made.advice.setting.votes.mean < 5
     ('sure', True)
     """

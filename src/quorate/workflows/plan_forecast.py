@@ -42,7 +42,7 @@ class Forecast:
 
         >>> seen = Forecast(0.02, 0.0196 / 500, 0.0196, 1.0, 500, 500, most=1.0)
         >>> [round(end, 4) for end in seen.interval(0.9)]
-        [0.0075, 0.038]
+        [0.0074, 0.0382]
         """
         reach = float(stats.t.ppf(0.5 + level / 2, _freedom(self.num_items)))
         if self.most is None:

@@ -124,7 +124,7 @@ def notes(plan: Plan) -> list[str]:
 def _goal_note(plan: Plan) -> str:
     advice, goal = plan.advice, plan.advice.goal
     if advice.status == "sure":
-        return ""
+        return _margin_note(plan)
     wanted = f"a probability of {100 * goal.sureness:g} %"
     if advice.status == "unreachable":
         if goal.kind == "target-error" and goal.limit < plan.floor:
@@ -138,6 +138,17 @@ def _goal_note(plan: Plan) -> str:
     return (
         f"Too small to promise: no setting meets the target with {wanted}; the one named does by the pilot's own "
         f"figures only. {_needed_sentence(plan)}"
+    )
+
+
+def _margin_note(plan: Plan) -> str:
+    """A setting is chosen by what the pilot shows of it; that it was chosen for that takes a little of the chance."""
+    chance, asked = plan.advice.chance, plan.advice.goal.sureness
+    if chance >= asked - 0.005:
+        return ""
+    return (
+        f"The probability is a little below the {100 * asked:g} % asked for: by the pilot's own figures the setting "
+        "keeps to it, but settings that look good on a pilot are worse than they look. `--sureness` higher takes the next."
     )
 
 
