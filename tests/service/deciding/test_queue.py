@@ -70,6 +70,12 @@ def test_a_clock_that_was_set_back_does_not_hold_items_for_ever(desk):
     assert take(desk, project, "b", now=2000.0) == ["x"]
 
 
+def test_a_request_that_had_to_wait_ends_nobodys_lease(desk):
+    project = desk.project(["x"], method="quorum:votes=1", lease_seconds=60.0)
+    assert take(desk, project, "a", now=1100.0) == ["x"]
+    assert take(desk, project, "b", now=1001.0) == []
+
+
 def test_a_voter_who_leaves_gives_the_items_back(desk):
     project = desk.project(["x"], method="quorum:votes=1")
     take(desk, project, "a")
