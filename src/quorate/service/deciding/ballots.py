@@ -1,7 +1,7 @@
 """What voters do with an item: vote, cannot tell, skip, undo. One transaction each; acknowledged only once committed.
 
-The item's row is locked, its events are folded by the session core, the core's next event is stored, and the row is
-brought up to date. Called by the API and the pages.
+The item's row is locked (`scene`), its events are folded by the session core, the core's next event is stored, and the
+row is brought up to date. Called by the API and the pages.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 
 from quorate.errors import DuplicateVote, InvalidInput, RequestReused, UnknownItem
-from quorate.service.deciding.events import append_item_event, item_events
+from quorate.service.deciding.events import append_item_event
 from quorate.service.deciding.notices import announce, announce_closed
-from quorate.service.deciding.projects import Project, Projects, UnknownProject
+from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.row import after_event
-from quorate.service.store.schema import ballots, events, items, leases, projects
+from quorate.service.deciding.scene import Scene, meet
+from quorate.service.store.schema import ballots, events, items, leases
 from quorate.session import Session
 from quorate.session.journal import Event
 from quorate.session.single import item_session
@@ -26,6 +27,12 @@ from quorate.types import Decision
 from quorate.validate import shown
 
 Kind = Literal["vote", "abstain", "skip", "retract", "close"]
+
+ENTER_BALLOT = insert(ballots)
+END_BALLOT = delete(ballots).where(ballots.c.item_id == bindparam("which"), ballots.c.voter == bindparam("whose"))
+ENTER_LEASE = insert(leases)
+END_LEASE = delete(leases).where(leases.c.item_id == bindparam("which"), leases.c.voter == bindparam("whose"))
+CHANGE_ITEM = update(items).where(items.c.id == bindparam("which"))
 
 
 class TooLate(InvalidInput):
@@ -65,105 +72,76 @@ class Request:
 
 def act(projects_: Projects, request: Request, *, now: float) -> Recorded:
     """Store one act of a voter; sent twice with the same request id it is stored once."""
+    which = {"project_id": request.project_id, "item": request.item}
     with projects_.store.write() as connection:
-        project, row = _locked(projects_, connection, request)
-        known = _repeated(connection, project, row, request)
-        if known is not None:
-            return known
-        _check(connection, project, row, request, now)
+        scene = meet(projects_, connection, **which, voter=request.voter, request=request.request)
+        if scene.repeats is not None:
+            return _repeated(connection, scene, request)
+        _check(scene, request, now)
         if request.kind == "skip":
-            return _skip(connection, project, row, request, now)
-        return _decide(projects_, connection, project, row, request, now)
+            return _skip(connection, scene, request, now)
+        return _decide(projects_, connection, scene, request, now)
 
 
-def _locked(projects_: Projects, connection: Connection, request: Request) -> tuple[Project, Row[Any]]:
-    found = select(items).where(items.c.project_id == request.project_id, items.c.name == request.item)
-    row = connection.execute(found.with_for_update()).one_or_none()
-    project_row = connection.execute(select(projects).where(projects.c.id == request.project_id)).one_or_none()
-    if project_row is None:
-        raise UnknownProject(f"project={shown(request.project_id)} does not exist, or is not yours.")
-    if row is None:
-        raise UnknownItem(f"item={shown(request.item)} is not in this project; see the list of its items.")
-    project = projects_.of_row(project_row)
-    if project.state == "archived":
-        raise InvalidInput(f"project {project.name!r} is archived and takes no votes; set its state to active.")
-    return project, row
-
-
-def _repeated(connection: Connection, project: Project, row: Row[Any], request: Request) -> Recorded | None:
-    """What was answered before, if this very request was stored before."""
-    if request.request is None:
-        return None
-    same = (events.c.project_id == project.id, events.c.voter == request.voter, events.c.request == request.request)
-    past = connection.execute(select(events).where(*same)).one_or_none()
-    if past is None:
-        return None
+def _repeated(connection: Connection, scene: Scene, request: Request) -> Recorded:
+    """What was answered before, to this very request."""
+    past = connection.execute(select(events).where(events.c.id == scene.repeats)).one()
     body = json.loads(past.body)
-    if (past.item_id, past.kind, body.get("label")) != (row.id, request.kind, request.label):
+    if (past.item_id, past.kind, body.get("label")) != (scene.row.id, request.kind, request.label):
         raise RequestReused(
             f"idempotency key {shown(request.request)} was used before for something else; use a new key for a new act."
         )
-    return _recorded(project, row.name, past.kind, body, past.id, repeated=True, decision=None)
+    return _recorded(scene.project, scene.row.name, past.kind, body, past.id, repeated=True, decision=None)
 
 
-def _check(connection: Connection, project: Project, row: Row[Any], request: Request, now: float) -> None:
+def _check(scene: Scene, request: Request, now: float) -> None:
     """May this voter do this now?"""
     if request.kind == "close":
         return
-    mine = (ballots.c.item_id == row.id, ballots.c.voter == request.voter)
-    ballot = connection.execute(select(ballots).where(*mine)).one_or_none()
     if request.kind == "retract":
-        _check_undo(project, row, ballot, request, now)
+        _check_undo(scene, request, now)
         return
-    if ballot is not None:
+    if scene.acted is not None:
         raise DuplicateVote(
-            f"item {shown(request.item)}: this voter has acted on it already ({ballot.kind}); undo that first."
+            f"item {shown(request.item)}: this voter has acted on it already ({scene.acted}); undo that first."
         )
-    if request.served:
-        lease = (leases.c.item_id == row.id, leases.c.voter == request.voter)
-        if connection.execute(select(leases.c.item_id).where(*lease)).one_or_none() is None:
-            raise NotServed(f"item={shown(request.item)} was not given to this voter; ask for the next item first.")
+    if request.served and scene.holds is None:
+        raise NotServed(f"item={shown(request.item)} was not given to this voter; ask for the next item first.")
 
 
-def _check_undo(project: Project, row: Row[Any], ballot: Row[Any] | None, request: Request, now: float) -> None:
-    if ballot is None:
+def _check_undo(scene: Scene, request: Request, now: float) -> None:
+    if scene.acted_at is None:
         raise UnknownItem(f"item={shown(request.item)}: this voter has no vote on it to undo.")
-    late = now - ballot.time - project.settings.undo_seconds
-    if request.served and late > 0:
+    ago, most = now - scene.acted_at, scene.project.settings.undo_seconds
+    if request.served and ago > most:
         raise TooLate(
-            f"item={shown(request.item)}: a vote can be undone for {project.settings.undo_seconds:g} seconds; that was "
-            f"{now - ballot.time:.0f} seconds ago. Ask the owner of the project."
+            f"item={shown(request.item)}: a vote can be undone for {most:g} seconds; that was {ago:.0f} seconds ago. "
+            "Ask the owner of the project."
         )
 
 
-def _skip(connection: Connection, project: Project, row: Row[Any], request: Request, now: float) -> Recorded:
+def _skip(connection: Connection, scene: Scene, request: Request, now: float) -> Recorded:
     """The voter will not see this item again; the item still needs as many votes as before."""
+    row = scene.row
     event: Event = {"seq": row.seq + 1, "time": now, "type": "skip", "item": row.name, "voter": request.voter}
-    number = append_item_event(connection, project.id, row.id, event, voter=request.voter, request=request.request)
-    _enter_ballot(connection, project, row, request, now)
-    values = {"seq": event["seq"], "num_ballots": row.num_ballots + 1}
-    values["slots"] = int(row.is_wanted) - leases_out(connection, row.id)
-    connection.execute(update(items).where(items.c.id == row.id).values(values))
-    return _recorded(project, row.name, "skip", event, number, repeated=False, decision=None)
+    number = _append(connection, scene, request, event)
+    out = _enter(connection, scene, request, now)
+    values = {"seq": event["seq"], "num_ballots": row.num_ballots + 1, "slots": int(row.is_wanted) - out}
+    connection.execute(CHANGE_ITEM, values | {"which": row.id})
+    return _recorded(scene.project, row.name, "skip", event, number, repeated=False, decision=None)
 
 
-def _decide(
-    projects_: Projects, connection: Connection, project: Project, row: Row[Any], request: Request, now: float
-) -> Recorded:
-    session, event = _next_event(projects_, connection, project, row, request, now)
-    retracted = request.kind == "retract"
-    if retracted and event is None:  # a skip is undone without a word to the session
-        return _undo_skip(connection, project, row, request, now)
-    assert event is not None
-    number = append_item_event(connection, project.id, row.id, event, voter=request.voter, request=request.request)
-    if retracted:
-        _back_to_voter(connection, project, row, request, now)
-    elif request.kind != "close":
-        _enter_ballot(connection, project, row, request, now)
-    values = after_event(project, session, row.name, leases_out=leases_out(connection, row.id), before=row)
+def _decide(projects_: Projects, connection: Connection, scene: Scene, request: Request, now: float) -> Recorded:
+    project, row = scene.project, scene.row
+    session, event = _next_event(projects_, connection, scene, request, now)
+    if event is None:  # a skip is undone without a word to the session
+        return _undo_skip(connection, scene, request, now)
+    number = _append(connection, scene, request, event)
+    out = _enter(connection, scene, request, now)
+    values = after_event(project, session, row.name, leases_out=out, before=row)
     values |= _counts(row, request, event, number)
     values |= _closing(row, values, number, now)
-    connection.execute(update(items).where(items.c.id == row.id).values(values))
+    connection.execute(CHANGE_ITEM, values | {"which": row.id})
     _announce(connection, project, row, values, now)
     return _recorded(
         project, row.name, request.kind, event, number, repeated=False, decision=session.decision(row.name)
@@ -171,17 +149,13 @@ def _decide(
 
 
 def _next_event(
-    projects_: Projects, connection: Connection, project: Project, row: Row[Any], request: Request, now: float
+    projects_: Projects, connection: Connection, scene: Scene, request: Request, now: float
 ) -> tuple[Session, Event | None]:
     """The session core takes the call; what it writes is the next event."""
+    project, row = scene.project, scene.row
     era_of: Callable[[int, int], Any] = lambda learn, tune: projects_.era(connection, project, learn, tune)  # noqa: E731
-    session, outbox = item_session(
-        project.session,
-        item_events(connection, row.id),
-        number=row.number,
-        now=era_of(project.learn_event, project.tune_event),
-        era_of=era_of,
-    )
+    era = era_of(project.learn_event, project.tune_event)
+    session, outbox = item_session(project.session, scene.events, number=row.number, now=era, era_of=era_of)
     session._state.seq = row.seq
     if request.kind == "vote":
         session.vote(row.name, request.label or "", voter=request.voter, time=now)
@@ -223,42 +197,39 @@ def _announce(connection: Connection, project: Project, row: Row[Any], values: d
         announce(connection, project, "audit.completed", content, now=now)
 
 
-def leases_out(connection: Connection, item_id: int) -> int:
-    """To how many voters the item is out now."""
-    out = select(func.count()).select_from(leases).where(leases.c.item_id == item_id, leases.c.is_out)
-    return int(connection.execute(out).scalar_one())
+def _append(connection: Connection, scene: Scene, request: Request, event: Event) -> int:
+    ours = {"voter": request.voter, "request": request.request}
+    return append_item_event(connection, scene.project.id, scene.row.id, event, **ours)
 
 
-def _enter_ballot(connection: Connection, project: Project, row: Row[Any], request: Request, now: float) -> None:
-    """The voter has acted: never again on this item, and their lease ends."""
-    ballot = {
-        "item_id": row.id, "voter": request.voter, "project_id": project.id,
-        "kind": request.kind, "label": request.label, "time": now,
-    }  # fmt: skip
-    connection.execute(insert(ballots).values(ballot))
-    connection.execute(delete(leases).where(leases.c.item_id == row.id, leases.c.voter == request.voter))
+def _enter(connection: Connection, scene: Scene, request: Request, now: float) -> int:
+    """What the act makes of the voter's ballot and lease; to how many voters the item is out afterwards."""
+    mine = {"which": scene.row.id, "whose": request.voter}
+    names = {"item_id": scene.row.id, "voter": request.voter, "project_id": scene.project.id}
+    if request.kind == "close":
+        return scene.others_out + bool(scene.holds)
+    if request.kind == "retract":  # the item is the voter's again, for as long as any item is
+        connection.execute(END_BALLOT, mine)
+        if request.served:
+            until = now + scene.project.settings.lease_seconds
+            connection.execute(ENTER_LEASE, names | {"granted": now, "expires": until, "is_out": True})
+        return scene.others_out + request.served
+    ballot = {"kind": request.kind, "label": request.label, "time": now}  # never again on this item
+    connection.execute(ENTER_BALLOT, names | ballot)
+    if scene.holds is not None:
+        connection.execute(END_LEASE, mine)
+    return scene.others_out
 
 
-def _back_to_voter(connection: Connection, project: Project, row: Row[Any], request: Request, now: float) -> None:
-    """After an undo the item is the voter's again, for as long as any item is."""
-    connection.execute(delete(ballots).where(ballots.c.item_id == row.id, ballots.c.voter == request.voter))
-    if request.served:
-        lease = {
-            "item_id": row.id, "voter": request.voter, "project_id": project.id, "granted": now,
-            "expires": now + project.settings.lease_seconds, "is_out": True,
-        }  # fmt: skip
-        connection.execute(insert(leases).values(lease))
-
-
-def _undo_skip(connection: Connection, project: Project, row: Row[Any], request: Request, now: float) -> Recorded:
+def _undo_skip(connection: Connection, scene: Scene, request: Request, now: float) -> Recorded:
+    row = scene.row
     event: Event = {"seq": row.seq + 1, "time": now, "type": "skip", "item": row.name, "voter": request.voter}
     event["undone"] = True
-    number = append_item_event(connection, project.id, row.id, event, voter=request.voter, request=request.request)
-    _back_to_voter(connection, project, row, request, now)
-    values = {"seq": event["seq"], "num_ballots": row.num_ballots - 1}
-    values["slots"] = int(row.is_wanted) - leases_out(connection, row.id)
-    connection.execute(update(items).where(items.c.id == row.id).values(values))
-    return _recorded(project, row.name, "retract", event, number, repeated=False, decision=None)
+    number = _append(connection, scene, request, event)
+    out = _enter(connection, scene, request, now)
+    values = {"seq": event["seq"], "num_ballots": row.num_ballots - 1, "slots": int(row.is_wanted) - out}
+    connection.execute(CHANGE_ITEM, values | {"which": row.id})
+    return _recorded(scene.project, row.name, "retract", event, number, repeated=False, decision=None)
 
 
 def _recorded(

@@ -9,12 +9,16 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, bindparam, insert, select
 
 from quorate.service.store.schema import events
 from quorate.session.journal import Event
 
 ITEM_KINDS = ("open", "vote", "abstain", "retract", "close")  # what the session core folds; "skip" is not among them
+
+APPEND = insert(events).returning(events.c.id)
+OF_ITEM = select(events.c.body).where(events.c.item_id == bindparam("item"), events.c.kind != "skip")
+OF_ITEM = OF_ITEM.order_by(events.c.seq)
 
 encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
@@ -33,7 +37,7 @@ def append_item_event(
         "time": event["time"],
         "body": encode(event),
     }
-    return int(connection.execute(insert(events).values(row).returning(events.c.id)).scalar_one())
+    return int(connection.execute(APPEND, row).scalar_one())
 
 
 def append_project_event(
@@ -41,13 +45,12 @@ def append_project_event(
 ) -> int:
     """Keep one event of the whole project."""
     row = {"project_id": project_id, "kind": kind, "time": now, "body": encode({"type": kind, "time": now} | body)}
-    return int(connection.execute(insert(events).values(row).returning(events.c.id)).scalar_one())
+    return int(connection.execute(APPEND, row).scalar_one())
 
 
 def item_events(connection: Connection, item_id: int) -> list[Event]:
     """The item's events in order, as the session core folds them."""
-    query = select(events.c.body).where(events.c.item_id == item_id, events.c.kind != "skip").order_by(events.c.seq)
-    return [json.loads(text) for text in connection.execute(query).scalars()]
+    return [json.loads(text) for text in connection.execute(OF_ITEM, {"item": item_id}).scalars()]
 
 
 def project_events(connection: Connection, project_id: str, *, after: int = 0, batch: int = 1000) -> Iterator[Any]:

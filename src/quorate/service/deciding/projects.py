@@ -12,7 +12,7 @@ import threading
 from dataclasses import dataclass
 from typing import Any, Literal, NewType, get_args
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from quorate.errors import InvalidInput, UnknownItem
 from quorate.service.deciding.events import append_project_event
@@ -32,6 +32,7 @@ ProjectId = NewType("ProjectId", str)
 State = Literal["active", "paused", "archived"]
 MOST_NAME = 200
 MOST_ERAS = 1000  # past ones held in memory; older ones are read again
+OF_ID = select(projects).where(projects.c.id == bindparam("project"))
 
 
 class UnknownProject(UnknownItem):
@@ -83,11 +84,9 @@ class Projects:
 
     def get_in(self, connection: Connection, project_id: str) -> Project:
         """`get` within the caller's transaction."""
-        row = connection.execute(select(projects).where(projects.c.id == project_id)).one_or_none()
+        row = connection.execute(OF_ID, {"project": project_id}).one_or_none()
         if row is None:
-            raise UnknownProject(
-                f"project={shown(project_id)} does not exist, or is not yours; see the list of projects."
-            )
+            raise unknown(project_id)
         return self.of_row(row)
 
     def of_row(self, row: Row[Any]) -> Project:
@@ -196,6 +195,11 @@ def _changes(before: Project, after: Project) -> dict[str, Any]:
     old = before.settings.as_json() | {"name": before.name, "state": before.state}
     new = after.settings.as_json() | {"name": after.name, "state": after.state}
     return {name: value for name, value in new.items() if value != old[name]}
+
+
+def unknown(project_id: str) -> UnknownProject:
+    """The error for a project that is not there, or that the caller may not know of."""
+    return UnknownProject(f"project={shown(project_id)} does not exist, or is not yours; see the list of projects.")
 
 
 def _body(connection: Connection, number: int) -> dict[str, Any]:

@@ -7,24 +7,27 @@ that ran out gives its place back, but a vote that comes later is still taken. C
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Row, and_, exists, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, bindparam, exists, func, or_, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 
-from quorate.service.deciding.ballots import leases_out
 from quorate.service.deciding.events import item_events
-from quorate.service.deciding.projects import Project, Projects
+from quorate.service.deciding.projects import Project, Projects, unknown
 from quorate.service.deciding.row import held, votes_to_settle
-from quorate.service.store.schema import ballots, items, leases
+from quorate.service.store.schema import ballots, items, leases, projects
 from quorate.session.single import item_session
 
-LOOKED_AT = 64  # candidates read at once; enough for any voter who has not acted on most of what is open
+FIRST_LOOK = 16  # candidates read at once; nearly always one of the first is free
+LOOKED_AT = 64  # enough for any voter who has not acted on most of what is open
 DOUBLED_UP = 8  # items already out to others that are looked at when nothing else is left
 MOST_AT_ONCE = 8  # voters one item is out to at a time
 STATES = 60  # outcomes looked at to say how many can be asked at once
-CLOCK_SLACK = 5.0
+CLOCK_SLACK = 300.0  # seconds a request may wait before it is heard without others' leases looking too long to it
+RENEWED_AFTER = 0.1  # of a lease's time: a voter who asks again and again does not write each time
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +39,92 @@ class Leased:
     expires: float
 
 
+def _start() -> Select[Any]:
+    """The project's row; when the first and the last lease end; the highest priority among items that are out."""
+    out = (leases.c.project_id == projects.c.id, leases.c.is_out)
+    busy = (items.c.project_id == projects.c.id, items.c.is_wanted, items.c.slots <= 0)
+    parts = {
+        "first_end": select(leases.c.expires).where(*out).order_by(leases.c.expires),
+        "last_end": select(leases.c.expires).where(*out).order_by(leases.c.expires.desc()),
+        "busy_priority": select(items.c.priority).where(*busy).order_by(items.c.priority.desc()),
+    }
+    columns = [part.limit(1).scalar_subquery().label(name) for name, part in parts.items()]
+    return select(projects, *columns).where(projects.c.id == bindparam("project"))
+
+
+def _acted(item_id: ColumnElement[int] = items.c.id) -> ColumnElement[bool]:
+    """The voter has acted on the item, or holds it."""
+    voted = exists().where(ballots.c.item_id == item_id, ballots.c.voter == bindparam("voter"))
+    holds = exists().where(leases.c.item_id == item_id, leases.c.voter == bindparam("voter"), leases.c.is_out)
+    return or_(voted, holds)
+
+
+def _looks() -> list[Select[Any]]:
+    """Items with a place left, in order, locked: the first looks are short, the last one sees everything."""
+    line = items.alias("line")
+    in_line = and_(line.c.project_id == bindparam("project"), line.c.is_wanted, line.c.slots > 0)
+    order = (line.c.priority.desc(), line.c.to_close, line.c.number)
+    everything = select(line.c.id).where(in_line)
+    candidates = (
+        everything.order_by(*order).limit(FIRST_LOOK),
+        everything.order_by(*order).limit(LOOKED_AT),
+        everything.where(line.c.num_ballots == 0).order_by(order[0], order[2]).limit(LOOKED_AT),
+        everything.where(~_acted(line.c.id)).order_by(*order).limit(LOOKED_AT),
+    )
+    free = select(items.c.id, items.c.name, items.c.show, items.c.priority)
+    free = free.where(items.c.is_wanted, items.c.slots > 0, ~_acted())
+    free = free.order_by(items.c.priority.desc(), items.c.to_close, items.c.number).limit(bindparam("count"))
+    free = free.with_for_update(of=items, skip_locked=True)
+    return [free.where(items.c.id.in_(each)) for each in candidates]
+
+
+def _grants() -> dict[str, Any]:
+    """A lease made, or made anew, in each database's words."""
+    keys, told = [leases.c.item_id, leases.c.voter], ("granted", "expires", "is_out")
+    inserts: dict[str, Any] = {"sqlite": sqlite.insert(leases), "postgresql": postgresql.insert(leases)}
+    return {
+        name: each.on_conflict_do_update(index_elements=keys, set_={column: each.excluded[column] for column in told})
+        for name, each in inserts.items()
+    }
+
+
+START, LOOKS, GRANT = _start(), _looks(), _grants()
+IDS = bindparam("ids", expanding=True)
+PLACE_TAKEN = update(items).where(items.c.id.in_(IDS)).values(slots=items.c.slots - 1)
+RENEW = update(leases).where(leases.c.voter == bindparam("whose"), leases.c.item_id.in_(IDS))
+HELD = (
+    select(items.c.id, items.c.name, items.c.show, leases.c.expires)
+    .join(leases, leases.c.item_id == items.c.id)
+    .where(leases.c.project_id == bindparam("project"), leases.c.voter == bindparam("voter"), leases.c.is_out)
+    .order_by(leases.c.granted, items.c.id)
+    .limit(bindparam("count"))
+)
+
+
 def next_items(projects_: Projects, project_id: str, voter: str, *, count: int = 1, now: float) -> list[Leased]:
     """Up to `count` items for the voter: those they hold already, then the next in line."""
+    return serve(projects_, project_id, voter, count=count, now=now)[1]
+
+
+def serve(
+    projects_: Projects, project_id: str, voter: str, *, count: int = 1, now: float
+) -> tuple[Project, list[Leased]]:
+    """`next_items`, and the project they are of."""
     with projects_.store.write() as connection:
-        project = projects_.get_in(connection, project_id)
+        start = connection.execute(START, {"project": project_id}).one_or_none()
+        if start is None:
+            raise unknown(project_id)
+        project = projects_.of_row(start)
         if project.state != "active":
-            return []
-        _give_back_expired(connection, project, now)
+            return project, []
+        busy = start.busy_priority
+        if start.first_end is not None and _any_over(project, start, now):
+            _give_back_expired(connection, project, now)
+            busy = None  # it may be another now
         mine = _held_by(connection, project, voter, count, now)
         if len(mine) < count:
-            mine += _take(projects_, connection, project, voter, count - len(mine), now)
-        return mine
+            mine += _take(projects_, connection, project, voter, count - len(mine), now, busy)
+        return project, mine
 
 
 def give_back(projects_: Projects, project_id: str, voter: str) -> int:
@@ -55,8 +133,13 @@ def give_back(projects_: Projects, project_id: str, voter: str) -> int:
         return _end_leases(connection, leases.c.project_id == project_id, leases.c.voter == voter)
 
 
+def _any_over(project: Project, start: Row[Any], now: float) -> bool:
+    """Has a lease run out, or does one end later than any granted now could? Then the clock was set back."""
+    return bool(start.first_end < now or start.last_end > now + project.settings.lease_seconds + CLOCK_SLACK)
+
+
 def _give_back_expired(connection: Connection, project: Project, now: float) -> None:
-    """Leases that ran out, or that end later than any granted now could: then the clock was set back."""
+    """The places of the leases that `_any_over` is about."""
     latest = now + project.settings.lease_seconds + CLOCK_SLACK
     over = or_(leases.c.expires < now, leases.c.expires > latest)
     _end_leases(connection, leases.c.project_id == project.id, over)
@@ -77,65 +160,46 @@ def _end_leases(connection: Connection, *which: ColumnElement[bool]) -> int:
 
 def _held_by(connection: Connection, project: Project, voter: str, count: int, now: float) -> list[Leased]:
     """What the voter holds, for another while: a page that is loaded again shows the same items."""
-    query = select(items.c.id, items.c.name, items.c.show).join(leases, leases.c.item_id == items.c.id)
-    query = query.where(leases.c.project_id == project.id, leases.c.voter == voter, leases.c.is_out)
-    rows = connection.execute(query.order_by(leases.c.granted, items.c.id).limit(count)).all()
-    expires = now + project.settings.lease_seconds
-    if rows:
-        ours = (leases.c.voter == voter, leases.c.item_id.in_([row.id for row in rows]))
-        connection.execute(update(leases).where(*ours).values(expires=expires))
-    return [Leased(row.name, json.loads(row.show), expires) for row in rows]
+    rows = connection.execute(HELD, {"project": project.id, "voter": voter, "count": count}).all()
+    seconds = project.settings.lease_seconds
+    old = [row.id for row in rows if row.expires < now + (1.0 - RENEWED_AFTER) * seconds]
+    if old:
+        connection.execute(RENEW, {"whose": voter, "ids": old, "expires": now + seconds})
+    return [Leased(row.name, json.loads(row.show), now + seconds if row.id in old else row.expires) for row in rows]
 
 
 def _take(
-    projects_: Projects, connection: Connection, project: Project, voter: str, count: int, now: float
+    projects_: Projects, connection: Connection, project: Project, voter: str, count: int, now: float, busy: int | None
 ) -> list[Leased]:
+    """The next in line; `busy`: the highest priority among items that are out, None if that is not known."""
     rows = _free(connection, project, voter, count)
-    urgent = _doubled_up(projects_, connection, project, voter, above=rows[0].priority if rows else None)
-    rows = (urgent + rows)[:count]
+    if not rows or busy is None or busy > rows[0].priority:
+        above = rows[0].priority if rows else None
+        rows = (_doubled_up(projects_, connection, project, voter, above=above) + rows)[:count]
     expires = now + project.settings.lease_seconds
-    for row in rows:
-        _grant(connection, project, row.id, voter, now, expires)
+    if rows:
+        _grant(connection, project, [row.id for row in rows], voter, now, expires)
     return [Leased(row.name, json.loads(row.show), expires) for row in rows]
 
 
 def _free(connection: Connection, project: Project, voter: str, count: int) -> list[Row[Any]]:
-    """Items with a place left, in order, locked; the first look is short, the last one sees everything."""
-    in_line = and_(items.c.project_id == project.id, items.c.is_wanted, items.c.slots > 0)
-    order = (items.c.priority.desc(), items.c.to_close, items.c.number)
-    everything = select(items.c.id).where(in_line)
-    looks = (
-        everything.order_by(*order),
-        everything.where(items.c.num_ballots == 0).order_by(order[0], order[2]),
-        everything.where(~_acted(voter)).order_by(*order),
-    )
-    for look in looks:
-        ids = list(connection.execute(look.limit(LOOKED_AT)).scalars())
-        free = select(items.c.id, items.c.name, items.c.show, items.c.priority)
-        free = free.where(items.c.id.in_(ids), items.c.is_wanted, items.c.slots > 0, ~_acted(voter))
-        free = free.order_by(*order).limit(count).with_for_update(skip_locked=True)
-        rows: list[Any] = list(connection.execute(free).all()) if ids else []
-        if rows or (look is looks[0] and len(ids) < LOOKED_AT):
-            return rows
+    """Items with a place left, in order, locked."""
+    for look in LOOKS:
+        rows = connection.execute(look, {"project": project.id, "voter": voter, "count": count}).all()
+        if rows:
+            return list(rows)
     return []
-
-
-def _acted(voter: str) -> ColumnElement[bool]:
-    """The voter has acted on the item, or holds it."""
-    voted = exists().where(ballots.c.item_id == items.c.id, ballots.c.voter == voter)
-    holds = exists().where(leases.c.item_id == items.c.id, leases.c.voter == voter, leases.c.is_out)
-    return or_(voted, holds)
 
 
 def _doubled_up(
     projects_: Projects, connection: Connection, project: Project, voter: str, *, above: int | None
 ) -> list[Row[Any]]:
     """An item that others hold but that will surely be asked about again: urgent ones, or when nothing else is left."""
-    busy = and_(items.c.project_id == project.id, items.c.is_wanted, items.c.slots <= 0, ~_acted(voter))
+    busy = and_(items.c.project_id == project.id, items.c.is_wanted, items.c.slots <= 0, ~_acted())
     if above is not None:
         busy = and_(busy, items.c.priority > above)
     query = select(items).where(busy).order_by(items.c.priority.desc(), items.c.number).limit(DOUBLED_UP)
-    for row in connection.execute(query.with_for_update(skip_locked=True)).all():
+    for row in connection.execute(query.with_for_update(skip_locked=True), {"voter": voter}).all():
         if _room(projects_, connection, project, row):
             return [row]
     return []
@@ -143,7 +207,8 @@ def _doubled_up(
 
 def _room(projects_: Projects, connection: Connection, project: Project, row: Row[Any]) -> bool:
     """Will the item surely ask more voters than it is out to?"""
-    out = leases_out(connection, row.id)
+    counted = select(func.count()).select_from(leases).where(leases.c.item_id == row.id, leases.c.is_out)
+    out = int(connection.execute(counted).scalar_one())
     if out >= MOST_AT_ONCE:
         return False
     era = projects_.era(connection, project, project.learn_event, project.tune_event)
@@ -155,12 +220,9 @@ def _room(projects_: Projects, connection: Connection, project: Project, row: Ro
     return session.askable_at_once(row.name, out + 1, most_states=STATES) > out
 
 
-def _grant(connection: Connection, project: Project, item_id: int, voter: str, now: float, expires: float) -> None:
-    again = update(leases).where(leases.c.item_id == item_id, leases.c.voter == voter)
-    if not connection.execute(again.values(granted=now, expires=expires, is_out=True)).rowcount:
-        lease = {
-            "item_id": item_id, "voter": voter, "project_id": project.id,
-            "granted": now, "expires": expires, "is_out": True,
-        }  # fmt: skip
-        connection.execute(insert(leases).values(lease))
-    connection.execute(update(items).where(items.c.id == item_id).values(slots=items.c.slots - 1))
+def _grant(
+    connection: Connection, project: Project, ids: Sequence[int], voter: str, now: float, expires: float
+) -> None:
+    lease = {"voter": voter, "project_id": project.id, "granted": now, "expires": expires, "is_out": True}
+    connection.execute(GRANT[connection.dialect.name], [lease | {"item_id": item_id} for item_id in ids])
+    connection.execute(PLACE_TAKEN, {"ids": list(ids)})
