@@ -148,7 +148,7 @@ def _margin_note(plan: Plan) -> str:
         return ""
     return (
         f"The probability is a little below the {100 * asked:g} % asked for: by the pilot's own figures the setting "
-        "keeps to it, but settings that look good on a pilot are worse than they look. `--sureness` higher takes the next."
+        "keeps to it, but settings that look good on a pilot are worse than they look. A higher `--sureness` asks more."
     )
 
 
