@@ -119,9 +119,10 @@ def budgets(args):
             every += [(abs(row[1]), name, share, case.model, case.seed) for row, case in zip(rows, many, strict=True)]
             votes, gap, _, error, fixed = np.mean(rows, axis=0)
             largest = max((row[1] for row in rows), key=abs)
+            fixed = "" if args.quick else f"{100 * fixed:.2f}"
             print(
                 f"| {name} | {len(many)} | {100 * share:.0f} | {votes:.2f} | {100 * gap:+.1f} | {100 * largest:+.1f} | "
-                f"{100 * max(row[2] for row in rows):.1f} | {100 * error:.2f} | {100 * fixed:.2f} |",
+                f"{100 * max(row[2] for row in rows):.1f} | {100 * error:.2f} | {fixed} |",
                 flush=True,
             )
     within = sum(gap <= 0.05 for gap, *_ in every)
