@@ -237,6 +237,13 @@ def test_hints_on_the_terminal_name_options(run, files, votes, tmp_path):
     assert "pass --format wide if the columns are annotators" in said
 
 
+def test_the_right_answer_is_not_taken_for_the_votes(run, files, votes):
+    gold = {item: label for item, _, label in votes}
+    options = files(("item", "worker", "label", "answer"), [(item, who, gold[item], said) for item, who, said in votes])
+    refused(run, options, "are unanimous", "label 'label' (not 'answer')", "--label-column ...")
+    assert "label 'answer', worker" in accepted(run, (*options, "--label-column", "answer"))
+
+
 def test_one_vote_per_item_is_doubted(run, files, votes):
     rows = [(number, item, who, label) for number, (item, who, label) in enumerate(votes)]
     options = files(("id", "clip", "who", "label"), rows)

@@ -85,6 +85,16 @@ def find_column(
     return next((by_name[squeezed(each)] for each in SYNONYMS[role] if squeezed(each) in by_name), None)
 
 
+def label_like(columns: Sequence[str]) -> tuple[str, ...]:
+    """The columns that are called as labels are.
+
+    >>> label_like(["Answer", "duration"])
+    ('Answer',)
+    """
+    names = {squeezed(name) for name in SYNONYMS["label"]}
+    return tuple(column for column in columns if squeezed(column) in names)
+
+
 def refuse_own_output(columns: Sequence[str], source: str, *, expected: str) -> None:
     """Refuse what quorate itself wrote: decisions or scores are neither votes nor a classifier's predictions."""
     if "consensus_label" in columns and ("stop_reason" in columns or "reason" in columns):

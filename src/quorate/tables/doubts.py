@@ -17,6 +17,7 @@ from quorate.tables.abstentions import means_no_answer
 from quorate.tables.align import Aligned
 from quorate.tables.formats import GUESSED_COUNTS
 from quorate.tables.labels import meant
+from quorate.tables.long_votes import PASSED_OVER
 from quorate.tables.prediction_doubts import refuse_unusable
 from quorate.tables.rules import RULES, Entry
 from quorate.tables.votes import Votes
@@ -77,6 +78,7 @@ def refuse_misread_pools(votes: Votes, item: np.ndarray, label: np.ndarray, num_
             f"the column of the items another one? Name it: task='...'. {GO_ON}"
         )
     several = num_votes >= 2
+    _refuse_answer_key(votes, int(several.sum()), int((several & (top == num_votes)).sum()))
     tied = several & ((counts == top[:, None]).sum(axis=1) > 1)
     if several.sum() >= FEWEST and tied.sum() > (0.5 if guessed else MOST_TIED) * several.sum():
         fix = "format='wide' if the columns are annotators" if guessed else "format='long', task='...', label='...'"
@@ -84,6 +86,17 @@ def refuse_misread_pools(votes: Votes, item: np.ndarray, label: np.ndarray, num_
             f"{source}: {int(tied.sum())} of the {int(several.sum())} items with two votes or more end in a tie, as "
             "they do if columns are read as annotators that are none; expected pools that agree more often than that; "
             f"say how the table is to be read: {fix}. {GO_ON}"
+        )
+
+
+def _refuse_answer_key(votes: Votes, several: int, unanimous: int) -> None:
+    """Pools that are all unanimous, beside another column called like labels: the one read may be the right answer."""
+    how = _how(votes)
+    if several >= FEWEST_LABELS and unanimous == several and f" ({PASSED_OVER} '" in how:
+        raise InvalidInput(
+            f"{votes.raw.source}: all {several} items with two votes or more are unanimous, and another column there "
+            f"is called like labels; expected some disagreement. It was read so: {how}. Is that the right answer "
+            f"of each item? Name the column of the votes: label='...'. {GO_ON}"
         )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from quorate.errors import InvalidInput
-from quorate.tables.columns import find_column, looks_like_worker, refuse_own_output
+from quorate.tables.columns import find_column, label_like, looks_like_worker, refuse_own_output
 from quorate.tables.counts import looks_like_counts, read_counts
 from quorate.tables.gather import Raw, collect
 from quorate.tables.layout_checks import refuse_other_tables
@@ -51,7 +51,7 @@ def choose(
     worker = _several(worker, opened.columns)
     listed = None if worker is None or isinstance(worker, str) else list(worker)
     if format == "long" or label is not None or (format == "auto" and item and answer and listed is None):
-        return _long(opened, item, answer, worker, timestamp)
+        return _long(opened, item, answer, worker, timestamp, told_label=label is not None)
     known = find_column("item", opened.columns, named=task, source=opened.name, argument="task")
     item = known if known is not None else _first_column(opened, format)
     others = [name for name in opened.columns if name != item]
@@ -70,7 +70,13 @@ def _several(worker: str | Sequence[str] | None, columns: Sequence[str]) -> str 
 
 
 def _long(
-    opened: Opened, task: str | None, label: str | None, worker: str | Sequence[str] | None, timestamp: str | None
+    opened: Opened,
+    task: str | None,
+    label: str | None,
+    worker: str | Sequence[str] | None,
+    timestamp: str | None,
+    *,
+    told_label: bool,
 ) -> Layout:
     if task is None or label is None:
         missing = "item" if task is None else "label"
@@ -83,7 +89,8 @@ def _long(
     rest = [name for name in opened.columns if name not in (task, label)]
     who = find_column("worker", opened.columns if worker else rest, named=worker, source=opened.name)
     when = find_column("timestamp", opened.columns if timestamp else rest, named=timestamp, source=opened.name)
-    columns = LongColumns(task, label, who, when)
+    others = () if told_label else label_like([name for name in rest if name not in (who, when)])
+    columns = LongColumns(task, label, who, when, others)
 
     def read(progress: Progress | None) -> Raw:
         return collect(long_chunks(opened, columns, progress), opened.name, has_workers=who is not None)

@@ -13,15 +13,18 @@ from quorate.tables.gather import Chunk
 from quorate.tables.sources import Opened, Progress, batches
 from quorate.tables.timestamps import seconds, unread
 
+PASSED_OVER = "not"
+
 
 @dataclass(frozen=True, slots=True)
 class LongColumns:
-    """Which column is what; None where there is none."""
+    """Which column is what; None where there is none. `passed_over`: other columns that are called like labels."""
 
     task: str
     label: str
     worker: str | None = None
     timestamp: str | None = None
+    passed_over: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -33,7 +36,8 @@ class LongColumns:
         """The choice in words, for the report."""
         worker = f"worker {self.worker!r}" if self.worker is not None else "no worker (votes are anonymous)"
         time = f"time {self.timestamp!r}" if self.timestamp is not None else "no time (rows are in order)"
-        return f"one vote per row: item {self.task!r}, label {self.label!r}, {worker}, {time}"
+        other = f" ({PASSED_OVER} {', '.join(map(repr, self.passed_over))})" if self.passed_over else ""
+        return f"one vote per row: item {self.task!r}, label {self.label!r}{other}, {worker}, {time}"
 
 
 def long_chunks(opened: Opened, columns: LongColumns, progress: Progress | None) -> Iterator[Chunk]:
