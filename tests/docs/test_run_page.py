@@ -12,6 +12,7 @@ import quorate
 from quorate.types import Reason
 from quorate.workflows.pools import Order, PartlyVoted
 from quorate.workflows.run import run
+from quorate.workflows.run_inputs import TableOptions
 from quorate.workflows.run_files import FILES
 from quorate.workflows.run_result import DECISION_COLUMNS
 
@@ -35,5 +36,5 @@ def test_every_stop_reason_is_named():
 
 
 def test_every_option_is_named_where_a_notebook_looks_for_it():
-    for name in signature(run).parameters:
+    for name in (*signature(run).parameters, *TableOptions.__annotations__):
         assert re.search(rf"\b{name}\b", quorate.run.__doc__), name
