@@ -31,9 +31,8 @@ def described(app: FastAPI) -> None:
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            routes = [route for route in app.routes if getattr(route, "include_in_schema", False)]
             found = get_openapi(
-                title=app.title, version=app.version, summary=app.summary, description=DESCRIPTION, routes=routes,
+                title=app.title, version=app.version, summary=app.summary, description=DESCRIPTION, routes=app.routes,
                 tags=TAGS,
             )  # fmt: skip
             app.openapi_schema = _with_problems(found)

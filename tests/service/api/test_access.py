@@ -1,0 +1,194 @@
+"""Every route, as nobody, as another project's owner, as a voter, as a reader, as the owner: who gets in.
+
+The routes are taken from the app, so a new one fails here until the table says who may use it.
+"""
+
+import pytest
+from fastapi.routing import APIRoute
+
+from quorate.service.webhooks import hooks
+from tests.service.api.conftest import World
+from tests.service.api.test_uploads import picture
+
+PUBLIC = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/api/v1/openapi.json")}
+ROLES = ("nobody", "stranger", "voter", "reader", "owner")
+OWNER = (401, 404, 403, 403, "ok")
+VIEWER = (401, 404, 403, "ok", "ok")
+VOTING = (401, 404, "ok", 403, "ok")
+ANYONE = (401, 404, "ok", "ok", "ok")
+SIGNED_IN = (401, "ok", "ok", "ok", "ok")
+CREATOR = (401, 403, 403, 403, "ok")
+P = "/api/v1/projects/{project_id}"
+TABLE = {
+    ("POST", "/api/v1/projects"): CREATOR,
+    ("GET", "/api/v1/projects"): SIGNED_IN,
+    ("GET", P): ANYONE,
+    ("PATCH", P): OWNER,
+    ("POST", f"{P}/items"): OWNER,
+    ("GET", f"{P}/items"): VIEWER,
+    ("GET", f"{P}/item"): VIEWER,
+    ("GET", f"{P}/item/trail"): VIEWER,
+    ("POST", f"{P}/item/close"): OWNER,
+    ("POST", f"{P}/next"): VOTING,
+    ("POST", f"{P}/votes"): VOTING,
+    ("POST", f"{P}/undo"): VOTING,
+    ("POST", f"{P}/leave"): VOTING,
+    ("GET", f"{P}/decisions"): VIEWER,
+    ("GET", f"{P}/export"): VIEWER,
+    ("GET", f"{P}/audit"): VIEWER,
+    ("GET", f"{P}/stats"): VIEWER,
+    ("GET", f"{P}/learning"): VIEWER,
+    ("GET", f"{P}/members"): OWNER,
+    ("PUT", f"{P}/members"): OWNER,
+    ("DELETE", f"{P}/members/{{account_id}}"): OWNER,
+    ("GET", f"{P}/invitations"): OWNER,
+    ("POST", f"{P}/invitations"): OWNER,
+    ("DELETE", f"{P}/invitations/{{invitation_id}}"): OWNER,
+    ("POST", f"{P}/uploads"): OWNER,
+    ("GET", "/media/{project_id}/{upload_id}"): ANYONE,
+    ("POST", f"{P}/webhooks"): OWNER,
+    ("GET", f"{P}/webhooks"): OWNER,
+    ("DELETE", f"{P}/webhooks/{{webhook_id}}"): OWNER,
+    ("POST", f"{P}/webhooks/{{webhook_id}}/ping"): OWNER,
+    ("GET", f"{P}/webhooks/{{webhook_id}}/deliveries"): OWNER,
+    ("GET", "/api/v1/me"): SIGNED_IN,
+    ("GET", "/api/v1/keys"): SIGNED_IN,
+    ("POST", "/api/v1/keys"): SIGNED_IN,
+    ("DELETE", "/api/v1/keys/{key_id}"): (401, 404, 404, 404, "ok"),
+    ("POST", "/api/v1/sign-out"): SIGNED_IN,
+    ("GET", "/metrics"): (403, 403, 403, 403, 403),
+}
+
+
+def routes(app):
+    """Every method and path of the API: pages, which have tests of their own, live outside /api, /media and health."""
+    found = set()
+    for route in _flat(app.routes):
+        if isinstance(route, APIRoute) and route.path.startswith(
+            ("/api/", "/media/", "/healthz", "/readyz", "/metrics")
+        ):
+            found |= {(method, route.path) for method in route.methods - {"HEAD", "OPTIONS"}}
+    return found
+
+
+def _flat(routes_):
+    for route in routes_:
+        inner = getattr(route, "original_router", None) or getattr(route, "app", None)
+        if isinstance(route, APIRoute) or not hasattr(inner, "routes"):
+            yield route
+        else:
+            yield from _flat(inner.routes)
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory):
+    """One project with something of everything."""
+    world = World(f"sqlite:///{tmp_path_factory.mktemp('access') / 'service.db'}")
+    world.items("x", "y", prediction={"cat": 0.123456})
+    owner = world.client("owner")
+    upload = owner.api("POST", f"/projects/{world.here}/uploads", 201, content=picture("PNG")).json()
+    world.parts = {
+        "project_id": world.here,
+        "account_id": world.ids["other"],
+        "upload_id": upload["url"].rpartition("/")[2],
+        "invitation_id": owner.api("POST", f"/projects/{world.here}/invitations", 201, json={"name": "i"}).json()["id"],
+        "key_id": owner.api("POST", "/keys", 201, json={"name": "k"}).json()["id"],
+        "webhook_id": hooks.create_webhook(
+            world.store, world.here, "https://example.org", ["item.completed"], allow_private=False, now=1.0
+        )[0].id,
+    }
+    yield world
+    world.store.close()
+
+
+BODIES = {
+    ("POST", "/api/v1/projects"): {"name": "n", "settings": {"classes": ["a", "b"], "pool_size": 3}},
+    ("PATCH", P): {"name": "n"},
+    ("POST", f"{P}/items"): {"items": [{"id": "new"}]},
+    ("POST", f"{P}/item/close"): {"id": "y"},
+    ("POST", f"{P}/votes"): {"item": "x", "label": "cat"},
+    ("POST", f"{P}/undo"): {"item": "x"},
+    ("PUT", f"{P}/members"): {"account_id": "nobody", "role": "voter"},
+    ("POST", f"{P}/invitations"): {"name": "n"},
+    ("POST", f"{P}/webhooks"): {"url": "https://example.org"},
+    ("POST", "/api/v1/keys"): {"name": "n"},
+}
+
+
+def send(world, role, method, path):
+    client = world.client(None if role == "nobody" else role)
+    options = {"json": BODIES[method, path]} if (method, path) in BODIES else {}
+    if path.endswith("/uploads"):
+        options = {"content": picture("GIF")}
+    return client.request(method, path.format(**world.parts), params={"id": "x"}, **options)
+
+
+def test_the_table_names_every_route(small):
+    assert routes(small.app) == PUBLIC - {("GET", "/api/v1/openapi.json")} | set(TABLE)
+
+
+@pytest.mark.parametrize("route", sorted(TABLE), ids=" ".join)
+def test_each_route_lets_in_whom_it_should(full, route):
+    for role, wanted in zip(ROLES, TABLE[route], strict=True):
+        answer = send(full, role, *route)
+        if wanted == "ok":
+            assert answer.status_code not in (401, 403, 405) and answer.status_code < 500, (role, answer.text)
+        else:
+            assert answer.status_code == wanted, (role, answer.text)
+            assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_strangers_cannot_tell_a_project_that_is_there_from_one_that_is_not(full):
+    for method, path in sorted(TABLE):
+        if "{project_id}" in path:
+            real = send(full, "stranger", method, path).json()
+            parts, full.parts = full.parts, full.parts | {"project_id": "p_gone"}
+            gone = send(full, "stranger", method, path).json()
+            full.parts = parts
+            assert real["detail"].replace(full.here, "p_gone") == gone["detail"]
+            assert real | {"detail": ""} == gone | {"detail": ""}
+
+
+def test_a_key_of_one_project_opens_no_other_and_no_account(full):
+    theirs = full.client("stranger").api("POST", "/keys", 201, json={"name": "k", "project_id": full.there}).json()
+    head = {"Authorization": f"Bearer {theirs['secret']}"}
+    client = full.client()
+    assert client.api("GET", f"/projects/{full.there}", headers=head).status_code == 200
+    for method, path in (("GET", f"/projects/{full.here}"), ("GET", "/keys"), ("POST", "/keys"), ("POST", "/projects")):
+        assert client.api(method, path, json={"name": "x"}, headers=head).status_code in (403, 404, 422)
+
+
+def test_voters_never_read_predictions_confidence_or_others_votes(tmp_path):
+    """Every answer a voter can get, searched for what would sway them."""
+    world = World(f"sqlite:///{tmp_path / 'service.db'}", method="quorum:votes=3")
+    world.items("x", "y", "z", prediction={"cat": 0.123456, "dog": 0.777777, "bird": 0.098767})
+    owner, voter = world.client("owner"), world.client("voter")
+    for outside in ("secret-anna", "secret-bert"):
+        owner.api("POST", f"/projects/{world.here}/votes", 200, json={"item": "x", "label": "bird", "voter": outside})
+    world.parts = dict.fromkeys(("account_id", "upload_id", "invitation_id", "key_id", "webhook_id"), "nothing")
+    world.parts["project_id"] = world.here
+    seen = []
+    for _ in range(3):
+        for item in voter.api("POST", f"/projects/{world.here}/next", 200, json={"count": 3}).json()["items"]:
+            vote = {"item": item["item"], "label": "cat", "next": 3}
+            seen.append(voter.api("POST", f"/projects/{world.here}/votes", 200, json=vote).text)
+    seen.append(voter.api("POST", f"/projects/{world.here}/undo", 200, json={"item": "x", "next": 3}).text)
+    for method, path in sorted(TABLE):
+        for _ in range(2):
+            seen.append(send(world, "voter", method, path).text)
+    everything = "\n".join(seen)
+    assert '"item":"x"' in everything
+    for word in ("0.12345", "0.7777", "0.09876", "confidence", "secret-", "predict", "reason", "num_votes", "decided"):
+        assert word not in everything, word
+    assert '"decision":null' in everything and '"decision":{' not in everything
+    with world.store.read() as connection:
+        ids = [world.ids[name] for name in ("owner", "reader", "other")]
+        assert connection is not None and not any(other in everything for other in ids)
+
+
+def test_answers_carry_the_security_headers(full):
+    for role in ("nobody", "owner"):
+        answer = send(full, role, "GET", P)
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["cache-control"] == "no-store"
+        assert "default-src 'none'" in answer.headers["content-security-policy"]

@@ -1,0 +1,96 @@
+"""Requests made up from the OpenAPI description, as an owner: never a 5xx, every answer as described."""
+
+import tempfile
+from contextlib import nullcontext, suppress
+from itertools import count
+from pathlib import Path
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from quorate.service.app import create_app
+from quorate.service.config import ServiceConfig
+from quorate.service.store.store import Store
+from tests.service.api.conftest import World
+from tests.service.api.test_access import PUBLIC, TABLE
+from tests.service.api.test_uploads import picture
+
+# A form that ends in the middle of a file leaves that file to the garbage collector: Starlette's, and harmless.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+CHECKS = (not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance)
+
+
+@pytest.fixture(scope="module")
+def owner_world(tmp_path_factory):
+    world = World(f"sqlite:///{tmp_path_factory.mktemp('schema') / 'service.db'}")
+    world.app.state.vote_buckets, world.app.state.background = NoLimit(), []
+    world.items("x", "y", "z/1", prediction={"cat": 0.6})
+    owner = world.client("owner")
+    upload = owner.api("POST", f"/projects/{world.here}/uploads", 201, content=picture("PNG")).json()
+    world.parts = {
+        "project_id": world.here,
+        "account_id": world.ids["other"],
+        "upload_id": upload["url"].rpartition("/")[2],
+        "invitation_id": owner.api("POST", f"/projects/{world.here}/invitations", 201, json={"name": "i"}).json()["id"],
+        "webhook_id": owner.api(
+            "POST", f"/projects/{world.here}/webhooks", 201, json={"url": "https://example.org"}
+        ).json()["id"],
+    }
+    yield world
+    world.store.close()
+
+
+class NoLimit:
+    """Nobody votes as fast as this test."""
+
+    def take(self, _key, *, now):
+        return 0.0 * now
+
+
+def describe():
+    """The description, from an app that is never called; the tests put their own in its place."""
+    app = create_app(Store(f"sqlite:///{Path(tempfile.gettempdir()) / 'never.db'}"), ServiceConfig())
+    return schemathesis.openapi.from_dict(app.openapi())
+
+
+SCHEMA = describe()
+OPERATIONS = {found.ok().label: found.ok() for found in SCHEMA.get_all_operations()}
+SETTINGS = settings(
+    max_examples=12,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def test_every_route_is_described():
+    assert set(OPERATIONS) == {" ".join(each) for each in {*TABLE, *PUBLIC} - {("GET", "/api/v1/openapi.json")}}
+
+
+@pytest.mark.parametrize("label", sorted(OPERATIONS))
+@pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.name.lower())
+def test_no_request_breaks_it_and_every_answer_is_as_described(label, mode, owner_world):
+    number = count()
+    head = {"Authorization": f"Bearer {owner_world.keys['owner']}"}
+
+    @SETTINGS
+    @given(case=OPERATIONS[label].as_strategy(generation_mode=mode))
+    def check(case):
+        if next(number) % 4:  # made up ids would only ever be told 404
+            case.path_parameters.update({k: v for k, v in owner_world.parts.items() if k in case.path_parameters})
+        owner_world.clock.now += 1
+        case.call_and_validate(app=owner_world.app, headers=head, checks=CHECKS)
+
+    with suppress(Unsatisfiable) if mode is GenerationMode.NEGATIVE else nullcontext():  # nothing to send that is wrong
+        check()
