@@ -1,0 +1,56 @@
+"""Writes with a key: once, whatever happens at the same time or in between."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from sqlalchemy import func, select
+
+from quorate.service.store.schema import projects, requests
+
+BODY = {"name": "one", "settings": {"classes": ["a", "b"], "pool_size": 3}}
+
+
+def test_the_same_request_many_times_at_once_is_carried_out_once(world):
+    owner = world.client("owner")
+
+    def send(_):
+        return owner.api("POST", "/projects", json=BODY, headers={"Idempotency-Key": "k"})
+
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(send, range(12)))
+    assert {answer.status_code for answer in answers} == {201}
+    assert len({answer.json()["id"] for answer in answers}) == 1
+    with world.store.read() as connection:
+        made = select(func.count()).select_from(projects).where(projects.c.name == "one")
+        assert connection.execute(made).scalar_one() == 1
+
+
+def test_a_crash_before_the_answer_is_noted_undoes_the_work(world, monkeypatch):
+    owner = world.client("owner")
+    with monkeypatch.context() as crash:
+        crash.setattr("quorate.service.api.projects.add_member", lambda *_, **__: 1 / 0)
+        owner.api("POST", "/projects", 500, json=BODY, headers={"Idempotency-Key": "k"})
+    with world.store.read() as connection:
+        assert connection.execute(select(func.count()).select_from(requests)).scalar_one() == 0
+        assert connection.execute(select(projects).where(projects.c.name == "one")).all() == []
+    owner.api("POST", "/projects", 201, json=BODY, headers={"Idempotency-Key": "k"})
+
+
+def test_keys_of_different_people_are_different_keys(world):
+    for name in ("owner", "voter"):
+        answer = world.client(name).api("POST", "/keys", 201, json={"name": name}, headers={"Idempotency-Key": "k"})
+        assert answer.json()["secret"]
+
+
+def test_a_batch_of_items_with_a_key_is_answered_alike(world):
+    owner, path = world.client("owner"), f"/projects/{world.here}/items"
+    head = {"Idempotency-Key": "batch"}
+    first = owner.api("POST", path, 200, json={"items": [{"id": "x"}]}, headers=head).json()
+    again = owner.api("POST", path, 200, json={"items": [{"id": "x"}]}, headers=head).json()
+    assert first == again and first["added"] == 1
+    owner.api("POST", path, 409, json={"items": [{"id": "y"}]}, headers=head)
+
+
+def test_keys_that_no_header_may_hold_are_refused(small):
+    for key in ("", "a b", "x" * 201, "\x7f"):
+        head = {"Idempotency-Key": key}
+        small.client("owner").api("PATCH", f"/projects/{small.here}", 422, json={"name": "n"}, headers=head)

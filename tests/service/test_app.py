@@ -1,0 +1,128 @@
+"""The app as a whole: health, readiness, metrics, what runs beside requests, and its description."""
+
+import time
+
+import pytest
+from fastapi.testclient import TestClient
+
+from quorate.service.app import create_app, from_environment
+from quorate.service.config import ServiceConfig
+from quorate.service.housekeeping import EVERY, Housekeeping
+from quorate.service.store.schema import requests
+from quorate.service.store.store import Store
+from quorate.service.store.upgrade import prepare
+from tests.service.api.conftest import World
+
+
+@pytest.fixture
+def world(tmp_path):
+    made = World(f"sqlite:///{tmp_path / 'service.db'}", ServiceConfig(metrics_token="t0ken"))
+    yield made
+    made.store.close()
+
+
+def test_it_is_alive_and_ready(world):
+    client = world.client()
+    assert client.get("/healthz").json() == {"status": "ok"}
+    assert client.get("/readyz").json()["status"] == "ready"
+
+
+def test_it_is_not_ready_without_its_tables(tmp_path):
+    store = Store(f"sqlite:///{tmp_path / 'empty.db'}")
+    client = TestClient(create_app(store, ServiceConfig()))
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")
+    assert client.get("/healthz").status_code == 200
+    store.close()
+
+
+def test_metrics_count_by_route_template_and_need_the_token(world):
+    world.items("x", "y")
+    owner = world.client("owner")
+    owner.api("POST", f"/projects/{world.here}/votes", 200, json={"item": "x", "label": "cat", "voter": "anna"})
+    owner.api("GET", "/nothing/at/all", 404)
+    assert owner.get("/metrics").status_code == 403
+    told = world.client().get("/metrics", headers={"Authorization": "Bearer t0ken"})
+    assert told.status_code == 200 and told.headers["content-type"].startswith("text/plain")
+    lines = told.text.splitlines()
+    votes = 'quorate_requests_total{method="POST",route="/api/v1/projects/{project_id}/votes",status="200"} 1.0'
+    assert votes in lines and 'quorate_acts_total{kind="vote"} 1.0' in lines
+    assert 'quorate_items{state="open"} 2.0' in lines and "quorate_webhook_backlog 0.0" in lines
+    assert 'quorate_requests_total{method="GET",route="none",status="404"} 1.0' in lines
+    assert world.here not in told.text
+
+
+def test_metrics_without_a_token_are_for_this_machine_only(tmp_path):
+    store = Store(f"sqlite:///{tmp_path / 'service.db'}")
+    prepare(store)
+    app = create_app(store, ServiceConfig())
+    for address, headers, status in (
+        ("127.0.0.1", {}, 200),
+        ("::1", {}, 200),
+        ("192.0.2.1", {}, 403),
+        ("127.0.0.1", {"X-Forwarded-For": "192.0.2.1"}, 403),
+    ):
+        client = TestClient(app, client=(address, 1234))
+        assert client.get("/metrics", headers=headers).status_code == status, (address, headers)
+    store.close()
+
+
+def test_the_background_starts_and_ends_with_the_app(world):
+    with world.client() as client:
+        threads = [each._thread for each in world.app.state.background]
+        assert all(thread.is_alive() for thread in threads)
+        assert client.get("/healthz").status_code == 200
+    assert not any(thread.is_alive() for thread in threads)
+
+
+def test_the_factory_prepares_the_database_the_environment_names(tmp_path, monkeypatch):
+    monkeypatch.setenv("QUORATE_DATABASE", f"sqlite:///{tmp_path / 'fresh.db'}")
+    app = from_environment()
+    assert TestClient(app).get("/readyz").status_code == 200
+    app.state.store.close()
+
+
+def test_unexpected_errors_are_problems_and_say_nothing(world, monkeypatch):
+    monkeypatch.setattr(world.projects, "get", lambda _: 1 / 0)
+    answer = world.client("owner").api("GET", f"/projects/{world.here}", 500)
+    assert answer.headers["content-type"] == "application/problem+json" and "division" not in answer.text
+
+
+def test_a_database_that_is_away_is_a_503_with_a_time_to_wait(world, tmp_path):
+    world.store.close()
+    for file in tmp_path.glob("service.db*"):
+        file.unlink()
+    (tmp_path / "service.db").mkdir()  # a file that cannot be opened
+    for path in ("/api/v1/projects", "/readyz"):
+        answer = world.client("owner").get(path)
+        assert answer.status_code == 503 and int(answer.headers["retry-after"]) >= 1
+    assert world.client().get("/healthz").status_code == 200
+
+
+def test_the_description_is_complete(world):
+    found = world.app.openapi()
+    assert {"key", "cookie"} == set(found["components"]["securitySchemes"])
+    for path, operations in found["paths"].items():
+        for method, operation in operations.items():
+            assert operation["summary"] and operation["tags"], (method, path)
+            for status, answer in operation["responses"].items():
+                if status >= "400":
+                    assert list(answer["content"]) == ["application/problem+json"], (method, path, status)
+    ids = [operation["operationId"] for operations in found["paths"].values() for operation in operations.values()]
+    assert len(ids) == len(set(ids))
+
+
+def test_old_idempotency_keys_are_forgotten_once_an_hour(world):
+    owner = world.client("owner")
+    owner.api("PATCH", f"/projects/{world.here}", 200, json={"name": "n"}, headers={"Idempotency-Key": "k"})
+    tidy, now = Housekeeping(world.store), time.time()
+
+    def kept():
+        with world.store.read() as connection:
+            return len(connection.execute(requests.select()).all())
+
+    assert tidy(world.clock.now + 60) == 0 and kept() == 1
+    tidy(world.clock.now + 61 + EVERY)
+    assert kept() == 1
+    tidy(now + 30 * 86400)
+    assert kept() == 0
