@@ -25,7 +25,7 @@ from quorate.simulation.simulate import Simulation, run_compiled
 from quorate.tables.sources import Progress
 from quorate.types import FloatArray, IntArray, PriorParams
 from quorate.validate import bounded, fraction, vote_limits, whole
-from quorate.workflows.control import BudgetControl, Control, Speed, TargetErrorControl, rule_knob
+from quorate.workflows.control import AUDIT_RATE, FOCUS, BudgetControl, Control, Speed, TargetErrorControl, rule_knob
 from quorate.workflows.error_costs import cheapest_answers, with_costs
 from quorate.workflows.pools import Pools
 from quorate.workflows.recorded import Recorded, recorded
@@ -74,14 +74,14 @@ class Plan:
 
     def describe(self) -> dict[str, Any]:
         """The settings, for summary.json; with a target error the audits that are in force."""
-        aim, audits = self.aim, _control(self, mean_pool=1)
-        held = isinstance(audits, TargetErrorControl)
+        aim, control = self.aim, _control(self, mean_pool=1)
+        held = control if isinstance(control, TargetErrorControl) else None
         return {
             "seed": self.seed,
             "budget": aim.budget,
             "target_error": aim.target_error,
-            "audit_rate": audits.audit_rate if held else aim.audit_rate,
-            "audit_focus": audits.focus if held else None,
+            "audit_rate": aim.audit_rate if held is None else held.audit_rate,
+            "audit_focus": None if held is None else held.focus,
             "control_speed": aim.control_speed,
             "min_votes": self.min_votes,
             "max_votes": self.max_votes,
@@ -155,9 +155,13 @@ def _control(plan: Plan, *, mean_pool: int) -> Control | None:
         rule = rule_knob(plan.method)
         return BudgetControl(aim.budget, pool_size=mean_pool, speed=aim.control_speed, rule=rule)
     if aim.target_error is not None:
-        said = {"audit_rate": aim.audit_rate, "focus": aim.audit_focus}
-        audits = {name: value for name, value in said.items() if value is not None}  # the rest as the control has it
-        return TargetErrorControl(aim.target_error, pool_size=mean_pool, rule=rule_knob(plan.method), **audits)
+        return TargetErrorControl(
+            aim.target_error,
+            audit_rate=AUDIT_RATE if aim.audit_rate is None else aim.audit_rate,
+            focus=FOCUS if aim.audit_focus is None else aim.audit_focus,
+            pool_size=mean_pool,
+            rule=rule_knob(plan.method),
+        )
     return None
 
 

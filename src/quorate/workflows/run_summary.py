@@ -24,7 +24,7 @@ MOST_CONFUSED = 60  # classes beyond which the table of confusions is left out: 
 
 def summarise(result: RunResult) -> dict[str, Any]:
     """Everything in one dictionary; no clock and no path in it, so that the same run gives the same file."""
-    found = {
+    found: dict[str, Any] = {
         "quorate": __version__,
         "method": {**result.method.describe(), "text": knob_text(result.method.knobs)},
         "settings": dict(result.settings),
