@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib import import_module
-from typing import Any, Protocol
+from typing import Protocol
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
-from quorate.service import problems
+from quorate.service import pages, problems
 from quorate.service.access.headers import SecurityHeaders
 from quorate.service.api import decisions, health, items, numbers, people, projects, uploads, votes, webhooks
 from quorate.service.api.describe import TAGS, described
@@ -65,7 +64,8 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
         app.state.background.append(Colleagues(app.state.projects))
     for part in PARTS:
         app.include_router(part.router)
-    problems.install(app, page=_include_pages(app))
+    app.include_router(pages.router)
+    problems.install(app, page=pages.error_page)
     app.add_middleware(BodyLimit)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(MetricsMiddleware, metrics=app.state.metrics)
@@ -86,19 +86,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 def _operation_id(route: APIRoute) -> str:
     """A client generator makes a method's name of it: the endpoint's own."""
     return route.name
-
-
-def _include_pages(app: FastAPI) -> problems.Page | None:
-    """The pages, and how they show errors to browsers."""
-    try:
-        pages: Any = import_module("quorate.service.pages")
-    except ImportError:
-        return None
-    if not hasattr(pages, "router"):
-        return None
-    app.include_router(pages.router)
-    page: problems.Page | None = getattr(pages, "error_page", None)
-    return page
 
 
 def from_environment() -> FastAPI:

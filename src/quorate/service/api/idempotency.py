@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -22,7 +21,6 @@ from quorate.service.access.principal import Principal
 from quorate.service.access.rows import upsert
 from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.api.fields import Out
-from quorate.service.api.here import projects_of
 from quorate.service.deciding.projects import Projects
 from quorate.service.store.schema import requests
 from quorate.service.store.store import Store
@@ -73,8 +71,7 @@ def carried_out(
         past = None if key is None else _claimed(connection, who.account_id, key, _content(request), now)
         if past is not None:
             return past
-        joined = copy(projects_of(request))
-        joined.store = OneTransaction(store, connection)
+        joined = Projects(OneTransaction(store, connection))  # a cache of its own: what is undone must not be held
         body = _as_json(work(Work(joined.store, joined, now)))
         if key is not None:
             kept = json.dumps(json.loads(body) | dict.fromkeys(secrets)) if secrets else body
