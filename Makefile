@@ -11,7 +11,7 @@ empty :=
 space := $(empty) $(empty)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint kernels bench bench-memory bench-peers test-slow default-knob docs docs-experiments docs-figures clean
+.PHONY: help demo test lint kernels bench bench-memory bench-peers test-slow default-knob docs docs-experiments docs-figures docs-screenshots clean
 
 help: ## This list
 	@echo "quorate: decides, online, when enough experts have been asked."
@@ -91,6 +91,9 @@ docs-experiments: $(VENV)/.ready-dev ## Redo the paper on the data in QUORATE_DA
 docs-figures: $(VENV)/.ready-dev ## The figures of the docs
 	@$(PYTHON) benchmarks/docs_figures.py
 	@$(PYTHON) benchmarks/growth.py
+
+docs-screenshots: $(VENV)/.ready-dev ## The pictures of the service in the docs (needs Chromium; a minute)
+	@$(PYTHON) -m tests.service.pages.docs_pictures
 
 clean: ## Remove what was built here; .venv too
 	rm -rf $(VENV) .kernels build dist htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis quorate-demo quorate-reproduction site

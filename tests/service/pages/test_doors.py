@@ -188,6 +188,20 @@ def test_wrong_settings_come_back_with_what_was_typed(world):
     assert 'value="kept"' in answer.text
 
 
+def test_a_running_project_keeps_its_rule_and_may_change_its_knobs(world):
+    browser = world.browser("owner")
+    page = browser.get(world.address("/settings")).text
+    assert 'value="budget"' in page
+    assert 'value="threshold"' not in page
+    usual = {"csrf_token": token(browser), "name": "n", "pool_size": "3"}
+    refused = browser.post(world.address("/settings"), data=usual | {"goal": "threshold", "threshold": "90"})
+    assert refused.status_code == 422
+    assert "start a new project" in refused.text
+    for goal in ({"goal": "budget", "budget": "2"}, {"goal": "value", "error_price": "100"}):
+        assert browser.post(world.address("/settings"), data=usual | goal).status_code == 303
+        assert browser.get(world.address("/item?id=a")).status_code == 200
+
+
 def test_an_import_sent_without_scripts_is_looked_at_and_stored(world):
     browser = world.browser("owner")
     file = {"file": ("more.csv", b"id,text\nb,Hello\n,none\n")}

@@ -1,8 +1,9 @@
 """Every page, light and dark, on a desk and on a phone: axe finds nothing serious; nothing sticks out; big targets.
 
-With QUORATE_SHOTS=folder, pictures of all of them are kept there.
+With QUORATE_SHOTS=folder, pictures of all of them, in four looks, are kept there.
 """
 
+import os
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ from tests.service.pages.views import ALL, Views
 
 AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text()
 LOOKS = {"desktop-light": (False, "light"), "phone-dark": (True, "dark")}
-MORE_LOOKS = {"desktop-dark": (False, "dark"), "phone-light": (True, "light")}
+if "QUORATE_SHOTS" in os.environ:
+    LOOKS |= {"desktop-dark": (False, "dark"), "phone-light": (True, "light")}
 TOO_SMALL = """() => [...document.querySelectorAll("button, select, input:not([type=hidden], [type=radio],"
     + " [type=checkbox], [type=file]), .tabs a")]
     .filter((each) => each.checkVisibility() && each.getBoundingClientRect().height < 43.5)
@@ -49,28 +51,30 @@ def faults(page: Page) -> list[str]:
     ]
 
 
+def each_page(views, page):
+    """Every page in turn, each as if opened first."""
+    for name in ALL:
+        page.context.set_offline(False)
+        page.unroute_all()
+        page.context.clear_cookies()
+        getattr(views, name)(page)
+        yield name
+        page.evaluate("() => { onbeforeunload = null; localStorage.clear(); }")
+
+
+def picture(page, shots, name, look):
+    if shots is not None:
+        page.screenshot(path=shots / f"{name}-{look}.png", full_page=True)
+
+
 @pytest.mark.parametrize("look", LOOKS)
 def test_every_page_can_be_read_and_used_by_everybody(views, chromium, shots, look):
     phone, scheme = LOOKS[look]
     found = {}
-    for name in ALL:
-        with window(chromium, phone=phone, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce") as page:
-            getattr(views, name)(page)
-            if shots is not None:
-                page.screenshot(path=shots / f"{name}-{look}.png", full_page=True)
+    with window(chromium, phone=phone, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce") as page:
+        for name in each_page(views, page):
+            picture(page, shots, name, look)
             wide = page.evaluate("() => document.documentElement.scrollWidth") - page.viewport_size["width"]
-            small = page.evaluate(TOO_SMALL)
-            out = page.evaluate(STICKS_OUT, page.viewport_size["width"]) if wide > 0 else []
-            found[name] = [*faults(page), *out, *small]
+            out = [f"{wide} too wide", *page.evaluate(STICKS_OUT, page.viewport_size["width"])] if wide > 0 else []
+            found[name] = [*out, *page.evaluate(TOO_SMALL), *faults(page)]
     assert {name: each for name, each in found.items() if each} == {}
-
-
-@pytest.mark.parametrize("look", MORE_LOOKS)
-def test_the_other_looks_are_photographed_when_asked_for(views, chromium, shots, look):
-    if shots is None:
-        pytest.skip("set QUORATE_SHOTS to a folder to get pictures of every page in every look")
-    phone, scheme = MORE_LOOKS[look]
-    for name in ALL:
-        with window(chromium, phone=phone, color_scheme=scheme) as page:
-            getattr(views, name)(page)
-            page.screenshot(path=shots / f"{name}-{look}.png", full_page=True)

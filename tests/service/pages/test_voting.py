@@ -61,6 +61,8 @@ def test_keys_vote_undo_skip_and_say_cannot_tell(live, voter):
     for key in ("1", "2", "3", "x", "?", "s"):
         seen.append(item_of(voter))
         press(voter, key)
+    heard = voter.locator("[data-part=say]").inner_text()  # what a screen reader says
+    assert re.fullmatch(r"Skipped\. Next item: Animal \d+", heard)
     last = item_of(voter)
     press(voter, "3")
     voter.wait_for_timeout(150)

@@ -37,7 +37,7 @@ def changes_of(fields: Mapping[str, str], *, method: str = DEFAULT_METHOD) -> di
         "pool_size": whole_number(fields, "pool_size"),
         "min_votes": whole_number(fields, "min_votes") or 0,
         "price": number(fields, "price") or 0.0,
-        "audit_rate": number(fields, "audit_rate", per=100) or 0.0,
+        "audit_rate": number(fields, "audit_rate", per=100),
         "lease_seconds": number(fields, "lease_seconds"),
         "undo_seconds": number(fields, "undo_seconds"),
         "currency": fields.get("currency", "").strip(),

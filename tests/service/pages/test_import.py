@@ -1,0 +1,53 @@
+"""Images dropped with a table, and alone: uploaded, looked at, stored, and seen by voters."""
+
+import re
+
+from quorate.service.access.accounts import add_member, create_account
+from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.demo.digits import digits
+from tests.service.pages.conftest import window
+from tests.service.pages.people import come_in, open_vote, store_file
+
+
+def image(name, number):
+    return {"name": name, "mimeType": "image/png", "buffer": digits().png(number)}
+
+
+def test_images_come_with_their_table_or_alone_and_voters_see_them(live, chromium):
+    project = live.projects.create("Digits", ProjectSettings(classes=("0", "1"), pool_size=3), now=1.0).id
+    owner = create_account(live.store, "Olga", now=1.0).id
+    add_member(live.store, project, owner, role="owner", now=1.0)
+    table = {
+        "name": "t.csv",
+        "mimeType": "text/csv",
+        "buffer": b"id,image,0,1\nfirst,one.png,0.9,0.1\nsecond,gone.png,,\n",
+    }
+    with window(chromium) as page:
+        come_in(page, live, owner)
+        page.goto(f"{live.url}/p/{project}/data")
+        page.set_input_files("#file", files=[image("one.png", 1), table])
+        page.get_by_text(re.compile("expected an https address")).wait_for()  # gone.png was not dropped
+        store_file(page)
+        page.set_input_files("#file", files=[image("two.png", 2), image("three.png", 3)])
+        page.get_by_text("2 can be stored").wait_for()
+        store_file(page)
+        open_vote(page, live, project)
+        page.wait_for_function("() => document.querySelector('.shown img').naturalWidth > 100")
+        shown = page.locator("[data-vote]").get_attribute("data-item")
+        assert shown in ("first", "two", "three")
+        assert shown not in page.locator("[data-part=stage]").inner_text()  # an id may give the answer away
+        page.goto(f"{live.url}/p/{project}/item?id=first")
+        page.wait_for_function("() => document.querySelector('.shown img').naturalWidth > 100")
+
+
+def test_a_file_that_is_no_image_is_refused_in_words(live, chromium):
+    project = live.projects.create("Digits", ProjectSettings(classes=("0", "1"), pool_size=3), now=1.0).id
+    owner = create_account(live.store, "Otto", now=1.0).id
+    add_member(live.store, project, owner, role="owner", now=1.0)
+    with window(chromium) as page:
+        come_in(page, live, owner)
+        page.goto(f"{live.url}/p/{project}/data")
+        fake = {"name": "fake.png", "mimeType": "image/png", "buffer": b"<svg onload=alert(1)>"}
+        page.set_input_files("#file", files=[fake])
+        page.get_by_text(re.compile("fake.png: ")).wait_for()
+        assert page.locator("[data-store]").count() == 0
