@@ -97,6 +97,6 @@ def delay(attempts: int, chance: Random) -> float:
     """Seconds until the next attempt: 5, 10, 20 ... up to an hour, each up to a fifth shorter or longer.
 
     >>> [round(delay(n, Random(0))) for n in (0, 1, 2, 20)]
-    [6, 12, 23, 4126]
+    [6, 11, 23, 4096]
     """
     return min(FIRST_DELAY * 2.0 ** min(attempts, 30), LONGEST_DELAY) * chance.uniform(0.8, 1.2)

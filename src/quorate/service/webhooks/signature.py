@@ -16,7 +16,7 @@ def signed(secret: str, delivery_id: str, body: bytes, *, now: float) -> dict[st
 
     >>> headers = signed("s", "d_1", b"{}", now=1731718800.9)
     >>> headers[TIMESTAMP], headers[SIGNATURE][:11]
-    ('1731718800', 'v1=e8ddbbdf')
+    ('1731718800', 'v1=91e4ad98')
     """
     timestamp = str(int(now))
     return {ID: delivery_id, TIMESTAMP: timestamp, SIGNATURE: f"v1={_digest(secret, timestamp, body)}"}
