@@ -12,12 +12,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from service_place import new_database
 from sqlalchemy import insert
 
 from quorate.service.store.schema import items, projects
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
+from service_place import new_database
 
 INSERTS = Path(__file__).with_name("service_inserts.py")
 

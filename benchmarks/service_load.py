@@ -12,13 +12,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from common import np
-from service_bare import bare
-from service_place import CLASSES, Place, Server, cpu_and_memory
 from sqlalchemy import func, select
 
+from common import np
 from quorate.service.store.schema import events
 from quorate.service.store.store import POOL, Store
+from service_bare import bare
+from service_place import CLASSES, Place, Server, cpu_and_memory
 
 VOTERS = Path(__file__).with_name("service_voters.py")
 CONNECTIONS = 2 * POOL  # a worker may hold so many

@@ -97,19 +97,29 @@ def furnish(url: str, *, num_items: int, num_voters: int) -> Place:
     store = Store(url)
     prepare(store)
     projects, now = Projects(store), time.time()
-    project = projects.create("load", ProjectSettings(classes=CLASSES, pool_size=POOL_SIZE), now=now)
-    for start in range(0, num_items, MOST_ITEMS):
-        batch = _batch(start, min(MOST_ITEMS, num_items - start))
-        add_items(projects, project.id, batch, now=now)
+    project_id = new_project(projects)
+    add_batches(projects, project_id, start=0, count=num_items)
     keys = []
     for number in range(num_voters):
         account = create_account(store, f"Voter {number}", now=now)
-        add_member(store, project.id, account.id, role="voter", now=now)
-        _, key = create_key(store, account.id, name="load", project_id=project.id, now=now)
+        add_member(store, project_id, account.id, role="voter", now=now)
+        _, key = create_key(store, account.id, name="load", project_id=project_id, now=now)
         keys.append(key)
     _tidy(store)
     store.close()
-    return Place(url, project.id, keys)
+    return Place(url, project_id, keys)
+
+
+def new_project(projects: Projects) -> str:
+    """A project as it comes, but for its classes and its pool."""
+    return projects.create("load", ProjectSettings(classes=CLASSES, pool_size=POOL_SIZE), now=time.time()).id
+
+
+def add_batches(projects: Projects, project_id: str, *, start: int, count: int) -> None:
+    """Items number `start` and on."""
+    for first in range(start, start + count, MOST_ITEMS):
+        batch = _batch(first, min(MOST_ITEMS, start + count - first))
+        add_items(projects, project_id, batch, now=time.time())
 
 
 def _batch(start: int, count: int) -> list[NewItem]:
@@ -144,12 +154,18 @@ class Server:
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
                 raise SystemExit("the server ended while starting")
-            with contextlib.suppress(urllib.error.URLError, ConnectionError, TimeoutError):
-                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/readyz", timeout=2.0):
-                    return
+            if self._is_ready():
+                return
             time.sleep(0.1)
         self.stop()
         raise SystemExit(f"the server was not ready within {READY_WITHIN:.0f} s")
+
+    def _is_ready(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/readyz", timeout=2.0):
+                return True
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            return False
 
     def stop(self) -> None:
         """End it with its workers."""
