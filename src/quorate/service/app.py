@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Protocol
 
+from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
@@ -23,7 +24,7 @@ from quorate.service.deciding.steward import Steward
 from quorate.service.demo import Colleagues
 from quorate.service.housekeeping import Housekeeping
 from quorate.service.metrics import Metrics, MetricsMiddleware
-from quorate.service.store.store import Store
+from quorate.service.store.store import POOL, Store
 from quorate.service.store.upgrade import prepare
 from quorate.service.webhooks.sender import Sender
 from quorate.version import __version__
@@ -75,6 +76,7 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    current_default_thread_limiter().total_tokens = POOL  # a thread more would only open a connection to close it again
     background: list[Background] = app.state.background
     for each in background:
         each.start()

@@ -89,10 +89,10 @@ class Session:
         if store is not None:
             store.start(settings.header())
 
-    def _use(self, settings: Settings, journal: Journal | None) -> None:
+    def _use(self, settings: Settings, journal: Journal | None, params: PriorParams | None = None) -> None:
         self._lock = threading.RLock()
         self._journal = journal
-        self._state = initial(settings)
+        self._state = initial(settings, params)
         self._report: FitReport | None = None
 
     @classmethod

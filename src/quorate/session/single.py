@@ -17,19 +17,21 @@ from quorate.session.journal import Event, Header, Progress
 from quorate.session.resume import replay
 from quorate.session.session import Session
 from quorate.session.state import Settings, label_number
-from quorate.types import Decision
+from quorate.types import Decision, PriorParams
 
 
 @dataclass(frozen=True, slots=True)
 class Era:
     """What decisions are made under: the parameters of one "learn" event and the knobs of one "tune" event.
 
-    `prior.seq` and `tune_seq` are the numbers of these events, 0 before the first; decisions name them.
+    `prior.seq` and `tune_seq` are the numbers of these events, 0 before the first; decisions name them. `params` are
+    those `prior` was made of, for whoever has them at hand: they need not be computed then.
     """
 
     prior: Prior
     method: Method
     tune_seq: int = 0
+    params: PriorParams | None = None
 
 
 EraOf = Callable[[int, int], Era]
@@ -71,7 +73,7 @@ def item_session(
     """
     outbox = Outbox()
     session = Session.__new__(Session)
-    session._use(settings, outbox)
+    session._use(settings, outbox, now.params)
     state = session._state
     state.num_opened = number
     for event in events:

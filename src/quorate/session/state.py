@@ -88,12 +88,13 @@ class State:
         return self.open.get(item_id) or self.recent.get(item_id)
 
 
-def initial(settings: Settings) -> State:
-    """Before the first event: parameters at the mode of their prior."""
+def initial(settings: Settings, params: PriorParams | None = None) -> State:
+    """Before the first event: parameters at the mode of their prior, or as given."""
     learner = settings.method.learner
     prior = learner.hyperprior if learner else hyperprior("default")
     num_classes = len(settings.classes)
-    params = prior.mode(num_classes, settings.num_classifiers, with_bias=bool(learner and learner.bias))
+    if params is None:
+        params = prior.mode(num_classes, settings.num_classifiers, with_bias=bool(learner and learner.bias))
     return State(
         settings=settings,
         method=settings.method,

@@ -142,7 +142,7 @@ def _by_cookie(request: Request, session_id: str, project_id: str, token: str | 
 
 
 def _row(request: Request, statement: Select[Any], **values: Any) -> Row[Any] | None:  # noqa: ANN401
-    with store_of(request).read() as connection:
+    with store_of(request).look() as connection:
         return connection.execute(statement, values).one_or_none()
 
 

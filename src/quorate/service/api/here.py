@@ -36,10 +36,23 @@ def base_url_of(request: Request) -> str:
     return f"{'https' if is_secure(request.scope) else 'http'}://{host}"
 
 
+async def _the_store(request: Request) -> Store:
+    return store_of(request)
+
+
+async def _the_projects(request: Request) -> Projects:
+    return projects_of(request)
+
+
+async def _the_time(request: Request) -> float:
+    return now_of(request)
+
+
+# these wait for nothing, hence are coroutines: a plain function would be sent to a thread
 ProjectId = Annotated[str, Path(description="The project's id.", examples=["p_0123456789abcdef"], max_length=40)]
-TheStore = Annotated[Store, Depends(store_of)]
-TheProjects = Annotated[Projects, Depends(projects_of)]
-Now = Annotated[float, Depends(now_of)]
+TheStore = Annotated[Store, Depends(_the_store)]
+TheProjects = Annotated[Projects, Depends(_the_projects)]
+Now = Annotated[float, Depends(_the_time)]
 
 Caller = Annotated[Principal, Depends(current)]
 Creator = Annotated[Principal, Depends(creator)]

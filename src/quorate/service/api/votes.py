@@ -1,6 +1,7 @@
 """Voting: the next items for a voter, votes, "cannot tell", skip, undo, leave. Voters are told nothing of the rest.
 
-An owner's key may send the votes of people who vote elsewhere (`voter`), and is told what was decided.
+An owner's key may send the votes of people who vote elsewhere (`voter`), and is told what was decided. The endpoints
+that are called all day are coroutines that go to a thread once; FastAPI sends a plain function's answer to another.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from fastapi import Request as HttpRequest
 from sqlalchemy.exc import IntegrityError
+from starlette.concurrency import run_in_threadpool
 
 from quorate.errors import RequestReused
 from quorate.service.access.limits import limit_votes
@@ -23,13 +25,14 @@ from quorate.service.api.vote_models import (
     NextIn,
     NextOut,
     RecordedOut,
+    ShowOut,
     UndoIn,
     VotedOut,
     VoteIn,
 )
 from quorate.service.deciding.ballots import Kind, Recorded, Request, act
-from quorate.service.deciding.projects import Projects
-from quorate.service.deciding.queue import give_back, next_items
+from quorate.service.deciding.projects import Project, Projects
+from quorate.service.deciding.queue import give_back, serve
 from quorate.service.deciding.trail import find
 from quorate.service.problems import Problem
 from quorate.service.store.failures import StoreUnavailable
@@ -38,32 +41,38 @@ router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["voting"], rout
 
 
 @router.post("/next", summary="The next items for the caller", responses=problems(403, 404))
-def next_for_voter(
+async def next_for_voter(
     project_id: ProjectId, caller: Voter, projects_: TheProjects, now: Now, body: NextIn | None = None
 ) -> NextOut:
     """Up to `count` items, kept for the caller until `expires`; those the caller holds already come first.
 
     Says nothing of predictions, other votes or how sure the service is: that would sway the voter.
     """
-    found = leased(projects_, project_id, caller.principal.account_id, 1 if body is None else body.count, now=now)
-    return NextOut(classes=list(projects_.get(project_id).settings.classes), items=found)
+    count = 1 if body is None else body.count
+    asked = (projects_, project_id, caller.principal.account_id, count)
+    project, found = await run_in_threadpool(leased, *asked, now=now)
+    return NextOut(classes=list(project.settings.classes), items=found)
 
 
 @router.post("/votes", summary="Vote, cannot tell, or skip", responses=problems(403, 404, 409))
-def vote(http: HttpRequest, project_id: ProjectId, caller: Voter, body: VoteIn, now: Now, key: Key = None) -> VotedOut:
+async def vote(
+    http: HttpRequest, project_id: ProjectId, caller: Voter, body: VoteIn, now: Now, key: Key = None
+) -> VotedOut:
     """Acknowledged once it is stored for good. Sent again with the same Idempotency-Key, it counts once.
 
     With `next`, the answer holds the caller's next items, so that one round trip is enough.
     """
     asked = _request(project_id, caller, body.item, body.kind, body.label, body.voter, key)
-    return _answer(http, caller, asked, body.next, now)
+    return await run_in_threadpool(_answer, http, caller, asked, body.next, now)
 
 
 @router.post("/undo", summary="Take back one's vote, for a short time", responses=problems(403, 404, 409))
-def undo(http: HttpRequest, project_id: ProjectId, caller: Voter, body: UndoIn, now: Now, key: Key = None) -> VotedOut:
+async def undo(
+    http: HttpRequest, project_id: ProjectId, caller: Voter, body: UndoIn, now: Now, key: Key = None
+) -> VotedOut:
     """The item is the caller's again, to vote on anew."""
     asked = _request(project_id, caller, body.item, "retract", None, body.voter, key)
-    return _answer(http, caller, asked, body.next, now)
+    return await run_in_threadpool(_answer, http, caller, asked, body.next, now)
 
 
 @router.post("/leave", summary="Give back the items one holds", responses=problems(403, 404))
@@ -72,10 +81,14 @@ def leave(project_id: ProjectId, caller: Voter, projects_: TheProjects) -> LeftO
     return LeftOut(given_back=give_back(projects_, project_id, caller.principal.account_id))
 
 
-def leased(projects_: Projects, project_id: str, voter: str, count: int, *, now: float) -> list[LeasedOut]:
-    """The voter's next items as an answer holds them."""
-    found = next_items(projects_, project_id, voter, count=count, now=now)
-    return [LeasedOut(item=each.item, show=for_browser(project_id, each.show), expires=each.expires) for each in found]
+def leased(
+    projects_: Projects, project_id: str, voter: str, count: int, *, now: float
+) -> tuple[Project, list[LeasedOut]]:
+    """The project, and the voter's next items as an answer holds them."""
+    project, found = serve(projects_, project_id, voter, count=count, now=now)
+    shows = [ShowOut(**for_browser(project_id, each.show)) for each in found]
+    told = zip(found, shows, strict=True)
+    return project, [LeasedOut(item=each.item, show=show, expires=each.expires) for each, show in told]
 
 
 def _request(
@@ -122,7 +135,7 @@ def once(projects_: Projects, asked: Request, *, now: float) -> Recorded:
 def _next(projects_: Projects, project_id: str, voter: str, count: int, now: float) -> list[LeasedOut] | None:
     """The next items; None if they cannot be had now: the vote before them is stored all the same."""
     try:
-        return leased(projects_, project_id, voter, count, now=now)
+        return leased(projects_, project_id, voter, count, now=now)[1]
     except StoreUnavailable:
         return None
 

@@ -21,7 +21,6 @@ from quorate.service.deciding.settings import ProjectSettings, knobs_of
 from quorate.service.store.schema import events, projects
 from quorate.service.store.store import Store
 from quorate.session.decide import prior_of
-from quorate.session.items import Prior
 from quorate.session.single import Era
 from quorate.session.state import Settings, initial
 from quorate.session.tuning import tuned
@@ -61,7 +60,7 @@ class Projects:
         self.store = store
         self._lock = threading.Lock()
         self._settings: dict[tuple[str, int], tuple[ProjectSettings, Settings]] = {}
-        self._priors: dict[tuple[str, int], Prior] = {}
+        self._eras: dict[tuple[str, int, int, int], Era] = {}
         self._knobs: dict[int, dict[str, Any]] = {}
 
     def create(self, name: str, settings: ProjectSettings, *, now: float) -> Project:
@@ -160,13 +159,15 @@ class Projects:
 
     def era(self, connection: Connection, project: Project, learn_event: int, tune_event: int) -> Era:
         """The era of these two events."""
-        prior = self._priors.get((project.id, learn_event))
-        if prior is None:
-            prior = prior_of(self.params(connection, project, learn_event), learn_event)
-            self._hold(self._priors, (project.id, learn_event), prior)
-        knobs = self.knobs_in(connection, tune_event)
-        method = tuned(project.session.method, knobs) if knobs else project.session.method
-        return Era(prior, method, tune_event)
+        key = (project.id, project.version, learn_event, tune_event)
+        era = self._eras.get(key)
+        if era is None:
+            params = self.params(connection, project, learn_event)
+            knobs = self.knobs_in(connection, tune_event)
+            method = tuned(project.session.method, knobs) if knobs else project.session.method
+            era = Era(prior_of(params, learn_event), method, tune_event, params)
+            self._hold(self._eras, key, era)
+        return era
 
     def knobs_in(self, connection: Connection, tune_event: int) -> dict[str, Any]:
         """The policy's knobs as this event set them."""

@@ -89,7 +89,7 @@ def _grants() -> dict[str, Any]:
 
 
 START, LOOKS, GRANT = _start(), _looks(), _grants()
-IDS = bindparam("ids", expanding=True)
+IDS: Any = bindparam("ids", expanding=True)
 PLACE_TAKEN = update(items).where(items.c.id.in_(IDS)).values(slots=items.c.slots - 1)
 RENEW = update(leases).where(leases.c.voter == bindparam("whose"), leases.c.item_id.in_(IDS))
 HELD = (
@@ -117,13 +117,12 @@ def serve(
         project = projects_.of_row(start)
         if project.state != "active":
             return project, []
-        busy = start.busy_priority
         if start.first_end is not None and _any_over(project, start, now):
             _give_back_expired(connection, project, now)
-            busy = None  # it may be another now
+            start = connection.execute(START, {"project": project_id}).one()
         mine = _held_by(connection, project, voter, count, now)
         if len(mine) < count:
-            mine += _take(projects_, connection, project, voter, count - len(mine), now, busy)
+            mine += _take(projects_, connection, project, voter, count - len(mine), now, start.busy_priority)
         return project, mine
 
 
@@ -171,9 +170,9 @@ def _held_by(connection: Connection, project: Project, voter: str, count: int, n
 def _take(
     projects_: Projects, connection: Connection, project: Project, voter: str, count: int, now: float, busy: int | None
 ) -> list[Leased]:
-    """The next in line; `busy`: the highest priority among items that are out, None if that is not known."""
+    """The next in line; `busy`: the highest priority among items that are out to all they need, None without any."""
     rows = _free(connection, project, voter, count)
-    if not rows or busy is None or busy > rows[0].priority:
+    if busy is not None and (not rows or busy > rows[0].priority):
         above = rows[0].priority if rows else None
         rows = (_doubled_up(projects_, connection, project, voter, above=above) + rows)[:count]
     expires = now + project.settings.lease_seconds

@@ -21,7 +21,8 @@ from quorate.validate import shown
 
 def _around() -> Select[Any]:
     """The project's row; what the voter did and holds; to how many others the item is out; the item's events."""
-    item, voter = bindparam("item_id"), bindparam("voter")
+    item: Any = bindparam("item_id")
+    voter: Any = bindparam("voter")
     ballot = (ballots.c.item_id == item, ballots.c.voter == voter)
     lease = (leases.c.item_id == item, leases.c.voter == voter)
     others = (leases.c.item_id == item, leases.c.voter != voter, leases.c.is_out)
