@@ -142,8 +142,8 @@ def measure(
         number, place = job
         return run_on(pilot, met[number], settings[place], seed=seed + number)
 
-    for done, (job, result) in enumerate(zip(jobs, in_threads(run, jobs), strict=True), 1):
-        sums[job[1]].add(*result, share)
+    for done, (job, (order, values)) in enumerate(zip(jobs, in_threads(run, jobs), strict=True), 1):
+        sums[job[1]].add(order, values, share)
         if progress is not None:
             progress(done, len(jobs), f"{settings[job[1]].name}, ordering {job[0] + 1} of {orderings}")
     measured = iter(Setting(chosen, *each.measured()) for chosen, each in zip(settings, sums, strict=True))

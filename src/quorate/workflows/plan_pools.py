@@ -200,7 +200,8 @@ def completed(dataset: VoteDataset, model: Completion, pool_size: int, *, rng: n
 def _drawn(weights: FloatArray, rng: np.random.Generator) -> IntArray:
     """One column of each row (T, G), by its weight."""
     edges = np.cumsum(weights, axis=1)
-    return np.minimum((rng.random((len(edges), 1)) * edges[:, -1:] >= edges).sum(axis=1), weights.shape[1] - 1)
+    places = (rng.random((len(edges), 1)) * edges[:, -1:] >= edges).sum(axis=1)
+    return np.asarray(np.minimum(places, weights.shape[1] - 1))
 
 
 def _counts(dataset: VoteDataset) -> IntArray:
