@@ -5,8 +5,11 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from quorate.service.access.accounts import add_member
 from quorate.service.access.invitations import create_invitation
 from quorate.service.access.keys import create_key
+from quorate.service.deciding.items import NewItem, Show, add_items
+from quorate.service.deciding.settings import ProjectSettings
 from tests.service.pages.live import Live
 from tests.service.pages.people import come_in
 from tests.service.pages.seeded import Seeded
@@ -18,6 +21,11 @@ note-03,Blotted,0.7,0.7,,,,,,,,,south
 note-04,Crossed out,,,abc,,,,,,,,south
 note-05,Torn,,,,,,0.5,0.5,,,,north
 """
+BIRDS = ("Reed", "Marsh", "Garden", "Barn", "Little", "Common", "Arctic", "Great", "Pied", "Sand")
+NOTE = """Seen at dusk from the north hide, about 40 m away, alone and low over the reeds.
+
+Pale below, dark cap, a short forked tail. It hovered twice, dropped to the water and came up with something small. No
+call heard because of the wind. Lost behind the old sluice after two minutes; not seen again although we waited."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +103,17 @@ class Views:
         page.locator(".shown img").wait_for()
         page.wait_for_function("() => document.querySelector('.shown img').complete")
 
+    def many(self, page):
+        """Another project, with forty classes and a long text."""
+        self.owner(page)
+        names = tuple(f"{first} {second}" for first in BIRDS for second in ("warbler", "finch", "owl", "tern"))
+        settings = ProjectSettings(classes=names, pool_size=3)
+        project = self.live.projects.create("Birds of the estuary", settings, now=time.time()).id
+        add_member(self.live.store, project, self.seeded.owner, role="owner", now=time.time())
+        add_items(self.live.projects, project, [NewItem("one", show=Show(text=NOTE))], now=time.time())
+        page.goto(f"{self.live.url}/p/{project}/vote")
+        page.locator(".shown").wait_for()
+
     def thanks(self, page):
         self.voter(page)
         page.route("**/next", lambda route: route.fulfill(json={"classes": [], "items": []}))
@@ -116,5 +135,5 @@ class Views:
 
 ALL = (
     "sign_in", "first_link", "join", "projects", "new", "dashboard", "items", "item", "data", "people", "settings",
-    "vote", "thanks", "cut_off", "problem",
+    "vote", "many", "thanks", "cut_off", "problem",
 )  # fmt: skip

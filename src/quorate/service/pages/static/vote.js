@@ -94,7 +94,8 @@ function draw({ item, show }) {
     image.decode?.().catch(() => {});
     shown.append(image);
   }
-  if (show.text) shown.append(Object.assign(document.createElement("p"), { textContent: show.text }));
+  const size = show.text?.length > 240 ? "long" : "";
+  if (show.text) shown.append(Object.assign(document.createElement("p"), { textContent: show.text, className: size }));
   if (show.link) {
     const link = { href: show.link, textContent: "Open what this is about", target: "_blank", rel: "noopener noreferrer" };
     shown.append(Object.assign(document.createElement("a"), link));
@@ -119,7 +120,7 @@ function show() {
   stage.scrollTop = 0;
   root.dataset.item = here.item;
   if (filter) { filter.value = ""; narrow(); }
-  if (document.activeElement !== document.body || !past) stage.focus({ preventScroll: true });
+  if (document.activeElement !== document.body) stage.focus({ preventScroll: true }); // not left on a button
   announce(`Next item: ${here.show.text ?? (here.show.image ? "an image" : here.item)}`);
 }
 
