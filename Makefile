@@ -11,7 +11,7 @@ empty :=
 space := $(empty) $(empty)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint kernels bench bench-memory bench-peers test-slow default-knob docs docs-experiments docs-figures docs-screenshots clean
+.PHONY: help demo test lint kernels bench bench-memory bench-service bench-peers test-slow default-knob docs docs-experiments docs-figures docs-screenshots clean
 
 help: ## This list
 	@echo "quorate: decides, online, when enough experts have been asked."
@@ -72,6 +72,9 @@ bench: $(VENV)/.ready-dev ## How fast: ratios within one run
 
 bench-memory: $(VENV)/.ready-dev ## How much memory a long session holds
 	@$(PYTHON) benchmarks/memory.py
+
+bench-service: $(VENV)/.ready-dev ## The service under load: 50 voters, 100,000 items, SQLite and PostgreSQL (half an hour)
+	@$(PYTHON) benchmarks/service.py
 
 bench-peers: $(VENV)/.ready-dev ## quorate beside cleanlab, crowd-kit and the counting rules (half an hour; real data)
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[peers]'

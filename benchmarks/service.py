@@ -1,8 +1,8 @@
 """How many votes the service takes, and how long voters wait, as ratios to bare inserts. Run by `make bench-service`.
 
 50 voters at once on this machine's loopback, a project of 100,000 items and one of 1,000, SQLite and PostgreSQL, one
-and two workers. Server, database and voters share the cores. Exits 1 if PostgreSQL takes fewer votes than a quarter of the
-bare inserts, if the next item takes longer among more items, or, with --million, if memory grows.
+and two workers. Server, database and voters share the cores. Exits 1 if PostgreSQL takes fewer votes than a quarter of
+the bare inserts, if the next item takes longer among more items, or, with --million, if memory grows.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _growth(name: str, few: Place, many: Place, options: argparse.Namespace) -> 
     servers = [Server(place.url, 1) for place in (few, many)]
     p50s: list[list[float]] = [[], []]
     try:
-        for _ in range(4):
+        for _ in range(2 if options.quick else 4):
             for each, place, server in zip(p50s, (few, many), servers, strict=True):
                 found = load(place, server, "people", seconds=max(1.5, options.seconds / 4), database=None)
                 each.append(found.next.p50)
