@@ -29,14 +29,9 @@ STICKS_OUT = """(width) => [...document.querySelectorAll("body *")]
 
 @pytest.fixture(scope="module")
 def views(tmp_path_factory):
-    """A service with a project in full swing, and its first link still unused."""
-    with running(tmp_path_factory.mktemp("looks")) as live:
-        from quorate.service.access import links
-
-        has_accounts = links._has_accounts
-        links._has_accounts = lambda connection: False  # the first owner's page is shown though there are accounts
-        yield Views(live, seed(live.store, live.projects))
-        links._has_accounts = has_accounts
+    """A service with a project in full swing, and the first link of another one that nobody has opened."""
+    with running(tmp_path_factory.mktemp("looks")) as live, running(tmp_path_factory.mktemp("unopened")) as unopened:
+        yield Views(live, seed(live.store, live.projects), unopened.owner_link)
 
 
 def faults(page: Page) -> list[str]:
