@@ -52,11 +52,11 @@ def _start() -> Select[Any]:
     return select(projects, *columns).where(projects.c.id == bindparam("project"))
 
 
-def _acted(item_id: ColumnElement[int] = items.c.id) -> ColumnElement[bool]:
-    """The voter has acted on the item, or holds it."""
+def _is_new(item_id: ColumnElement[int] = items.c.id) -> ColumnElement[bool]:
+    """The voter has neither acted on the item nor holds it."""
     voted = exists().where(ballots.c.item_id == item_id, ballots.c.voter == bindparam("voter"))
     holds = exists().where(leases.c.item_id == item_id, leases.c.voter == bindparam("voter"), leases.c.is_out)
-    return or_(voted, holds)
+    return and_(~voted, ~holds)  # as ~or_(...) PostgreSQL would read all ballots of the voter
 
 
 def _looks() -> list[Select[Any]]:
@@ -69,10 +69,10 @@ def _looks() -> list[Select[Any]]:
         everything.order_by(*order).limit(FIRST_LOOK),
         everything.order_by(*order).limit(LOOKED_AT),
         everything.where(line.c.num_ballots == 0).order_by(order[0], order[2]).limit(LOOKED_AT),
-        everything.where(~_acted(line.c.id)).order_by(*order).limit(LOOKED_AT),
+        everything.where(_is_new(line.c.id)).order_by(*order).limit(LOOKED_AT),
     )
     free = select(items.c.id, items.c.name, items.c.show, items.c.priority)
-    free = free.where(items.c.is_wanted, items.c.slots > 0, ~_acted())
+    free = free.where(items.c.is_wanted, items.c.slots > 0, _is_new())
     free = free.order_by(items.c.priority.desc(), items.c.to_close, items.c.number).limit(bindparam("count"))
     free = free.with_for_update(of=items, skip_locked=True)
     return [free.where(items.c.id.in_(each)) for each in candidates]
@@ -194,7 +194,7 @@ def _doubled_up(
     projects_: Projects, connection: Connection, project: Project, voter: str, *, above: int | None
 ) -> list[Row[Any]]:
     """An item that others hold but that will surely be asked about again: urgent ones, or when nothing else is left."""
-    busy = and_(items.c.project_id == project.id, items.c.is_wanted, items.c.slots <= 0, ~_acted())
+    busy = and_(items.c.project_id == project.id, items.c.is_wanted, items.c.slots <= 0, _is_new())
     if above is not None:
         busy = and_(busy, items.c.priority > above)
     query = select(items).where(busy).order_by(items.c.priority.desc(), items.c.number).limit(DOUBLED_UP)
