@@ -36,6 +36,7 @@ def test_an_hour_of_votes_is_kept_and_costs_no_memory(database_url):
     try:
         voters.start()
         feeder.start()
+        voters.wait_for(100)
         for _ in range(SAMPLES):
             before, begin = voters.num_acknowledged, time.monotonic()
             time.sleep(SECONDS / SAMPLES)

@@ -103,7 +103,9 @@ def test_a_skip_hides_the_item_from_the_voter_and_can_be_undone(desk):
     assert {first.item, second.item} == {"x", "y"}
     act(desk.projects, Request(project.id, second.item, "a", "skip"), now=1001.0)
     assert next_items(desk.projects, project.id, "a", now=1001.0) == []
-    act(desk.projects, Request(project.id, second.item, "a", "retract"), now=1002.0)
+    undo = Request(project.id, second.item, "a", "retract", request="u1")
+    assert not act(desk.projects, undo, now=1002.0).repeated
+    assert act(desk.projects, undo, now=1002.0).repeated
     assert [leased.item for leased in next_items(desk.projects, project.id, "a", now=1002.0)] == [second.item]
     assert row(desk, project, first.item).num_ballots == 1
     assert check(desk, project) == []

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, insert, select, update
 
 from quorate import Session
 from quorate.errors import DuplicateVote, InvalidInput
@@ -20,7 +20,7 @@ from quorate.service.deciding.settings import ProjectSettings
 from quorate.service.deciding.stats import latest_stats, stats
 from quorate.service.deciding.steward import Steward
 from quorate.service.deciding.trail import disagreements
-from quorate.service.store.schema import deliveries, events, webhooks
+from quorate.service.store.schema import deliveries, events, projects, webhooks
 
 CLASSES = ["cat", "dog", "bird"]
 
@@ -146,6 +146,27 @@ def test_the_audit_rate_can_be_raised_but_not_lowered(desk):
     desk.projects.change(project.id, audit_rate=0.2, now=1001.0)
     with pytest.raises(InvalidInput, match="raised, not lowered"):
         desk.projects.change(project.id, audit_rate=0.1, now=1001.0)
+
+
+def test_a_running_project_keeps_the_knob_it_asks_by(desk):
+    project = desk.project(["x"])
+    with pytest.raises(InvalidInput, match="asks by min_gain"):
+        desk.projects.change(project.id, threshold=0.9, now=1001.0)
+    desk.projects.change(project.id, method="quorate:min_gain=0.05", now=1001.0)
+    vote_until_closed(desk, project, "x", ["cat"] * 5)
+    with desk.store.read() as connection:
+        assert list(disagreements(desk.projects, connection, desk.projects.get_in(connection, project.id))) == []
+
+
+def test_settings_that_were_rolled_back_are_forgotten(desk):
+    project = desk.project()
+    with pytest.raises(ZeroDivisionError), desk.store.write() as connection:
+        values = {"version": 2, "settings": json.dumps(project.settings.as_json() | {"price": 9.0})}
+        connection.execute(update(projects).where(projects.c.id == project.id).values(values))
+        assert desk.projects.get_in(connection, project.id).settings.price == 9.0
+        raise ZeroDivisionError
+    assert desk.projects.change(project.id, price=1.0, now=1001.0).version == 2
+    assert desk.projects.get(project.id).settings.price == 1.0
 
 
 def test_the_numbers_add_up(desk):

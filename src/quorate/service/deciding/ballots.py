@@ -87,11 +87,12 @@ def _repeated(connection: Connection, scene: Scene, request: Request) -> Recorde
     """What was answered before, to this very request."""
     past = connection.execute(select(events).where(events.c.id == scene.repeats)).one()
     body = json.loads(past.body)
-    if (past.item_id, past.kind, body.get("label")) != (scene.row.id, request.kind, request.label):
+    kind: Kind = "retract" if body.get("undone") else past.kind
+    if (past.item_id, kind, body.get("label")) != (scene.row.id, request.kind, request.label):
         raise RequestReused(
             f"idempotency key {shown(request.request)} was used before for something else; use a new key for a new act."
         )
-    return _recorded(scene.project, scene.row.name, past.kind, body, past.id, repeated=True, decision=None)
+    return _recorded(scene.project, scene.row.name, kind, body, past.id, repeated=True, decision=None)
 
 
 def _check(scene: Scene, request: Request, now: float) -> None:

@@ -59,7 +59,7 @@ class Projects:
     def __init__(self, store: Store) -> None:
         self.store = store
         self._lock = threading.Lock()
-        self._settings: dict[tuple[str, int], tuple[ProjectSettings, Settings]] = {}
+        self._settings: dict[tuple[str, str], tuple[ProjectSettings, Settings]] = {}  # by their text: true for ever
         self._eras: dict[tuple[str, int, int, int], Era] = {}
         self._knobs: dict[int, dict[str, Any]] = {}
 
@@ -90,13 +90,12 @@ class Projects:
 
     def of_row(self, row: Row[Any]) -> Project:
         """The project of a row of the table `projects`."""
-        key = (row.id, row.version)
+        key = (row.id, row.settings)
         held = self._settings.get(key)
         if held is None:
             settings = ProjectSettings.from_json(json.loads(row.settings))
             held = (settings, settings.session())
-            with self._lock:
-                self._settings[key] = held
+            self._hold(self._settings, key, held)
         return Project(
             id=row.id,
             name=row.name,

@@ -141,6 +141,11 @@ class ProjectSettings:
                     "start a new project for another one."
                 )
         after = replace(self, **changes)
+        if knobs_of(after).keys() != knobs_of(self).keys():
+            raise InvalidInput(
+                f"threshold={shown(after.threshold)}: this project asks by {', '.join(knobs_of(self))}, and past "
+                "decisions rely on it; change its value, or start a new project to ask by another rule."
+            )
         if after.audit_rate < self.audit_rate:
             raise InvalidInput(
                 f"audit_rate={after.audit_rate:g} is below {self.audit_rate:g}; it can be raised, not lowered: the "
