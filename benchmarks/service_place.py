@@ -179,13 +179,13 @@ class Server:
 
 
 def cpu_and_memory(pid: int) -> tuple[float, int]:
-    """CPU seconds and resident bytes of a process and all below it."""
+    """CPU seconds, of those that ended too, and resident bytes of a process and all below it."""
     processes = [psutil.Process(pid)]
     processes += processes[0].children(recursive=True)
     used, resident = 0.0, 0
     for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
             times = process.cpu_times()
-            used += times.user + times.system
+            used += times.user + times.system + times.children_user + times.children_system
             resident += process.memory_info().rss
     return used, resident
