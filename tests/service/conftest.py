@@ -42,7 +42,9 @@ def postgres() -> Iterator[Postgres]:
     binaries = find_binaries()
     if binaries is None:
         _missing("PostgreSQL's server", "apt-get install postgresql")
-    folder = Path(tempfile.mkdtemp(prefix="quorate-pg-"))  # not tmp_path: root's is closed to others, and too long
+    memory = Path("/dev/shm")  # processes are killed here, not the machine: no need to wait for a disk
+    where = memory if os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 2**30 else None
+    folder = Path(tempfile.mkdtemp(prefix="quorate-pg-", dir=where))  # not tmp_path: it is closed to others, too long
     cluster = None
     try:
         cluster = Postgres(folder, binaries)
@@ -55,17 +57,54 @@ def postgres() -> Iterator[Postgres]:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """URL of a fresh, empty database, in each kind the service runs on."""
+def empty_database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """URL of a fresh database without tables, in each kind the service runs on."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path / 'service.db'}"
         return
-    server: Postgres = request.getfixturevalue("postgres")
+    yield from _on_server(request.getfixturevalue("postgres"), like=None)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """URL of a fresh database with all tables and no row, in each kind: a copy of one that was prepared once."""
+    if request.param == "sqlite":
+        shutil.copyfile(request.getfixturevalue("prepared_file"), tmp_path / "service.db")
+        yield f"sqlite:///{tmp_path / 'service.db'}"
+        return
+    yield from _on_server(request.getfixturevalue("postgres"), like=request.getfixturevalue("prepared_database"))
+
+
+def _on_server(server: Postgres, *, like: str | None) -> Iterator[str]:
     server.start()  # an earlier test may have left it killed
     name = f"test_{next(NUMBERS)}"
-    yield server.create_database(name)
+    yield server.create_database(name, like=like)
     server.start()  # and this one, too
     server.drop_database(name)
+
+
+@pytest.fixture(scope="session")
+def prepared_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file with all tables; to be copied, not used."""
+    file = tmp_path_factory.mktemp("prepared") / "service.db"
+    _prepare(f"sqlite:///{file}")
+    return file
+
+
+@pytest.fixture(scope="session")
+def prepared_database(postgres: Postgres) -> str:
+    """Name of a PostgreSQL database with all tables; to be copied, not used."""
+    _prepare(postgres.create_database("prepared"))
+    return "prepared"
+
+
+def _prepare(url: str) -> None:
+    from quorate.service.store.store import Store
+    from quorate.service.store.upgrade import prepare
+
+    store = Store(url)
+    prepare(store)
+    store.close()
 
 
 @pytest.fixture(scope="module")

@@ -101,10 +101,13 @@ class Postgres:
         facts = {"host": str(self.folder), "user": SUPERUSER, "dbname": database, "connect_timeout": 10}
         return psycopg.connect(**facts, autocommit=True)
 
-    def create_database(self, name: str) -> str:
-        """A new, empty database; its URL."""
+    def create_database(self, name: str, *, like: str | None = None) -> str:
+        """A new database, empty or a copy of another; its URL."""
+        statement = sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name))
+        if like is not None:
+            statement += sql.SQL(" TEMPLATE {}").format(sql.Identifier(like))
         with self.connect() as connection:
-            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+            connection.execute(statement)
         return self.url(name)
 
     def drop_database(self, name: str) -> None:

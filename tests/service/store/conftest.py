@@ -1,0 +1,8 @@
+"""These tests make the tables themselves: each begins with an empty database."""
+
+import pytest
+
+
+@pytest.fixture
+def database_url(empty_database_url):
+    return empty_database_url
