@@ -4,7 +4,9 @@ import re
 import time
 
 import pytest
+from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
+from sqlalchemy import select
 
 from quorate.service.access import accounts, cookies, invitations, keys, links
 from quorate.service.access.signing import sign, signing_key
@@ -14,6 +16,7 @@ from quorate.service.deciding.ballots import Request, act
 from quorate.service.deciding.items import NewItem, Show, add_items
 from quorate.service.deciding.settings import ProjectSettings
 from quorate.service.pages.router import router
+from quorate.service.store.schema import metadata
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
 
@@ -89,6 +92,45 @@ def test_no_form_is_taken_without_its_token_nor_from_another_site(world, form, r
     assert browser.post(address, data={"name": "x"}).status_code in (401, 403, 404)
     site = {"Sec-Fetch-Site": "cross-site"}
     assert browser.post(address, data={"csrf_token": token(browser)}, headers=site).status_code in (401, 403, 404)
+
+
+def flat(routes):
+    """Every route, whether the framework keeps routers within routers or not."""
+    for route in routes:
+        inner = getattr(route, "original_router", route)
+        yield from [route] if isinstance(route, APIRoute) else flat(inner.routes)
+
+
+ROUTES = sorted((each.path, method) for each in flat(router.routes) for method in each.methods - {"HEAD", "OPTIONS"})
+
+
+@pytest.mark.parametrize(("path", "method"), ROUTES)
+@pytest.mark.parametrize("reach", ["one project", "all projects"])
+@pytest.mark.parametrize("role", ["nobody", "owner"])  # who the cookie beside the key is of
+def test_no_page_opens_to_a_key(world, path, method, reach, role):
+    owner, now = world.people["owner"], time.time()
+    only = world.project if reach == "one project" else None
+    _, secret = keys.create_key(world.store, owner, name="k", project_id=only, now=now)
+    _, join = invitations.create_invitation(world.store, world.project, "", role="reader", name="x", now=now)
+    link = links.sign_in_link(world.store, owner, "", now=now)
+    secrets = {"/join/{token}": join, "/link/{token}": link, "/static/{version}/{name}": "/static/x/style.css"}
+    address = secrets.get(path, path.format(project_id=world.project, token="", version="", name=""))
+    before = kept(world)
+    answer = world.browser(role).request(
+        method, address, params={"id": "a", "since": "0"}, headers=HTML | {"Authorization": f"Bearer {secret}"},
+        data=None if method == "GET" else {"name": "n", "key": secret, "as_me": "yes", "reach": "all", "role": "owner"},
+    )  # fmt: skip
+    assert answer.status_code == 403
+    assert "an API key opens the API only" in answer.text
+    assert "set-cookie" not in answer.headers
+    assert {name: rows for name, rows in kept(world).items() if rows != before[name]} == {}
+
+
+def kept(world):
+    """Every row of the tables that pages write."""
+    names = ("accounts", "api_keys", "events", "invitations", "links", "memberships", "projects")
+    with world.store.read() as connection:
+        return {name: connection.execute(select(metadata.tables[name])).all() for name in names}
 
 
 def token(browser):

@@ -108,10 +108,14 @@ def unrestricted(caller: Annotated[Principal, Depends(current)]) -> Principal:
     return caller
 
 
+def has_key(request: Request) -> bool:
+    """Whether a request says who is calling by an API key; any other scheme is the business of a proxy in front."""
+    return request.headers.get("authorization", "").partition(" ")[0].lower() == "bearer"
+
+
 def _identify(request: Request, project_id: str, token: str | None) -> tuple[Principal, Role | None]:
-    scheme, _, key = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer":  # any other scheme is the business of a proxy in front
-        return _by_key(request, key.strip(), project_id)
+    if has_key(request):
+        return _by_key(request, request.headers["authorization"].partition(" ")[2].strip(), project_id)
     session_id = cookies.session_id_of(request)
     if session_id is None:
         raise _nobody("sign in, or send an API key: Authorization: Bearer qk_...")

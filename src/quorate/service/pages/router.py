@@ -1,11 +1,31 @@
-"""All pages as one router, for `app`."""
+"""All pages as one router, for `app`. A browser's sign-in opens them, and nothing else does: no page takes an API key.
+
+A key may be for one project only, while pages show and change all that an account may; and requests with a key are
+exempt from the checks against forgery. Programs use the API.
+"""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends, Request
 
+from quorate.service.access.principal import has_key
 from quorate.service.pages import dashboard, data, entrance, items, people, projects, static_files, voter
+from quorate.service.problems import Problem
 
-router = APIRouter(include_in_schema=False)
+
+async def without_key(request: Request) -> None:
+    """Refuse a request that carries an API key, valid or not, before anything else is looked at; a dependency."""
+    if has_key(request):
+        raise Problem(
+            403,
+            "Not for keys",
+            "pages are for browsers that are signed in; an API key opens the API only.",
+            field="Authorization",
+            rule="a request for a page carries the cookie of a sign-in, and no API key",
+            fix="Send the key to /api/v1/..., or open the page in a browser without it.",
+        )
+
+
+router = APIRouter(include_in_schema=False, dependencies=[Depends(without_key)])
 for each in (static_files, entrance, voter, dashboard, items, projects, people, data):
     router.include_router(each.router)
