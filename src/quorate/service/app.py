@@ -16,8 +16,8 @@ from fastapi.routing import APIRoute
 from quorate.service import pages, problems
 from quorate.service.access.headers import SecurityHeaders
 from quorate.service.api import decisions, health, items, numbers, people, projects, uploads, votes, webhooks
+from quorate.service.api.body_limit import BodyLimit
 from quorate.service.api.describe import TAGS, described
-from quorate.service.api.reading import BodyLimit
 from quorate.service.config import ServiceConfig
 from quorate.service.deciding.projects import Projects
 from quorate.service.deciding.steward import Steward

@@ -1,0 +1,111 @@
+"""Large bodies: refused by the headers alone unless they are an owner's, and counted while they come."""
+
+import asyncio
+import time
+
+import pytest
+
+from quorate.service.access.cookies import NAME, open_sign_in
+from quorate.service.access.signing import sign, signing_key
+from quorate.service.api import body_limit, reading
+
+PIECE = b" " * 100_000
+NUMBERS = b'{"items": [' + b"1," * 5_000_000 + b"1]}"
+
+
+class Drip:
+    """A body that comes piece by piece, without its length; `read` counts what was taken of it."""
+
+    def __init__(self, pieces=200):
+        self.left, self.read = pieces, 0
+
+    def __iter__(self):
+        while self.left:
+            self.left -= 1
+            self.read += len(PIECE)
+            yield PIECE
+
+
+@pytest.fixture
+def never_parsed(monkeypatch):
+    def refuse(_raw):
+        raise AssertionError("the body was parsed")
+
+    monkeypatch.setattr(reading, "parsed", refuse)
+
+
+def paths(world):
+    p = world.here
+    return [
+        f"/api/v1/projects/{p}/items",
+        f"/api/v1/projects/{p}/uploads",
+        f"/p/{p}/import",
+        "/api/v1/projects/no/items",
+    ]
+
+
+@pytest.mark.usefixtures("never_parsed")
+def test_nobody_is_refused_before_a_large_body_is_read(small):
+    for path in paths(small):
+        begin = time.perf_counter()
+        answer = small.client().post(path, content=NUMBERS[:5_000_000], headers={"Content-Type": "application/json"})
+        assert answer.status_code == 401, (path, answer.text)
+        assert answer.headers["connection"] == "close" and "www-authenticate" in answer.headers
+        assert time.perf_counter() - begin < 2
+
+
+@pytest.mark.usefixtures("never_parsed")
+def test_a_body_of_unknown_length_is_read_no_further_than_a_small_one(small):
+    for name, status in ((None, 401), ("stranger", 404), ("voter", 403), ("reader", 403)):
+        for path in paths(small)[:2]:
+            asked = await_app(small, path, name, drip := Drip())
+            assert asked == status, (name, path)
+            assert drip.read <= body_limit.SMALL + len(PIECE)
+
+
+def await_app(world, path, name, drip):
+    """Call the app itself: a test client would read the whole body before it sends any."""
+    key = [(b"authorization", f"Bearer {world.keys[name]}".encode())] if name else []
+    scope = {
+        "type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"",
+        "headers": [(b"host", b"testserver"), (b"content-type", b"application/json"), *key], "scheme": "http",
+        "server": ("testserver", 80), "client": ("testclient", 1), "root_path": "", "http_version": "1.1",
+    }  # fmt: skip
+    pieces, sent = iter(drip), []
+
+    async def receive():
+        piece = next(pieces, b"")
+        return {"type": "http.request", "body": piece, "more_body": bool(piece)}
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(world.app(scope, receive, send))
+    return sent[0]["status"]
+
+
+def test_owners_may_send_large_bodies_by_key_and_by_cookie(small):
+    items = {"items": [{"id": f"i{n}", "text": "x" * 1000} for n in range(400)]}
+    assert small.client("owner").api("POST", f"/projects/{small.here}/items", 200, json=items).json()["added"] == 400
+    with small.store.write() as connection:
+        session_id = open_sign_in(connection, small.ids["owner"], now=small.clock.now)
+    cookie = sign(signing_key(small.store, now=small.clock.now), session_id)
+    client = small.client()
+    client.cookies.set(NAME, cookie)
+    told = client.api("POST", f"/projects/{small.here}/items", json=items)
+    assert told.status_code == 403 and "CSRF" in told.text, "known, and refused for what the page would have sent"
+
+
+def test_forms_and_everything_else_are_small(small):
+    owner = small.client("owner")
+    for path in ("/api/v1/projects", f"/api/v1/projects/{small.here}/votes", f"/p/{small.here}/settings", "/enter"):
+        answer = owner.post(path, content=b"x" * (body_limit.SMALL + 1))
+        assert answer.status_code == 413, (path, answer.text)
+        assert "256000" in answer.text or "256,000" in answer.text
+
+
+def test_the_largest_project_there_may_be_is_small(small):
+    name, text = "\u4e00" * 96, "\u4e00" * 10_000
+    settings = {"classes": [f"{name}{n}" for n in range(200)], "pool_size": 5, "instructions": text}
+    settings["models"] = [f"{name}{n}" for n in range(20)]
+    small.client("owner").api("POST", "/projects", 201, json={"name": "n", "settings": settings})
