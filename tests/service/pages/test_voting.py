@@ -2,10 +2,12 @@
 
 import json
 import re
+import time
 
 import pytest
 
 from quorate.service.access.accounts import add_member, create_account
+from quorate.service.access.links import sign_in_link
 from quorate.service.deciding.items import NewItem, Show, add_items
 from quorate.service.deciding.settings import ProjectSettings
 from tests.service.pages.conftest import window
@@ -37,7 +39,7 @@ def voter(live, chromium):
     with window(chromium) as page:
         come_in(page, live, account)
         open_vote(page, live, project)
-        page.project = project
+        page.project, page.account = project, account
         yield page
 
 
@@ -179,6 +181,58 @@ def test_whoever_was_signed_out_keeps_their_votes(live, voter):
     assert (
         voter.evaluate("() => Object.keys(localStorage).filter((name) => name.startsWith('quorate-act:')).length") == 1
     )
+
+
+def sign_out_in_another_tab(live, page):
+    """Another tab of the same browser, signed out; gives that tab."""
+    other = page.context.new_page()
+    other.goto(live.url)
+    other.get_by_role("button", name="Sign out").click()
+    other.get_by_label("API key").wait_for()
+    return other
+
+
+def vote_signed_out(page):
+    """Two votes that cannot be sent; which items they are of."""
+    items = []
+    for key, waiting in (("1", "1 vote not"), ("3", "2 votes not")):
+        items.append(item_of(page))
+        press(page, key)
+        page.get_by_text(f"You are signed out. {waiting} sent yet").wait_for()
+    return items
+
+
+def test_votes_of_an_old_tab_arrive_once_after_signing_in_again_in_another(live, voter):
+    other = sign_out_in_another_tab(live, voter)
+    first, second = vote_signed_out(voter)
+    assert acts(live, voter) == {}
+    other.goto(sign_in_link(live.store, voter.account, live.url, now=time.time()))
+    other.get_by_role("button", name="Sign in").click()
+    other.get_by_role("heading", name="My projects").wait_for()
+    all_sent(voter)
+    assert acts(live, voter) == {first: ("vote", "cat"), second: ("vote", "fox")}
+    assert len(ballots_of(live, voter.project)) == 2
+    assert "not taken" not in voter.locator("[data-part=last]").inner_text().lower()
+    third = item_of(voter)
+    press(voter, "2")
+    all_sent(voter)
+    assert acts(live, voter)[third] == ("vote", "dog")
+
+
+def test_votes_of_one_voter_are_never_sent_by_another_s_sign_in(live, voter):
+    sign_out_in_another_tab(live, voter)
+    vote_signed_out(voter)
+    somebody = create_account(live.store, "Vlad", now=1.0).id
+    add_member(live.store, voter.project, somebody, role="voter", now=1.0)
+    come_in(voter, live, somebody)
+    with voter.expect_response("**/sign-in/token") as answer:
+        pass
+    assert answer.value.json()["account"] == somebody
+    voter.wait_for_timeout(300)
+    assert acts(live, voter) == {}
+    come_in(voter, live, voter.account)
+    all_sent(voter)
+    assert {who for who, *_ in ballots_of(live, voter.project)} == {voter.account}
 
 
 def test_the_page_and_all_it_fetches_say_nothing_of_predictions_or_other_votes(live, chromium, voter):

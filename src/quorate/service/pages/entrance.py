@@ -67,6 +67,12 @@ def sign_in(request: Request, key: Text) -> Response:
     return response
 
 
+@router.get("/sign-in/token")
+def token_now(request: Request, caller: Caller) -> dict[str, str | None]:
+    """Who is signed in, and their token for forms: for a page that was opened in an earlier sign-in."""
+    return {"account": caller.account_id, "token": csrf.csrf_token(request)}
+
+
 @router.post("/sign-out")
 def sign_out(request: Request, _caller: Caller) -> Response:
     """End this browser's sign-in."""

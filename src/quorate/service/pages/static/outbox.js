@@ -2,13 +2,16 @@
 // sent again as long as it takes. Each has an idempotency key, so that one sent twice counts once.
 
 const FIRST_WAIT = 500, LONGEST_WAIT = 15000, PATIENCE = 10000; // milliseconds
+const NOT_FROM_HERE = ["X-CSRF-Token", "Origin", "Sec-Fetch-Site"]; // what a 403 names that is not about the act
 
 export class Outbox {
-  // `send(act)` gives a Response or throws; `told(name, act, detail)`: "sent", "refused", "waiting", "signed-out"
-  constructor(prefix, send, told) {
-    Object.assign(this, { prefix, send, told, isBusy: false, wake: () => {}, kept: new Map() });
+  // `send(act)` gives a Response or throws; `renew()` is true if there is another sign-in to send with;
+  // `told(name, act, detail)`: "sent", "refused", "waiting", "signed-out"
+  constructor(prefix, send, renew, told) {
+    Object.assign(this, { prefix, send, renew, told, isBusy: false, wake: () => {}, kept: new Map() });
     for (const [name, act] of this.stored()) this.kept.set(name, act);
     addEventListener("online", () => this.wake());
+    document.addEventListener("visibilitychange", () => { if (!document.hidden) this.wake(); });
     addEventListener("beforeunload", (event) => { if (this.kept.size) event.preventDefault(); });
   }
 
@@ -56,14 +59,13 @@ export class Outbox {
       this.put(name, { ...act, tries: act.tries + 1 });
       const pause = await this.attempt(name, act);
       if (pause === 0) { wait = FIRST_WAIT; continue; }
-      if (pause === null) break;
       await new Promise((resume) => { this.wake = resume; setTimeout(resume, pause ?? wait); });
       wait = Math.min(2 * wait, LONGEST_WAIT);
     }
     this.isBusy = false;
   }
 
-  // 0: go on, null: stop, undefined or milliseconds: try this one again later
+  // 0: go on, undefined or milliseconds: try this one again later
   async attempt(name, act) {
     let answer, body = {};
     try {
@@ -71,7 +73,11 @@ export class Outbox {
       body = await answer.json();
     } catch { if (!answer?.ok) { this.told("waiting", act); return undefined; } }
     if (answer.ok) { this.drop(name); this.told("sent", act, body); return 0; }
-    if (answer.status === 401) { this.told("signed-out", act, body); return null; }
+    if (isSignedOut(answer.status, body)) {
+      if (await this.renew()) return 0;
+      this.told("signed-out", act, body);
+      return undefined;
+    }
     if (answer.status >= 500 || answer.status === 429 || answer.status === 408) {
       this.told("waiting", act);
       return 1000 * Number(answer.headers.get("Retry-After")) || undefined;
@@ -80,6 +86,11 @@ export class Outbox {
     this.told("refused", act, body);
     return 0;
   }
+}
+
+// Whether an answer is about who sends, not about what is sent: nobody, or a page of an earlier sign-in.
+export function isSignedOut(status, body) {
+  return status === 401 || (status === 403 && NOT_FROM_HERE.includes(body.field));
 }
 
 // Not crypto.randomUUID: browsers have it on https only.

@@ -1,9 +1,10 @@
 // The voter's page: one item shown, the next one loaded and drawn beforehand, votes sent behind the voter's back.
 
-import { Outbox } from "./outbox.js";
+import { Outbox, isSignedOut } from "./outbox.js";
 
 const root = document.querySelector("[data-vote]");
 const { project, account, csrf, undoSeconds } = JSON.parse(root.dataset.vote);
+let token = csrf; // of this browser's sign-in: another one after signing in again, in whichever tab
 const api = `/api/v1/projects/${project}`;
 const part = (name) => root.querySelector(`[data-part=${name}]`);
 const stage = part("stage"), choices = part("choices"), say = part("say"), last = part("last"), filter = part("filter");
@@ -15,13 +16,24 @@ const acted = new Set(); // items acted on here: a lease may still name them whi
 let past = null; // the last act, as long as it can be taken back
 let shownAt = 0, counts = { session: 0, today: 0 }, poll = POLL, isAsking = false;
 
-const outbox = new Outbox(`quorate-act:${project}:${account}:`, post, told);
+const outbox = new Outbox(`quorate-act:${project}:${account}:`, post, renew, told);
 
 function post(act, signal) {
   const { key, path, item, label, abstain, skip } = act;
   const body = JSON.stringify({ item, label, abstain, skip, next: HELD });
-  const headers = { "Content-Type": "application/json", "X-CSRF-Token": csrf, "Idempotency-Key": key };
+  const headers = { "Content-Type": "application/json", "X-CSRF-Token": token, "Idempotency-Key": key };
   return fetch(`${api}/${path}`, { method: "POST", headers, body, signal });
+}
+
+// True if this voter has signed in again since. The votes of one are never sent by the sign-in of another.
+async function renew() {
+  try {
+    const answer = await fetch("/sign-in/token");
+    const now = answer.ok ? await answer.json() : {};
+    if (now.account !== account || now.token === token) return false;
+    token = now.token;
+    return true;
+  } catch { return false; }
 }
 
 function told(name, act, body) {
@@ -57,12 +69,13 @@ async function refill() {
   if (isAsking) return;
   isAsking = true;
   try {
-    const headers = { "Content-Type": "application/json", "X-CSRF-Token": csrf };
+    const headers = { "Content-Type": "application/json", "X-CSRF-Token": token };
     const answer = await fetch(`${api}/next`, { method: "POST", headers, body: JSON.stringify({ count: HELD }) });
-    if (answer.status === 401) return connection("signed-out");
+    const body = await answer.json();
+    if (isSignedOut(answer.status, body)) return (await renew()) ? void setTimeout(refill) : connection("signed-out");
     if (!answer.ok) throw new Error(answer.status);
     if (!outbox.size) connection("");
-    take((await answer.json()).items);
+    take(body.items);
   } catch {
     if (!outbox.size) connection("offline");
   } finally {
