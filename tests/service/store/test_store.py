@@ -79,3 +79,21 @@ def test_a_database_that_cannot_keep_events_is_refused(url, words):
 
 def test_postgresql_is_reached_by_psycopg():
     assert as_url("postgresql://me@host/name").drivername == "postgresql+psycopg"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me:pass-word@host:54x/name",
+        "postgresql:/me:pass-word@host/name",
+        "postgresql:/:pass-word@://",
+        "postgresql://me:pass-word@[::host/name",
+        "mysql://me:pass-word@host/name?password=pass-word",
+    ],
+)
+def test_an_error_says_the_rule_and_never_the_password(url):
+    with pytest.raises(InvalidInput, match="expected") as refused:
+        as_url(url)
+    assert "pass-word" not in str(refused.value) and refused.value.__suppress_context__ | (
+        not refused.value.__context__
+    )

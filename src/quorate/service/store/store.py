@@ -79,21 +79,22 @@ class Store:
 
 
 def as_url(url: str | URL) -> URL:
-    """A database URL; a bare path is a SQLite file, `postgresql://` uses psycopg."""
-    if isinstance(url, str) and "://" not in url:
+    """A database URL; a bare path is a SQLite file, `postgresql://` uses psycopg. Errors never quote it."""
+    if isinstance(url, str) and "://" not in url and not url.startswith(("postgres:", "postgresql:", "postgresql+")):
         return URL.create("sqlite", database=url)
     try:
         parsed = make_url(url)
-    except ArgumentError as cause:
+    except (ArgumentError, ValueError):  # both quote the URL, which may hold a password; so they are not passed on
         raise InvalidInput(
-            f"database={url!r} is no database URL; pass a file, e.g. quorate.db, or postgresql://user@host/name."
-        ) from cause
+            "database is no database URL (it is not shown, for it may hold a password); expected a file, e.g. "
+            "quorate.db, or postgresql://user@host:port/name with a port of digits; correct it."
+        ) from None
     if parsed.drivername in ("postgres", "postgresql"):
         parsed = parsed.set(drivername="postgresql+psycopg")
     if parsed.get_backend_name() not in ("sqlite", "postgresql"):
         raise InvalidInput(
-            f"database={parsed.render_as_string()!r} is a {parsed.get_backend_name()} database; "
-            "quorate keeps its events on SQLite (a file) or PostgreSQL (postgresql://user@host/name)."
+            f"database is of the kind {parsed.get_backend_name()[:20]!r}; expected SQLite (a file) or PostgreSQL "
+            "(postgresql://user@host/name), where quorate keeps its events; choose one."
         )
     return parsed
 
