@@ -20,7 +20,6 @@ from quorate.service.api.project_models import (
 )
 from quorate.service.api.reading import StrictRoute
 from quorate.service.deciding.listing import acts_of, counts
-from quorate.service.deciding.notices import announce
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.settings import ProjectSettings
 
@@ -74,9 +73,6 @@ def change_project(
     def work(on: Work) -> ProjectOut:
         changes = body.settings.given() if body.settings is not None else {}
         changed = on.projects.change(project_id, name=body.name, state=body.state, now=on.now, **changes)
-        with on.store.write() as connection:
-            content = {"name": changed.name, "state": changed.state, "settings": changed.settings.as_json()}
-            announce(connection, changed, "project.changed", content, now=on.now)
         return told(on.projects, changed, caller.principal, "owner")
 
     return carried_out(request, caller.principal, key, work)
