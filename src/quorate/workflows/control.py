@@ -7,6 +7,7 @@ after one more closed item. Called by `workflows.replay`, and by anyone who cont
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol, Self, get_args
 
@@ -353,15 +354,23 @@ class TargetErrorControl(_Knob):
         depth = min(max(self._depth() + step, SHALLOWEST), DEEPEST)
         return replace(after, depth=depth, num_items=self.num_items + 1)
 
+    def with_audits(self, outcomes: Iterable[tuple[float, float]]) -> TargetErrorControl:
+        """The state with these (confidence, error) as all that audits have shown: for panels completed late."""
+        after = replace(self, audited_doubt=0.0, audited_errors=0.0, num_audited=0)
+        for confidence, error in outcomes:
+            after = after._audited(1.0 - confidence, error)
+        return after
+
     def _open(self, doubt: float, audited_error: float | None) -> TargetErrorControl:
         """The estimate after an item closed unsettled, audited or not."""
         after = replace(self, open_doubt=self.open_doubt + doubt)
-        if audited_error is None:
-            return after
+        return after if audited_error is None else after._audited(doubt, audited_error)
+
+    def _audited(self, doubt: float, error: float) -> TargetErrorControl:
         weight = math.sqrt(self.audit_rate / self.audit_rate_of(1.0 - doubt))  # 1 where audits are evenly drawn
         return replace(
-            after,
+            self,
             audited_doubt=self.audited_doubt + weight * doubt,
-            audited_errors=self.audited_errors + weight * audited_error,
+            audited_errors=self.audited_errors + weight * error,
             num_audited=self.num_audited + 1,
         )

@@ -5,7 +5,7 @@ import random
 import threading
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from quorate import Session
 from quorate.errors import DuplicateVote, InvalidInput, RequestReused, UnknownItem
@@ -13,7 +13,7 @@ from quorate.service.deciding.ballots import NotServed, Request, TooLate, act
 from quorate.service.deciding.items import NewItem, add_items
 from quorate.service.deciding.queue import next_items
 from quorate.service.deciding.trail import disagreements, find, trail
-from quorate.service.store.schema import ballots, events, leases
+from quorate.service.store.schema import ballots, events, items, leases
 
 
 def vote(desk, project, item, voter, label, **more):
@@ -148,6 +148,25 @@ def test_a_closed_item_drawn_for_audit_is_voted_until_its_verdict_is_settled(des
     assert (done.audit, done.audit_loss, done.label, done.is_wanted) == ("done", 1.0, "cat", False)
     assert next_items(desk.projects, project.id, "e", now=1003.0) == []
     assert check(desk, project) == []
+
+
+def test_the_coin_of_an_audit_is_logged_and_cannot_be_foretold(desk):
+    names = [f"i{n}" for n in range(40)]
+    drawn = []
+    for _ in range(2):  # the same items, settings and seed in two projects
+        project = desk.project(names, method="quorum:votes=1", audit_rate=0.5)
+        for name in names:
+            vote(desk, project, name, "a", "cat", served=False)
+        with desk.store.read() as connection:
+            logged = [trail(desk.projects, connection, project, name)["events"][-1]["audit"] for name in names]
+        assert [each["rate"] for each in logged] == [0.5] * 40
+        assert [each["drawn"] for each in logged] == [row(desk, project, name).audit == "drawn" for name in names]
+        assert check(desk, project) == []
+        drawn.append([each["drawn"] for each in logged])
+    assert drawn[0] != drawn[1]
+    with desk.store.write() as connection:
+        connection.execute(update(items).where(items.c.name == "i0").values(audit_rate=0.9))
+    assert {each.item for each in check(desk, project)} == {"i0"}
 
 
 def test_the_trail_names_the_parameters_and_recomputes_every_decision(desk):

@@ -98,3 +98,23 @@ def test_a_project_that_rests_serves_nothing(desk, state):
     project = desk.project(["x"])
     desk.projects.change(project.id, state=state, now=1001.0)
     assert take(desk, project, "a") == []
+
+
+def test_an_item_closed_meanwhile_is_shown_no_longer(desk):
+    project = desk.project(["x", "y"])
+    (first,) = take(desk, project, "a")
+    act(desk.projects, Request(project.id, first, "owner", "close", served=False), now=1001.0)
+    assert take(desk, project, "a") == [({"x", "y"} - {first}).pop()]
+
+
+def test_priority_holds_however_many_the_voter_has_acted_on(desk):
+    urgent = [NewItem(f"u{n:03d}", priority=10) for n in range(90)]
+    project = desk.project([*urgent, *(f"low{n}" for n in range(3))], method="quorum:votes=3")
+    for item in urgent:
+        act(desk.projects, Request(project.id, item.name, "b", "vote", "cat", served=False), now=1001.0)
+    seen = []
+    while len(seen) < 93:
+        (item,) = take(desk, project, "a")
+        vote(desk, project, item, "a")
+        seen.append(item)
+    assert sorted(seen[:90]) == [item.name for item in urgent]

@@ -10,13 +10,14 @@ from sqlalchemy import func, insert, select, update
 
 from quorate import Session
 from quorate.errors import DuplicateVote, InvalidInput
+from quorate.service.deciding import learning
 from quorate.service.deciding.audits import audit_report
 from quorate.service.deciding.ballots import Request, act
 from quorate.service.deciding.control import steer, stored_control
 from quorate.service.deciding.items import NewItem, add_items
 from quorate.service.deciding.learning import learn
 from quorate.service.deciding.projects import Projects
-from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.deciding.settings import ProjectSettings, goal_control
 from quorate.service.deciding.stats import latest_stats, stats
 from quorate.service.deciding.steward import Steward
 from quorate.service.deciding.trail import disagreements
@@ -122,6 +123,68 @@ def complete_panels(desk, project, items):
         for number, label in enumerate(votes):
             with contextlib.suppress(DuplicateVote):
                 act(desk.projects, Request(project.id, name, f"v{number}", "vote", label, served=False), now=1001.0)
+
+
+def test_a_project_starts_as_a_run_would_and_keeps_its_audit_rate(desk):
+    settings = ProjectSettings(classes=CLASSES, pool_size=50, target_error=0.001, audit_rate=0.1)
+    assert goal_control(settings).knobs["min_gain"] == pytest.approx(0.001 / 50)
+    project = desk.project(target_error=0.05, audit_rate=0.1)
+    steer(desk.projects, project.id, now=1001.0)
+    desk.projects.change(project.id, audit_rate=0.3, now=1002.0)
+    with desk.store.read() as connection:
+        assert stored_control(connection, desk.projects.get_in(connection, project.id)).audit_rate == 0.3
+
+
+def test_an_item_whose_panel_is_never_completed_counts_in_the_estimate(desk):
+    project = desk.project(target_error=0.3, audit_rate=1.0, method="finexp:threshold=0.5", pool_size=11)
+    play(desk, project, stream(20, sharp=0.9, pool_size=11))
+    steer(desk.projects, project.id, now=1002.0)
+    with desk.store.read() as connection:
+        control = stored_control(connection, desk.projects.get_in(connection, project.id))
+        told = stats(connection, project, now=1003.0)
+    assert told.num_in_audit > 0 and control.num_items == told.num_closed and control.num_audited == 0
+
+
+def test_votes_of_audits_count_in_the_budget(desk):
+    project = desk.project(budget=1.5, audit_rate=1.0, method="finexp", pool_size=7)
+    items = list(stream(20, pool_size=7))
+    play(desk, project, items)
+    steer(desk.projects, project.id, now=1002.0)
+    complete_panels(desk, project, items)
+    steer(desk.projects, project.id, now=1003.0)
+    with desk.store.read() as connection:
+        told = stats(connection, project, now=1003.0)
+        control = stored_control(connection, desk.projects.get_in(connection, project.id))
+    assert control.spent == told.votes_on_closed == 7 * 20
+
+
+def test_steering_keeps_no_voter_waiting(desk):
+    """While a worker steers, voters vote on: on PostgreSQL the project's row is locked for other writers only."""
+    if desk.store.is_sqlite:
+        pytest.skip("SQLite has one writer at a time")
+    project = desk.project(["x"], budget=2.0)
+    with desk.store.write() as connection:
+        lock = select(projects).where(projects.c.id == project.id).with_for_update(key_share=True)
+        connection.execute(lock)
+        voter = threading.Thread(target=vote_until_closed, args=(desk, project, "x", ["cat"]))
+        voter.start()
+        voter.join(10.0)
+        assert not voter.is_alive()
+
+
+def test_one_failing_project_keeps_no_other_waiting(desk, monkeypatch):
+    broken, sound = desk.project(), desk.project(refit_every=5)
+    play(desk, sound, stream(20))
+    told = learning.learn
+
+    def learn_or_fail(projects_, project_id, **more):
+        if project_id == broken.id:
+            raise ZeroDivisionError
+        return told(projects_, project_id, **more)
+
+    monkeypatch.setattr("quorate.service.deciding.steward.learn", learn_or_fail)
+    Steward(desk.projects).round()
+    assert desk.projects.get(sound.id).learn_event > 0
 
 
 def test_the_audit_report_speaks_only_when_there_is_something_to_say(desk):

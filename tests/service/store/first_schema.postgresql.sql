@@ -154,6 +154,7 @@ CREATE TABLE public.projects (
     version integer DEFAULT 1 NOT NULL,
     state character varying(10) DEFAULT 'active'::character varying NOT NULL,
     created double precision NOT NULL,
+    coin_key character varying(40) DEFAULT ''::character varying NOT NULL,
     next_number integer DEFAULT 0 NOT NULL,
     learn_event bigint DEFAULT '0'::bigint NOT NULL,
     tune_event bigint DEFAULT '0'::bigint NOT NULL
@@ -240,9 +241,9 @@ INSERT INTO public.links VALUES ('digest2', NULL, 1700000000.7666667, 1700000000
 INSERT INTO public.memberships VALUES ('id0', 'id0', 'role0', 1700000000.1, 1700000000.1);
 INSERT INTO public.memberships VALUES ('id1', 'id1', 'role1', 1700000000.4333332, 1700000000.4333332);
 INSERT INTO public.memberships VALUES ('id2', 'id2', 'role2', 1700000000.7666667, NULL);
-INSERT INTO public.projects VALUES ('id0', 'name 0: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂', 'settings 0: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂', 1, 'state0', 1700000000.1, 1, 1, 1);
-INSERT INTO public.projects VALUES ('id1', 'name 1: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂', 'settings 1: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂', 2, 'state1', 1700000000.4333332, 2, 2, 2);
-INSERT INTO public.projects VALUES ('id2', 'name 2: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂', 'settings 2: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂', 3, 'state2', 1700000000.7666667, 3, 3, 3);
+INSERT INTO public.projects VALUES ('id0', 'name 0: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂', 'settings 0: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂', 1, 'state0', 1700000000.1, 'coin_key0', 1, 1, 1);
+INSERT INTO public.projects VALUES ('id1', 'name 1: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂', 'settings 1: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂', 2, 'state1', 1700000000.4333332, 'coin_key1', 2, 2, 2);
+INSERT INTO public.projects VALUES ('id2', 'name 2: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂', 'settings 2: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂', 3, 'state2', 1700000000.7666667, 'coin_key2', 3, 3, 3);
 INSERT INTO public.quorate_revision VALUES ('0001');
 INSERT INTO public.requests VALUES ('principal0', 'key0', 'content0', 1, 'body 0: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂', 1700000000.1);
 INSERT INTO public.requests VALUES ('principal1', 'key1', 'content1', 2, 'body 1: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂', 1700000000.4333332);

@@ -186,14 +186,15 @@ CREATE TABLE projects (
 	version INTEGER DEFAULT '1' NOT NULL, 
 	state VARCHAR(10) DEFAULT 'active' NOT NULL, 
 	created DOUBLE NOT NULL, 
+	coin_key VARCHAR(40) DEFAULT '' NOT NULL, 
 	next_number INTEGER DEFAULT '0' NOT NULL, 
 	learn_event BIGINT DEFAULT '0' NOT NULL, 
 	tune_event BIGINT DEFAULT '0' NOT NULL, 
 	CONSTRAINT pk_projects PRIMARY KEY (id)
 );
-INSERT INTO "projects" VALUES('id0','name 0: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂','settings 0: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂',1,'state0',1700000000.1,1,1,1);
-INSERT INTO "projects" VALUES('id1','name 1: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂','settings 1: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂',2,'state1',1.70000000043333315846e+09,2,2,2);
-INSERT INTO "projects" VALUES('id2','name 2: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂','settings 2: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂',3,'state2',1.70000000076666665078e+09,3,3,3);
+INSERT INTO "projects" VALUES('id0','name 0: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂','settings 0: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂',1,'state0',1700000000.1,'coin_key0',1,1,1);
+INSERT INTO "projects" VALUES('id1','name 1: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂','settings 1: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂',2,'state1',1.70000000043333315846e+09,'coin_key1',2,2,2);
+INSERT INTO "projects" VALUES('id2','name 2: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂','settings 2: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂',3,'state2',1.70000000076666665078e+09,'coin_key2',3,3,3);
 CREATE TABLE quorate_revision (
 	version_num VARCHAR(32) NOT NULL, 
 	CONSTRAINT quorate_revision_pkc PRIMARY KEY (version_num)

@@ -17,7 +17,7 @@ from quorate.errors import DuplicateVote, InvalidInput, RequestReused, UnknownIt
 from quorate.service.deciding.events import append_item_event
 from quorate.service.deciding.notices import announce, announce_closed
 from quorate.service.deciding.projects import Project, Projects
-from quorate.service.deciding.row import after_event
+from quorate.service.deciding.row import after_event, toss
 from quorate.service.deciding.scene import Scene, meet
 from quorate.service.store.schema import ballots, events, items, leases
 from quorate.session import Session
@@ -137,9 +137,10 @@ def _decide(projects_: Projects, connection: Connection, scene: Scene, request: 
     session, event = _next_event(projects_, connection, scene, request, now)
     if event is None:  # a skip is undone without a word to the session
         return _undo_skip(connection, scene, request, now)
-    number = _append(connection, scene, request, event)
     out = _enter(connection, scene, request, now)
     values = after_event(project, session, row.name, leases_out=out, before=row)
+    coin = toss(values, row)
+    number = _append(connection, scene, request, event if coin is None else event | {"audit": coin})
     values |= _counts(row, request, event, number)
     values |= _closing(row, values, number, now)
     connection.execute(CHANGE_ITEM, values | {"which": row.id})

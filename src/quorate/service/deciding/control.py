@@ -1,42 +1,57 @@
 """A budget or a target error held over a project: what closed items cost turns the knob for the items to come.
 
-The same controllers as `quorate run` (workflows/control.py); their state lives in the database, so that any worker can
-go on. Called by the steward, off the request path.
+The same controllers as `quorate run` (workflows/control.py); what they count lives in the database, so that any worker
+can go on. An item counts once, when it is first seen closed; votes and verdicts of its audit are added as they come.
+Called by the steward, off the request path.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection, Row, func, select, update
 
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.settings import goal_control, knobs_of
 from quorate.service.store.schema import items, projects, stewards
-from quorate.workflows.control import Control
+from quorate.workflows.control import BudgetControl, TargetErrorControl
+
+Goal = BudgetControl | TargetErrorControl
 
 BATCH = 2000
 WORTH_A_TUNE = 0.01  # relative change of the knob that is worth an event
+COUNTED = {
+    BudgetControl: ("log_depth", "spent", "num_items"),
+    TargetErrorControl: (
+        "depth", "num_items", "settled_errors", "open_doubt", "audited_doubt", "audited_errors", "num_audited",
+    ),
+}  # fmt: skip
 
 
 def steer(projects_: Projects, project_id: str, *, now: float) -> int | None:
     """Account for what closed since the last time; the number of the "tune" event, None if the knob stays."""
+    if goal_control(projects_.get(project_id).settings) is None:
+        return None
     with projects_.store.write() as connection:
-        row = connection.execute(select(projects).where(projects.c.id == project_id).with_for_update()).one()
-        project = projects_.of_row(row)
+        lock = select(projects).where(projects.c.id == project_id).with_for_update(key_share=True)  # votes go on
+        project = projects_.of_row(connection.execute(lock).one())
         control = stored_control(connection, project)
         if control is None:
             return None
-        for item in _unaccounted(connection, project):
+        closed = _unaccounted(connection, project)
+        for item in closed:
             control = _closed(control, item)
-            connection.execute(update(items).where(items.c.id == item.id).values(is_accounted=True))
+        if closed:
+            ids = [item.id for item in closed]
+            connection.execute(update(items).where(items.c.id.in_(ids)).values(is_accounted=True))
+        control = _audited(connection, project, control)
         _store(connection, project, control)
         return _tune(projects_, connection, project, control, now)
 
 
-def stored_control(connection: Connection, project: Project) -> Control | None:
+def stored_control(connection: Connection, project: Project) -> Goal | None:
     """The controller as it stands; a new one if there was none or the owner set another goal; None without a goal."""
     fresh = goal_control(project.settings)
     if fresh is None:
@@ -46,33 +61,44 @@ def stored_control(connection: Connection, project: Project) -> Control | None:
     state = json.loads(text or "{}")
     if state.get("goal") != fresh.asked_for or state.get("kind") != type(fresh).__name__:
         return fresh
-    return replace(fresh, **state["state"])
+    return replace(fresh, **state["counted"])
 
 
 def _unaccounted(connection: Connection, project: Project) -> list[Row[Any]]:
-    """Closed items the controller has not seen, in order; one that is being audited waits for its panel."""
+    """Closed items the controller has not seen, in order."""
     query = select(items).where(items.c.project_id == project.id, ~items.c.is_open, ~items.c.is_accounted)
-    ready = items.c.audit.is_(None) | (items.c.audit == "done")
-    rows: list[Any] = list(connection.execute(query.where(ready).order_by(items.c.closed_event).limit(BATCH)).all())
+    rows: list[Any] = list(connection.execute(query.order_by(items.c.closed_event).limit(BATCH)).all())
     return rows
 
 
-def _closed(control: Control, item: Row[Any]) -> Control:
-    error = item.audit_loss if item.audit == "done" else None
+def _closed(control: Goal, item: Row[Any]) -> Goal:
+    """The controller after one more item; what its audit will say is `_audited`'s."""
+    known = item.audit_loss if item.is_settled else None
     return control.closed(
-        num_votes=item.num_votes, confidence=item.confidence, settled=item.is_settled, audited_error=error
+        num_votes=item.num_votes, confidence=item.confidence, settled=item.is_settled, audited_error=known
     )
 
 
-def _store(connection: Connection, project: Project, control: Control) -> None:
-    content = {"kind": type(control).__name__, "goal": control.asked_for, "state": asdict(control)}  # type: ignore[call-overload]
+def _audited(connection: Connection, project: Project, control: Goal) -> Goal:
+    """With what came after the items closed: late votes and votes of audits in the cost, verdicts in the estimate."""
+    ours = (items.c.project_id == project.id, items.c.is_accounted, ~items.c.is_open)
+    if isinstance(control, BudgetControl):
+        spent = connection.execute(select(func.sum(items.c.num_votes)).where(*ours)).scalar_one()
+        return replace(control, spent=int(spent or 0))
+    done = select(items.c.confidence, items.c.audit_loss).where(*ours, items.c.audit == "done")
+    return control.with_audits((row.confidence, row.audit_loss) for row in connection.execute(done))
+
+
+def _store(connection: Connection, project: Project, control: Goal) -> None:
+    counted = {name: getattr(control, name) for name in COUNTED[type(control)]}
+    content = {"kind": type(control).__name__, "goal": control.asked_for, "counted": counted}
     mine = (stewards.c.project_id == project.id, stewards.c.task == "control")
     values = {"state": json.dumps(content)}
     if not connection.execute(update(stewards).where(*mine).values(values)).rowcount:
         connection.execute(stewards.insert().values(project_id=project.id, task="control", **values))
 
 
-def _tune(projects_: Projects, connection: Connection, project: Project, control: Control, now: float) -> int | None:
+def _tune(projects_: Projects, connection: Connection, project: Project, control: Goal, now: float) -> int | None:
     wanted = knobs_of(project.settings) | control.knobs
     in_force = projects_.knobs_in(connection, project.tune_event)
     (name,) = control.knobs

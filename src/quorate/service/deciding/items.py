@@ -17,7 +17,7 @@ from quorate.errors import InvalidInput
 from quorate.service.deciding.events import encode
 from quorate.service.deciding.notices import announce_closed
 from quorate.service.deciding.projects import Project, Projects
-from quorate.service.deciding.row import after_event
+from quorate.service.deciding.row import after_event, toss
 from quorate.service.store.schema import events, items, projects
 from quorate.session.journal import Event
 from quorate.session.single import Era, item_session
@@ -70,26 +70,39 @@ def add_items(projects_: Projects, project_id: str, batch: Sequence[NewItem], *,
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InvalidInput(f"items contains id {shown(twice)} twice; every item needs an id of its own; remove one.")
+    project, era, fresh, first = _begin(projects_, project_id, batch)
+    opened = [_opened(project, era, item, first + offset, now) for offset, item in enumerate(fresh)]
+    status = _store(projects_, project, opened, now) if opened else {}
+    return [Added(name, status.get(name, "exists")) for name in names]
+
+
+def _begin(projects_: Projects, project_id: str, batch: Sequence[NewItem]) -> tuple[Project, Era, list[NewItem], int]:
+    """What is new in the batch, the numbers it gets, and what it is decided under; nothing is locked afterwards."""
     with projects_.store.write() as connection:
         project = projects_.get_in(connection, project_id)
         if project.state == "archived":
             raise InvalidInput(f"project {project.name!r} is archived; set its state to active to add items.")
-        known = _known(connection, project_id, names)
+        known = _known(connection, project_id, [item.name for item in batch])
         fresh = [item for item in batch if item.name not in known]
-        first = _take_numbers(connection, project_id, len(fresh))
-        known = _known(connection, project_id, names)  # again, now that nobody else can add to this project
-        fresh = [item for item in fresh if item.name not in known]
-        era = projects_.era(connection, project, project.learn_event, project.tune_event)
-        status = _store(connection, project, era, fresh, first, now)
-    return [Added(name, status.get(name, "exists")) for name in names]
+        first = _take_numbers(connection, project_id, len(fresh)) if fresh else 0
+        return project, projects_.era(connection, project, project.learn_event, project.tune_event), fresh, first
 
 
 def _store(
-    connection: Connection, project: Project, era: Era, fresh: Sequence[NewItem], first: int, now: float
+    projects_: Projects, project: Project, opened: Sequence[tuple[dict[str, Any], Event]], now: float
 ) -> dict[str, Literal["open", "closed"]]:
-    if not fresh:
-        return {}
-    opened = [_opened(project, era, item, first + offset, now) for offset, item in enumerate(fresh)]
+    """Keep the rows and events of the items that are still new, in one transaction."""
+    with projects_.store.write() as connection:
+        lock = select(projects.c.id).where(projects.c.id == project.id).with_for_update(key_share=True)
+        connection.execute(lock)  # one batch of a project at a time
+        known = _known(connection, project.id, [row["name"] for row, _ in opened])
+        kept = [pair for pair in opened if pair[0]["name"] not in known]
+        return _insert(connection, project, kept, now) if kept else {}
+
+
+def _insert(
+    connection: Connection, project: Project, opened: Sequence[tuple[dict[str, Any], Event]], now: float
+) -> dict[str, Literal["open", "closed"]]:
     rows = [row for row, _ in opened]
     statement = insert(items).returning(items.c.id, sort_by_parameter_order=True)
     ids = connection.execute(statement, rows).scalars().all()
@@ -101,14 +114,10 @@ def _store(
         for item_id, (_, event) in zip(ids, opened, strict=True)
     ]  # fmt: skip
     numbers = connection.execute(insert(events).returning(events.c.id, sort_by_parameter_order=True), written)
-    closed = [
-        (item_id, row, number)
-        for item_id, row, number in zip(ids, rows, numbers.scalars().all(), strict=True)
-        if not row["is_open"]
-    ]
-    for item_id, row, number in closed:
-        connection.execute(update(items).where(items.c.id == item_id).values(closed_event=number))
-        announce_closed(connection, project, row, now=now)
+    for item_id, row, number in zip(ids, rows, numbers.scalars().all(), strict=True):
+        if not row["is_open"]:
+            connection.execute(update(items).where(items.c.id == item_id).values(closed_event=number))
+            announce_closed(connection, project, row, now=now)
     return {row["name"]: "open" if row["is_open"] else "closed" for row in rows}
 
 
@@ -129,7 +138,9 @@ def _opened(project: Project, era: Era, item: NewItem, number: int, now: float) 
         "seq": event["seq"],
         "closed": None if decision.ask else now,
     }
-    return row | after_event(project, session, item.name, leases_out=0), event
+    values = after_event(project, session, item.name, leases_out=0)
+    coin = toss(values, None)
+    return row | values, event if coin is None else event | {"audit": coin}
 
 
 def _known(connection: Connection, project_id: str, names: Sequence[str]) -> set[str]:
@@ -142,7 +153,7 @@ def _known(connection: Connection, project_id: str, names: Sequence[str]) -> set
 
 
 def _take_numbers(connection: Connection, project_id: str, count: int) -> int:
-    """The first of `count` numbers that are this batch's from now on; locks the project against other batches."""
+    """The first of `count` numbers that are this batch's from now on."""
     counter = projects.c.next_number
     statement = update(projects).where(projects.c.id == project_id).values(next_number=counter + count)
     return int(connection.execute(statement.returning(counter)).scalar_one()) - count

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import secrets
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NewType, get_args
 
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
@@ -40,7 +40,10 @@ class UnknownProject(UnknownItem):
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project as it was when read. `learn_event`, `tune_event`: the events in force then."""
+    """A project as it was when read. `learn_event`, `tune_event`: the events in force then.
+
+    `coin_key` is secret: who knew it could foretell which items are audited.
+    """
 
     id: str
     name: str
@@ -51,6 +54,7 @@ class Project:
     created: float
     learn_event: int
     tune_event: int
+    coin_key: str = field(repr=False)
 
 
 class Projects:
@@ -72,7 +76,7 @@ class Projects:
         """`create` within the caller's transaction."""
         project_id = f"p_{secrets.token_hex(8)}"
         row = {"id": project_id, "name": checked_name(name), "settings": json.dumps(settings.as_json()), "created": now}
-        connection.execute(insert(projects).values(row))
+        connection.execute(insert(projects).values(row | {"coin_key": secrets.token_hex(16)}))
         self.tune_in(connection, project_id, knobs_of(settings), now=now)
         return self.get_in(connection, project_id)
 
@@ -106,6 +110,7 @@ class Projects:
             created=row.created,
             learn_event=row.learn_event,
             tune_event=row.tune_event,
+            coin_key=row.coin_key,
         )
 
     def change(
@@ -119,7 +124,7 @@ class Projects:
     ) -> Project:
         """Another name, another state, or other settings; a change of knobs is an event."""
         with self.store.write() as connection:
-            lock = select(projects).where(projects.c.id == project_id).with_for_update()
+            lock = select(projects).where(projects.c.id == project_id).with_for_update(key_share=True)
             row = connection.execute(lock).one_or_none()
             if row is None:
                 raise UnknownProject(f"project={shown(project_id)} does not exist, or is not yours.")

@@ -65,10 +65,12 @@ def _looks() -> list[Select[Any]]:
     in_line = and_(line.c.project_id == bindparam("project"), line.c.is_wanted, line.c.slots > 0)
     order = (line.c.priority.desc(), line.c.to_close, line.c.number)
     everything = select(line.c.id).where(in_line)
+    most_urgent = select(func.max(line.c.priority)).where(in_line).scalar_subquery()
+    new = and_(line.c.num_ballots == 0, line.c.priority == most_urgent)
     candidates = (
         everything.order_by(*order).limit(FIRST_LOOK),
         everything.order_by(*order).limit(LOOKED_AT),
-        everything.where(line.c.num_ballots == 0).order_by(order[0], order[2]).limit(LOOKED_AT),
+        everything.where(new).order_by(order[0], order[2]).limit(LOOKED_AT),
         everything.where(_is_new(line.c.id)).order_by(*order).limit(LOOKED_AT),
     )
     free = select(items.c.id, items.c.name, items.c.show, items.c.priority)
@@ -91,11 +93,13 @@ def _grants() -> dict[str, Any]:
 START, LOOKS, GRANT = _start(), _looks(), _grants()
 IDS: Any = bindparam("ids", expanding=True)
 PLACE_TAKEN = update(items).where(items.c.id.in_(IDS)).values(slots=items.c.slots - 1)
-RENEW = update(leases).where(leases.c.voter == bindparam("whose"), leases.c.item_id.in_(IDS))
+RENEW = update(leases).where(leases.c.voter == bindparam("whose"), leases.c.item_id.in_(IDS), leases.c.is_out)
+RENEW = RENEW.values(expires=bindparam("until")).returning(leases.c.item_id)
 HELD = (
     select(items.c.id, items.c.name, items.c.show, leases.c.expires)
     .join(leases, leases.c.item_id == items.c.id)
-    .where(leases.c.project_id == bindparam("project"), leases.c.voter == bindparam("voter"), leases.c.is_out)
+    .where(leases.c.project_id == bindparam("project"), leases.c.voter == bindparam("voter"))
+    .where(leases.c.is_out, items.c.is_wanted)  # not what was closed meanwhile
     .order_by(leases.c.granted, items.c.id)
     .limit(bindparam("count"))
 )
@@ -162,9 +166,14 @@ def _held_by(connection: Connection, project: Project, voter: str, count: int, n
     rows = connection.execute(HELD, {"project": project.id, "voter": voter, "count": count}).all()
     seconds = project.settings.lease_seconds
     old = [row.id for row in rows if row.expires < now + (1.0 - RENEWED_AFTER) * seconds]
+    renewed: set[int] = set()
     if old:
-        connection.execute(RENEW, {"whose": voter, "ids": old, "expires": now + seconds})
-    return [Leased(row.name, json.loads(row.show), now + seconds if row.id in old else row.expires) for row in rows]
+        renewed = set(connection.execute(RENEW, {"whose": voter, "ids": old, "until": now + seconds}).scalars())
+    return [
+        Leased(row.name, json.loads(row.show), now + seconds if row.id in old else row.expires)
+        for row in rows
+        if row.id not in old or row.id in renewed  # another worker may just have given it back
+    ]
 
 
 def _take(

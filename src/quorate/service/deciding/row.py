@@ -7,6 +7,7 @@ when an item opens and by `ballots` at every act.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,11 +17,11 @@ from sqlalchemy import Row
 from quorate.audit import draw
 from quorate.posterior.settled import is_settled, plurality_shares
 from quorate.service.deciding.projects import Project
+from quorate.service.deciding.settings import target_control
 from quorate.session import Session
 from quorate.session.decide import decide
 from quorate.session.items import ItemState
 from quorate.types import Decision, IntArray
-from quorate.workflows.control import TargetErrorControl
 
 NO_AUDIT: dict[str, Any] = {"audit_rate": None, "audit": None, "audit_loss": None, "is_settled": False}
 FARTHEST = 5  # votes to close that are looked at; beyond them an item is simply far from closing
@@ -52,6 +53,14 @@ def after_event(
     return values | {"is_wanted": wanted, "slots": int(wanted) - leases_out}
 
 
+def toss(values: Mapping[str, Any], before: Row[Any] | None) -> dict[str, Any] | None:
+    """The coin that was tossed with this event, as the event logs it; None if there was none to toss."""
+    late = before is not None and not before.is_open and before.decided_votes == values["decided_votes"]
+    if values["is_open"] or late or values["audit_rate"] is None:
+        return None
+    return {"rate": values["audit_rate"], "drawn": values["audit"] is not None}
+
+
 def held(session: Session, name: str) -> ItemState:
     """The item in full, from a session that knows it alone."""
     item = session._state.find(name)
@@ -64,7 +73,7 @@ def audit_rate(project: Project, confidence: float) -> float:
     settings = project.settings
     if settings.target_error is None:
         return settings.audit_rate
-    return TargetErrorControl(settings.target_error, audit_rate=settings.audit_rate).audit_rate_of(confidence)
+    return target_control(settings, settings.target_error).audit_rate_of(confidence)
 
 
 def loss_of(votes: IntArray, label: int) -> float:
@@ -104,7 +113,7 @@ def _closed(project: Project, name: str, item: ItemState, decision: Decision) ->
         return NO_AUDIT | {"is_settled": item.pool_left > 0, "audit_loss": loss, "to_close": 0}
     if rate == 0.0:
         return NO_AUDIT | {"to_close": 0}
-    (coin,) = draw([name], rate, seed=project.settings.seed)
+    (coin,) = draw([f"{project.coin_key}:{name}"], rate, seed=project.settings.seed)
     return NO_AUDIT | {"audit_rate": coin.rate, "audit": "drawn" if coin.audited else None, "to_close": 1}
 
 

@@ -166,9 +166,14 @@ def goal_control(settings: ProjectSettings) -> BudgetControl | TargetErrorContro
         rule = rule_knob(settings.chosen_method())
         return BudgetControl(settings.budget, pool_size=settings.pool_size, rule=rule)
     if settings.target_error is not None:
-        rule = rule_knob(settings.chosen_method())
-        return TargetErrorControl(settings.target_error, audit_rate=settings.audit_rate, rule=rule)
+        return target_control(settings, settings.target_error)
     return None
+
+
+def target_control(settings: ProjectSettings, target: float) -> TargetErrorControl:
+    """The controller of a target error, as `quorate run` starts it."""
+    rule = rule_knob(settings.chosen_method())
+    return TargetErrorControl(target, audit_rate=settings.audit_rate, pool_size=settings.pool_size, rule=rule)
 
 
 def knobs_of(settings: ProjectSettings) -> dict[str, Any]:

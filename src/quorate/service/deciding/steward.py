@@ -12,6 +12,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 
 from sqlalchemy import insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
@@ -72,9 +73,18 @@ class Steward:
         for project_id in active:
             if self._stop.is_set():
                 return
-            self._tend(project_id, self.clock())
+            self._safely(partial(self._tend, project_id))
         for job in self.extra:
+            self._safely(job)
+
+    def _safely(self, job: Callable[[float], object]) -> None:
+        """Do the job; if it fails, the others are done all the same."""
+        try:
             job(self.clock())
+        except StoreUnavailable:
+            raise
+        except Exception:
+            log.exception("a job of the steward failed; it is tried again in the next round")
 
     def _tend(self, project_id: str, now: float) -> None:
         self._with_hold(project_id, "learn", lambda: learn(self.projects, project_id, now=now))

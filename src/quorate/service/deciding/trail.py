@@ -95,6 +95,15 @@ def item_disagreements(
     stored = {name: getattr(row, name) for name in fresh}
     if not _same(stored, fresh):
         yield Disagreement(row.name, None, stored, fresh)
+    logged, kept = _logged_coin(written), None if row.audit_rate is None else {"rate": row.audit_rate}
+    if logged != (kept if kept is None else kept | {"drawn": row.audit is not None}):
+        yield Disagreement(row.name, None, kept, logged)
+
+
+def _logged_coin(written: list[Event]) -> dict[str, Any] | None:
+    """The toss that stands: the one of the last event that decided, if that closed the item."""
+    deciding = [event for event in written if "params" in event.get("decision", {})]
+    return deciding[-1].get("audit")
 
 
 def _last_seq(connection: Connection, item_id: int) -> int:

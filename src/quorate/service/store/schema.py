@@ -45,6 +45,7 @@ projects = Table(
     Column("version", Integer, nullable=False, server_default="1"),  # of the settings; workers cache by it
     Column("state", String(10), nullable=False, server_default="active"),  # active, paused, archived
     Column("created", Double, nullable=False),
+    Column("coin_key", String(40), nullable=False, server_default=""),  # secret: nobody can foretell an audit's coin
     Column("next_number", Integer, nullable=False, server_default="0"),
     Column("learn_event", BigInteger, nullable=False, server_default="0"),  # the "learn" event in force
     Column("tune_event", BigInteger, nullable=False, server_default="0"),  # the "tune" event in force

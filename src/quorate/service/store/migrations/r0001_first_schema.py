@@ -46,6 +46,7 @@ def _what_is_decided() -> None:
         sa.Column("version", sa.Integer(), server_default="1", nullable=False),
         sa.Column("state", sa.String(length=10), server_default="active", nullable=False),
         sa.Column("created", sa.Double(), nullable=False),
+        sa.Column("coin_key", sa.String(length=40), server_default="", nullable=False),
         sa.Column("next_number", sa.Integer(), server_default="0", nullable=False),
         sa.Column("learn_event", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("tune_event", sa.BigInteger(), server_default="0", nullable=False),
