@@ -1,9 +1,10 @@
 """Who may do what: every role of the tiny app, by cookie and by key; strangers, the revoked, the disabled."""
 
 import pytest
+from fastapi.testclient import TestClient
 from sqlalchemy import event, select
 
-from quorate.service.access import accounts, cookies, keys
+from quorate.service.access import accounts, cookies, keys, signing
 from quorate.service.store.schema import api_keys, sign_ins
 from tests.service.access.conftest import NOW, bearer, signed_in, tiny_app
 
@@ -158,3 +159,16 @@ def test_openapi_names_both_ways_to_sign_in():
     spec = tiny_app(store=None).openapi()
     assert set(spec["components"]["securitySchemes"]) == {"key", "cookie"}
     assert spec["paths"]["/projects/{project_id}/owner"]["get"]["security"]
+
+
+def test_a_sign_in_ends_with_the_key_it_was_made_with(world, app):
+    key, _ = keys.create_key(world.store, world.voter, name="k", now=NOW)
+    with world.store.write() as connection:
+        session_id = cookies.open_sign_in(connection, world.voter, key_id=key.id, now=NOW)
+    value = signing.sign(signing.signing_key(world.store, now=NOW), session_id)
+    browser = TestClient(app, cookies={cookies.NAME: value})
+    assert browser.get("/me").json()["account"] == world.voter
+    keys.revoke_key(world.store, key.id, account_id=world.voter, now=NOW)
+    assert browser.get("/me").status_code == 401
+    renamed = signing.sign(signing.signing_key(world.store, now=NOW), session_id.partition("~")[0])
+    assert TestClient(app, cookies={cookies.NAME: renamed}).get("/me").status_code == 401

@@ -188,6 +188,18 @@ def test_an_api_key_signs_in_unless_it_is_for_one_project(world):
     assert world.browser("nobody").post("/sign-in", data={"key": "qk_wrong"}).status_code == 401
 
 
+def test_revoking_a_key_ends_the_sign_ins_made_with_it_and_no_other(world):
+    now, owner = time.time(), world.people["owner"]
+    made = [keys.create_key(world.store, owner, name="k", now=now) for _ in range(2)]
+    browsers = [world.browser("nobody"), world.browser("nobody"), world.browser("owner")]
+    for browser, (_, secret) in zip(browsers, made, strict=False):
+        browser.post("/sign-in", data={"key": secret})
+    assert [browser.get(world.address("")).status_code for browser in browsers] == [200, 200, 200]
+    data = {"csrf_token": token(browsers[2]), "id": made[0][0].id}
+    assert browsers[2].post(world.address("/people/unkey"), data=data).status_code == 303
+    assert [browser.get(world.address("")).status_code for browser in browsers] == [401, 200, 200]
+
+
 def test_signing_out_ends_the_sign_in(world):
     browser = world.browser("owner")
     assert browser.post("/sign-out", data={"csrf_token": token(browser)}).status_code == 303

@@ -17,17 +17,30 @@ from quorate.service.store.schema import sign_ins
 from quorate.service.store.store import Store
 
 NAME = "quorate"  # behind the prefix __Host- when secure
+MARK = "~"  # between the random part of an id and the key that made it: in no secret of ours
 DAY = 86400.0
 IDLE = 90 * DAY
 LONGEST = 400 * DAY  # what browsers keep a cookie for
 
 
-def open_sign_in(connection: Connection, account_id: str, *, now: float) -> str:
-    """Sign an account in, within a write transaction; the id that goes into the cookie (`set_cookie`)."""
-    session_id = new_secret()
+def open_sign_in(connection: Connection, account_id: str, *, key_id: str = "", now: float) -> str:
+    """Sign an account in, within a write transaction; the id that goes into the cookie (`set_cookie`).
+
+    The id of a sign-in by an API key names the key (`key_of`), and ends when the key is revoked.
+    """
+    session_id = new_secret() + (MARK + key_id if key_id else "")
     row = {"digest": digest(session_id), "account_id": account_id, "created": now, "expires": now + IDLE}
     connection.execute(insert(sign_ins).values(row))
     return session_id
+
+
+def key_of(session_id: str) -> str:
+    """The id of the API key that a sign-in was made with; empty for none.
+
+    >>> key_of("s3cret~k1"), key_of("s3cret")
+    ('k1', '')
+    """
+    return session_id.partition(MARK)[2]
 
 
 def extend(store: Store, session_id: str, *, created: float, now: float) -> None:

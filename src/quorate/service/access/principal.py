@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import Depends, Request
 from fastapi.security import APIKeyCookie, HTTPBearer
-from sqlalchemy import Row, Select, Table, bindparam, select
+from sqlalchemy import Row, Select, Table, bindparam, exists, select
 
 from quorate.service.access import cookies, csrf, keys
 from quorate.service.access.accounts import Role
@@ -58,7 +58,10 @@ def _statement(table: Table, *columns: Any) -> Select[Any]:  # noqa: ANN401
 
 
 BY_KEY = _statement(api_keys, api_keys.c.id.label("key_id"), api_keys.c.project_id, api_keys.c.used)
-BY_COOKIE = _statement(sign_ins, sign_ins.c.created, sign_ins.c.expires).where(sign_ins.c.expires > bindparam("now"))
+BY_COOKIE = _statement(sign_ins, sign_ins.c.created, sign_ins.c.expires).where(
+    sign_ins.c.expires > bindparam("now"),
+    ~exists().where(api_keys.c.id == bindparam("key"), api_keys.c.revoked.is_not(None)),  # the one it was made with
+)
 
 
 async def _schemes(_key: Annotated[object, Depends(BEARER)], _cookie: Annotated[object, Depends(COOKIE)]) -> None:
@@ -135,7 +138,9 @@ def _by_key(request: Request, key: str, project_id: str) -> tuple[Principal, Rol
 
 def _by_cookie(request: Request, session_id: str, project_id: str, token: str | None) -> tuple[Principal, Role | None]:
     store, now = store_of(request), now_of(request)
-    row = _row(request, BY_COOKIE, digest=digest(session_id), project=project_id, now=now)
+    row = _row(
+        request, BY_COOKIE, digest=digest(session_id), key=cookies.key_of(session_id), project=project_id, now=now
+    )
     if row is None:
         raise _nobody("you were signed out, or your sign-in has expired; use a new link.")
     csrf.check(request, session_id, token)

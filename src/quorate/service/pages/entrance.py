@@ -52,8 +52,8 @@ def signed_in(request: Request) -> Principal | None:
 
 @router.post("/sign-in", dependencies=ENTRY)
 def sign_in(request: Request, key: Text) -> Response:
-    """Sign in with an API key that is for all the account's projects."""
-    rows = select(api_keys.c.account_id, api_keys.c.project_id).join(accounts)
+    """Sign in with an API key that is for all the account's projects; revoking the key ends the sign-in."""
+    rows = select(api_keys.c.id, api_keys.c.account_id, api_keys.c.project_id).join(accounts)
     valid = (api_keys.c.revoked.is_(None), accounts.c.disabled.is_(None))
     with store_of(request).write() as connection:
         row = connection.execute(rows.where(api_keys.c.digest == digest(key.strip()), *valid)).one_or_none()
@@ -61,7 +61,7 @@ def sign_in(request: Request, key: Text) -> Response:
             words = "This key is unknown or was revoked." if row is None else "This key is for one project's programs."
             problem = {"title": "No entry", "detail": f"{words} Use another one, or ask for a link."}
             return render(request, "sign_in.html", 401, problem=problem)
-        session_id = cookies.open_sign_in(connection, row.account_id, now=now_of(request))
+        session_id = cookies.open_sign_in(connection, row.account_id, key_id=row.id, now=now_of(request))
     response = go("/")
     cookies.set_cookie(request, response, session_id)
     return response
