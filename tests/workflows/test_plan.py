@@ -16,6 +16,7 @@ import quorate
 from quorate.cli.main import app
 from quorate.datasets import synthetic
 from quorate.errors import InvalidInput, UnknownMethod
+from quorate.methods import METHODS
 from quorate.simulation import simulate
 from quorate.workflows.plan import plan
 from quorate.workflows.specs import parse_method
@@ -24,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import plan_coverage
 
 PILOT = synthetic(num_items=300, pool_size=6, accuracy=0.85, seed=4)
+SMALL = synthetic(num_items=40, pool_size=4, accuracy=0.8, seed=4)
 FEW = {"methods": ["quorate", "quorum"], "orderings": 2, "draws": 200}
 
 
@@ -216,6 +218,18 @@ def test_quorate_has_plan_beside_run_without_loading_tables():
     code = "import sys, quorate; assert 'pyarrow' not in sys.modules; print(quorate.plan.__name__)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "plan\n"
     assert quorate.plan(PILOT, budget=2.0, **FEW).advice.chance >= 0.9
+
+
+@pytest.mark.parametrize("goal", [{"budget": 2.0}, {"target_error": 0.1}], ids=["budget", "target-error"])
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_can_be_the_one_advised(name, goal):
+    """Also those that learn nothing, ask everybody or have no knob: settings are added between the settings of each."""
+    other = "entropy" if name != "entropy" else "mp"
+    made = plan(SMALL, methods=[name, other], orderings=2, draws=100, **goal)
+    assert made.advice.setting.method.name == name
+    low, high = made.advice.votes.interval()
+    assert 0 <= low <= made.advice.votes.centre <= high
+    assert made.headline().startswith(f"Use {name}")
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,8 @@ class Inflation:
             return np.stack([np.interp(wanted, known, column) for column in table.T], axis=1)
 
         halves = np.split(self.paths, 2, axis=1)
-        paths = np.concatenate([read(half.T).T if len(half) else half[:, :0] for half in halves], axis=1)
+        none = np.zeros((0, len(wanted)))  # nothing learned: no path, at any number of settings
+        paths = np.concatenate([read(half.T).T if len(half) else none for half in halves], axis=1)
         return Inflation(read(self.votes), read(self.errors), paths, self.seen)
 
 
