@@ -97,7 +97,7 @@ def test_two_workers_share_leases_and_learning(postgres, told):
     """Twelve voters, two processes: no item is out twice for one vote, no vote counts twice, both learn as one."""
     postgres.start()
     url = postgres.create_database("shared")
-    place = furnish(url, num_voters=12, num_items=60, method="quorum:votes=2", audit_rate=0.0)
+    place = furnish(url, num_voters=12, num_items=60, method="ask-all", max_votes=2, audit_rate=0.0)
     server = Server(url, workers=2)
     server.start()
     voters = Voters(server.address, place)
