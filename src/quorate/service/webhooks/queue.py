@@ -5,7 +5,7 @@ A claim lasts HOLD seconds; if its worker dies, another sends the same delivery,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -36,28 +36,29 @@ class Due:
     attempts: int
 
 
-def claim(store: Store, *, now: float) -> list[Due]:
-    """Some deliveries that are due, ours for HOLD seconds. Those of removed webhooks are given up."""
+def claim(store: Store, *, now: float, but: Collection[str] = ()) -> list[Due]:
+    """Some deliveries that are due, ours for HOLD seconds, none of the webhooks `but`. Removed ones' are given up."""
     with store.write() as connection:
         gone = select(webhooks.c.id).where(webhooks.c.removed.is_not(None))
         over = update(deliveries).where(pending, deliveries.c.due <= now, deliveries.c.webhook_id.in_(gone))
         connection.execute(over.values(failed=now, problem="the webhook was removed"))
-        found = _due(connection, now)
+        found = _due(connection, now, but)
         ids = [each.id for each in found]
         connection.execute(update(deliveries).where(deliveries.c.id.in_(ids)).values(due=now + HOLD))
     return found
 
 
-def _due(connection: Connection, now: float) -> list[Due]:
+def _due(connection: Connection, now: float, but: Collection[str]) -> list[Due]:
+    is_due = and_(pending, deliveries.c.due <= now, deliveries.c.webhook_id.not_in(but))
     rank = func.row_number().over(partition_by=deliveries.c.webhook_id, order_by=(deliveries.c.due, deliveries.c.id))
-    ranked = select(deliveries.c.id, rank.label("rank")).where(pending, deliveries.c.due <= now).subquery()
+    ranked = select(deliveries.c.id, rank.label("rank")).where(is_due).subquery()
     first = select(ranked.c.id).where(ranked.c.rank <= EACH)
     query = select(
         deliveries.c.id, deliveries.c.webhook_id, webhooks.c.url, webhooks.c.secret, deliveries.c.body,
         deliveries.c.created, deliveries.c.attempts,
     )  # fmt: skip
     query = query.join(webhooks, webhooks.c.id == deliveries.c.webhook_id)
-    query = query.where(deliveries.c.id.in_(first), pending, deliveries.c.due <= now)
+    query = query.where(deliveries.c.id.in_(first), is_due)
     query = query.order_by(deliveries.c.due, deliveries.c.id).limit(BATCH)
     rows = connection.execute(query.with_for_update(of=deliveries, skip_locked=True))
     return [Due(**row._mapping) for row in rows]
@@ -79,11 +80,21 @@ def refused(store: Store, due: Due, waiting: Sequence[Due], problem: str, *, now
     values = {"attempts": due.attempts + 1, "problem": problem[:LONGEST_PROBLEM], "due": later + 1.0}
     if now - due.created > GIVE_UP:
         values["failed"] = now
-    others = or_(deliveries.c.due < later, deliveries.c.id.in_([each.id for each in waiting]))
-    same = and_(deliveries.c.webhook_id == due.webhook_id, pending, others)
     with store.write() as connection:
-        connection.execute(update(deliveries).where(same).values(due=later))
+        _postpone(connection, due.webhook_id, waiting, later)
         connection.execute(update(deliveries).where(deliveries.c.id == due.id).values(values))
+
+
+def postponed(store: Store, waiting: Sequence[Due], *, until: float) -> None:
+    """These, and all that is due for their webhook before, wait until then: others come first."""
+    with store.write() as connection:
+        _postpone(connection, waiting[0].webhook_id, waiting, until)
+
+
+def _postpone(connection: Connection, webhook_id: str, waiting: Sequence[Due], until: float) -> None:
+    others = or_(deliveries.c.due < until, deliveries.c.id.in_([each.id for each in waiting]))
+    same = and_(deliveries.c.webhook_id == webhook_id, pending, others)
+    connection.execute(update(deliveries).where(same).values(due=until))
 
 
 def sweep(store: Store, *, now: float) -> int:

@@ -1,7 +1,8 @@
 """Sends what is due, in a thread of its own: signed, without following redirects, at most TOTAL seconds each.
 
 Anything but an answer of 2xx is an attempt that failed. What is sent and not yet marked when a worker dies is sent
-again by another: receivers see everything at least once. Started by `app`.
+again by another: receivers see everything at least once. A slow receiver delays its own deliveries alone: each webhook
+has a task and a limited turn. Started by `app`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from operator import attrgetter
 from random import Random
@@ -22,7 +24,7 @@ import httpx
 from quorate.service.store.failures import StoreUnavailable
 from quorate.service.store.store import Store
 from quorate.service.webhooks.addresses import NotAllowedAddress, allowed_addresses, with_address
-from quorate.service.webhooks.queue import Due, claim, delivered, refused
+from quorate.service.webhooks.queue import Due, claim, delivered, postponed, refused
 from quorate.service.webhooks.signature import signed
 from quorate.version import __version__
 
@@ -30,6 +32,8 @@ log = logging.getLogger("quorate.service.webhooks")
 
 TIMEOUT = 5.0  # seconds to connect, and between bytes
 TOTAL = 10.0  # seconds for a whole attempt, however slowly the answer drips
+PATIENCE = 5.0  # seconds of one webhook's turn, after which it waits as long as it took
+MOST_AT_ONCE = 256  # webhooks that are sent to
 FAILURES = (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError, NotAllowedAddress, UnicodeError)
 
 
@@ -46,6 +50,7 @@ class Sender:
     ) -> None:
         self.store, self.allow_private, self.rhythm, self.clock = store, allow_private, rhythm, clock
         self._chance = Random()
+        self._busy: set[str] = set()  # webhooks that are being sent to
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -60,40 +65,58 @@ class Sender:
         if self._thread is not None:
             self._thread.join(timeout)
 
-    def _run(self) -> None:
-        while not self._stop.is_set():
-            try:
-                sent = self.round()
-            except StoreUnavailable as problem:
-                sent = 0
-                log.warning("webhooks wait: %s", problem)
-            except Exception:
-                sent = 0
-                log.exception("webhooks failed; they go on in a while")
-            self._stop.wait(0.0 if sent else self.rhythm)
-
     def round(self) -> int:
-        """Send what is due; how many deliveries were tried."""
-        due = claim(self.store, now=self.clock())
-        return asyncio.run(self._send_all(due)) if due else 0
+        """Send what is due and wait until it is sent; how many deliveries were tried."""
+        return asyncio.run(self._round())
 
-    async def _send_all(self, due: Sequence[Due]) -> int:
-        by_hook = [
-            list(part) for _, part in groupby(sorted(due, key=attrgetter("webhook_id")), attrgetter("webhook_id"))
-        ]
-        async with httpx.AsyncClient(timeout=TIMEOUT, follow_redirects=False, trust_env=False) as client:
-            return sum(await asyncio.gather(*(self._send_hook(client, part) for part in by_hook)))
+    async def _round(self) -> int:
+        async with _client() as client:
+            return sum(await asyncio.gather(*self._begin(client)))
+
+    def _run(self) -> None:
+        asyncio.run(self._serve())
+
+    async def _serve(self) -> None:
+        """Begin what is due, again and again; what is slow goes on meanwhile."""
+        tasks: set[asyncio.Task[int]] = set()
+        async with _client() as client:
+            while not self._stop.is_set():
+                with _logged():
+                    tasks |= self._begin(client) if len(tasks) < MOST_AT_ONCE else set()
+                if not tasks:
+                    self._stop.wait(self.rhythm)  # nothing else runs here
+                    continue
+                done, tasks = await asyncio.wait(tasks, timeout=self.rhythm, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    with _logged():
+                        task.result()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _begin(self, client: httpx.AsyncClient) -> set[asyncio.Task[int]]:
+        """A task for each webhook that has something due, except those that are still being sent to."""
+        due = sorted(claim(self.store, now=self.clock(), but=self._busy), key=attrgetter("webhook_id"))
+        by_hook = {hook: list(part) for hook, part in groupby(due, attrgetter("webhook_id"))}
+        self._busy |= set(by_hook)
+        return {asyncio.create_task(self._send_hook(client, part)) for part in by_hook.values()}
 
     async def _send_hook(self, client: httpx.AsyncClient, due: Sequence[Due]) -> int:
-        """One webhook's deliveries, one after another; when one fails the rest wait."""
-        for number, each in enumerate(due):
-            problem = await self._attempt(client, each)
-            if problem is not None:
-                log.info("delivery %s was not taken: %s", each.id, problem)
-                refused(self.store, each, due[number + 1 :], problem, now=self.clock(), chance=self._chance)
-                return number + 1
-            delivered(self.store, each, now=self.clock())
-        return len(due)
+        """One webhook's deliveries, one after another; how many were tried. When one fails the rest wait."""
+        begin = time.monotonic()
+        try:
+            for number, each in enumerate(due):
+                spent = time.monotonic() - begin
+                if number and (spent > PATIENCE or self._stop.is_set()):
+                    postponed(self.store, due[number:], until=self.clock() + spent)
+                    return number
+                problem = await self._attempt(client, each)
+                if problem is not None:
+                    log.info("delivery %s was not taken: %s", each.id, problem)
+                    refused(self.store, each, due[number + 1 :], problem, now=self.clock(), chance=self._chance)
+                    return number + 1
+                delivered(self.store, each, now=self.clock())
+            return len(due)
+        finally:
+            self._busy.discard(due[0].webhook_id)
 
     async def _attempt(self, client: httpx.AsyncClient, due: Due) -> str | None:
         """Send once; None if it was taken, otherwise what went wrong."""
@@ -130,3 +153,20 @@ class Sender:
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(parts.hostname, port, type=socket.SOCK_STREAM)
         return allowed_addresses([str(each[4][0]) for each in found], allow_private=self.allow_private)[0]
+
+
+def _client() -> httpx.AsyncClient:
+    """No connection is used twice: one that was made for a name must not carry what is for another at its address."""
+    limits = httpx.Limits(max_connections=MOST_AT_ONCE, max_keepalive_connections=0)
+    return httpx.AsyncClient(timeout=TIMEOUT, limits=limits, follow_redirects=False, trust_env=False)
+
+
+@contextmanager
+def _logged() -> Iterator[None]:
+    """What goes wrong here is tried again later."""
+    try:
+        yield
+    except StoreUnavailable as problem:
+        log.warning("webhooks wait: %s", problem)
+    except Exception:
+        log.exception("webhooks failed; they go on in a while")
