@@ -5,14 +5,14 @@ SETTINGS = {"classes": ["cat", "dog"], "pool_size": 5}
 
 def test_a_project_is_made_shown_and_changed(world):
     owner = world.client("owner")
-    made = owner.api("POST", "/projects", 201, json={"name": "scans", "settings": SETTINGS | {"threshold": 0.9}}).json()
-    assert made["role"] == "owner" and made["settings"]["threshold"] == 0.9 and made["counts"]["items"] == 0
+    made = owner.api("POST", "/projects", 201, json={"name": "scans", "settings": SETTINGS | {"price": 0.9}}).json()
+    assert made["role"] == "owner" and made["settings"]["price"] == 0.9 and made["counts"]["items"] == 0
     path = f"/projects/{made['id']}"
     assert owner.api("GET", path, 200).json() == made
-    change = {"name": "X-rays", "state": "paused", "settings": {"threshold": None, "budget": 2.5}}
+    change = {"name": "X-rays", "state": "paused", "settings": {"price": 0.0, "budget": 2.5}}
     changed = owner.api("PATCH", path, 200, json=change).json()
     assert (changed["name"], changed["state"], changed["settings"]["budget"]) == ("X-rays", "paused", 2.5)
-    assert changed["settings"]["threshold"] is None
+    assert changed["settings"]["price"] == 0.0
     refused = owner.api("PATCH", path, 422, json={"settings": {"method": "until-settled"}}).json()
     assert "cannot change" in refused["detail"]
     owner.api("PATCH", path, 422, json={"settings": {"classes": ["a", "b"]}})
