@@ -1,4 +1,4 @@
-"""`quorate service`: backup, restore, upgrade, owner-link and check, as typed."""
+"""`quorate service`: backup, restore, upgrade, owners, accounts and check, as typed."""
 
 import json
 import sqlite3
@@ -65,7 +65,7 @@ def test_upgrade_says_what_it_did(run, database, tmp_path):
 
 
 def test_a_misspelt_database_is_not_created(run, tmp_path):
-    for command in (["backup", tmp_path / "x"], ["upgrade"], ["owner-link"], ["check"]):
+    for command in (["backup", tmp_path / "x"], ["upgrade"], ["owner-link"], ["check"], ["accounts"], ["disable", "a"]):
         result = run("service", *command, "--database", tmp_path / "typo.db")
         assert result.exit_code == 1
         assert "no such file" in result.stderr
@@ -105,3 +105,19 @@ def test_an_owner_gets_a_key_and_only_its_hash_is_kept(run, database):
     store.close()
     assert key.encode() not in database.read_bytes()
     assert json.loads(run("service", "owner-key", "other", "--database", database, "--json").stdout)["key"] != key
+
+
+def test_accounts_are_listed_kept_out_and_let_in_again(run, database):
+    store = Store(str(database))
+    ada, bob = (create_account(store, name, may_create=name == "Ada", now=1.0).id for name in ("Ada", "Bob"))
+    ends = ["--database", database]
+    assert run("service", "disable", bob, *ends).stdout == f"Bob ({bob}) is kept out.\n"
+    lines = set(run("service", "accounts", *ends).stdout.splitlines())
+    assert lines == {f"{ada}  Ada (may make projects)", f"{bob}  Bob (disabled)"}
+    assert json.loads(run("service", "enable", bob, *ends, "--json").stdout)["disabled"] is None
+    listed = json.loads(run("service", "accounts", *ends, "--json").stdout)["accounts"]
+    assert {each["id"]: each["disabled"] for each in listed} == {ada: None, bob: None}
+    store.close()
+    unknown = run("service", "disable", "nobody", *ends)
+    assert unknown.exit_code == 1
+    assert "nobody; expected the id of an account" in unknown.stderr

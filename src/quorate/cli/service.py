@@ -12,19 +12,21 @@ from quorate.cli.output import print_json, print_lines, progress_bar
 from quorate.cli.serve import BaseUrl, Database, needs_service
 
 if TYPE_CHECKING:
+    from quorate.service.access.accounts import Account
     from quorate.service.checking import Checked
     from quorate.service.store.backup import Copied
 
 HELP = """
-Look after the database of `quorate serve`: backup, restore, upgrade, check, a new link for an owner (docs/service.md).
+Look after the database of `quorate serve`: backup, restore, upgrade, check, links, keys and accounts (docs/service.md).
 """
 
 app = typer.Typer(name="service", help=HELP, no_args_is_help=True, rich_markup_mode="rich")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-Account = Annotated[
+OfAccount = Annotated[
     str | None, typer.Option("--account", help="Whose, by id; none: of the only one who may make projects.")
 ]
+AccountId = Annotated[str, typer.Argument(help="Its id, as `quorate service accounts` lists it.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")]
 
 
@@ -95,7 +97,7 @@ def upgrade(database: Database = "quorate.db", json: Json = False) -> None:
 def owner_link(
     database: Database = "quorate.db",
     base_url: BaseUrl = None,
-    account: Account = None,
+    account: OfAccount = None,
     json: Json = False,
 ) -> None:
     """Print a new link that signs an owner in: for a lost cookie, or another device. It works once, for 15 minutes.
@@ -118,7 +120,7 @@ def owner_link(
 def owner_key(
     name: Annotated[str, typer.Argument(help="What the key is for, to recognise it by.")],
     database: Database = "quorate.db",
-    account: Account = None,
+    account: OfAccount = None,
     json: Json = False,
 ) -> None:
     """Print a new API key of an owner, this once: for scripts, and where there is no browser. Only its hash is kept.
@@ -132,6 +134,57 @@ def owner_key(
     with existing(database) as store:
         key = new_key(store, name, account=account, now=time.time())
     print_json({"key": key}) if json else print(key)
+
+
+@app.command("accounts")
+def accounts(database: Database = "quorate.db", json: Json = False) -> None:
+    """List all accounts: their ids, who may make projects, who is kept out.
+
+    Example: quorate service accounts --database quorate.db
+    """
+    needs_service()
+    from dataclasses import asdict
+
+    from quorate.service.owners import everybody
+    from quorate.service.store.snapshot import existing
+
+    with existing(database) as store:
+        found = everybody(store)
+    if json:
+        print_json({"accounts": [asdict(each) for each in found]})
+    for each in [] if json else found:
+        notes = ["may make projects"] * each.may_create + ["disabled"] * (each.disabled is not None)
+        print_lines(f"{each.id}  {each.name}" + (f" ({', '.join(notes)})" if notes else ""))
+
+
+@app.command("disable")
+def disable(account: AccountId, database: Database = "quorate.db", json: Json = False) -> None:
+    """Keep an account out of a running service at once: its sign-ins end, its keys are refused; its votes stay.
+
+    Example: quorate service disable 0123456789abcdef01234567 --database quorate.db
+    """
+    needs_service()
+    from quorate.service.access.accounts import disable_account
+    from quorate.service.store.snapshot import existing
+
+    with existing(database) as store:
+        done = disable_account(store, account, now=time.time())
+    _print_account(done, "is kept out", json=json)
+
+
+@app.command("enable")
+def enable(account: AccountId, database: Database = "quorate.db", json: Json = False) -> None:
+    """Let a disabled account in again: its keys work; for a browser, it needs a new link (`owner-link --account`).
+
+    Example: quorate service enable 0123456789abcdef01234567 --database quorate.db
+    """
+    needs_service()
+    from quorate.service.access.accounts import enable_account
+    from quorate.service.store.snapshot import existing
+
+    with existing(database) as store:
+        done = enable_account(store, account)
+    _print_account(done, "may come in", json=json)
 
 
 @app.command("check")
@@ -161,6 +214,13 @@ def _print_copied(copied: Copied, what: str, *, json: bool) -> None:
     size = Path(copied.path).stat().st_size / 1e6
     known = ", ".join(f"{rows[name]} {name}" for name in ("projects", "items", "events", "accounts") if name in rows)
     print_lines(f"{what}: {copied.num_rows} rows ({known}), {size:.1f} MB, revision {copied.revision}.")
+
+
+def _print_account(account: Account, what: str, *, json: bool) -> None:
+    if json:
+        print_json({"id": account.id, "name": account.name, "disabled": account.disabled})
+    else:
+        print_lines(f"{account.name} ({account.id}) {what}.")
 
 
 def _print_checked(checked: Checked, *, json: bool) -> None:

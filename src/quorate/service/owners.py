@@ -1,4 +1,4 @@
-"""A store -> a link that signs an owner in, or makes the first one; a key for an owner's scripts. Called by the CLI.
+"""A store -> a link that signs an owner in, or makes the first; a key for an owner's scripts; all accounts. For CLI.
 
 Whoever can read the database file or its URL is trusted with this: they could change the database by hand.
 """
@@ -24,7 +24,7 @@ def new_key(store: Store, name: str, *, account: str | None = None, now: float) 
 
 
 def _only_owner(store: Store) -> str:
-    owners = [each for each in _everybody(store) if each.may_create and each.disabled is None]
+    owners = [each for each in everybody(store) if each.may_create and each.disabled is None]
     if len(owners) == 1:
         return owners[0].id
     if not owners:
@@ -33,7 +33,8 @@ def _only_owner(store: Store) -> str:
     raise InvalidInput(f"{len(owners)} accounts may make projects; say which one with --account: {names}.")
 
 
-def _everybody(store: Store) -> list[Account]:
+def everybody(store: Store) -> list[Account]:
+    """Every account of the service, in order of their ids."""
     found: list[Account] = []
     while page := list_accounts(store, after=found[-1].id if found else ""):
         found += page

@@ -3,9 +3,9 @@
 import pytest
 
 from quorate.errors import InvalidInput
-from quorate.service.access import accounts
-from quorate.service.access.refusals import NotAllowed, NotFound
-from tests.service.access.conftest import NOW, add_project, at_once
+from quorate.service.access import accounts, keys, links
+from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound
+from tests.service.access.conftest import NOW, add_project, at_once, bearer, signed_in
 
 
 def roles(store, project="here"):
@@ -64,10 +64,17 @@ def test_unknown_accounts_projects_and_roles_are_named(world):
     with pytest.raises(NotFound):
         accounts.disable_account(world.store, "nobody", now=NOW)
     with pytest.raises(NotFound):
-        accounts.rename_account(world.store, "nobody", "x")
+        accounts.enable_account(world.store, "nobody")
 
 
-def test_a_renamed_account_keeps_its_id(world):
-    assert accounts.rename_account(world.store, world.voter, " Ada ").id == world.voter
-    assert accounts.load_account(world.store, world.voter).name == "Ada"
-    assert len(accounts.list_accounts(world.store)) == 4
+def test_who_is_let_in_again_comes_by_a_key_or_a_new_link_not_by_an_old_cookie(world, app, client):
+    browser, _ = signed_in(app, world.voter)
+    link = links.sign_in_link(world.store, world.voter, "", now=NOW).rpartition("/")[2]
+    secret = keys.create_key(world.store, world.voter, name="k", now=NOW)[1]
+    assert accounts.disable_account(world.store, world.voter, now=NOW).disabled == NOW
+    assert client.get("/me", headers=bearer(secret)).status_code == 401
+    assert accounts.enable_account(world.store, world.voter).disabled is None
+    assert client.get("/me", headers=bearer(secret)).status_code == 200
+    assert browser.get("/me").status_code == 401
+    with pytest.raises(LinkOver):
+        links.use(world.store, link, now=NOW)

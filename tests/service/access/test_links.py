@@ -67,6 +67,16 @@ def test_a_sign_in_link_signs_its_account_in_once(world):
     assert [r.account_id for r in results if isinstance(r, links.SignedIn)] == [world.voter]
 
 
+def test_a_new_sign_in_link_ends_the_older_ones_of_the_same_account(world):
+    old, other = (links.sign_in_link(world.store, account, BASE, now=NOW) for account in (world.voter, world.reader))
+    new = links.sign_in_link(world.store, world.voter, BASE, now=NOW + 1)
+    for act in (links.look, links.use):
+        with pytest.raises(LinkOver, match="replaced by a newer one"):
+            act(world.store, token_of(old), now=NOW + 1)
+    assert links.use(world.store, token_of(new), now=NOW + 1).account_id == world.voter
+    assert links.use(world.store, token_of(other), now=NOW + 1).account_id == world.reader
+
+
 def test_links_expire_and_others_are_unknown(world):
     token = token_of(links.sign_in_link(world.store, world.voter, BASE, now=NOW))
     for act in (links.look, links.use):

@@ -33,7 +33,7 @@ MAY = {  # status of each page, in this order
 FORMS = (
     "/p/{}/settings", "/p/{}/people/invite", "/p/{}/people/uninvite", "/p/{}/people/role", "/p/{}/people/remove",
     "/p/{}/people/key", "/p/{}/people/unkey", "/p/{}/item/close?id=a", "/p/{}/import", "/new", "/sign-out",
-    "/sign-in-link",
+    "/sign-in-link", "/sign-out-everywhere",
 )  # fmt: skip
 
 
@@ -204,6 +204,18 @@ def test_signing_out_ends_the_sign_in(world):
     browser = world.browser("owner")
     assert browser.post("/sign-out", data={"csrf_token": token(browser)}).status_code == 303
     assert browser.get(world.address("")).status_code == 401
+
+
+def test_signing_out_everywhere_ends_every_sign_in_of_oneself(world):
+    here, there, other = world.browser("reader"), world.browser("reader"), world.browser("voter")
+    link = links.sign_in_link(world.store, world.people["reader"], "", now=time.time())
+    assert "Sign out everywhere" in here.get("/").text
+    answer = here.post("/sign-out-everywhere", data={"csrf_token": token(here)})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/?note=left-everywhere")
+    assert 'quorate=""' in answer.headers["set-cookie"]
+    assert [browser.get(world.address("/data")).status_code for browser in (here, there)] == [401, 401]
+    assert other.get(world.address("/vote")).status_code == 200
+    assert here.post(link).status_code == 410
 
 
 def test_opening_a_link_uses_nothing_up_and_its_form_does_once(world):

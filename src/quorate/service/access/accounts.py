@@ -1,6 +1,6 @@
 """Accounts, and what they are in each project: owner, voter or reader. There are no passwords.
 
-Whoever acts has an account; its id is the voter's name in events. Called by `links`, `invitations`, `api` and pages;
+Whoever acts has an account; its id is the voter's name in events. Called by `links`, `invitations`, `api`, pages, CLI;
 functions with a `connection` are for callers that do more in the same transaction.
 """
 
@@ -12,6 +12,7 @@ from typing import Literal, get_args
 from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from quorate.errors import InvalidInput
+from quorate.service.access.cookies import end_sign_ins
 from quorate.service.access.names import checked_name
 from quorate.service.access.refusals import NotAllowed, NotFound
 from quorate.service.access.rows import upsert
@@ -84,18 +85,17 @@ def list_accounts(store: Store, *, after: str = "", limit: int = 100) -> list[Ac
         return [Account(*row) for row in connection.execute(query)]
 
 
-def rename_account(store: Store, account_id: str, name: str) -> Account:
-    """Call an account something else; its id, and so its votes, stay."""
+def disable_account(store: Store, account_id: str, *, now: float) -> Account:
+    """Keep an account out at once: its sign-ins end, its keys are refused; its votes stay."""
     with store.write() as connection:
-        connection.execute(update(accounts).where(accounts.c.id == account_id).values(name=checked_name(name)))
-        return _account(connection, account_id)
+        end_sign_ins(connection, account_id, now=now)
+        return _set_disabled(connection, account_id, now)
 
 
-def disable_account(store: Store, account_id: str, *, now: float) -> None:
-    """Keep an account out at once: its cookies and keys are refused; its votes stay."""
+def enable_account(store: Store, account_id: str) -> Account:
+    """Let an account in again: by its keys, or a new link."""
     with store.write() as connection:
-        _account(connection, account_id)
-        connection.execute(update(accounts).where(accounts.c.id == account_id).values(disabled=now))
+        return _set_disabled(connection, account_id, None)
 
 
 def enrol(connection: Connection, project_id: str, account_id: str, *, role: Role, now: float) -> None:
@@ -159,6 +159,11 @@ def _account(connection: Connection, account_id: str) -> Account:
     if row is None:
         raise NotFound(f"account={account_id[:40]!r}; expected the id of an account; list them to see it.")
     return Account(*row)
+
+
+def _set_disabled(connection: Connection, account_id: str, when: float | None) -> Account:
+    connection.execute(update(accounts).where(accounts.c.id == account_id).values(disabled=when))
+    return _account(connection, account_id)
 
 
 def _lock(connection: Connection, project_id: str) -> None:

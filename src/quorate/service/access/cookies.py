@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, insert, update
 from quorate.service.access.signing import sign, signing_key, unsign
 from quorate.service.access.surroundings import is_secure, now_of, store_of
 from quorate.service.access.tokens import digest, new_secret
-from quorate.service.store.schema import sign_ins
+from quorate.service.store.schema import links, sign_ins
 from quorate.service.store.store import Store
 
 NAME = "quorate"  # behind the prefix __Host- when secure
@@ -61,17 +61,30 @@ def is_to_extend(created: float, expires: float, now: float) -> bool:
 
 def sign_out(store: Store, session_id: str, *, now: float) -> None:
     """Make this sign-in worthless, wherever its cookie is."""
-    _revoke(store, sign_ins.c.digest == digest(session_id), now=now)
+    with store.write() as connection:
+        _revoke(connection, sign_ins.c.digest == digest(session_id), now=now)
 
 
 def sign_out_everywhere(store: Store, account_id: str, *, now: float) -> None:
-    """Make every sign-in of an account worthless: after a lost phone, for example."""
-    _revoke(store, sign_ins.c.account_id == account_id, now=now)
-
-
-def _revoke(store: Store, which: ColumnElement[bool], *, now: float) -> None:
+    """Make every sign-in of an account worthless, and every link to one: after a lost phone, for example."""
     with store.write() as connection:
-        connection.execute(update(sign_ins).where(which, sign_ins.c.revoked.is_(None)).values(revoked=now))
+        end_sign_ins(connection, account_id, now=now)
+
+
+def end_sign_ins(connection: Connection, account_id: str, *, now: float) -> None:
+    """The same, within a write transaction."""
+    _revoke(connection, sign_ins.c.account_id == account_id, now=now)
+    end_links(connection, account_id, now=now)
+
+
+def end_links(connection: Connection, account_id: str, *, now: float) -> None:
+    """Make the links worthless that would still sign an account in, within a write transaction."""
+    unused = (links.c.account_id == account_id, links.c.used.is_(None), links.c.expires > now)
+    connection.execute(update(links).where(*unused).values(expires=now))
+
+
+def _revoke(connection: Connection, which: ColumnElement[bool], *, now: float) -> None:
+    connection.execute(update(sign_ins).where(which, sign_ins.c.revoked.is_(None)).values(revoked=now))
 
 
 def cookie_name(request: Request) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, Row, insert, select, update
 
 from quorate.service.access.accounts import load_account
-from quorate.service.access.cookies import open_sign_in
+from quorate.service.access.cookies import end_links, open_sign_in
 from quorate.service.access.names import checked_name
 from quorate.service.access.refusals import LinkOver, NotFound, UnknownLink
 from quorate.service.access.rows import upsert
@@ -53,10 +53,11 @@ def first_owner_link(store: Store, base_url: str, *, now: float) -> str | None:
 
 
 def sign_in_link(store: Store, account_id: str, base_url: str, *, now: float) -> str:
-    """A link that signs this account in on another device. Whoever has it is the account: give it to nobody else."""
+    """A link that signs this account in on another device; ends those made before. Whoever has it is the account."""
     if load_account(store, account_id).disabled is not None:
         raise NotFound(f"account={account_id!r} is disabled; expected one that may act; enable it first.")
     with store.write() as connection:
+        end_links(connection, account_id, now=now)
         return _new_link(connection, account_id, base_url, expires=now + SIGN_IN_LASTS, now=now)
 
 
@@ -102,7 +103,7 @@ def _usable(
     if row.used is not None or (row.account_id is None and _has_accounts(connection)):
         raise LinkOver(USED)
     if row.expires <= now:
-        raise LinkOver("this link has expired. Ask for a new one.")
+        raise LinkOver("this link has expired, or was replaced by a newer one. Ask for a new one.")
     return row
 
 

@@ -84,6 +84,15 @@ def sign_out(request: Request, _caller: Caller) -> Response:
     return response
 
 
+@router.post("/sign-out-everywhere")
+def sign_out_everywhere(request: Request, caller: Caller) -> Response:
+    """End every sign-in of the reader, this one too, and links that were made for another."""
+    cookies.sign_out_everywhere(store_of(request), caller.account_id, now=now_of(request))
+    response = go("/", "left-everywhere")
+    cookies.clear_cookie(request, response)
+    return response
+
+
 @router.post("/sign-in-link")
 def make_sign_in_link(request: Request, caller: Caller) -> Response:
     """A link of one use that signs the reader in on another device; shown once."""

@@ -28,6 +28,7 @@ NOTES = {  # what a page says after it was sent back to by a form
     "role": "The role was changed.",
     "closed": "Closed with the votes there are.",
     "left": "You are signed out.",
+    "left-everywhere": "You are signed out in every browser.",
     "joined": "Welcome.",
 }
 
