@@ -87,7 +87,23 @@ def test_partly_voted_items_enter_the_error_as_the_rule_says(data, files):
     assert exclude["error"]["wrong"] <= own["error"]["wrong"] < worst["error"]["wrong"]
     unsettled = data.num_items - exclude["error"]["scored_items"]
     assert worst["error"]["wrong"] == pytest.approx(exclude["error"]["wrong"] + unsettled)
-    assert any("not scored" in note for note in quorate.workflows.run_summary.notes(exclude))
+    assert any("not scored" in note for note in exclude["notes"])
+
+
+def test_pools_that_were_stopped_early_are_warned_of_unless_their_size_is_said(data, tmp_path):
+    """Where N is what a rule left, N tells the method the answer: it saves on paper what nobody could save."""
+    stopped = np.array(data.votes)
+    stopped[(stopped[:, 0] == stopped[:, 1]), 2:] = -1  # two that agree were enough
+    probs = data.predictions[0]
+    result = run(stopped, probs, classes=data.classes, order="given", out=tmp_path / "out")
+    (warned,) = [note for note in result.notes() if "recorded for it, 2 to 5" in note]
+    assert "savings are overstated" in warned
+    assert "`--pool-size N`" in warned
+    assert warned in json.loads((tmp_path / "out" / "summary.json").read_text())["notes"]
+    assert "savings are overstated" in (tmp_path / "out" / "report.html").read_text()
+    for votes, options in ((stopped, {"pool_size": 5}), (np.array(data.votes), {})):
+        quiet = run(votes, probs, classes=data.classes, order="given", **options)
+        assert not any("overstated" in note for note in quiet.notes())
 
 
 def test_fewest_and_most_votes_are_kept(files):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from quorate.methods import Method, method
 from quorate.workflows.plan_advice import needed_pilot
 from quorate.workflows.plan_forecast import Forecast
+from quorate.workflows.pools import uneven_pools
 from quorate.workflows.run_inputs import Columns
 
 if TYPE_CHECKING:
@@ -290,10 +291,7 @@ def _pool_notes(plan: Plan) -> list[str]:
             "settle sooner than a whole pool would."
         )
     if pilot.pool_size is None and pilot.smallest < pilot.largest:
-        said.append(
-            f"The pool of an item is the votes recorded for it, {pilot.smallest} to {pilot.largest}. If more could "
-            "have been asked, the verdict is theirs, not these votes': `--pool-size N` plans for pools of N."
-        )
+        said.append(uneven_pools(pilot.smallest, pilot.largest, takes="plans for"))
     if pilot.single:
         said.append(f"{pilot.single:,} items have a pool of one: a single vote settles them.")
     if plan.batch_size > pilot.num_items:

@@ -53,6 +53,22 @@ class Pools:
         return self.pool_size or int(self.stream.pool_sizes.max())
 
 
+def uneven_pools(smallest: int, largest: int, *, takes: str) -> str:
+    """What `run` and `plan` say where pools are the votes recorded and differ in size; `takes`: what --pool-size does.
+
+    A pool that is small because asking stopped tells the method, through N, that the votes agreed: no live run knows.
+
+    >>> uneven_pools(2, 6, takes="replays")[:66]
+    'The pool of an item is the votes recorded for it, 2 to 6. If more '
+    """
+    return (
+        f"The pool of an item is the votes recorded for it, {smallest} to {largest}. If more could have been asked, "
+        "the verdict is theirs, not these votes'; and where asking stopped early because votes agreed, the size of the "
+        "pool itself tells the answer, so that savings are overstated and errors understated. `--pool-size N` "
+        f"{takes} pools of N."
+    )
+
+
 def build_pools(
     joined: Joined,
     *,

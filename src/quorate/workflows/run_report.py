@@ -15,7 +15,8 @@ from quorate.types import FloatArray
 from quorate.version import __version__
 from quorate.workflows.page_style import PAGE_STYLE
 from quorate.workflows.run_charts import CHART_STYLE, histogram, lines
-from quorate.workflows.run_summary import headline, item_errors, notes, table_rows
+from quorate.workflows.run_notes import notes
+from quorate.workflows.run_summary import headline, item_errors, table_rows
 
 if TYPE_CHECKING:
     from quorate.workflows.run_result import RunResult

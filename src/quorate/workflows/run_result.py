@@ -133,7 +133,7 @@ class RunResult:
 
     def notes(self) -> list[str]:
         """What a reader must know before trusting the figures."""
-        from quorate.workflows.run_summary import notes  # noqa: PLC0415 - it takes a summary
+        from quorate.workflows.run_notes import notes  # noqa: PLC0415 - it takes a summary
 
         return notes(self._summary)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from quorate.types import FloatArray
 from quorate.version import __version__
+from quorate.workflows.run_notes import notes
 from quorate.workflows.run_reach import unreachable
 from quorate.workflows.specs import knob_text
 
@@ -42,7 +43,7 @@ def summarise(result: RunResult) -> dict[str, Any]:
     }
     if found["control"] is not None:
         found["control"]["unreachable"] = unreachable(found)
-    return found
+    return found | {"notes": notes(found)}
 
 
 def votes_summary(result: RunResult) -> dict[str, Any]:
@@ -219,40 +220,3 @@ def table_rows(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
         row = [name, f"{votes[key]:,}", f"{votes[key] / summary['num_items']:.2f}"]
         rows.append(row + ([f"{money[paid]:,.2f}"] if money else []))
     return ["", "votes", "votes per item"] + (["money"] if money else []), rows
-
-
-def notes(summary: Mapping[str, Any], *, see: str = "report.html") -> list[str]:
-    """What a reader must know before trusting the figures. `see`: where the rules that fired are told."""
-    pools, error, data = summary["pools"], summary["error"], summary["data"]
-    told = []
-    if summary["settings"]["votes_shuffled"] and summary["settings"]["order"] != "shuffled":
-        told.append("Counts have no order: the votes of each item were shuffled by the seed.")
-    if pools["not_scored"] and error["scored_items"]:
-        told.append(
-            f"{_many(pools['not_scored'], 'partly voted item')} not scored: the truth is not known there. People agree "
-            "more on the others, so the error of all items is probably higher than shown; worst-case bounds it."
-        )
-    if pools["short_of_votes"]:
-        told.append(f"{_many(pools['short_of_votes'], 'item')} short of votes: one more was wanted than was recorded.")
-    if error["rate"] is not None and error["scored_items"] < 100:
-        told.append(f"Only {_many(error['scored_items'], 'item')} scored: too few to tell an error by.")
-    if data["findings"]:
-        found = sum(finding["count"] for finding in data["findings"])
-        told.append(
-            f"{_many(found, 'irregularity', 'irregularities')} in the data, by {len(data['findings'])} of the rules; "
-            f"{_many(data['set_aside'], 'row')} set aside: see {see} and rejects.csv."
-        )
-    if summary["control"] is not None:
-        told.append(str(summary["control"]["sentence"]))
-        if summary["control"]["unreachable"] is not None:
-            told.append(str(summary["control"]["unreachable"]))
-    return told
-
-
-def _many(count: int, one: str, several: str | None = None) -> str:
-    """`1 item is`, `2 items are`.
-
-    >>> _many(1, "row"), _many(2, "row")
-    ('1 row is', '2 rows are')
-    """
-    return f"{count} {one} is" if count == 1 else f"{count} {several or one + 's'} are"

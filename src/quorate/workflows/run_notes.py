@@ -1,0 +1,50 @@
+"""The summary of a run -> what a reader must know before trusting its figures, in words.
+
+Called by `run_summary` (summary.json keeps them), `RunResult.notes` and the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from quorate.workflows.pools import uneven_pools
+
+
+def notes(summary: Mapping[str, Any], *, see: str = "report.html") -> list[str]:
+    """What a reader must know before trusting the figures. `see`: where the rules that fired are told."""
+    pools, error, data = summary["pools"], summary["error"], summary["data"]
+    told = []
+    if summary["settings"]["votes_shuffled"] and summary["settings"]["order"] != "shuffled":
+        told.append("Counts have no order: the votes of each item were shuffled by the seed.")
+    if pools["pool_size"] == "recorded" and pools["smallest"] < pools["largest"]:
+        told.append(uneven_pools(pools["smallest"], pools["largest"], takes="replays"))
+    if pools["not_scored"] and error["scored_items"]:
+        told.append(
+            f"{_many(pools['not_scored'], 'partly voted item')} not scored: the truth is not known there. People agree "
+            "more on the others, so the error of all items is probably higher than shown; worst-case bounds it."
+        )
+    if pools["short_of_votes"]:
+        told.append(f"{_many(pools['short_of_votes'], 'item')} short of votes: one more was wanted than was recorded.")
+    if error["rate"] is not None and error["scored_items"] < 100:
+        told.append(f"Only {_many(error['scored_items'], 'item')} scored: too few to tell an error by.")
+    if data["findings"]:
+        found = sum(finding["count"] for finding in data["findings"])
+        told.append(
+            f"{_many(found, 'irregularity', 'irregularities')} in the data, by {len(data['findings'])} of the rules; "
+            f"{_many(data['set_aside'], 'row')} set aside: see {see} and rejects.csv."
+        )
+    if summary["control"] is not None:
+        told.append(str(summary["control"]["sentence"]))
+        if summary["control"]["unreachable"] is not None:
+            told.append(str(summary["control"]["unreachable"]))
+    return told
+
+
+def _many(count: int, one: str, several: str | None = None) -> str:
+    """`1 item is`, `2 items are`.
+
+    >>> _many(1, "row"), _many(2, "row")
+    ('1 row is', '2 rows are')
+    """
+    return f"{count} {one} is" if count == 1 else f"{count} {several or one + 's'} are"
