@@ -18,6 +18,7 @@ from quorate.service.access.headers import SecurityHeaders
 from quorate.service.api import decisions, health, items, numbers, people, projects, uploads, votes, webhooks
 from quorate.service.api.body_limit import BodyLimit
 from quorate.service.api.describe import TAGS, described
+from quorate.service.api.export_turns import Turns
 from quorate.service.config import ServiceConfig
 from quorate.service.deciding.projects import Projects
 from quorate.service.deciding.steward import Steward
@@ -57,7 +58,7 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.store, app.state.config, app.state.projects = store, config, Projects(store)
-    app.state.metrics = Metrics(store)
+    app.state.metrics, app.state.export_turns = Metrics(store), Turns()
     app.state.steward = Steward(app.state.projects)
     app.state.steward.extra.append(Housekeeping(store))
     app.state.background = [app.state.steward, Sender(store, allow_private=config.allow_private_webhooks)]

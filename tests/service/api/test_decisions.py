@@ -3,14 +3,19 @@
 import csv
 import io
 import json
+import threading
+from collections import Counter
 
 import pyarrow.parquet as pq
 import pytest
+from sqlalchemy import func, select, update
 
 import quorate
+from quorate.service.api import decisions
 from quorate.service.deciding.ballots import Request, act
 from quorate.service.deciding.items import NewItem, add_items
 from quorate.service.deciding.trail import find
+from quorate.service.store.schema import items
 from quorate.session import JsonlJournal
 from quorate.tables import read_votes
 from quorate.types import PriorParams
@@ -19,14 +24,15 @@ from quorate.workflows.run_result import DECISION_COLUMNS
 NAMES = ["=HYPERLINK(1)", "-2", "@x", "+y", "plain", 'z,"q"', "n7", "n8"]
 
 
+def vote(world, item, voter, label, kind="vote"):
+    act(world.projects, Request(world.here, item, voter, kind, label, served=False), now=1001.0)
+
+
 def busy(world):
     """Items closed under several learned parameters and knobs, some undone, skipped, reopened."""
     learned = PriorParams(3.0, 0.4, [1.2, 0.9, 1.0], None)
     batch = [NewItem(name, {"cat": 0.3 + 0.05 * n}) for n, name in enumerate(NAMES)]
     add_items(world.projects, world.here, batch, now=1000.0)
-
-    def vote(item, voter, label, kind="vote"):
-        act(world.projects, Request(world.here, item, voter, kind, label, served=False), now=1001.0)
 
     for n, name in enumerate(NAMES[:6]):
         if n == 2:
@@ -34,11 +40,11 @@ def busy(world):
                 world.projects.learn_in(connection, world.here, learned, 3, now=1001.0)
         if n == 4:
             world.projects.change(world.here, method="finexp:threshold=0.8", now=1001.0)
-        vote(name, "skipper", None, "skip")
+        vote(world, name, "skipper", None, "skip")
         for voter, label in zip("abcde", ["cat", "cat", "dog", "cat", "bird"], strict=True):
-            vote(name, voter, label)
-        vote(name, "e", None, "retract")
-    vote("n7", "a", None, "abstain")
+            vote(world, name, voter, label)
+        vote(world, name, "e", None, "retract")
+    vote(world, "n7", "a", None, "abstain")
 
 
 @pytest.fixture
@@ -81,9 +87,29 @@ def test_decisions_come_in_pages(exporting):
         seen += page["items"]
         if (cursor := page["next"]) is None:
             break
-    rows = export(exporting).json()
-    assert [each["item"] for each in seen] == [row["item"] for row in rows]
-    assert seen[0]["probs"] == {name: rows[0][f"prob_{name}"] for name in ("cat", "dog", "bird")}
+    rows = {row["item"]: row for row in export(exporting).json()}
+    assert [each["item"] for each in seen] == [name for name in NAMES if name in rows] and len(seen) == len(rows) > 4
+    for each in seen:
+        assert each["probs"] == {name: rows[each["item"]][f"prob_{name}"] for name in ("cat", "dog", "bird")}
+
+
+def test_pages_hold_each_closed_item_once_whatever_closes_again_meanwhile(world):
+    """By the order of closing, an item that closes again, or commits late, would be told twice or never."""
+    world.items("a", "b", "c")
+    reader, path = world.client("reader"), f"/projects/{world.here}/decisions"
+    for name in "cab":
+        act(world.projects, Request(world.here, name, "o", "close", served=False), now=1001.0)
+    seen, cursor = [], None
+    while True:
+        params = {"limit": 1} | ({"cursor": cursor} if cursor else {})
+        page = reader.api("GET", path, 200, params=params).json()
+        seen += [each["item"] for each in page["items"]]
+        with world.store.write() as connection:  # as if the item just told had been opened and closed again
+            told, latest = items.c.name == seen[-1], select(func.max(items.c.closed_event) + 1).scalar_subquery()
+            connection.execute(update(items).where(told).values(closed_event=latest))
+        if (cursor := page["next"]) is None:
+            break
+    assert seen == ["a", "b", "c"]
 
 
 def test_a_session_resumes_from_the_journal_with_the_same_decisions(exporting, tmp_path):
@@ -99,14 +125,28 @@ def test_a_session_resumes_from_the_journal_with_the_same_decisions(exporting, t
     assert session.vote("n8", "cat", voter="later").num_votes == 1
 
 
-def test_votes_are_exported_as_they_stand_and_read_back_as_a_table_of_votes(exporting, tmp_path):
+def test_every_act_is_exported_once_and_what_stands_reads_back_as_a_table_of_votes(exporting, tmp_path):
+    vote(exporting, "plain", "e", "dog")  # after it was taken back
+    vote(exporting, "n8", "a", None, "skip")
+    vote(exporting, "n8", "a", None, "retract")
     rows = export(exporting, what="votes").json()
-    assert {row["kind"] for row in rows} == {"vote", "abstain", "skip"}
-    assert [row for row in rows if row["voter"] == "e"] == []
+    assert list(rows[0]) == ["item", "voter", "label", "time", "kind", "late", "retracted", "cast_label"]
+    assert [row["kind"] for row in rows if row["item"] == "plain"] == ["skip", *["vote"] * 6]
+    changed = [row for row in rows if row["item"] == "plain" and row["voter"] == "e"]
+    assert [(row["label"], row["cast_label"], row["retracted"]) for row in changed] == [
+        (None, "bird", True),
+        ("dog", "dog", False),
+    ]
+    assert [(row["kind"], row["retracted"]) for row in rows if row["item"] == "n8"] == [("skip", True)]
+    assert [row["kind"] for row in rows if row["item"] == "n7"] == ["abstain"]
     path = tmp_path / "votes.csv"
     path.write_bytes(export(exporting, what="votes", format="csv").content)
-    votes = [row for row in rows if row["kind"] == "vote"]
-    assert read_votes(path).num_votes == len(votes)
+    with exporting.store.read() as connection:
+        stored = connection.execute(select(items).where(items.c.project_id == exporting.here)).all()
+    assert read_votes(path).num_votes == sum(row.num_votes for row in stored) == 6 * 4 + 1
+    late = {row.name: row.num_late for row in stored if row.num_late}
+    assert late and late == Counter(row["item"] for row in rows if row["late"] and not row["retracted"])
+    assert pq.read_table(io.BytesIO(export(exporting, what="votes", format="parquet").content)).to_pylist() == rows
 
 
 def test_events_are_exported_as_they_were_written(exporting):
@@ -133,3 +173,28 @@ def test_large_exports_go_through_a_file_and_not_through_memory(small, monkeypat
     for format_ in ("csv", "jsonl", "parquet"):
         answer = export(small, format=format_)
         assert int(answer.headers["content-length"]) == len(answer.content) > 1000
+
+
+def test_an_account_makes_one_export_at_a_time(small, monkeypatch):
+    begun, go_on, made = threading.Event(), threading.Event(), decisions.exported
+
+    def slow(*args):
+        begun.set()
+        assert go_on.wait(10)
+        return made(*args)
+
+    monkeypatch.setattr(decisions, "exported", slow)
+    first = threading.Thread(target=export, args=(small,))
+    first.start()
+    assert begun.wait(10)
+    refused = export(small, 429)
+    assert refused.headers["retry-after"] == "5" and "exporting already" in refused.json()["detail"]
+    monkeypatch.setattr(decisions, "exported", made)
+    small.client("owner").api("GET", f"/projects/{small.here}/export", 200)
+    monkeypatch.setattr("quorate.service.api.export_turns.MOST", 1)
+    small.client("owner").api("GET", f"/projects/{small.here}/export", 429)
+    go_on.set()
+    first.join()
+    export(small)
+    export(small, 422, what="journal", format="csv")
+    export(small)

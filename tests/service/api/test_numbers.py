@@ -1,5 +1,7 @@
 """Audit, dashboard numbers and learning over HTTP."""
 
+from quorate.service.deciding import stats
+from quorate.service.deciding.steward import Steward
 from quorate.types import PriorParams
 
 
@@ -13,6 +15,16 @@ def test_the_numbers_of_a_project_are_told(world):
     assert (stats["num_items"], stats["num_open"], stats["num_votes"]) == (2, 1, 4)
     audit = reader.api("GET", f"/projects/{world.here}/audit", 200).json()
     assert audit["num_closed"] == 1 and audit["sentence"]
+
+
+def test_the_audit_is_told_as_the_steward_computed_it(small, monkeypatch):
+    small.items("x")
+    small.client("owner").api("POST", f"/projects/{small.here}/item/close", 200, json={"id": "x"})
+    Steward(small.projects, clock=small.clock).round()
+    monkeypatch.setattr(stats, "audit_report", lambda *_: 1 / 0)
+    small.clock.now += 60
+    audit = small.client("reader").api("GET", f"/projects/{small.here}/audit", 200).json()
+    assert audit["num_closed"] == 1 and audit["time"] == small.clock.now - 60
 
 
 def test_what_was_learned_is_listed_by_model_and_class_in_pages(world):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import IO, Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
@@ -15,8 +15,9 @@ from quorate.service.api.fields import Out, Time, problems
 from quorate.service.api.here import ProjectId, TheProjects, Viewer
 from quorate.service.api.paging import Cursor, Limit, Page, after_number, page
 from quorate.service.api.reading import StrictRoute
-from quorate.service.deciding.listing import Decided, list_decisions
+from quorate.service.deciding.listing import Decided, Filter, decided, list_items
 from quorate.service.deciding.projects import Projects
+from quorate.service.store.snapshot import snapshot
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["decisions"], route_class=StrictRoute)
 
@@ -43,18 +44,20 @@ class DecisionOut(Out):
 def list_project_decisions(
     project_id: ProjectId, _caller: Viewer, projects_: TheProjects, cursor: Cursor = None, limit: Limit = 100
 ) -> Page[DecisionOut]:
-    """Closed items in the order in which they closed. An item that is opened again and closes again comes later."""
-    after = after_number(cursor, first=0)
+    """Closed items in the order in which they came. Every item that was closed when the first page was read, and still
+    is when its page is, is there once. Those that close meanwhile may be missing: webhooks tell of each."""
+    after = after_number(cursor)
     with projects_.store.read() as connection:
         project = projects_.get_in(connection, project_id)
-        found = list_decisions(projects_, connection, project, after=after, limit=limit + 1)
+        rows = list_items(connection, project_id, Filter("closed"), after=after, limit=limit + 1)
+        found = list(zip(decided(projects_, connection, project, rows), rows, strict=True))
     classes = project.settings.classes
-    return Page[DecisionOut](**page(found, limit, lambda each: _shown(each, classes), lambda each: each.closed_event))
+    return Page[DecisionOut](**page(found, limit, lambda each: _shown(each[0], classes), lambda each: each[1].number))
 
 
-def _shown(decided: Decided, classes: tuple[str, ...]) -> DecisionOut:
-    values: dict[str, Any] = {name: getattr(decided, name) for name in DecisionOut.model_fields if name != "probs"}
-    return DecisionOut(**values, probs=dict(zip(classes, decided.probs, strict=True)))
+def _shown(closed: Decided, classes: tuple[str, ...]) -> DecisionOut:
+    values: dict[str, Any] = {name: getattr(closed, name) for name in DecisionOut.model_fields if name != "probs"}
+    return DecisionOut(**values, probs=dict(zip(classes, closed.probs, strict=True)))
 
 
 @router.get(
@@ -67,19 +70,23 @@ def _shown(decided: Decided, classes: tuple[str, ...]) -> DecisionOut:
     },
 )
 def export(
+    request: Request,
     project_id: ProjectId,
-    _caller: Viewer,
+    caller: Viewer,
     projects_: TheProjects,
     what: Annotated[
         What, Query(description="The journal is JSON lines that `quorate.Session.resume` reads.")
     ] = "decisions",
     format_: Annotated[Format | None, Query(alias="format", description="json, if nothing is said.")] = None,
 ) -> Response:
-    """Of one moment, however long it takes to read. In CSV, text that looks like a formula gets an apostrophe."""
+    """Of one moment, however long it takes to read; one at a time for each account. In CSV, text that looks like a
+    formula gets an apostrophe. Votes: every act once; `label` is what stands, `cast_label` what was chosen, also of a
+    vote that was taken back (`retracted`); `late`: cast when the item was closed."""
     if what == "journal" and format_ not in (None, "jsonl"):
         raise InvalidInput(f"format={format_!r}; expected 'jsonl' for a journal; leave it out.")
     chosen: Format = format_ or ("jsonl" if what == "journal" else "json")
-    file = exported(projects_, project_id, what, chosen)
+    with request.app.state.export_turns.taken(caller.principal.account_id):
+        file = exported(projects_, project_id, what, chosen)
     headers = {"Content-Disposition": f'attachment; filename="{what}.{chosen}"', "Content-Length": str(file.tell())}
     return StreamingResponse(chunks(file), headers=headers, media_type=MEDIA_TYPES[chosen])
 
@@ -88,7 +95,7 @@ def exported(projects_: Projects, project_id: str, what: What, format_: Format) 
     """The export as a file, written to its end; whoever takes it closes it."""
     file = spooled()
     try:
-        with export_tables.snapshot(projects_.store) as connection:
+        with snapshot(projects_.store) as connection:
             project = projects_.get_in(connection, project_id)
             if what == "journal":
                 file.writelines(export_tables.journal(connection, project))

@@ -1,7 +1,7 @@
 """A table that is read as it is written -> a file of JSON, JSON lines, CSV or Parquet, in bounded memory.
 
 Small files stay in memory, large ones go to a temporary file. In CSV, text that a spreadsheet would take for a formula
-is made inert. Called by `exports`.
+is made inert. Called by `decisions`.
 """
 
 from __future__ import annotations

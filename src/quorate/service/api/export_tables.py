@@ -1,24 +1,22 @@
 """What can be exported, as columns and rows: decisions as a run writes them, votes, events; and the session's journal.
 
 Rows come in batches out of one snapshot of the database, so an export is of one moment and memory stays small.
-Called by `exports`.
+Called by `decisions`.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, select, tuple_
+from sqlalchemy import Connection, exists, select
 
 from quorate.service.deciding.events import ITEM_KINDS, project_events
 from quorate.service.deciding.listing import BATCH, Decided, all_decisions
 from quorate.service.deciding.projects import Project, Projects
-from quorate.service.store.schema import ballots, items
-from quorate.service.store.store import Store
+from quorate.service.store.schema import events as acts
 from quorate.session.journal import FIRST_SEQ
 from quorate.session.lines import encode_line, header_line
 from quorate.workflows.run_result import DECISION_COLUMNS
@@ -26,6 +24,9 @@ from quorate.workflows.run_result import DECISION_COLUMNS
 Kind = Literal["text", "float", "int", "bool"]
 KINDS: dict[str, Kind] = {"confidence": "float", "num_votes": "int", "agreement": "float", "cost": "float"}
 KINDS |= {"pool_size": "int", "audited": "bool", "time": "float", "event": "int", "seq": "int"}
+KINDS |= {"late": "bool", "retracted": "bool"}
+VOTE_COLUMNS = ("item", "voter", "label", "time", "kind", "late", "retracted", "cast_label")
+ACTS = ("vote", "abstain", "skip")
 Cell = str | float | int | bool | None
 
 
@@ -35,16 +36,6 @@ class Export:
 
     columns: dict[str, Kind]
     rows: Iterator[tuple[Cell, ...]]
-
-
-@contextmanager
-def snapshot(store: Store) -> Iterator[Connection]:
-    """A transaction that sees the database as it is at its first statement, until its end."""
-    with store.read() as connection:
-        if store.is_sqlite:
-            yield connection
-        else:
-            yield connection.execution_options(isolation_level="REPEATABLE READ")
 
 
 def decisions(projects_: Projects, connection: Connection, project: Project) -> Export:
@@ -59,22 +50,31 @@ def decisions(projects_: Projects, connection: Connection, project: Project) -> 
 
 
 def votes(connection: Connection, project: Project) -> Export:
-    """What voters' acts amount to now, one row each; `quorate run --votes` reads them."""
-    columns = {name: KINDS.get(name, "text") for name in ("item", "voter", "label", "time", "kind")}
-    return Export(columns, _votes(connection, project))
+    """Every act of a voter once, in order: also those that came late or were taken back.
+
+    `label` is empty where no vote stands, so `quorate run --votes` reads what stands; `cast_label` is never.
+    """
+    return Export({name: KINDS.get(name, "text") for name in VOTE_COLUMNS}, _votes(connection, project))
 
 
 def _votes(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...]]:
-    last = (0, "")
-    query = select(ballots.c.item_id, items.c.name, ballots.c.voter, ballots.c.label, ballots.c.time, ballots.c.kind)
-    query = query.join(items, items.c.id == ballots.c.item_id).where(items.c.project_id == project.id)
-    place = tuple_(ballots.c.item_id, ballots.c.voter)
-    while rows := connection.execute(
-        query.where(place > last).order_by(ballots.c.item_id, ballots.c.voter).limit(BATCH)
-    ).all():
+    later = acts.alias()  # whoever acts on an item again has taken back what they did before
+    again = exists().where(
+        later.c.item_id == acts.c.item_id, later.c.voter == acts.c.voter, later.c.id > acts.c.id,
+        later.c.kind.in_((*ACTS, "retract")),
+    )  # fmt: skip
+    query = select(acts.c.id, acts.c.voter, acts.c.time, acts.c.kind, acts.c.body, again.label("is_retracted"))
+    query = query.where(acts.c.project_id == project.id, acts.c.kind.in_(ACTS)).order_by(acts.c.id).limit(BATCH)
+    last = 0
+    while rows := connection.execute(query.where(acts.c.id > last)).all():
         for row in rows:
-            yield (row.name, row.voter, row.label, row.time, row.kind)
-        last = (rows[-1].item_id, rows[-1].voter)
+            body, is_retracted = json.loads(row.body), bool(row.is_retracted)
+            if not body.get("undone"):  # a skip that was taken back is written as one, too
+                cast = body.get("label")
+                late = bool(body.get("late"))
+                stands = None if is_retracted else cast
+                yield (body["item"], row.voter, stands, row.time, row.kind, late, is_retracted, cast)
+        last = rows[-1].id
 
 
 def events(connection: Connection, project: Project) -> Export:

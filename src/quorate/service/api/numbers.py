@@ -11,7 +11,6 @@ from quorate.service.api.fields import Out, Time, problems
 from quorate.service.api.here import Now, ProjectId, TheProjects, Viewer
 from quorate.service.api.paging import Cursor, Limit, Page, after_number, page
 from quorate.service.api.reading import StrictRoute
-from quorate.service.deciding.audits import audit_report
 from quorate.service.deciding.listing import list_learned
 from quorate.service.deciding.stats import latest_stats
 
@@ -36,6 +35,12 @@ class AuditOut(Out):
     audited_believed: Share
     audited_measured: Share
     sentence: str
+
+
+class AuditTold(AuditOut):
+    """The same, as of `time`."""
+
+    time: Time
 
 
 class StatsOut(Out):
@@ -78,10 +83,11 @@ class LearnedOut(Out):
 
 
 @router.get("/audit", summary="What the audit proves", responses=problems(403, 404))
-def show_audit(project_id: ProjectId, _caller: Viewer, projects_: TheProjects) -> AuditOut:
-    """Computed now, from every closed item."""
+def show_audit(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, now: Now) -> AuditTold:
+    """Of every closed item, as computed last beside the dashboard's numbers: see `time`."""
     with projects_.store.read() as connection:
-        return AuditOut.model_validate(audit_report(connection, projects_.get_in(connection, project_id)))
+        told = latest_stats(connection, projects_.get_in(connection, project_id), now=now)
+    return AuditTold(**told["audit"], time=told["time"])
 
 
 @router.get("/stats", summary="The dashboard's numbers", responses=problems(403, 404))
