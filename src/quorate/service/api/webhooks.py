@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
@@ -13,13 +13,12 @@ from quorate.service.api.idempotency import Work, carried_out
 from quorate.service.api.paging import Cursor, Limit, Page, after_name, bad_cursor, page
 from quorate.service.api.people import Id, When
 from quorate.service.api.reading import StrictRoute
+from quorate.service.deciding.notices import KINDS
 from quorate.service.webhooks import hooks
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}/webhooks", tags=["webhooks"], route_class=StrictRoute)
 
-Kind = Literal[
-    "item.completed", "item.reopened", "audit.completed", "project.completed", "project.learned", "project.changed"
-]
+Kind = Annotated[str, Field(json_schema_extra={"enum": list(KINDS)})]  # `hooks` checks it
 
 
 class WebhookIn(In):
@@ -143,4 +142,4 @@ def _place(text: str) -> tuple[float, str]:
 
 
 def _shown(hook: hooks.Webhook) -> WebhookOut:
-    return WebhookOut(id=hook.id, url=hook.url, kinds=list(hook.kinds), created=hook.created)  # type: ignore[arg-type]
+    return WebhookOut(id=hook.id, url=hook.url, kinds=list(hook.kinds), created=hook.created)
