@@ -113,6 +113,7 @@ def serve(
 def _make_ready(config: ServiceConfig, here: str) -> str | None:
     """Make or upgrade the database; the link that lets its first owner in, None if there is one already."""
     from quorate.service.access.links import first_owner_link
+    from quorate.service.deciding.warm import warm_up
     from quorate.service.store.store import Store
     from quorate.service.store.upgrade import prepare
 
@@ -122,6 +123,7 @@ def _make_ready(config: ServiceConfig, here: str) -> str | None:
         done = prepare(store)
         if done.changed:
             print_lines(f"Database {'made' if done.before is None else 'upgraded'} (revision {done.now}).")
+        warm_up()
         return _demo_link(store, here) if config.demo else first_owner_link(store, here, now=time.time())
     finally:
         store.close()

@@ -60,13 +60,13 @@ def running(database_url):
 def test_the_server_is_killed_again_and_again(database_url, running, told):
     place, server, voters = running
     voters.start()
-    for _ in range(4):
-        voters.wait_for(40)
+    for _ in range(3):
+        voters.wait_for(50)
         server.kill()
         server.start()
     voters.wait_for(40)
     voters.finish()
-    counts = told(database_url, place, voters, f"server killed 4 times, {kind_of(database_url)}")
+    counts = told(database_url, place, voters, f"server killed 3 times, {kind_of(database_url)}")
     assert wrong(counts) == NOTHING_WRONG
     assert counts["acknowledged"] >= 200 and counts["closed"] > 20
 
@@ -203,7 +203,7 @@ def test_the_disk_is_full_for_a_while(kind, small_disk, told):
         server_of.start()
         url = server_of.create_database("full")
     try:
-        place = furnish(url, num_items=800)
+        place = furnish(url, num_items=500)
         server = Server(url)
         server.start()
         voters = Voters(server.address, place)
