@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 
+from quorate.service.deciding.listing import Filter, list_items
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.trail import Disagreement, item_disagreements
 from quorate.service.store.schema import events, items, projects
@@ -61,14 +62,10 @@ def check(store: Store, *, progress: Progress | None = None) -> Checked:
 
 
 def _rows(connection: Connection, project: Project) -> Iterator[Row[Any]]:
-    last = 0
-    while True:
-        query = select(items).where(items.c.project_id == project.id, items.c.id > last).order_by(items.c.id)
-        rows = connection.execute(query.limit(PAGE)).all()
+    last = -1
+    while rows := list_items(connection, project.id, Filter(), after=last, limit=PAGE):
         yield from rows
-        if not rows:
-            return
-        last = rows[-1].id
+        last = rows[-1].number
 
 
 def _count(connection: Connection, table: Any, *conditions: Any) -> int:  # noqa: ANN401
