@@ -6,7 +6,6 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 CORE := prior posterior learning decision session simulation methods audit densities validate rng
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
-TESTERS = $(shell $(PYTHON) -c 'import os; print(os.cpu_count() + 1)')  # one more than cores: some tests wait
 comma := ,
 empty :=
 space := $(empty) $(empty)
@@ -58,8 +57,9 @@ kernels: $(VENV)/.ready-dev
 
 test: $(VENV)/.ready-dev ## Lint, then all tests but the slow ones, with the coverage of the core (must be 95 %)
 	@$(MAKE) --no-print-directory --jobs=2 lint kernels
+	@# one process more than cores: some tests wait for servers
 	@echo "pytest: tests and examples, on every core (skipped ones are listed with their reason at the end)"
-	@$(PYTHON) -m pytest -m "not slow and not timing" -n $(TESTERS) --dist worksteal --cov --cov-report= --durations=15
+	@$(PYTHON) -m pytest -m "not slow and not timing" -n $$($(PYTHON) -c 'import os; print(os.cpu_count() + 1)') --dist worksteal --cov --cov-report= --durations=15
 	@echo "pytest: what measures time, alone"
 	@$(PYTHON) -m pytest -m "timing and not slow" $$(grep -rl --include='*.py' 'mark\.timing' tests)
 	@echo "Coverage of the core (compiled kernel bodies cannot be traced and are left out):"
