@@ -156,3 +156,75 @@ def test_a_table_without_an_id_column_or_rows_is_refused(tmp_path):
         read_predictions(probs_of(tmp_path, []))
     with pytest.raises(InvalidInput, match="no id column"):
         read_predictions(probs_of(tmp_path, [["0.7", "0.3"]], ["cat", "dog"]))
+
+
+def probabilities(extra, *cells, count=40):
+    """A header and rows of cat, dog and bird that sum to 1, with one more column of `cells`, again and again."""
+    rows = [[f"i{t}", 0.7, 0.2, 0.1, cells[t % len(cells)]] for t in range(count)]
+    return ["id", "cat", "dog", "bird", extra], rows
+
+
+def votes_on(folder, count=40, labels=("cat", "dog", "bird", "cat", "cat")):
+    rows = [[f"i{t}", f"w{k}", labels[(t * 2 + k) % len(labels)]] for t in range(count) for k in range(3)]
+    return read_votes(write_csv(folder / "votes.csv", ["task", "worker", "label"], rows))
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        ("epoch", (12,)),
+        ("entropy", (0.8, 0.3)),
+        ("loss", (0.012,)),
+        ("is_test", (0,)),
+        ("fold", (0, 1)),
+        ("logit", (-0.1,)),
+    ],
+)
+def test_a_column_of_numbers_beside_the_voted_classes_is_no_class(tmp_path, name, cells):
+    path = probs_of(tmp_path, probabilities(name, *cells)[1], probabilities(name, *cells)[0])
+    joined = join(votes_on(tmp_path), read_predictions(path))
+    assert joined.classes == ("cat", "dog", "bird")
+    assert np.allclose(joined.predictions[0], [0.7, 0.2, 0.1])
+    found = {finding.rule: finding for finding in joined.report.findings}
+    assert list(found) == ["ignored-column"] and found["ignored-column"].samples[0]["value"] == name
+    assert joined.report.usable == {"probs": 40}
+    assert not any(name in line for line in joined.report.decisions)
+
+
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", " "])
+def test_the_index_that_pandas_writes_is_no_class(tmp_path, name):
+    header, rows = probabilities("note", "x")
+    path = probs_of(tmp_path, [[t, *row] for t, row in enumerate(rows)], [name, *header])
+    found = read_predictions(path, strict=True)
+    assert found.classes == ("cat", "dog", "bird") and found.report.count("ignored-column") == 2
+
+
+def test_a_class_nobody_voted_for_stays_and_is_told_by_name(tmp_path):
+    votes = votes_on(tmp_path, labels=("cat", "dog"))
+    joined = join(votes, read_predictions(probs_of(tmp_path, *reversed(probabilities("note", "x")))))
+    assert joined.classes == ("cat", "dog", "bird") and joined.report.count("class-without-votes") == 1
+    assert any("Nobody voted for bird." in line for line in joined.report.understood())
+    named = join(votes, read_predictions(tmp_path / "probs.csv"), classes=["cat", "dog", "bird"])
+    assert named.report.count("class-without-votes") == 0
+
+
+def test_a_rare_class_of_labels_written_as_zeros_and_ones_stays(tmp_path):
+    rows = [[f"i{t}", 1, 0, 0] for t in range(20)] + [[f"i{t}", 0, 1, 0] for t in range(20, 40)]
+    joined = join(votes_on(tmp_path, labels=("cat", "dog")), read_predictions(probs_of(tmp_path, rows)))
+    assert joined.classes == ("cat", "dog", "bird")
+
+
+def test_columns_with_a_prefix_are_the_classes_where_they_alone_sum_to_one(tmp_path):
+    rows = [[f"i{t}", 0.7, 0.3, 12] for t in range(40)]
+    found = read_predictions(probs_of(tmp_path, rows, ["id", "prob_cat", "prob_dog", "epoch"]), strict=True)
+    assert found.classes == ("cat", "dog") and found.report.count("ignored-column") == 1
+
+
+def test_rows_that_do_not_sum_name_the_columns_read_as_classes(tmp_path):
+    rows = [[f"i{t}", 2.5, 0.3, 12] for t in range(40)]
+    path = probs_of(tmp_path, rows, ["id", "cat", "dog", "epoch"])
+    read_as = r"Read as classes: 'cat', 'dog', 'epoch'; if one is none.*classes=\[\.\.\.\]"
+    with pytest.raises(InvalidInput, match=read_as):
+        join(votes_on(tmp_path), read_predictions(path))
+    with pytest.raises(InvalidInput, match=read_as):
+        read_predictions(path, strict=True)

@@ -85,6 +85,15 @@ def find_column(
     return next((by_name[squeezed(each)] for each in SYNONYMS[role] if squeezed(each) in by_name), None)
 
 
+def is_nameless(column: str) -> bool:
+    """Whether a header says nothing, as that of an index which pandas wrote without being asked.
+
+    >>> is_nameless("Unnamed: 0"), is_nameless(" "), is_nameless("unnamed species")
+    (True, True, False)
+    """
+    return re.fullmatch(r"\s*(unnamed(: ?\d+|_\d+)?)?\s*", column.removeprefix("\ufeff").casefold()) is not None
+
+
 def label_like(columns: Sequence[str]) -> tuple[str, ...]:
     """The columns that are called as labels are.
 

@@ -23,6 +23,7 @@ from quorate.tables.joined import Joined
 from quorate.tables.predictions import Predictions, uniform
 from quorate.tables.report import Report, merged, refuse_dirt
 from quorate.tables.rules import MOST_SAMPLES, Entry, fired
+from quorate.tables.stray_columns import unvoted_classes, without_strays
 from quorate.tables.timestamps import filled
 from quorate.tables.votes import Votes, label_entries
 from quorate.types import FloatArray, IntArray, frozen_array
@@ -60,6 +61,8 @@ def join(
     if items not in ("votes", "votes-and-predictions"):
         raise InvalidInput(f"items={shown(items)}; expected 'votes' or 'votes-and-predictions'.")
     given = votes.given if classes is None else class_names(classes)
+    if predictions is not None and given is None:
+        predictions = without_strays(predictions, votes.labels)
     tables = predictions.tables if predictions is not None else ()
     known = named_classes(tables, given)
     votes = _relabelled(votes, known, given)
@@ -75,6 +78,8 @@ def join(
     recorded, entries = _recorded(votes, sources, keep_all=items == "votes")
     outcome, more = _with_predictions(votes, recorded, sources, len(final))
     entries = [*(entry for source in sources for entry in source.entries), *entries, *more]
+    if given is None:
+        entries += unvoted_classes(tables, final, votes.labels)
     if strict:
         refuse_dirt(entries)
     joined = _joined(votes, recorded, final, outcome, _report(votes, predictions, recorded, final, outcome, entries))

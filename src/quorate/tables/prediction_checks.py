@@ -5,16 +5,19 @@ Called by `predictions`; the rules are those of `rules.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from quorate.tables.clean import tidy_ids
-from quorate.tables.codes import Coded, constant
+from quorate.tables.codes import Coded, constant, encode
 from quorate.tables.gather import Raw
 from quorate.tables.rules import SUM_ROUNDING, SUM_TOLERANCE, Entry, fired
 from quorate.types import FloatArray, IntArray
+
+_OF_ROWS = ("blank-prediction", "bad-probability", "sum-off", "sum-near-one")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,6 +83,26 @@ def checked(given: Given) -> Checked:
         entries=(*given.entries, *of_ids, *repeated, *unusable),
         is_unnamed=given.is_unnamed,
     )
+
+
+def narrowed(table: Checked, keep: Sequence[int], *, entries: Sequence[Entry]) -> Checked:
+    """The predictions over some of the columns, judged anew, with `entries` more."""
+    kept = table.values[:, list(keep)]
+    blank = [entry.rows for entry in table.entries if entry.rule == "blank-prediction"]
+    given = Given(
+        model=table.model,
+        source=table.source,
+        classes=tuple(table.classes[place] for place in keep),
+        task=encode(table.ids),
+        values=kept,
+        unsaid=np.zeros(kept.shape, dtype=bool),
+        is_blank=np.isin(table.rows, np.concatenate(blank)) if blank else np.zeros(len(kept), dtype=bool),
+        rows=table.rows,
+        shares_rest=table.shares_rest,
+    )
+    usable, unusable = _judged(given, given.task, np.ones(len(kept), dtype=bool))
+    earlier = [entry for entry in table.entries if entry.rule not in _OF_ROWS]
+    return replace(table, classes=given.classes, values=kept, usable=usable, entries=(*earlier, *entries, *unusable))
 
 
 def sums(values: FloatArray) -> FloatArray:

@@ -24,8 +24,22 @@ def refuse_unusable(source: Aligned) -> None:
         return
     raise InvalidInput(
         f"{table.source}: {usable} of {count} predictions are probabilities that sum to 1 over the classes; expected "
-        f"most of them. {_diagnosis(source)} If the data are like that, pass as_read=True (--as-read)."
+        f"most of them. {_diagnosis(source)} {columns_read(table)} If the data are like that, pass as_read=True "
+        "(--as-read)."
     )
+
+
+def columns_read(table: Checked) -> str:
+    """The columns taken for classes, in a sentence that says how to name others.
+
+    >>> import pyarrow as pa
+    >>> from quorate.tables import read_predictions
+    >>> columns_read(read_predictions(pa.table({"id": ["a"], "cat": [0.9], "epoch": [12]})).tables[0])
+    "Read as classes: 'cat', 'epoch'; if one is none, or one is missing, name them: classes=[...]."
+    """
+    names = ", ".join(repr(name) for name in table.classes[:10])
+    more = f" and {len(table.classes) - 10} more" if len(table.classes) > 10 else ""
+    return f"Read as classes: {names}{more}; if one is none, or one is missing, name them: classes=[...]."
 
 
 def _diagnosis(source: Aligned) -> str:

@@ -14,11 +14,11 @@ from quorate.errors import InvalidInput
 from quorate.tables.arrow import pa
 from quorate.tables.clean import blank_cells
 from quorate.tables.codes import Coded, encode, merge
-from quorate.tables.columns import SYNONYMS, find_column, refuse_own_output, squeezed
+from quorate.tables.columns import SYNONYMS, find_column, is_nameless, refuse_own_output, squeezed
 from quorate.tables.labels import match_labels
 from quorate.tables.number_cells import Numbers, as_numbers
 from quorate.tables.prediction_checks import Given
-from quorate.tables.rules import MOST_SAMPLES, RULES, Entry, fired
+from quorate.tables.rules import MOST_SAMPLES, NEARLY_ALL, RULES, SUM_TOLERANCE, Entry, fired
 from quorate.tables.sources import Opened, batches, head
 
 PREFIXES = ("probability_", "proba_", "prob_", "score_", "pred_", "p_")
@@ -83,17 +83,29 @@ def _percent_signs(table: Any, others: Sequence[str]) -> str:  # noqa: ANN401
 
 
 def class_columns(table: Any, others: Sequence[str], classes: tuple[str, ...] | None) -> dict[str, str]:  # noqa: ANN401
-    """Column -> class: the columns named after the classes given, or else every column of numbers but known roles."""
+    """Column -> class: the columns named after the classes given, or else the columns of numbers.
+
+    Of those are left out: known roles, headers that say nothing, and, where columns such as prob_cat alone sum to 1,
+    those without such a prefix.
+    """
     if classes is not None:
         plain = dict(zip(others, match_labels(others, classes, given=True), strict=True))
         bare = dict(zip(others, match_labels([_bare(name) for name in others], classes, given=True), strict=True))
         found = {name: plain[name].name or bare[name].name for name in others}
         return {name: each for name, each in found.items() if each is not None}
     roles = {squeezed(name) for role in ("prediction", "score", "timestamp") for name in SYNONYMS[role]}
-    numeric = [name for name in others if squeezed(name) not in roles and _is_numeric(table[name])]
-    if numeric and all(_bare(name) != name for name in numeric):
-        return {name: _bare(name) for name in numeric}
+    named = [name for name in others if squeezed(name) not in roles and not is_nameless(name)]
+    numeric = [name for name in named if _is_numeric(table[name])]
+    prefixed = [name for name in numeric if _bare(name) != name]
+    if prefixed and (len(prefixed) == len(numeric) or _sum_to_one(table, prefixed)):
+        return {name: _bare(name) for name in prefixed}
     return {name: name for name in numeric}
+
+
+def _sum_to_one(table: Any, columns: Sequence[str]) -> bool:  # noqa: ANN401
+    """Whether these columns alone are probabilities in nearly every row."""
+    values = np.column_stack([as_numbers(table[name], blank=np.nan).values for name in columns])
+    return len(columns) > 1 and float((np.abs(values.sum(axis=1) - 1) <= SUM_TOLERANCE).mean()) >= NEARLY_ALL
 
 
 def _bare(name: str) -> str:

@@ -18,6 +18,7 @@ from quorate.tables.label_studio import is_label_studio
 from quorate.tables.open_files import ending_of, existing, open_file
 from quorate.tables.prediction_arrays import from_array, from_file
 from quorate.tables.prediction_checks import Checked, Given, checked
+from quorate.tables.prediction_doubts import columns_read
 from quorate.tables.prediction_forms import from_table
 from quorate.tables.report import Report, refuse_dirt
 from quorate.tables.studio_predictions import from_studio
@@ -84,10 +85,16 @@ def read_predictions(
     tables = tuple(checked(table) for table in _with_unique_names(given))
     entries = tuple(entry for table in tables for entry in table.entries)
     if strict:
-        refuse_dirt(entries)
+        refuse_dirt(entries, _read_as_classes(tables))
     decisions = tuple(line for table in given for line in table.decisions)
     totals = {"predictions": sum(len(table.ids) for table in tables), "models": len(tables)}
     return Predictions(tables, Report(tuple(dict.fromkeys(decisions)), totals, entries))
+
+
+def _read_as_classes(tables: Sequence[Checked]) -> str:
+    """Which columns were taken for classes, where rows do not sum to 1: one of them may be none."""
+    off = [table for table in tables if {"sum-off", "sum-near-one"} & {entry.rule for entry in table.entries}]
+    return columns_read(off[0]) if off and not off[0].shares_rest else ""
 
 
 def _named(sources: Any) -> list[tuple[str | None, Any]]:  # noqa: ANN401

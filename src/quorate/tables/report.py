@@ -99,8 +99,9 @@ def merged(reports: Sequence[Report], *, totals: Mapping[str, int], entries: Seq
     return Report(tuple(dict.fromkeys(decisions)), dict(totals), (*earlier, *entries))
 
 
-def refuse_dirt(entries: Sequence[Entry]) -> None:
-    """Strict mode: the first offending row, and how many more there are."""
+def refuse_dirt(entries: Sequence[Entry], hint: str = "") -> None:
+    """Strict mode: the first offending row, and how many more there are; `hint` a sentence to end with."""
+    entries = [entry for entry in entries if RULES[entry.rule].strict]
     if not entries:
         return
     first = min(entries, key=lambda entry: int(entry.rows.min()) if len(entry.rows) and entry.rows.min() else 2**62)
@@ -112,6 +113,7 @@ def refuse_dirt(entries: Sequence[Entry]) -> None:
     raise InvalidInput(
         f"{place}: {RULES[first.rule].met}{f' ({told})' if told else ''}; strict reading allows none, and {more} more "
         f"were met (in all: {by_rule}). Correct the source, or read it without strict."
+        f"{hint and f' {hint}'}"
     )
 
 

@@ -17,16 +17,21 @@ from quorate.types import IntArray
 MOST_SAMPLES = 5  # rows shown per rule in a summary
 SUM_ROUNDING = 1e-3  # sums this close to 1 are rounding, as everywhere in quorate
 SUM_TOLERANCE = 0.05  # farther than this a row is not probabilities
+NEARLY_ALL = 0.95  # share of the rows that tells which columns are the classes
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule: `met` what is found, `done` what happens, `set_aside` whether the row goes to the rejects."""
+    """One rule: `met` what is found, `done` what happens, `set_aside` whether the row goes to the rejects.
+
+    `strict`: whether strict reading refuses it; what is only told is no irregularity.
+    """
 
     name: str
     met: str
     done: str
     set_aside: bool = False
+    strict: bool = True
 
 
 _RULES = [
@@ -71,7 +76,7 @@ _RULES = [
         "the last by time, else by row, is kept; this earlier one is set aside",
         True,
     ),
-    Rule("ignored-column", "a column that holds neither votes nor probabilities", "not read"),
+    Rule("ignored-column", "a column that holds neither votes nor probabilities", "not read", strict=False),
     Rule("item-without-votes", "an item none of whose votes could be kept", "left out of the items"),
     Rule("bad-count", "a count that is not a whole number from 0 to 100000", "the row is set aside", True),
     Rule("repeated-counts", "an item with a later row of counts", "the last row is kept, this one set aside", True),
@@ -90,6 +95,7 @@ _RULES = [
     Rule("blank-prediction", "a prediction whose cells are all blank", "set aside: all classes alike", True),
     Rule("decimal-comma", "a probability written as 0,7", "read as 0.7"),
     Rule("class-without-column", "a class a classifier says nothing of", "given the floor, 1e-9"),
+    Rule("class-without-votes", "a class of a classifier that nobody voted for", "kept as a class", strict=False),
     Rule("class-not-asked-for", "a class of the predictions that is not one of the classes given", "not read"),
     Rule("no-prediction", "an item with votes that a classifier has no prediction for", "all classes alike there"),
     Rule("left-out", "a vote on an item without a prediction, where both were asked for", "set aside", True),

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 KIND_OF_FILE = re.compile(r"^(\S+ text, columns parted by|sheet )")
 USUAL_KIND = "utf-8 text, columns parted by commas"
-MOST_CLASSES, MOST_SOURCES, MOST_RULES = 12, 3, 3
+MOST_CLASSES, MOST_SOURCES, MOST_RULES, MOST_NAMES = 12, 3, 3, 5
+TOLD = ("class-without-votes",)  # in a line of their own
 QUIET = ("ignored-column", "prediction-without-votes", "byte-order-mark")  # told last: they cost nothing
 
 
@@ -47,7 +48,10 @@ def _classes(report: Report) -> list[str]:
     shown = ", ".join(f"{name} {count}" for name, count in ranked[:MOST_CLASSES])
     more = len(ranked) - MOST_CLASSES
     many = f"{report.totals.get('votes', 0)} votes on {report.totals.get('items', 0)} items, {len(ranked)} classes"
-    return [f"{many}: {shown}{f' and {more} more' if more > 0 else ''}."]
+    none = [name for name, count in report.classes.items() if not count]
+    also = f" and {len(none) - MOST_NAMES} more" if len(none) > MOST_NAMES else ""
+    unvoted = f" Nobody voted for {', '.join(none[:MOST_NAMES])}{also}." if none else ""
+    return [f"{many}: {shown}{f' and {more} more' if more > 0 else ''}.{unvoted}"]
 
 
 def _predictions(report: Report) -> list[str]:
@@ -60,7 +64,8 @@ def _predictions(report: Report) -> list[str]:
 
 
 def _dirt(report: Report, rejects: str | None) -> list[str]:
-    ranked = sorted(report.findings, key=lambda each: (each.rule in QUIET, not each.set_aside, -each.count))
+    untold = [each for each in report.findings if each.rule not in TOLD]
+    ranked = sorted(untold, key=lambda each: (each.rule in QUIET, not each.set_aside, -each.count))
     if not ranked:
         return []
     worst = "; ".join(_told(each) for each in ranked[:MOST_RULES])
