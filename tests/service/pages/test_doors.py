@@ -245,6 +245,27 @@ def test_the_last_owner_is_told_why_they_stay(world):
     assert "only owner" in answer.text
 
 
+def test_past_sentences_count_who_could_not_tell_until_then(world):
+    projects, now = world.app.state.projects, time.time()
+    project = projects.create("Pets", ProjectSettings(classes=("cat", "dog"), pool_size=9), now=now).id
+    accounts.add_member(world.store, project, world.people["owner"], role="owner", now=now)
+    add_items(projects, project, [NewItem("x", [0.5, 0.5])], now=now)
+    for voter, kind, label in (("ada", "vote", "cat"), ("ben", "abstain", None), ("eve", "abstain", None)):
+        act(projects, Request(project, "x", f"ext:{voter}", kind, label, served=False), now=now)
+    page = world.browser("owner").get(f"/p/{project}/item", params={"id": "x"}).text
+    assert re.findall(r"the pool of 9(?: \(less \d who cannot tell\))? would", page)[-4:] == [
+        "the pool of 9 would", "the pool of 9 would",
+        "the pool of 9 (less 1 who cannot tell) would", "the pool of 9 (less 2 who cannot tell) would",
+    ]  # fmt: skip
+
+
+def test_the_export_of_votes_holds_what_the_data_page_says(world):
+    browser = world.browser("owner")
+    assert "late and taken-back ones marked" in browser.get(world.address("/data")).text
+    export = browser.get(f"/api/v1/projects/{world.project}/export", params={"what": "votes", "format": "csv"})
+    assert {"late", "retracted", "kind"} <= set(export.text.partition("\n")[0].strip().split(","))
+
+
 def test_wrong_settings_come_back_with_what_was_typed(world):
     browser = world.browser("owner")
     data = {"csrf_token": token(browser), "name": "kept", "pool_size": "0", "goal": "value"}

@@ -31,7 +31,7 @@ EXPORTS = (
         "the answer of every closed item, how sure, how many votes, why",
         ("csv", "json", "parquet"),
     ),
-    ("votes", "Votes", "who voted what, when; late and taken-back ones marked", ("csv", "json", "parquet")),
+    ("votes", "Votes", "who voted what, when, who could not tell or skipped; late and taken-back ones marked", ("csv", "json", "parquet")),
     (
         "events",
         "Events",

@@ -92,10 +92,10 @@ def _why(
     """The sentence of one decision."""
     limits = [limit for limit in (opening["quota"], opening["max_votes"]) if limit is not None]
     era = projects_.era(connection, project, step.params or 0, step.tune or 0)
-    abstained = row.num_abstained
+    abstained = step.num_abstained  # at that time, not today
     decided = Decided(
         reason=step.reason or "ask", label=step.answer or "", confidence=step.confidence or 0.0, probs=step.probs,
-        votes=step.votes, pool_size=row.pool_size, pool_left=row.pool_size - abstained,
+        votes=step.votes, pool_size=row.pool_size, pool_left=max(row.pool_size - abstained, sum(step.votes)),
         min_votes=opening["min_votes"], most_votes=min(limits, default=None), num_abstained=abstained,
     )  # fmt: skip
     return because(decided, era.method.policy)

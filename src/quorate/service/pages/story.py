@@ -14,7 +14,7 @@ CLOSE_ENOUGH = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One event: `probs` and `asks` after it (None: nothing was decided), `agrees` with the decision made again."""
+    """One event: `votes`, `num_abstained`, `probs` and `asks` after it (None: nothing was decided), `agrees` with the decision made again."""
 
     seq: int
     time: float
@@ -23,6 +23,7 @@ class Step:
     label: str | None
     is_late: bool
     votes: tuple[int, ...]
+    num_abstained: int
     probs: tuple[float, ...] | None
     asks: bool | None
     answer: str | None
@@ -40,20 +41,21 @@ def story(events: Sequence[Mapping[str, Any]], classes: Sequence[str], names: Ma
     >>> step.kind, step.votes
     ('open', (0, 0))
     """
-    ballots: dict[str, str] = {}
+    ballots: dict[str, str | None] = {}  # None: cannot tell
     steps = []
     for event in events:
         voter = event.get("voter")
-        if event["type"] == "vote" and voter is not None:
-            ballots[voter] = event["label"]
+        if event["type"] in ("vote", "abstain") and voter is not None:
+            ballots[voter] = event.get("label")
         elif event["type"] == "retract" and voter is not None:
             ballots.pop(voter, None)
         given = list(ballots.values())
-        steps.append(_step(event, tuple(given.count(name) for name in classes), names))
+        votes = tuple(given.count(name) for name in classes)
+        steps.append(_step(event, votes, given.count(None), names))
     return steps
 
 
-def _step(event: Mapping[str, Any], votes: tuple[int, ...], names: Mapping[str, str]) -> Step:
+def _step(event: Mapping[str, Any], votes: tuple[int, ...], num_abstained: int, names: Mapping[str, str]) -> Step:
     decision, again = event.get("decision", {}), event.get("recomputed")
     voter = event.get("voter")
     probs = tuple(again["probs"]) if again and again["probs"] is not None else None
@@ -65,6 +67,7 @@ def _step(event: Mapping[str, Any], votes: tuple[int, ...], names: Mapping[str, 
         label=event.get("label"),
         is_late=bool(event.get("late")),
         votes=votes,
+        num_abstained=num_abstained,
         probs=probs,
         asks=decision.get("ask") if again else None,
         answer=decision.get("label"),
