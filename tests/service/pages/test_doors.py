@@ -206,6 +206,20 @@ def test_signing_out_ends_the_sign_in(world):
     assert browser.get(world.address("")).status_code == 401
 
 
+def test_links_to_copy_name_the_host_and_scheme_that_browsers_use(world):
+    app = create_app(world.store, ServiceConfig(trust_proxy=True))
+    browser = TestClient(app, follow_redirects=False, headers={"X-Forwarded-Proto": "https", "Host": "labels.example"})
+    with world.store.write() as connection:
+        session_id = cookies.open_sign_in(connection, world.people["owner"], now=time.time())
+    value = sign(signing_key(world.store, now=time.time()), session_id)
+    browser.headers["Cookie"] = f"__Host-{cookies.NAME}={value}"
+    data = {"csrf_token": token(browser)}
+    assert 'value="https://labels.example/link/' in browser.post("/sign-in-link", data=data).text
+    invited = browser.post(world.address("/people/invite"), data=data | {"name": "x"})
+    assert 'value="https://labels.example/join/' in invited.text
+    assert browser.post("/sign-in-link", data=data, headers={"Host": "a/b"}).status_code == 422
+
+
 def test_signing_out_everywhere_ends_every_sign_in_of_oneself(world):
     here, there, other = world.browser("reader"), world.browser("reader"), world.browser("voter")
     link = links.sign_in_link(world.store, world.people["reader"], "", now=time.time())

@@ -11,13 +11,13 @@ import numpy as np
 from fastapi import APIRouter, Request, Response
 
 from quorate.service.access.surroundings import now_of, store_of
-from quorate.service.api.here import Anyone, ProjectId, Viewer
+from quorate.service.api.here import Anyone, ProjectId, Viewer, projects_of
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.stats import latest_stats
 from quorate.service.pages.charts import Line, bar, columns, line_chart
 from quorate.service.pages.explain import SHORT
 from quorate.service.pages.forecast import forecast
-from quorate.service.pages.rendering import go, projects_of, render
+from quorate.service.pages.rendering import go, render
 
 router = APIRouter(include_in_schema=False)
 MOST_CLASSES = 12  # with a chart of their own

@@ -14,10 +14,10 @@ from sqlalchemy import select
 from quorate.errors import InvalidInput, QuorateError
 from quorate.service.access.principal import Member
 from quorate.service.access.surroundings import now_of, store_of
-from quorate.service.api.here import Owner, ProjectId, Viewer
+from quorate.service.api.here import Owner, ProjectId, Viewer, projects_of
 from quorate.service.deciding.items import MOST_ITEMS, add_items
 from quorate.service.pages.item_files import Reading, read_items
-from quorate.service.pages.rendering import projects_of, render
+from quorate.service.pages.rendering import render
 from quorate.service.problems import of_error
 from quorate.service.store.schema import webhooks
 
@@ -31,7 +31,12 @@ EXPORTS = (
         "the answer of every closed item, how sure, how many votes, why",
         ("csv", "json", "parquet"),
     ),
-    ("votes", "Votes", "who voted what, when, who could not tell or skipped; late and taken-back ones marked", ("csv", "json", "parquet")),
+    (
+        "votes",
+        "Votes",
+        "who voted what, when, who could not tell or skipped; late and taken-back ones marked",
+        ("csv", "json", "parquet"),
+    ),
     (
         "events",
         "Events",

@@ -17,9 +17,9 @@ from quorate.service.access.limits import limit_entry
 from quorate.service.access.principal import Principal, current
 from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.access.tokens import digest
-from quorate.service.api.here import Caller
+from quorate.service.api.here import Caller, base_url_of, projects_of
 from quorate.service.pages.project_list import cards
-from quorate.service.pages.rendering import base_url_of, go, projects_of, render
+from quorate.service.pages.rendering import go, render
 from quorate.service.problems import Problem, of_error
 from quorate.service.store.schema import accounts, api_keys
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, select
 
 from quorate.service.access.headers import allow_images
 from quorate.service.access.surroundings import now_of, store_of
-from quorate.service.api.here import Owner, ProjectId, Viewer
+from quorate.service.api.here import Owner, ProjectId, Viewer, projects_of
 from quorate.service.api.shows import for_browser
 from quorate.service.deciding.ballots import Request as Act
 from quorate.service.deciding.ballots import act
@@ -19,7 +19,7 @@ from quorate.service.deciding.trail import find, trail
 from quorate.service.pages.charts import REST, Line, bar, line_chart, swatch
 from quorate.service.pages.explain import SHORT, Decided, audit_sentence, because
 from quorate.service.pages.item_table import ORDERS, Wanted, page_of
-from quorate.service.pages.rendering import go, projects_of, render
+from quorate.service.pages.rendering import go, render
 from quorate.service.pages.story import Step, story
 from quorate.service.store.schema import accounts, events
 

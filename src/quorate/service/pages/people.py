@@ -10,9 +10,9 @@ from quorate.errors import QuorateError
 from quorate.service.access import accounts, invitations, keys
 from quorate.service.access.principal import Member
 from quorate.service.access.surroundings import now_of, store_of
-from quorate.service.api.here import Owner, ProjectId
+from quorate.service.api.here import Owner, ProjectId, base_url_of, projects_of
 from quorate.service.pages.form_fields import Fields, number, whole_number
-from quorate.service.pages.rendering import base_url_of, go, projects_of, render
+from quorate.service.pages.rendering import go, render
 from quorate.service.problems import of_error
 
 router = APIRouter(include_in_schema=False)

@@ -10,10 +10,10 @@ from quorate.errors import InvalidInput, QuorateError
 from quorate.service.access.accounts import enrol
 from quorate.service.access.principal import Principal
 from quorate.service.access.surroundings import now_of, store_of
-from quorate.service.api.here import Creator, Owner, ProjectId
+from quorate.service.api.here import Creator, Owner, ProjectId, projects_of
 from quorate.service.deciding.settings import ProjectSettings, knobs_of
 from quorate.service.pages.form_fields import Fields
-from quorate.service.pages.rendering import go, projects_of, render
+from quorate.service.pages.rendering import go, render
 from quorate.service.pages.settings_form import GOALS, as_form, changes_of, new_settings
 from quorate.service.problems import of_error
 

@@ -7,15 +7,14 @@ their content, so that browsers may keep them for ever. Called by every page.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from quorate.service.access.csrf import csrf_token
-from quorate.service.access.surroundings import config_of, now_of, store_of
-from quorate.service.deciding.projects import Projects
+from quorate.service.access.surroundings import now_of
 from quorate.service.pages import words
 from quorate.service.pages.static_files import address
 
@@ -70,16 +69,3 @@ def render(request: Request, template: str, status: int = 200, /, **shown: Any) 
 def go(path: str, note: str | None = None) -> Response:
     """Send the browser on after a form, so that loading the page again sends nothing twice."""
     return RedirectResponse(f"{path}?note={note}" if note else path, 303)
-
-
-def projects_of(request: Request) -> Projects:
-    """The projects of the app this request came to."""
-    state = request.app.state
-    if not hasattr(state, "projects"):
-        state.projects = Projects(store_of(request))
-    return cast(Projects, state.projects)
-
-
-def base_url_of(request: Request) -> str:
-    """Where the service is reached from outside, for links to copy."""
-    return str(config_of(request.scope).base_url or request.base_url).rstrip("/")

@@ -14,7 +14,7 @@ CLOSE_ENOUGH = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One event: `votes`, `num_abstained`, `probs` and `asks` after it (None: nothing was decided), `agrees` with the decision made again."""
+    """One event: `probs` and `asks` after it (None: nothing was decided), `agrees` with the decision made again."""
 
     seq: int
     time: float
@@ -23,7 +23,7 @@ class Step:
     label: str | None
     is_late: bool
     votes: tuple[int, ...]
-    num_abstained: int
+    num_abstained: int  # as the votes, after this event
     probs: tuple[float, ...] | None
     asks: bool | None
     answer: str | None

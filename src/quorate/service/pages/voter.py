@@ -13,8 +13,8 @@ from sqlalchemy import func, select
 from quorate.service.access.csrf import csrf_token
 from quorate.service.access.headers import allow_images
 from quorate.service.access.surroundings import store_of
-from quorate.service.api.here import ProjectId, Voter
-from quorate.service.pages.rendering import projects_of, render
+from quorate.service.api.here import ProjectId, Voter, projects_of
+from quorate.service.pages.rendering import render
 from quorate.service.store.schema import ballots
 
 router = APIRouter(include_in_schema=False)
