@@ -220,6 +220,14 @@ def test_quorate_has_plan_beside_run_without_loading_tables():
     assert quorate.plan(PILOT, budget=2.0, **FEW).advice.chance >= 0.9
 
 
+def test_all_stands_for_every_method_and_the_references_stand_beside():
+    made = plan(SMALL, methods=["quorum", "all"], orderings=2, draws=100, budget=2.0)
+    assert made.curves[0].name == made.advice.setting.method.name == "quorum"
+    assert sorted([*(curve.name for curve in made.curves), *made.references]) == sorted(METHODS)
+    assert plan(SMALL, methods="all", orderings=2, draws=100, budget=2.0).curves[0].name == "quorate"
+    assert len(made.plot().axes[0].get_legend_handles_labels()[1]) >= len(METHODS)
+
+
 @pytest.mark.parametrize("goal", [{"budget": 2.0}, {"target_error": 0.1}], ids=["budget", "target-error"])
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_can_be_the_one_advised(name, goal):

@@ -56,7 +56,10 @@ def plan(
     method: Annotated[
         list[str] | None,
         typer.Option(
-            "--method", "-m", help="Methods to compare; repeatable. The setting is advised for the first: quorate."
+            "--method",
+            "-m",
+            help="Methods to compare; repeatable; all: every one. The setting is advised for the first. Default: "
+            "quorate, finexp, infexp, beta, quorum, unanimous-then-cap, random.",
         ),
     ] = None,
     pool_size: Annotated[
@@ -107,7 +110,7 @@ def plan(
 ) -> None:
     """What should the next batch be asked? A setting for a target error or a budget, and how sure it is.
 
-    Runs every method on the pilot's recorded votes in several orders, chooses, and promises votes, errors and money of
+    Runs the methods on the pilot's recorded votes in several orders, chooses, and promises votes, errors and money of
     the next batch with intervals that allow for the choice (docs/plan.md). Exit codes: 0 done, 1 a mistake in what was
     asked or in the data, 2 usage, 130 Ctrl-C.
 

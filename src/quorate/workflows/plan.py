@@ -13,19 +13,21 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from quorate.errors import InvalidInput
+from quorate.methods import METHODS as EVERY_METHOD
 from quorate.tables import Report
 from quorate.validate import bounded, whole
 from quorate.workflows.error_costs import read_error_costs
 from quorate.workflows.plan_advice import Advice, Goal, Rival, rivals
 from quorate.workflows.plan_curves import Measured, PilotCurve, Progress
 from quorate.workflows.plan_pools import PartlyVoted, Pilot, pilot_of
-from quorate.workflows.plan_study import Band, Study, advised, band, study
+from quorate.workflows.plan_study import REFERENCES, Band, Study, advised, band, study
 from quorate.workflows.plan_variance import resampled
 from quorate.workflows.run_files import check_free
 from quorate.workflows.run_inputs import Columns, TableOptions, read_inputs
 from quorate.workflows.specs import parse_method
 
 METHODS = ("quorate", "finexp", "infexp", "beta", "quorum", "unanimous-then-cap", "random")
+ALL = "all"  # instead: every method there is; the references, single points, stand beside any choice
 ABOVE_FLOOR = 0.01  # the target if none is given: the pilot's tie floor and a point
 
 
@@ -126,9 +128,10 @@ def plan(
 ) -> Plan:
     """What to do with the next batch, from a pilot of recorded votes.
 
-    `votes`, `predictions` and how to read them (`tables`): as `quorate.run` takes them. The setting is one of
-    `methods[0]`: the cheapest that keeps the errors of the next batch within `target_error` (default: the pilot's tie
-    floor and a point) with probability `sureness`, or the one that asks most within `budget` votes per item.
+    `votes`, `predictions` and how to read them (`tables`): as `quorate.run` takes them. `methods`: those to compare;
+    "all" stands for every method there is. The setting is one of the first: the cheapest that keeps the errors of the
+    next batch within `target_error` (default: the pilot's tie floor and a point) with probability `sureness`, or the
+    one that asks most within `budget` votes per item.
     `pool_size` None: the pool of an item is the votes recorded for it; N: every pool is N of them, drawn anew in each
     ordering, and `partly_voted` says what is done with items that have fewer: "complete" draws the missing votes given
     those seen, "own-pool" takes the votes there are for the pool, "drop" leaves the items out. `error_costs`: what
@@ -215,8 +218,10 @@ def _goal(target_error: float | None, budget: float | None, sureness: float, *, 
 
 
 def _names(methods: Sequence[str]) -> tuple[str, ...]:
-    """The methods, each once; refuses names that do not exist before anything is read."""
-    names = tuple(dict.fromkeys([methods] if isinstance(methods, str) else methods))
+    """The methods, each once, "all" as what it stands for; refuses names that do not exist before anything is read."""
+    given = [methods] if isinstance(methods, str) else methods
+    every = [name for name in EVERY_METHOD if name not in REFERENCES]
+    names = tuple(dict.fromkeys(each for name in given for each in (every if name == ALL else [name])))
     if not names:
         raise InvalidInput("methods is empty; name at least one: the first is the one a setting is advised for.")
     for name in names:
