@@ -112,6 +112,17 @@ def test_the_description_is_complete(world):
     assert len(ids) == len(set(ids))
 
 
+def test_every_write_takes_an_idempotency_key_or_says_that_it_may_be_repeated(world):
+    found, without = world.app.openapi(), set()
+    for path, operations in found["paths"].items():
+        for method, operation in operations.items():
+            if method != "get" and "Idempotency-Key" not in {each["name"] for each in operation.get("parameters", ())}:
+                without.add("/" + path.rpartition("/")[2])
+                assert "May be repeated" in operation["description"], path
+    told = found["info"]["description"].partition("except ")[2].partition(", which")[0].replace("\n", " ")
+    assert set(told.replace(" and", ",").replace("`", "").split(", ")) == without
+
+
 def test_old_idempotency_keys_are_forgotten_once_an_hour(world):
     owner = world.client("owner")
     owner.api("PATCH", f"/projects/{world.here}", 200, json={"name": "n"}, headers={"Idempotency-Key": "k"})

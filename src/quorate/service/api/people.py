@@ -236,7 +236,7 @@ def revoke_key(request: Request, key_id: Id, caller: Unrestricted, key: Key = No
 
 @router.post("/sign-out", summary="Sign out", status_code=204, response_class=Response, responses=problems(403))
 def sign_out(request: Request, caller: Caller, store: TheStore, now: Now) -> Response:
-    """Makes the caller's cookie worthless; a key stays as it is."""
+    """Makes the caller's cookie worthless; a key stays as it is. May be repeated: then nobody is signed in (401)."""
     answer = Response(status_code=204)
     session_id = cookies.session_id_of(request)
     if caller.via == "cookie" and session_id is not None:

@@ -46,7 +46,8 @@ async def next_for_voter(
 ) -> NextOut:
     """Up to `count` items, kept for the caller until `expires`; those the caller holds already come first.
 
-    Says nothing of predictions, other votes or how sure the service is: that would sway the voter.
+    May be repeated: the answer is the same. Says nothing of predictions, other votes or how sure the service is: that
+    would sway the voter.
     """
     count = 1 if body is None else body.count
     asked = (projects_, project_id, caller.principal.account_id, count)
@@ -77,7 +78,7 @@ async def undo(
 
 @router.post("/leave", summary="Give back the items one holds", responses=problems(403, 404))
 def leave(project_id: ProjectId, caller: Voter, projects_: TheProjects) -> LeftOut:
-    """What the caller holds goes to others at once, instead of when it expires."""
+    """What the caller holds goes to others at once, not when it expires. May be repeated: nothing is held then."""
     return LeftOut(given_back=give_back(projects_, project_id, caller.principal.account_id))
 
 
