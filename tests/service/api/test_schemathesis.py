@@ -65,7 +65,7 @@ def describe():
 SCHEMA = describe()
 OPERATIONS = {found.ok().label: found.ok() for found in SCHEMA.get_all_operations()}
 SETTINGS = settings(
-    max_examples=12,
+    max_examples=6,
     deadline=None,
     derandomize=True,
     database=None,
