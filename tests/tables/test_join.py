@@ -8,7 +8,7 @@ import pytest
 from quorate.datasets import vote_dataset
 from quorate.errors import InvalidInput
 from quorate.tables import join, read_predictions, read_votes
-from tests.tables.writing import rejected, vote_rows
+from tests.tables.writing import rejected, vote_rows, write_csv
 
 
 def votes_of(*rows, **how):
@@ -145,3 +145,18 @@ def test_classes_that_no_vote_names_are_refused():
     assert join(votes, read_predictions(ROWS, classes=["cat", "dog"])).classes == ("cat", "dog")
     with pytest.raises(InvalidInput, match="is a class of"):
         join(votes, probs_of(["0", "1", "2"], ant=[0.5] * 3, bee=[0.5] * 3))
+
+
+def test_a_voted_label_that_no_classifier_knows_is_told_with_the_class_it_resembles(tmp_path):
+    labels = ["cat", "dog", "cat", "dog", "cat"]
+    rows = [[f"i{t}", f"w{k}", labels[(t + k) % 5]] for t in range(20) for k in range(3)]
+    rows += [["i3", "w9", "caat"], ["i4", "w9", "caat"], ["i5", "w9", "horse"]]
+    votes = read_votes(write_csv(tmp_path / "v.csv", ["task", "worker", "label"], rows))
+    path = write_csv(tmp_path / "p.csv", ["id", "cat", "dog"], [[f"i{t}", 0.7, 0.3] for t in range(20)])
+    report = join(votes, read_predictions(path)).report
+    assert report.count("unpredicted-label") == 3
+    told = "No classifier speaks of caat (2 votes; perhaps cat), horse (1 vote): kept as classes."
+    assert told in report.understood()
+    hard = write_csv(tmp_path / "h.csv", ["id", "prediction"], [[f"i{t}", labels[t % 5]] for t in range(20)])
+    lines = join(votes, read_predictions(hard)).report.understood()
+    assert "No classifier speaks of caat (2 votes; perhaps cat): kept as a class." in lines

@@ -282,3 +282,13 @@ def test_progress_rises_to_the_end(tmp_path, monkeypatch):
     read_votes(csv_of(tmp_path, rows), progress=lambda *each: told.append(each))
     done, total, what = zip(*told, strict=True)
     assert len(told) > 5 and list(done) == sorted(done) and done[-1] == total[-1] and what[0] == "reading votes.csv"
+
+
+def test_further_columns_of_a_long_table_are_counted_by_name_also_when_strict(tmp_path):
+    path = write_csv(
+        tmp_path / "v.csv", ["task", "worker", "label", "country", "device"], [["1", "a", "x", "de", "phone"]]
+    )
+    votes = read_votes(path, strict=True)
+    (finding,) = votes.report.findings
+    assert (finding.rule, finding.count) == ("ignored-column", 2)
+    assert [sample["value"] for sample in finding.samples] == ["country", "device"]

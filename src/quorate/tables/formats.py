@@ -95,7 +95,8 @@ def _long(
     def read(progress: Progress | None) -> Raw:
         return collect(long_chunks(opened, columns, progress), opened.name, has_workers=who is not None)
 
-    return Layout("long", read, (f"{opened.name}: {columns.told()}",))
+    ignored = _ignored(opened, opened.columns, columns.names)
+    return Layout("long", read, (f"{opened.name}: {columns.told()}",), ignored)
 
 
 def _first_column(opened: Opened, format: str) -> str:  # noqa: A002

@@ -23,7 +23,7 @@ from quorate.tables.joined import Joined
 from quorate.tables.predictions import Predictions, uniform
 from quorate.tables.report import Report, merged, refuse_dirt
 from quorate.tables.rules import MOST_SAMPLES, Entry, fired
-from quorate.tables.stray_columns import unvoted_classes, without_strays
+from quorate.tables.stray_columns import unpredicted_labels, unvoted_classes, without_strays
 from quorate.tables.timestamps import filled
 from quorate.tables.votes import Votes, label_entries
 from quorate.types import FloatArray, IntArray, frozen_array
@@ -79,7 +79,7 @@ def join(
     outcome, more = _with_predictions(votes, recorded, sources, len(final))
     entries = [*(entry for source in sources for entry in source.entries), *entries, *more]
     if given is None:
-        entries += unvoted_classes(tables, final, votes.labels)
+        entries += [*unvoted_classes(tables, final, votes.labels), *unpredicted_labels(tables, known, votes)]
     if strict:
         refuse_dirt(entries)
     joined = _joined(votes, recorded, final, outcome, _report(votes, predictions, recorded, final, outcome, entries))

@@ -95,6 +95,7 @@ _RULES = [
     Rule("blank-prediction", "a prediction whose cells are all blank", "set aside: all classes alike", True),
     Rule("decimal-comma", "a probability written as 0,7", "read as 0.7"),
     Rule("class-without-column", "a class a classifier says nothing of", "given the floor, 1e-9"),
+    Rule("unpredicted-label", "a vote for a label that no classifier speaks of", "kept as a class"),
     Rule("class-without-votes", "a class of a classifier that nobody voted for", "kept as a class", strict=False),
     Rule("class-not-asked-for", "a class of the predictions that is not one of the classes given", "not read"),
     Rule("no-prediction", "an item with votes that a classifier has no prediction for", "all classes alike there"),

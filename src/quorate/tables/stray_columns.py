@@ -11,10 +11,11 @@ from dataclasses import replace
 import numpy as np
 
 from quorate.tables.align import matched
-from quorate.tables.labels import match_labels
+from quorate.tables.labels import match_labels, meant
 from quorate.tables.prediction_checks import Checked, narrowed
 from quorate.tables.predictions import Predictions
-from quorate.tables.rules import NEARLY_ALL, SUM_ROUNDING, SUM_TOLERANCE, Entry, fired
+from quorate.tables.rules import MOST_SAMPLES, NEARLY_ALL, SUM_ROUNDING, SUM_TOLERANCE, Entry, fired
+from quorate.tables.votes import Votes
 from quorate.types import FloatArray
 
 
@@ -75,6 +76,30 @@ def unvoted_classes(tables: Sequence[Checked], classes: tuple[str, ...], voted: 
             few = names[:5]
             entries.append(fired("class-without-votes", table.source, [0] * len(few), count=len(names), values=few))
     return entries
+
+
+def unpredicted_labels(tables: Sequence[Checked], predicted: Sequence[str], votes: Votes) -> list[Entry]:
+    """Votes for labels that no classifier speaks of, with the class that was perhaps meant: an entry, or none.
+
+    Classifiers that name one class, or the top one, leave classes unsaid: there only a near spelling is told.
+    """
+    if not tables:
+        return []
+    near = {name: meant(name, predicted) for name in votes.labels if name not in predicted}
+    if all(table.shares_rest for table in tables):
+        near = {name: close for name, close in near.items() if close is not None}
+    if not near:
+        return []
+    codes = {name: code for code, name in enumerate(votes.raw.label.names.to_pylist())}
+    at = [np.flatnonzero((votes.raw.label.codes == codes[name]) & votes.counts_vote) for name in near]
+    told = [_with_meant(*pair, len(hit)) for pair, hit in zip(near.items(), at, strict=True)][:MOST_SAMPLES]
+    rows = [votes.raw.rows[hit[0]] for hit in at[:MOST_SAMPLES]]
+    return [fired("unpredicted-label", votes.raw.source, rows, count=sum(map(len, at)), values=told)]
+
+
+def _with_meant(name: str, close: str | None, count: int) -> str:
+    many = f"{count} {'vote' if count == 1 else 'votes'}"
+    return f"{name} ({many})" if close is None else f"{name} ({many}; perhaps {close})"
 
 
 def _share_summing(values: FloatArray, tolerance: float) -> float:
