@@ -104,6 +104,49 @@ def test_a_file_that_cannot_be_read_at_all_is_refused_with_the_way_out(name, con
         read_items(name, content, project(), {})
 
 
+HUGE = '{"id": "a", "priority": ' + "9" * 5000 + "}"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.json", "[" * 100_000, "the file is nested too deeply"),
+        ("a.json", f"[{HUGE}]", "the file holds a whole number of more than 63 bits"),
+        ("a.json", '[{"id": "a", "prediction": [NaN, 1]}]', "the file holds NaN"),
+        ("a.json", '[{"id": "a\\u0000"}]', "no database keeps"),
+        ("a.csv", "id,text\na," + "x" * 200_000, "no table that can be read"),
+    ],
+)
+def test_a_hostile_file_is_refused_with_words(name, text, said):
+    with pytest.raises(InvalidInput, match=said):
+        read(name, text)
+
+
+def test_half_a_character_of_utf_16_is_no_text():
+    with pytest.raises(InvalidInput, match="UTF-8"):
+        read_items("a.csv", b"\xff\xfei\x00d", project(), {})
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.jsonl", HUGE + '\n{"id": "b"}\n', "the row holds a whole number of more than 63 bits"),
+        ("a.jsonl", "[" * 100_000 + '\n{"id": "b"}\n', "the row is nested too deeply"),
+        ("a.csv", 'id,prediction\na,"' + "[" * 100_000 + '"\nb,\n', "nested too deeply"),
+        ("a.csv", "id,priority\na,inf\nb,\n", "priority='inf'; expected a number"),
+        ("a.csv", "id,priority\na,nan\nb,\n", "priority='nan'; expected a number"),
+        ("a.csv", "id,priority\na,1e400\nb,\n", "priority='1e400'; expected a number"),
+        ("a.csv", "id,priority\na,1e30\nb,\n", "priority"),
+    ],
+)
+def test_a_hostile_row_is_its_own_problem(name, text, said):
+    found = read(name, text)
+    assert [item.name for item in found.items] == ["b"]
+    (problem,) = found.problems
+    assert problem.row == 1
+    assert said in problem.words
+
+
 def test_a_thousand_rows_keep_their_order():
     text = "\n".join(json.dumps({"id": f"i{number}"}) for number in range(1000))
     assert [item.name for item in read("a.jsonl", text).items] == [f"i{number}" for number in range(1000)]

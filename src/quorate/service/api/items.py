@@ -49,7 +49,7 @@ def create_items(request: Request, project_id: ProjectId, caller: Owner, body: I
 
     def work(on: Work) -> BatchOut:
         project = on.projects.get(project_id)
-        batch = [_new(project, item, index) for index, item in enumerate(body.items)]
+        batch = [new_item(project, item, index) for index, item in enumerate(body.items)]
         _check_uploads(on.store, project_id, batch)
         told = add_items(on.projects, project_id, batch, now=on.now)
         added = [AddedOut(id=each.name, status=each.status) for each in told]
@@ -127,7 +127,8 @@ def as_shown(project: Project, row: Row[Any]) -> dict[str, Any]:
     }
 
 
-def _new(project: Project, item: ItemIn, index: int) -> NewItem:
+def new_item(project: Project, item: ItemIn, index: int) -> NewItem:
+    """An item to add, as the client described it, `index` being its place in the request. Pages use it, too."""
     show = Show(
         text=item.text,
         image=None if item.image is None else checked_image(item.image, where=f"items[{index}].image"),

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, Request, Response, UploadFile
+from fastapi import APIRouter, Form, HTTPException, Request, Response, UploadFile
 from sqlalchemy import select
 
 from quorate.errors import InvalidInput, QuorateError
 from quorate.service.access.principal import Member
 from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.api.here import Owner, ProjectId, Viewer, projects_of
+from quorate.service.api.reading import parsed
 from quorate.service.deciding.items import MOST_ITEMS, add_items
 from quorate.service.pages.item_files import Reading, read_items
 from quorate.service.pages.rendering import render
@@ -86,8 +87,8 @@ def _store(request: Request, project_id: str, reading: Reading) -> dict[str, int
 
 def _images(text: str) -> dict[str, str]:
     try:
-        found = json.loads(text)
-    except json.JSONDecodeError:
+        found = parsed(text.encode("utf-8", "replace"))
+    except (json.JSONDecodeError, HTTPException):
         found = None
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
         raise InvalidInput("images is no object of upload ids by file name; reload the page and try again.")

@@ -9,15 +9,18 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fastapi import HTTPException
 from pydantic import ValidationError
 
 from quorate.errors import InvalidInput, QuorateError
 from quorate.service.api.item_models import ItemIn
-from quorate.service.api.items import _new as new_item
+from quorate.service.api.items import new_item
+from quorate.service.api.reading import parsed
 from quorate.service.deciding.items import NewItem
 from quorate.service.deciding.projects import Project
 from quorate.service.validation import complaints
@@ -64,7 +67,7 @@ def read_items(name: str, content: bytes, project: Project, images: Mapping[str,
     text = _decoded(content)
     end = name.rpartition(".")[2].lower()
     if end in ("json", "jsonl", "ndjson"):
-        records, ignored = _json_records(text), list[str]()
+        records, ignored = _json_records(text, is_lines=end != "json"), list[str]()
     elif end in ("csv", "tsv", "txt", "tab"):
         records, ignored = _table_records(text, project)
     else:
@@ -102,21 +105,27 @@ def _item(record: Any, project: Project, images: Mapping[str, str]) -> NewItem: 
     return item
 
 
-def _json_records(text: str) -> list[Any]:
+def _json_records(text: str, *, is_lines: bool) -> list[Any]:
     """A JSON list, an object with `items`, or one object on each line; a line that is no JSON is its row's problem."""
     try:
-        whole = json.loads(text)
+        whole = parsed(text.encode())
         rows = whole.get("items", [whole]) if isinstance(whole, dict) else whole
         return rows if isinstance(rows, list) else [rows]
+    except HTTPException as refusal:
+        if not is_lines:
+            raise InvalidInput(str(refusal.detail).replace("the body", "the file", 1)) from None
     except json.JSONDecodeError:
-        return [_line(line) for line in text.splitlines() if line.strip()]
+        pass
+    return [_line(line) for line in text.split("\n") if line.strip()]
 
 
 def _line(line: str) -> Any:  # noqa: ANN401
     try:
-        return json.loads(line)
+        return parsed(line.encode())
     except json.JSONDecodeError as error:
         return {"_problem": f"not JSON ({error.msg} at character {error.pos + 1}); write one object on each line."}
+    except HTTPException as refusal:
+        return {"_problem": str(refusal.detail).replace("the body", "the row", 1)}
 
 
 def _table_records(text: str, project: Project) -> tuple[list[Record], list[str]]:
@@ -124,12 +133,19 @@ def _table_records(text: str, project: Project) -> tuple[list[Record], list[str]
     head = text.partition("\n")[0]
     delimiter = max("\t;,", key=head.count)
     table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    names = [cell.strip() for cell in next(table, [])]
+    names = [cell.strip() for cell in next(_rows(table), [])]
     meanings = {index: meaning for index, name in enumerate(names) if (meaning := _meaning(name, project))}
     if not any(kind == "id" for kind, *_ in meanings.values()):
         raise InvalidInput(f"columns={shown(names)}; expected one called id; name the column with the items' ids so.")
-    rows = [_record(row, len(names), meanings, project) for row in table if any(cell.strip() for cell in row)]
+    rows = [_record(row, len(names), meanings, project) for row in _rows(table) if any(cell.strip() for cell in row)]
     return rows, [name for index, name in enumerate(names) if index not in meanings and name]
+
+
+def _rows(table: Iterator[list[str]]) -> Iterator[list[str]]:
+    try:
+        yield from table
+    except csv.Error as error:
+        raise InvalidInput(f"the file is no table that can be read: {error}; write it again as CSV.") from None
 
 
 def _meaning(name: str, project: Project) -> tuple[str, ...] | None:
@@ -193,17 +209,19 @@ def _cell(kind: str, cell: str) -> Any:  # noqa: ANN401
 
 def _number(cell: str, where: str) -> float:
     try:
-        return float(cell.replace(",", "."))
+        value = float(cell.replace(",", "."))
     except ValueError:
-        raise InvalidInput(f"{where}={shown(cell)}; expected a number; write e.g. 0.8.") from None
+        value = math.nan
+    if not math.isfinite(value):
+        raise InvalidInput(f"{where}={shown(cell)}; expected a number; write e.g. 0.8.")
+    return value
 
 
 def _decoded(content: bytes) -> str:
+    marked = content[:2] in (b"\xff\xfe", b"\xfe\xff")
     try:
-        return content.decode("utf-8-sig")
+        return content.decode("utf-16" if marked else "utf-8-sig")
     except UnicodeDecodeError:
-        if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            return content.decode("utf-16")
         raise InvalidInput("the file is not UTF-8 text; save it as UTF-8 (in a spreadsheet: CSV UTF-8).") from None
 
 
@@ -220,4 +238,5 @@ def _words(error: Exception) -> str:
 
 
 def _field(error: ValidationError) -> str:
-    return ".".join(str(part) for part in error.errors()[0]["loc"]) or "the row"
+    """The field as a person would call it: without the names of types that pydantic puts between."""
+    return ".".join(str(part) for part in error.errors()[0]["loc"] if "[" not in str(part)) or "the row"
