@@ -95,3 +95,29 @@ def test_a_mistake_is_one_line_on_stderr_and_exit_code_1(run, drawn, args, says)
     lines = result.stderr.strip().splitlines()
     assert len(lines) == 1
     assert says in lines[0]
+
+
+def test_rows_of_votes_set_aside_are_written_beside_the_coins_or_where_told(run, drawn, tmp_path):
+    _, audit, votes = drawn
+    assert json.loads(run("audit", "report", "-a", audit, "-v", votes, "--json").stdout)["rejects"] is None
+    assert not (tmp_path / "audit.rejects.csv").exists()
+    with votes.open("a") as text:
+        text.write(",someone,cat\n")
+    result = run("audit", "report", "-a", audit, "-v", votes)
+    beside = tmp_path / "audit.rejects.csv"
+    assert result.exit_code == 0 and "Rows of votes set aside: 1, listed in " in " ".join(result.stdout.split())
+    assert "missing-task" in beside.read_text()
+    content = json.loads(
+        run("audit", "report", "-a", audit, "-v", votes, "--rejects", tmp_path / "r.csv", "--json").stdout
+    )
+    assert content["rejects"] == str(tmp_path / "r.csv")
+    assert (tmp_path / "r.csv").read_text() == beside.read_text()
+
+
+def test_the_time_column_of_the_panels_votes_can_be_named(run, drawn, tmp_path):
+    _, audit, votes = drawn
+    lines = votes.read_text().splitlines()
+    timed = tmp_path / "timed.csv"
+    timed.write_text("\n".join([f"{lines[0]},clock", *(f"{line},{t}" for t, line in enumerate(lines[1:]))]))
+    result = run("audit", "report", "-a", audit, "-v", timed, "--time-column", "clock")
+    assert result.exit_code == 0 and "time 'clock'" in " ".join(result.stdout.split())

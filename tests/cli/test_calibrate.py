@@ -32,7 +32,7 @@ def test_programs_get_json_and_files(run, files, tmp_path):
     content = json.loads(result.stdout)
     assert content["method"] == {"name": "finexp", "knobs": {"threshold": 0.8, "hyperprior": "default"}}
     assert content["every"]["num"] == 300 and content["prefixes"][0]["name"] == "after every vote"
-    assert len(content["files"]) == 4
+    assert len(content["files"]) == 5
     assert "Items with a usable prediction: 300 of 300" in (tmp_path / "out" / "report.html").read_text()
     assert content["tables"]["usable_predictions"] == [{"model": "probs", "items": 300}]
 
@@ -55,3 +55,21 @@ def test_a_mistake_is_one_line(run, files, more, said):
     result = run(*files, *more)
     assert result.exit_code == 1 and said in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_rows_set_aside_are_written_beside_the_report(run, files, tmp_path):
+    votes = tmp_path / "votes.csv"
+    votes.write_text(files[2].read_text() + "7,9,\n")
+    result = run(*files, "--votes", votes, "--out", tmp_path / "out")
+    assert result.exit_code == 0 and "Rows set aside: 1, listed in " in " ".join(result.stdout.split())
+    with (tmp_path / "out" / "rejects.csv").open(newline="") as text:
+        (row,) = csv.DictReader(text)
+    assert (row["source"], row["row"], row["rule"], row["task"]) == ("votes.csv", "1502", "blank-label", "7")
+
+
+def test_the_time_column_can_be_named(run, files, tmp_path):
+    votes = tmp_path / "votes.csv"
+    lines = files[2].read_text().splitlines()
+    votes.write_text("\n".join([f"{lines[0]},clock", *(f"{line},{t}" for t, line in enumerate(lines[1:]))]))
+    result = run(*files, "--votes", votes, "--time-column", "clock")
+    assert result.exit_code == 0 and "time 'clock'" in " ".join(result.stdout.split())

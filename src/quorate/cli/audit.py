@@ -13,6 +13,7 @@ from quorate.cli.table_options import (
     LabelColumn,
     Strict,
     TaskColumn,
+    TimeColumn,
     VotesFormat,
     WorkerColumn,
 )
@@ -88,10 +89,18 @@ def report(
         int | None,
         typer.Option("--pool-size", "-n", help="Votes of a full panel, if the decisions have no column pool_size."),
     ] = None,
+    rejects: Annotated[
+        str | None,
+        typer.Option(
+            help="File for the rows of votes that are set aside, with the reason; none: beside the coins, "
+            "audit.rejects.csv for audit.csv."
+        ),
+    ] = None,
     votes_format: VotesFormat = "auto",
     task_column: TaskColumn = None,
     worker_column: WorkerColumn = None,
     label_column: LabelColumn = None,
+    time_column: TimeColumn = None,
     abstain_labels: AbstainLabels = None,
     as_read: AsRead = False,
     strict: Strict = False,
@@ -108,9 +117,10 @@ def report(
     from quorate.workflows.audit_panels import VotesTable
 
     reading: dict[str, Any] = {"format": votes_format, "task": task_column, "worker": worker_column}
-    reading |= {"label": label_column, "abstain_labels": abstain_labels, "as_read": as_read, "strict": strict}
+    reading |= {"label": label_column, "timestamp": time_column}
+    reading |= {"abstain_labels": abstain_labels, "as_read": as_read, "strict": strict}
     table = VotesTable(votes, **reading)
-    result = report_audit(audit, decisions=decisions, votes=table, alpha=alpha, pool_size=pool_size)
+    result = report_audit(audit, decisions=decisions, votes=table, alpha=alpha, pool_size=pool_size, rejects=rejects)
     if json:
         print_json(result.summary())
         return

@@ -18,6 +18,7 @@ from quorate.cli.table_options import (
     RowIds,
     Strict,
     TaskColumn,
+    TimeColumn,
     VotesFormat,
     VotesTable,
     WhichItems,
@@ -41,7 +42,8 @@ Prefixes = Annotated[
     bool, typer.Option("--prefixes", help="Judge the belief after every vote too, not only where asking stopped.")
 ]
 Out = Annotated[
-    str | None, typer.Option("--out", "-o", help="Folder for calibration.json, report.html and the diagram.")
+    str | None,
+    typer.Option("--out", "-o", help="Folder for calibration.json, report.html, rejects.csv and the diagram."),
 ]
 
 
@@ -56,6 +58,7 @@ def calibrate(
     task_column: TaskColumn = None,
     worker_column: WorkerColumn = None,
     label_column: LabelColumn = None,
+    time_column: TimeColumn = None,
     id_column: IdColumn = None,
     ids: RowIds = None,
     votes_format: VotesFormat = "auto",
@@ -91,7 +94,8 @@ def calibrate(
             votes, predictions or None, method=chosen, pool_size=pool_size, seed=seed, prefixes=prefixes, num_bins=bins,
             strict=strict, progress=report,
             columns=Columns(
-                task=task_column, worker=worker_column, label=label_column, id_column=id_column, accuracy=accuracy,
+                task=task_column, worker=worker_column, label=label_column, timestamp=time_column,
+                id_column=id_column, accuracy=accuracy,
                 classes=class_list(classes), ids=id_list(ids, predictions), abstain_labels=abstain_labels,
                 as_read=as_read, **reading,
             ),
@@ -100,14 +104,14 @@ def calibrate(
     if json:
         print_json(found.summary() | {"files": [str(file) for file in files]})
         return
-    _print(found)
+    _print(found, None if out is None else f"{out}/rejects.csv")
     print_lines(*(f"Written: {file}" for file in files))
 
 
-def _print(found: Calibration) -> None:
+def _print(found: Calibration, rejects: str | None) -> None:
     from quorate.workflows.calibrate_report import ABOUT, BIN_HEADS, GROUP_HEADS, bin_row, group_row
 
-    print_understood(found.report)
+    print_understood(found.report, rejects)
     name, size = found.method.name, found.pool_size
     title = f"Is the confidence of {name} honest? (quorate {__version__}, pool {size}, seed {found.seed})"
     print_table(title, GROUP_HEADS, [group_row(each) for each in found.groups])

@@ -78,7 +78,7 @@ class AuditReport:
     """What an audit proves: `bound` at any time, `batch` at the end of a batch, or `batch_refused` why not.
 
     `smallest_pool`, `largest_pool` votes of a full panel among the audited items, 0 if none was   `num_passed_over`
-    votes for items that were not audited
+    votes for items that were not audited   `rejects` the file of the rows set aside, None if there are none
     """
 
     tally: Tally
@@ -92,6 +92,7 @@ class AuditReport:
     seed: int
     min_rate: float
     notes: tuple[str, ...]
+    rejects: str | None = None
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -121,6 +122,7 @@ class AuditReport:
             "seed": self.seed,
             "min_rate": self.min_rate,
             "notes": self.notes,
+            "rejects": self.rejects,
             "version": __version__,
         }
 
@@ -174,13 +176,15 @@ def report_audit(
     decisions: str | Path | None = None,
     alpha: float = 0.05,
     pool_size: int | None = None,
+    rejects: str | Path | None = None,
 ) -> AuditReport:
     """What the panels' votes prove about the closed items, in the order of the decisions file.
 
     The loss of an audited item is 1 - 1/t if its answer is among the t labels tied at the top of the panel, 1 if it is
     not. Fewer votes than its pool has count as an error unless they already settle it. The size of each pool is in the
     draw; `pool_size` gives it where decisions without that column were drawn from. `decisions` defaults to the file the
-    coins were drawn from; `VotesTable` says how to read votes whose format or columns are not found.
+    coins were drawn from; `VotesTable` says how to read votes whose format or columns are not found. `rejects`: the
+    file for rows of votes that are set aside, if any are; None: beside the coins, audit.rejects.csv for audit.csv.
     """
     drawn = read_draw(audit)
     closed, num_open = read_decisions(drawn.decisions if decisions is None else decisions)
@@ -203,6 +207,11 @@ def report_audit(
         settled_loss=state.settled_loss,
     )
     batch, refused = _batch(drawn.rows, losses, alpha)
+    aside = Path(audit).with_name(f"{Path(audit).stem}.rejects.csv") if rejects is None else Path(rejects)
+    if panels.report.num_set_aside:
+        notes.append(f"Rows of votes set aside: {panels.report.write_rejects(aside)}, listed in {aside}.")
+    elif rejects is None:
+        aside.unlink(missing_ok=True)  # of an earlier report
     return AuditReport(
         tally=tally,
         bound=checkpoints[-1].bound,
@@ -215,6 +224,7 @@ def report_audit(
         seed=drawn.seed,
         min_rate=drawn.min_rate,
         notes=tuple(notes),
+        rejects=str(aside) if panels.report.num_set_aside else None,
     )
 
 

@@ -16,6 +16,7 @@ from quorate.errors import InvalidInput
 from quorate.validate import shown
 
 if TYPE_CHECKING:
+    from quorate.tables.report import Report
     from quorate.tables.votes import Format, Votes
 
 
@@ -28,6 +29,7 @@ class VotesTable:
     task: str | None = None
     worker: str | None = None
     label: str | None = None
+    timestamp: str | None = None
     abstain_labels: str | Sequence[str] | None = None
     strict: bool = False
     as_read: bool = False
@@ -35,11 +37,15 @@ class VotesTable:
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """`votes` how many for each label, by audited item; `num_passed_over` votes for other items; `notes` for people."""
+    """`votes` how many for each label, by audited item; `num_passed_over` votes for other items; `notes` for people.
+
+    `report`: how the table was read and which rules fired.
+    """
 
     votes: Mapping[str, Counter[str]]
     num_passed_over: int
     notes: tuple[str, ...]
+    report: Report
 
 
 def read_panels(table: VotesTable, wanted: Iterable[str]) -> Panels:
@@ -49,7 +55,7 @@ def read_panels(table: VotesTable, wanted: Iterable[str]) -> Panels:
 
     read = read_votes(
         table.path, format=table.format, task=table.task, worker=table.worker, label=table.label,
-        abstain_labels=table.abstain_labels, strict=table.strict, as_read=table.as_read,
+        timestamp=table.timestamp, abstain_labels=table.abstain_labels, strict=table.strict, as_read=table.as_read,
     )  # fmt: skip
     if not table.as_read:
         refuse_misread_votes(read, blanks_expected=True, in_order=False)
@@ -67,7 +73,7 @@ def read_panels(table: VotesTable, wanted: Iterable[str]) -> Panels:
             f"{shown(list(read.items[:3]))}, the audit such as {shown(list(names)[:3])}; expected the same ids in "
             "both; name the column of the items: task='...'."
         )
-    return Panels(found, passed_over, _notes(read, passed_over))
+    return Panels(found, passed_over, _notes(read, passed_over), read.report)
 
 
 def tidy(text: str) -> str:

@@ -12,7 +12,8 @@ import json
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 from quorate.errors import MissingExtra
 from quorate.version import __version__
@@ -22,7 +23,10 @@ from quorate.workflows.page_style import PAGE_STYLE
 from quorate.workflows.plain_json import plain
 from quorate.workflows.plots import BLUE, GRID, MISSING, QUIET, RC, can_plot
 
-SUMMARY = "calibration.json"
+if TYPE_CHECKING:
+    from quorate.tables.report import Report as TablesReport
+
+SUMMARY, REJECTS = "calibration.json", "rejects.csv"
 GROUP_HEADS = (
     "decisions", "number", "sure, %", "right, %", "gap", "error", "if honest", "at most", "Brier", "log score",
 )  # fmt: skip
@@ -112,7 +116,16 @@ def _contents(found: Calibration) -> dict[str, bytes]:
             buffer = io.BytesIO()
             figure.savefig(buffer, format=ending, **more)
             contents[f"reliability.{ending}"] = buffer.getvalue()
+    if found.report is not None:
+        contents[REJECTS] = _rejects(found.report)
     return contents
+
+
+def _rejects(report: TablesReport) -> bytes:
+    """The rows set aside, as CSV: the header alone if there are none, as `quorate run` writes it."""
+    with TemporaryDirectory() as folder:
+        report.write_rejects(Path(folder) / REJECTS)
+        return (Path(folder) / REJECTS).read_bytes()
 
 
 def page(found: Calibration) -> str:
@@ -144,7 +157,8 @@ def _understood(found: Calibration) -> str:
     """How the tables were read; nothing if there were none."""
     if found.report is None:
         return ""
-    return f"<h2>The data</h2><ul>{''.join(f'<li>{escape(line)}</li>' for line in found.report.understood())}</ul>"
+    lines = "".join(f"<li>{escape(line)}</li>" for line in found.report.understood(REJECTS))
+    return f"<h2>The data</h2><ul>{lines}</ul>"
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
