@@ -78,3 +78,15 @@ def test_who_is_let_in_again_comes_by_a_key_or_a_new_link_not_by_an_old_cookie(w
     assert browser.get("/me").status_code == 401
     with pytest.raises(LinkOver):
         links.use(world.store, link, now=NOW)
+
+
+def test_only_members_get_another_role_and_the_last_owner_keeps_theirs(world):
+    accounts.change_role(world.store, "here", world.reader, role="owner", now=NOW)
+    accounts.change_role(world.store, "here", world.owner, role="voter", now=NOW)
+    assert roles(world.store) == {"owner": "voter", "voter": "voter", "reader": "owner"}
+    with pytest.raises(NotAllowed):
+        accounts.change_role(world.store, "here", world.reader, role="voter", now=NOW)
+    accounts.remove_member(world.store, "here", world.voter, now=NOW)
+    for nobody in (world.stranger, world.voter, "x"):
+        with pytest.raises(NotFound, match="expected a member"):
+            accounts.change_role(world.store, "here", nobody, role="voter", now=NOW)

@@ -259,6 +259,23 @@ def test_the_last_owner_is_told_why_they_stay(world):
     assert "only owner" in answer.text
 
 
+def test_every_member_is_listed_and_can_get_another_role_however_many_there_are(world, monkeypatch):
+    monkeypatch.setattr("quorate.service.pages.people.BATCH", 2)
+    now, ids = time.time(), []
+    for number in range(5):
+        ids.append(accounts.create_account(world.store, f"member {number}", now=now).id)
+        accounts.add_member(world.store, world.project, ids[-1], role="voter", now=now)
+    browser = world.browser("owner")
+    page = browser.get(world.address("/people")).text
+    assert all(f'name="account" value="{account}"' in page for account in ids)
+    for account, status in [*((account, 303) for account in ids), (world.people["stranger"], 404), ("nobody", 404)]:
+        data = {"csrf_token": token(browser), "account": account, "role": "reader"}
+        assert browser.post(world.address("/people/role"), data=data).status_code == status
+    roles = {each.account_id: each.role for each in accounts.list_members(world.store, world.project)}
+    assert {roles[account] for account in ids} == {"reader"}
+    assert world.people["stranger"] not in roles
+
+
 def test_past_sentences_count_who_could_not_tell_until_then(world):
     projects, now = world.app.state.projects, time.time()
     project = projects.create("Pets", ProjectSettings(classes=("cat", "dog"), pool_size=9), now=now).id

@@ -118,6 +118,19 @@ def add_member(store: Store, project_id: str, account_id: str, *, role: str, now
         return Membership(project_id, account_id, account.name, role, now)
 
 
+def change_role(store: Store, project_id: str, account_id: str, *, role: str, now: float) -> None:
+    """Give a member of a project another role, and nobody else one; the last owner stays owner."""
+    role = checked_role(role)
+    with store.write() as connection:
+        _lock(connection, project_id)
+        here = (memberships.c.project_id == project_id) & (memberships.c.account_id == account_id)
+        if connection.scalar(select(memberships.c.role).where(here, memberships.c.removed.is_(None))) is None:
+            raise _no_member(account_id)
+        if role != "owner":
+            _keep_an_owner(connection, project_id, account_id)
+        enrol(connection, project_id, account_id, role=role, now=now)
+
+
 def remove_member(store: Store, project_id: str, account_id: str, *, now: float) -> None:
     """End a membership: nothing of the project is seen any more; votes given stay. The last owner stays."""
     with store.write() as connection:
@@ -127,7 +140,7 @@ def remove_member(store: Store, project_id: str, account_id: str, *, now: float)
         active = here & memberships.c.removed.is_(None)
         done = connection.execute(update(memberships).where(active).values(removed=now))
         if done.rowcount == 0:
-            raise NotFound(f"account={account_id[:40]!r}; expected a member of this project; list its members.")
+            raise _no_member(account_id)
 
 
 def list_members(store: Store, project_id: str, *, after: str = "", limit: int = 100) -> list[Membership]:
@@ -159,6 +172,10 @@ def _account(connection: Connection, account_id: str) -> Account:
     if row is None:
         raise NotFound(f"account={account_id[:40]!r}; expected the id of an account; list them to see it.")
     return Account(*row)
+
+
+def _no_member(account_id: str) -> NotFound:
+    return NotFound(f"account={account_id[:40]!r}; expected a member of this project; list its members.")
 
 
 def _set_disabled(connection: Connection, account_id: str, when: float | None) -> Account:

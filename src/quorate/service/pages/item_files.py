@@ -202,9 +202,12 @@ def _cell(kind: str, cell: str) -> Any:  # noqa: ANN401
         if value != int(value):
             raise InvalidInput(f"{kind}={shown(cell)}; expected a whole number; drop the decimals.")
         return int(value)
-    if kind == "prediction" and cell[:1] in "[{":
-        return _line(cell)
-    return cell
+    if kind != "prediction" or cell[:1] not in "[{":
+        return cell
+    value = _line(cell)
+    if isinstance(value, dict) and "_problem" in value:
+        raise InvalidInput(f"prediction: {value['_problem']}")
+    return value
 
 
 def _number(cell: str, where: str) -> float:
@@ -231,12 +234,16 @@ def _named(record: Any) -> str:  # noqa: ANN401
 
 def _words(error: Exception) -> str:
     if isinstance(error, ValidationError):
-        first = complaints(error.errors())[0]
+        first = complaints([{**each, "loc": _place(each["loc"])} for each in error.errors()])[0]
         value = f" ({shown(first['value'])})" if first.get("value") is not None else ""
-        return f"{_field(error)}{value}: {first['rule']}. {first['fix']}"
+        return f"{first['field']}{value}: {first['rule']}. {first['fix']}"
     return str(error).replace("items[0].", "")
 
 
-def _field(error: ValidationError) -> str:
-    """The field as a person would call it: without the names of types that pydantic puts between."""
-    return ".".join(str(part) for part in error.errors()[0]["loc"] if "[" not in str(part)) or "the row"
+def _place(parts: Sequence[str | int]) -> tuple[str | int, ...]:
+    """Where in the row, without the names of types that pydantic puts between.
+
+    >>> _place(("prediction", "list[float]", 0))
+    ('the row', 'prediction', 0)
+    """
+    return ("the row", *(part for part in parts if "[" not in str(part)))

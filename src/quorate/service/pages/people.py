@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request, Response
 
@@ -16,7 +18,8 @@ from quorate.service.pages.rendering import go, render
 from quorate.service.problems import of_error
 
 router = APIRouter(include_in_schema=False)
-MOST = 500
+BATCH = 500
+Listed = TypeVar("Listed")
 
 
 @router.get("/p/{project_id}/people")
@@ -51,9 +54,7 @@ def change_role(request: Request, project_id: ProjectId, caller: Owner, fields: 
     """Give a member another role."""
     account, role = fields.get("account", ""), fields.get("role", "")
     try:
-        known = {member.account_id for member in accounts.list_members(store_of(request), project_id, limit=MOST)}
-        if account in known:
-            accounts.add_member(store_of(request), project_id, account, role=role, now=now_of(request))
+        accounts.change_role(store_of(request), project_id, account, role=role, now=now_of(request))
     except QuorateError as error:
         return _page(request, project_id, caller, problem=of_error(error).body())
     return go(f"/p/{project_id}/people", "role")
@@ -91,14 +92,23 @@ def revoke_key(request: Request, project_id: ProjectId, caller: Owner, fields: F
 
 def _page(request: Request, project_id: str, caller: Member, **more: Any) -> Response:  # noqa: ANN401
     store, now, me = store_of(request), now_of(request), caller.principal
-    invited = [each for each in invitations.list_invitations(store, project_id, limit=MOST) if each.revoked is None]
-    mine = [each for each in keys.list_keys(store, me.account_id, limit=MOST) if each.revoked is None]
+    members = _all(partial(accounts.list_members, store, project_id), lambda each: each.account_id)
+    invited = _all(partial(invitations.list_invitations, store, project_id), lambda each: each.id)
+    mine = _all(partial(keys.list_keys, store, me.account_id), lambda each: each.id)
     shown = {
         "me": me, "role": caller.role, "tab": "people", "project": projects_of(request).get(project_id),
-        "members": sorted(accounts.list_members(store, project_id, limit=MOST), key=lambda each: each.name.lower()),
-        "invitations": [each for each in invited if each.expires > now],
-        "keys": [each for each in mine if each.project_id in (None, project_id)],
+        "members": sorted(members, key=lambda each: each.name.lower()),
+        "invitations": [each for each in invited if each.revoked is None and each.expires > now],
+        "keys": [each for each in mine if each.revoked is None and each.project_id in (None, project_id)],
         "invitation_link": None, "key": None,
     }  # fmt: skip
     problem = more.get("problem")
     return render(request, "people.html", problem["status"] if problem else 200, **(shown | more))
+
+
+def _all(page: Callable[..., list[Listed]], place: Callable[[Listed], str]) -> list[Listed]:
+    """Every page of a list, one after another."""
+    found: list[Listed] = []
+    while more := page(after=place(found[-1]) if found else "", limit=BATCH):
+        found += more
+    return found

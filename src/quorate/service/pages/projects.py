@@ -11,7 +11,7 @@ from quorate.service.access.accounts import enrol
 from quorate.service.access.principal import Principal
 from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.api.here import Creator, Owner, ProjectId, projects_of
-from quorate.service.deciding.settings import ProjectSettings, knobs_of
+from quorate.service.deciding.settings import ProjectSettings
 from quorate.service.pages.form_fields import Fields
 from quorate.service.pages.rendering import go, render
 from quorate.service.pages.settings_form import GOALS, as_form, changes_of, new_settings
@@ -60,21 +60,11 @@ def change(request: Request, project_id: ProjectId, caller: Owner, fields: Field
     try:
         before = projects_.get(project_id).settings
         changes = changes_of(fields, method=before.method)
-        _keep_rule(before, before.changed(**changes))
         name, state = fields.get("name"), fields.get("state")
         projects_.change(project_id, name=name, state=state, now=now_of(request), **changes)
     except QuorateError as error:
         return _settings(request, caller.principal, project_id, fields, of_error(error).body())
     return go(f"/p/{project_id}/settings", "saved")
-
-
-def _keep_rule(before: ProjectSettings, after: ProjectSettings) -> None:
-    """Past decisions name the knobs of the rule they were made by: a running project keeps its rule, not its knobs."""
-    if set(knobs_of(after)) != set(knobs_of(before)):
-        raise InvalidInput(
-            f"goal={'threshold' if after.threshold is not None else 'other than a threshold'}; expected one that the "
-            "rule in force can serve; start a new project to ask by a threshold, or no longer by one."
-        )
 
 
 def _settings(
