@@ -17,8 +17,12 @@ from quorate.cli.main import app
 from quorate.datasets import synthetic
 from quorate.errors import InvalidInput, UnknownMethod
 from quorate.methods import METHODS
+from quorate.rng import stream
 from quorate.simulation import simulate
 from quorate.workflows.plan import plan
+from quorate.workflows.plan_advice import Goal
+from quorate.workflows.plan_pools import pilot_of, rows_of
+from quorate.workflows.plan_study import advised, study
 from quorate.workflows.specs import parse_method
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -26,6 +30,7 @@ import plan_coverage
 
 PILOT = synthetic(num_items=300, pool_size=6, accuracy=0.85, seed=4)
 SMALL = synthetic(num_items=40, pool_size=4, accuracy=0.8, seed=4)
+LEVEL = 0.9
 FEW = {"methods": ["quorate", "quorum"], "orderings": 2, "draws": 200}
 
 
@@ -257,22 +262,46 @@ def test_mistakes_are_named(wrong, error, says):
         plan(PILOT, **FEW | wrong)
 
 
+def test_promised_intervals_cover_the_next_batch_in_nine_of_ten_simulated_plans():
+    """300 pilots and next batches of one source, each planned from the start; intervals of half the width fail."""
+    source, trials, num_items = synthetic(num_items=20_000, pool_size=5, num_classes=3, accuracy=0.75, seed=8), 300, 100
+    least = LEVEL - 3 * math.sqrt(LEVEL * (1 - LEVEL) / trials)
+    covered, by_half = np.zeros(2), np.zeros(2)
+    for number in range(trials):
+        rows = stream(number, "coverage").permutation(source.num_items)[: 2 * num_items]
+        pilot, coming = pilot_of(rows_of(source, rows[:num_items])), rows_of(source, rows[num_items:])
+        found = study(pilot, ["quorum"], orderings=2, batch_size=num_items, seed=number)
+        _, advice = advised(found, Goal("target-error", 0.1), draws=100)
+        run = simulate(coming, advice.setting.method, model="all", seed=5000 + number)
+        told = ((advice.votes, run.mean_cost), (advice.errors, run.error_rate))
+        covered += [_is_within(forecast, value) for forecast, value in told]
+        by_half += [_is_within(forecast, value, width=0.5) for forecast, value in told]
+    assert (covered / trials >= least).all()
+    assert (by_half / trials < least).all()
+
+
+def _is_within(forecast, value, width=1.0):
+    low, high = (forecast.centre + width * (end - forecast.centre) for end in forecast.interval(LEVEL))
+    return low - 1e-6 <= value <= high + 1e-6
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("partly", [None, "complete"])
 def test_promised_intervals_hold_on_the_other_half_of_real_data(data_dir, partly):
-    """Fewer splits than the benchmark: votes and error of the other half, two goals, five splits of a real set.
+    """As the benchmark: 20 splits of a real set, two goals; the votes and the error of the other half.
 
     With a pilot fully voted, and with one that a rule has stopped early. Also: budgets are kept as often as was said.
     """
     data = plan_coverage.load(data_dir, "kelly_nih", 0, None)
     splits = [
-        list(plan_coverage.split(data, None, number, orderings=2, wanted=(1, 5), partly=partly)) for number in range(5)
+        list(plan_coverage.split(data, None, number, orderings=2, wanted=(1, 5), partly=partly)) for number in range(20)
     ]
     every = [outcome for split in splits for outcome in split]
-    # The goals of a split share its items, so only the splits count as trials: 90 % less 3 standard errors.
-    least = 0.9 - 3 * math.sqrt(0.09 / len(splits))
+    # The goals of a split share its items, so only the splits count as trials: 70 %. Half the width covers 59 %.
+    least = LEVEL - 3 * math.sqrt(LEVEL * (1 - LEVEL) / len(splits))
     for covered in ("votes_covered", "error_covered"):
         assert np.mean([getattr(outcome, covered) for outcome in every]) >= least
-    assert np.mean([outcome.met for outcome in every]) >= np.mean([outcome.chance for outcome in every]) - 0.3
+    assert np.mean([outcome.met for outcome in every]) >= np.mean([outcome.chance for outcome in every]) - 0.2
     # Intervals that hold because they are endless promise nothing.
     assert np.mean([outcome.error_width for outcome in every]) < 0.08
     assert np.mean([outcome.votes_width for outcome in every]) < 1.0
