@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from quorate.errors import InvalidInput
-from quorate.tables import join, read_votes
+from quorate.tables import join, read_predictions, read_votes
 from tests.tables.writing import rejected, vote_rows, write_csv, write_xlsx
 
 HEADER = ["task", "worker", "label"]
@@ -48,7 +48,7 @@ def test_sheets_are_read_by_type_and_row(tmp_path):
     votes = read_votes(path)
     assert vote_rows(join(votes)) == [("7", "a", "1"), ("7.5", "b", "true"), ("8", "a", "x")]
     assert rejected(votes.report, tmp_path / "r.csv") == [(4, "blank-label"), (5, "blank-row")]
-    assert any("1 more not read" in line for line in votes.report.decisions)
+    assert any("not read: 'more'" in line for line in votes.report.decisions)
 
 
 @pytest.mark.parametrize("name", ["v.parquet", "v.xlsx"])
@@ -90,3 +90,43 @@ def test_a_quote_that_is_not_closed_does_not_pass_unseen(tmp_path):
 def test_columns_of_lists_are_refused():
     with pytest.raises(InvalidInput, match="holds no ids or labels"):
         read_votes(pa.table({"task": ["1"], "label": [["x"]]}))
+
+
+def two_sheets(path):
+    """A workbook whose first sheet is a note, with votes and predictions on sheets of their own."""
+    book = openpyxl.Workbook()
+    book.active.title = "readme"
+    book.active.append(["about", "who"])
+    book.active.append(["made by hand", "us"])
+    for title, rows in (
+        ("votes", [HEADER, ["1", "a", "cat"], ["2", "a", "dog"]]),
+        ("probs", [["id", "cat", "dog"], ["1", 0.9, 0.1], ["2", 0.2, 0.8]]),
+    ):
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+    return path
+
+
+def test_a_sheet_is_named_behind_a_hash_and_the_others_are_told(tmp_path):
+    book = two_sheets(tmp_path / "book.xlsx")
+    votes, probs = read_votes(f"{book}#votes"), read_predictions(f"{book}#probs")
+    joined = join(votes, probs)
+    assert joined.classes == ("cat", "dog") and joined.models == ("book",) and joined.report.findings == ()
+    assert any(
+        "(sheet 'votes'; not read: 'readme', 'probs')" in line and line.startswith("Read book.xlsx#votes: one vote")
+        for line in joined.report.understood()
+    )
+
+
+def test_errors_about_a_sheet_name_the_others(tmp_path):
+    book = two_sheets(tmp_path / "book.xlsx")
+    with pytest.raises(InvalidInput, match=r"no sheet 'prob'; expected one of \['readme', 'votes', 'probs'\]"):
+        read_predictions(f"{book}#prob")
+    with pytest.raises(InvalidInput, match=r"no id column .* other sheets are \['votes', 'probs'\].*book\.xlsx#votes"):
+        read_predictions(book)
+    with pytest.raises(InvalidInput, match=r"label='note' is not a column .* book\.xlsx#votes"):
+        read_votes(book, label="note")
+    with pytest.raises(InvalidInput, match="is not a file"):
+        read_votes(tmp_path / "none.xlsx#votes")

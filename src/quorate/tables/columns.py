@@ -68,6 +68,7 @@ def find_column(
     named: str | None = None,
     source: str = "source",
     argument: str | None = None,
+    advice: str = "",
 ) -> str | None:
     """The column of a role: the one named (by `argument`, else by the role), else the best-known synonym, else None.
 
@@ -78,7 +79,7 @@ def find_column(
         if named not in columns:
             raise InvalidInput(
                 f"{argument or role}={named!r} is not a column of {source}; expected one of {list(columns)[:30]}; name "
-                "one of them."
+                f"one of them{advice}."
             )
         return named
     by_name = {squeezed(column): column for column in reversed(columns)}

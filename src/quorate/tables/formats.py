@@ -46,17 +46,18 @@ def choose(
     """The layout asked for, or the one the columns speak for; a guess is checked unless `as_read`."""
     if not as_read and label is None:
         refuse_own_output(opened.columns, opened.name, expected="votes")
-    item = find_column("task", opened.columns, named=task, source=opened.name)
-    answer = find_column("label", [name for name in opened.columns if name != item], named=label, source=opened.name)
+    about = {"source": opened.name, "advice": opened.advice}
+    item = find_column("task", opened.columns, named=task, **about)
+    answer = find_column("label", [name for name in opened.columns if name != item], named=label, **about)
     worker = _several(worker, opened.columns)
     listed = None if worker is None or isinstance(worker, str) else list(worker)
     if format == "long" or label is not None or (format == "auto" and item and answer and listed is None):
         return _long(opened, item, answer, worker, timestamp, told_label=label is not None)
-    known = find_column("item", opened.columns, named=task, source=opened.name, argument="task")
+    known = find_column("item", opened.columns, named=task, argument="task", **about)
     item = known if known is not None else _first_column(opened, format)
     others = [name for name in opened.columns if name != item]
     if listed is not None:
-        others = [str(find_column("worker", opened.columns, named=name, source=opened.name)) for name in listed]
+        others = [str(find_column("worker", opened.columns, named=name, **about)) for name in listed]
     if format == "counts" or (format == "auto" and listed is None and _are_counts(opened, others, classes)):
         return _counts(opened, item, others, classes, told=format == "counts", as_read=as_read)
     return _wide(opened, item, others, classes, told=format == "wide", listed=listed is not None, as_read=as_read)
@@ -82,13 +83,14 @@ def _long(
         missing = "item" if task is None else "label"
         raise InvalidInput(
             f"{opened.name} has no column for the {missing} among {list(opened.columns)[:30]}; "
-            f"name it: {'task' if task is None else 'label'}='...'."
+            f"name it: {'task' if task is None else 'label'}='...'{opened.advice}."
         )
     if worker is not None and not isinstance(worker, str):
         raise InvalidInput(f"worker={list(worker)!r} names several columns; a long table has one; name it alone.")
     rest = [name for name in opened.columns if name not in (task, label)]
-    who = find_column("worker", opened.columns if worker else rest, named=worker, source=opened.name)
-    when = find_column("timestamp", opened.columns if timestamp else rest, named=timestamp, source=opened.name)
+    about = {"source": opened.name, "advice": opened.advice}
+    who = find_column("worker", opened.columns if worker else rest, named=worker, **about)
+    when = find_column("timestamp", opened.columns if timestamp else rest, named=timestamp, **about)
     others = () if told_label else label_like([name for name in rest if name not in (who, when)])
     columns = LongColumns(task, label, who, when, others)
 
@@ -103,12 +105,12 @@ def _first_column(opened: Opened, format: str) -> str:  # noqa: A002
     if len(opened.columns) < 2:
         raise InvalidInput(
             f"{opened.name} has the columns {list(opened.columns)}; expected an item and a label column at least. "
-            "Name them: task='...', label='...'."
+            f"Name them: task='...', label='...'{opened.advice}."
         )
     if format == "auto" and find_column("label", opened.columns) is not None:
         raise InvalidInput(
             f"{opened.name} has a label column but none for the item among {list(opened.columns)[:30]}; "
-            "name it: task='...'."
+            f"name it: task='...'{opened.advice}."
         )
     return opened.columns[0]
 

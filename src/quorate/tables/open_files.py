@@ -16,7 +16,7 @@ from quorate.errors import InvalidInput
 from quorate.tables import json_records
 from quorate.tables.arrow import TEXT, arrow_csv, pa, pq
 from quorate.tables.rules import fired
-from quorate.tables.sheets import open_sheet
+from quorate.tables.sheets import open_sheet, sheet_of
 from quorate.tables.sniff import Sniffed, sniff
 from quorate.tables.sources import Batch, Opened, unique_columns
 
@@ -45,17 +45,18 @@ def open_file(path: str | Path) -> Opened:
 
 
 def existing(path: str | Path) -> Path:
-    """The path, if a file with something in it is there."""
-    file = Path(path)
+    """The path, if a file with something in it is there; `book.xlsx#sheet` keeps the name of its sheet."""
+    file, sheet = sheet_of(Path(path))
     if not file.is_file():
         raise InvalidInput(f"source={str(path)!r} is not a file; name one that exists.")
     if file.stat().st_size == 0:
         raise InvalidInput(f"source={str(path)!r} is empty; expected a header and rows. Export it again.")
-    return file
+    return file if sheet is None else Path(path)
 
 
 def ending_of(file: Path) -> str:
-    """The ending that says the format; .csv.gz is .csv."""
+    """The ending that says the format; .csv.gz is .csv, book.xlsx#sheet is .xlsx."""
+    file, _ = sheet_of(file)
     suffixes = [suffix.lower() for suffix in file.suffixes]
     return suffixes[-2] if len(suffixes) > 1 and suffixes[-1] in _PACKED else suffixes[-1] if suffixes else ""
 

@@ -36,15 +36,19 @@ def from_table(
     """The predictions of a table with an id column."""
     if not as_read:
         refuse_own_output(opened.columns, opened.name, expected="predictions")
-    item = find_column("item", opened.columns, named=id_column, source=opened.name, argument="id_column")
+    about = {"source": opened.name, "advice": opened.advice}
+    item = find_column("item", opened.columns, named=id_column, argument="id_column", **about)
     if item is None:
         raise InvalidInput(
-            f"{opened.name} has no id column among {list(opened.columns)[:30]}; name it: id_column='...'."
+            f"{opened.name} has no id column among {list(opened.columns)[:30]}; name it: id_column='...'"
+            f"{opened.advice}."
         )
     others = [name for name in opened.columns if name != item]
     first = head(opened)
     if first.num_rows == 0:
-        raise InvalidInput(f"{opened.name} holds no predictions: no row follows the header. Export it again.")
+        raise InvalidInput(
+            f"{opened.name} holds no predictions: no row follows the header{opened.advice}. Export it again."
+        )
     columns = class_columns(first, others, classes)
     label = find_column("prediction", others)
     score = find_column("score", others)
@@ -58,7 +62,7 @@ def from_table(
         return _scores(opened, model, item, score, classes)
     raise InvalidInput(
         f"{opened.name} has no probabilities, label or score beside {item!r} in {others[:30]}; expected a column per "
-        f"class{_percent_signs(first, others)}; name the classes: classes=[...]."
+        f"class{_percent_signs(first, others)}; name the classes: classes=[...]{opened.advice}."
     )
 
 

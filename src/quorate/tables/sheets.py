@@ -1,10 +1,11 @@
-"""Excel workbooks -> `Opened` tables: the first sheet, its first row as header, read row by row.
+"""Excel workbooks -> `Opened` tables: the first sheet or the one named, its first row as header, read row by row.
 
 Called by `open_files`. Needs openpyxl, which comes with the extra `tables`.
 """
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
@@ -20,26 +21,54 @@ from quorate.tables.arrow import INSTALL, TEXT, pa
 from quorate.tables.sources import Batch, Opened, unique_columns
 
 BLOCK_ROWS = 1 << 15
+MOST_NAMED = 10  # sheets in a message
 
 
-def open_sheet(file: Path) -> Opened:
-    """The first sheet of a workbook."""
-    rows = _rows(file)
+def sheet_of(path: Path) -> tuple[Path, str | None]:
+    """A workbook and the sheet named behind a #, None if there is none: a file called so is taken as it is.
+
+    >>> book, sheet = sheet_of(Path("book.xlsx#probs"))
+    >>> book.name, sheet, sheet_of(Path("votes#2.xlsx"))[1]
+    ('book.xlsx', 'probs', None)
+    """
+    found = re.fullmatch(r"(.+\.xls[xm])#(.+)", path.name, flags=re.IGNORECASE)
+    if found is None or path.is_file():
+        return path, None
+    return path.with_name(found[1]), found[2]
+
+
+def open_sheet(path: Path) -> Opened:
+    """The first sheet of a workbook, or that of `book.xlsx#sheet`; the sheets that are not read are named."""
+    file, sheet = sheet_of(path)
+    rows = _rows(file, sheet)
     header = next(rows, ())
     titles = next(rows, ())  # the names of the sheets come second
     columns = [cell_text(cell) or "" for cell in header]
     while columns and not columns[-1]:
         columns.pop()
+    read = titles[0] if sheet is None else sheet
+    others = [title for title in titles if title != read]
     if not columns:
-        raise InvalidInput(f"source={str(file)!r} has an empty first row in its first sheet; expected a header.")
-    more = f"; {len(titles) - 1} more not read" if len(titles) > 1 else ""
+        raise InvalidInput(
+            f"source={str(path)!r} has an empty first row in its sheet {read!r}; expected a header"
+            f"{_instead(file, others)}."
+        )
+    more = f"; not read: {', '.join(map(repr, others[:MOST_NAMED]))}{' ...' if others[MOST_NAMED:] else ''}"
     return Opened(
-        name=file.name,
+        name=path.name,
         kind="xlsx",
-        columns=unique_columns(columns, file.name),
-        read=partial(_read, file, tuple(columns)),
-        decisions=(f"{file.name}: sheet {titles[0]!r}{more}",),
+        columns=unique_columns(columns, path.name),
+        read=partial(_read, file, sheet, tuple(columns)),
+        decisions=(f"{path.name}: sheet {read!r}{more if others else ''}",),
+        advice=_instead(file, others),
     )
+
+
+def _instead(file: Path, others: Sequence[str]) -> str:
+    """Which other sheets there are, and how to name one."""
+    if not others:
+        return ""
+    return f"; other sheets are {list(others[:MOST_NAMED])}: to read one, name it: {file.name}#{others[0]}"
 
 
 def cell_text(value: Any) -> str | None:  # noqa: ANN401
@@ -57,7 +86,7 @@ def cell_text(value: Any) -> str | None:  # noqa: ANN401
     return str(value)
 
 
-def _rows(file: Path) -> Iterator[tuple[Any, ...]]:
+def _rows(file: Path, sheet: str | None) -> Iterator[tuple[Any, ...]]:
     """The header, the titles of the sheets, then the rows."""
     try:
         import openpyxl  # noqa: PLC0415
@@ -70,19 +99,24 @@ def _rows(file: Path) -> Iterator[tuple[Any, ...]]:
         except (BadZipFile, KeyError, ValueError, OSError) as cause:
             raise InvalidInput(f"source={str(file)!r} is not an Excel workbook: {cause}; save it as .xlsx.") from cause
         try:
-            sheet = book.worksheets[0]
-            found = sheet.iter_rows(values_only=True)
+            titles = tuple(each.title for each in book.worksheets)
+            if sheet is not None and sheet not in titles:
+                raise InvalidInput(
+                    f"{file.name} has no sheet {sheet!r}; expected one of {list(titles[:MOST_NAMED])}; name one of "
+                    "them behind the #."
+                )
+            found = book.worksheets[0 if sheet is None else titles.index(sheet)].iter_rows(values_only=True)
             yield next(found, ())
-            yield tuple(book.sheetnames)
+            yield titles
             yield from found
         finally:
             book.close()
 
 
-def _read(file: Path, every: tuple[str, ...], columns: Sequence[str] | None) -> Iterator[Batch]:
+def _read(file: Path, sheet: str | None, every: tuple[str, ...], columns: Sequence[str] | None) -> Iterator[Batch]:
     wanted = list(columns if columns is not None else every)
     places = [every.index(name) for name in wanted]
-    rows = _rows(file)
+    rows = _rows(file, sheet)
     next(rows, None)
     next(rows, None)
     cells: list[list[str | None]] = []

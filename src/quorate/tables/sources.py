@@ -32,7 +32,8 @@ class Batch:
 class Opened:
     """A source with named columns. `read(columns)` gives its batches; None reads every column.
 
-    `kind` "csv", "jsonl", "json", "parquet", "xlsx" or "frame"; `backend` the library a frame came from.
+    `kind` "csv", "jsonl", "json", "parquet", "xlsx" or "frame"; `backend` the library a frame came from; `advice` what
+    an error about missing columns should add: which other sheets there are.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Opened:
     decisions: tuple[str, ...] = ()
     entries: tuple[Entry, ...] = ()
     backend: str = "pyarrow"
+    advice: str = ""
 
 
 def head(opened: Opened) -> Any:  # noqa: ANN401
