@@ -106,6 +106,25 @@ def test_pools_that_were_stopped_early_are_warned_of_unless_their_size_is_said(d
         assert not any("overstated" in note for note in quiet.notes())
 
 
+def test_a_default_run_that_saves_next_to_nothing_says_where_cheaper_settings_are():
+    """No classifier, divided experts: the default asks nearly until settled. Said of the default only."""
+    hard = run_data.stream(num_items=200, pool_size=3, accuracy=0.4, agreement=0.4)
+
+    def told(**options):
+        result = run(hard, order="given", **options)
+        saved = result.summary()["votes"]["saved_against_until_settled"]
+        return saved, [note for note in result.notes() if "The default is cautious" in note]
+
+    saved, (note,) = told()
+    assert saved < 0.02
+    assert "`quorate plan`" in note
+    assert "`--budget`" in note
+    assert told(method="until-settled")[1] == told(budget=1.0)[1] == told(method="quorate:min_gain=0.001")[1] == []
+    easy = run(run_data.stream(num_items=200, accuracy=0.95, agreement=0.95), order="given")
+    assert easy.summary()["votes"]["saved_against_until_settled"] > 0.02
+    assert not any("cautious" in note for note in easy.notes())
+
+
 def test_fewest_and_most_votes_are_kept(files):
     votes = run(*files, min_votes=2, max_votes=3, threshold=0.9).table.column("num_votes").to_numpy()
     assert votes.min() == 2

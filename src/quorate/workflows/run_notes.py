@@ -8,7 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from quorate.methods import method
 from quorate.workflows.pools import uneven_pools
+
+DEFAULT = method("quorate").describe()
+LITTLE_SAVED = 0.02
 
 
 def notes(summary: Mapping[str, Any], *, see: str = "report.html") -> list[str]:
@@ -38,7 +42,19 @@ def notes(summary: Mapping[str, Any], *, see: str = "report.html") -> list[str]:
         told.append(str(summary["control"]["sentence"]))
         if summary["control"]["unreachable"] is not None:
             told.append(str(summary["control"]["unreachable"]))
-    return told
+    return [*told, *_cautious(summary)]
+
+
+def _cautious(summary: Mapping[str, Any]) -> list[str]:
+    """That the default knob, left as it is, saved next to nothing against asking until settled."""
+    used, saved = summary["method"], summary["votes"]["saved_against_until_settled"]
+    is_default = summary["control"] is None and {key: used[key] for key in DEFAULT} == DEFAULT
+    if not is_default or saved >= LITTLE_SAVED:
+        return []
+    return [
+        f"The default is cautious: here it saves {100 * saved:.1f} % against asking until settled. `quorate plan`, or a "
+        "`--budget`, finds cheaper settings and says what they cost in errors."
+    ]
 
 
 def _many(count: int, one: str, several: str | None = None) -> str:
