@@ -1,0 +1,68 @@
+"""Bodies: what is refused and what only looks like it, and that a large one is read beside the other requests."""
+
+import threading
+
+import pytest
+from fastapi import HTTPException
+
+from quorate.service.api import reading
+from quorate.service.api.body_limit import SMALL
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        (b"[" * 13 + b"]" * 13, "nested"),
+        (b'{"a":' * 13 + b"1" + b"}" * 13, "nested"),
+        (b"[" * 200_000, "nested"),
+        (b"[9223372036854775808]", "63 bits"),
+        (b"[-99999999999999999999]", "63 bits"),
+        (b"9" * 5000, "63 bits"),
+        (b'{"a": {"b": [1e309]}}', "too large"),
+        (b"[" + b"9" * 400 + b".0]", "too large"),
+        (b'{"\\u0000": 1}', "U\\+0000"),
+        (b'["\\ud800"]', "surrogate"),
+        (b'["\xed\xa0\x80"]', "UTF-8"),
+        (b"[NaN]", "NaN"),
+        (b"[-Infinity]", "Infinity"),
+    ],
+)
+def test_what_no_database_keeps_is_refused(raw, words):
+    with pytest.raises(HTTPException) as refused:
+        reading.parsed(raw)
+    assert refused.value.status_code == 422
+    with pytest.raises(HTTPException, match=words):
+        raise HTTPException(422, refused.value.detail)
+
+
+@pytest.mark.parametrize(
+    ("raw", "value"),
+    [
+        (b"[" * 12 + b"]" * 12, None),
+        (b"[9223372036854775807, -9223372036854775807]", [2**63 - 1, 1 - 2**63]),
+        (b'["99999999999999999999", "e999", "[[[[[[[[[[[[[["]', ["9" * 20, "e999", "[" * 14]),
+        (b'["\\ud83d\\ude00", "\\\\u0000"]', ["\U0001f600", "\\u0000"]),
+        (b"[1e-999, 1e300]", [0.0, 1e300]),
+        (b"null", None),
+    ],
+)
+def test_what_only_looks_like_it_is_taken(raw, value):
+    found = reading.parsed(raw)
+    assert value is None or found == value
+
+
+def test_a_large_body_is_parsed_in_a_thread_and_a_small_one_at_once(small, monkeypatch):
+    """The loop's thread answers everybody: it must not be busy with one owner's batch."""
+    threads, parse = [], reading.parsed
+
+    def noted(raw):
+        threads.append((len(raw) > SMALL, threading.current_thread().name))
+        return parse(raw)
+
+    monkeypatch.setattr(reading, "parsed", noted)
+    owner, path = small.client("owner"), f"/projects/{small.here}/items"
+    owner.api("POST", path, 200, json={"items": [{"id": "x"}]})
+    owner.api("POST", path, 200, json={"items": [{"id": f"i{n}", "text": "x" * 1000} for n in range(300)]})
+    (is_large, loop), (is_large_too, other) = threads
+    assert (is_large, is_large_too) == (False, True)
+    assert "AnyIO worker" in other and "AnyIO worker" not in loop
