@@ -187,7 +187,7 @@ def sign_out_in_another_tab(live, page):
     """Another tab of the same browser, signed out; gives that tab."""
     other = page.context.new_page()
     other.goto(live.url)
-    other.get_by_role("button", name="Sign out").click()
+    other.get_by_role("button", name="Sign out", exact=True).click()
     other.get_by_label("API key").wait_for()
     return other
 
