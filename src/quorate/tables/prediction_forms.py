@@ -16,6 +16,7 @@ from quorate.tables.clean import blank_cells
 from quorate.tables.codes import Coded, encode, merge
 from quorate.tables.columns import SYNONYMS, find_column, is_nameless, refuse_own_output, squeezed
 from quorate.tables.labels import match_labels
+from quorate.tables.nested_cells import unnested
 from quorate.tables.number_cells import Numbers, as_numbers
 from quorate.tables.prediction_checks import Given
 from quorate.tables.rules import MOST_SAMPLES, NEARLY_ALL, RULES, SUM_TOLERANCE, Entry, fired
@@ -49,7 +50,10 @@ def from_table(
         raise InvalidInput(
             f"{opened.name} holds no predictions: no row follows the header{opened.advice}. Export it again."
         )
-    columns = class_columns(first, others, classes)
+    opened, nested = unnested(opened, first, others, classes)
+    if nested:
+        first, others = head(opened), [name for name in opened.columns if name != item]
+    columns = class_columns(first, nested or others, classes)
     label = find_column("prediction", others)
     score = find_column("score", others)
     if not as_read:
@@ -57,6 +61,8 @@ def from_table(
     if len(columns) >= 2 or (len(columns) == 1 and label is None):
         return _vectors(opened, model, item, columns, others)
     if label is not None:
+        if score is not None and not as_read:
+            _refuse_long(opened.name, first, item, label, score)
         return _labels(opened, model, item, label, score, classes=classes, accuracy=accuracy)
     if score is not None:
         return _scores(opened, model, item, score, classes)
@@ -74,6 +80,22 @@ def _refuse_votes(opened: Opened, others: Sequence[str], columns: dict[str, str]
             f"{opened.name} has a worker {worker!r} and a label {label!r} in each row, as votes have; expected a "
             "prediction per item; are votes= and predictions= the wrong way round? If the data are like that, pass "
             "as_read=True (--as-read)."
+        )
+
+
+def _refuse_long(source: str, first: Any, item: str, label: str, score: str) -> None:  # noqa: ANN401
+    """Refuse a table with a row for each class of an item, where the scores of an item sum to 1."""
+    codes = encode(first[item]).codes
+    scores = as_numbers(first[score], blank=np.nan).values
+    named = (codes >= 0) & np.isfinite(scores)
+    sizes = np.bincount(codes[named], minlength=1)
+    sums = np.bincount(codes[named], weights=scores[named], minlength=1)[sizes > 0]
+    if (sizes > 1).sum() > 0.5 * (sizes > 0).sum() and np.mean(np.abs(sums - 1) <= SUM_TOLERANCE) > 0.5:
+        raise InvalidInput(
+            f"{source} has a row for each class of an item: item {item!r}, class {label!r}, probability {score!r}, "
+            "which sum to 1 over the rows of an item; expected a row per item with a column per class; turn it round: "
+            f"in pandas frame.pivot(index={item!r}, columns={label!r}, values={score!r}).reset_index(). If each row is "
+            "a prediction of its own, pass as_read=True (--as-read)."
         )
 
 
