@@ -13,6 +13,7 @@ from quorate.workflows.pools import uneven_pools
 
 DEFAULT = method("quorate").describe()
 LITTLE_SAVED = 0.02
+FEWEST_ERRORS = 30  # a target that allows fewer is missed by a fifth and more by chance alone
 
 
 def notes(summary: Mapping[str, Any], *, see: str = "report.html") -> list[str]:
@@ -42,18 +43,33 @@ def notes(summary: Mapping[str, Any], *, see: str = "report.html") -> list[str]:
         told.append(str(summary["control"]["sentence"]))
         if summary["control"]["unreachable"] is not None:
             told.append(str(summary["control"]["unreachable"]))
-    return [*told, *_cautious(summary)]
+    return [*told, *_few_errors(summary), *_cautious(summary)]
+
+
+def _few_errors(summary: Mapping[str, Any]) -> list[str]:
+    """That a target means too few errors to be held closely: e T of them come with a chance of sqrt(e T)."""
+    control = summary["control"]
+    if control is None or control["kind"] == "budget":
+        return []
+    allowed = control["asked_for"] * summary["num_items"]
+    if allowed >= FEWEST_ERRORS:
+        return []
+    return [
+        f"A target of {100 * control['asked_for']:.2f} % of {summary['num_items']} items is {allowed:.1f} errors: so "
+        f"few cannot be held closely. Chance alone is worth {100 / allowed**0.5:.0f} % of the target, give or take, "
+        "and audits see only some of them; a longer stream, a higher target or a higher `--audit-rate` is held better."
+    ]
 
 
 def _cautious(summary: Mapping[str, Any]) -> list[str]:
     """That the default knob, left as it is, saved next to nothing against asking until settled."""
     used, saved = summary["method"], summary["votes"]["saved_against_until_settled"]
     is_default = summary["control"] is None and {key: used[key] for key in DEFAULT} == DEFAULT
-    if not is_default or saved >= LITTLE_SAVED:
+    if not is_default or saved >= LITTLE_SAVED or summary["votes"]["audit_votes"]:
         return []
     return [
-        f"The default is cautious: here it saves {100 * saved:.1f} % against asking until settled. `quorate plan`, or a "
-        "`--budget`, finds cheaper settings and says what they cost in errors."
+        f"The default is cautious: here it saves {100 * saved:.1f} % against asking until settled. `quorate plan`, or "
+        "a `--budget`, finds cheaper settings and says what they cost in errors."
     ]
 
 

@@ -30,6 +30,7 @@ from quorate.workflows.error_costs import cheapest_answers, with_costs
 from quorate.workflows.pools import Pools
 from quorate.workflows.recorded import Recorded, recorded
 from quorate.workflows.replay import ControlReport, Replay, replay
+from quorate.workflows.run_audits import proved_error, proved_words
 from quorate.workflows.run_result import Outcome
 from quorate.workflows.specs import parse_method
 
@@ -269,7 +270,7 @@ def _control_summary(run: Replay, plan: Plan) -> dict[str, Any] | None:
     if report is None:
         return None
     kind = "budget" if plan.aim.budget is not None else "target error"
-    found = {
+    found: dict[str, Any] = {
         "kind": kind,
         "asked_for": report.asked_for,
         "reached": report.reached,
@@ -288,8 +289,9 @@ def _control_summary(run: Replay, plan: Plan) -> dict[str, Any] | None:
             "factor": final.factor,
             "ties_seen": final.ties,
             "unreachable_from": report.unreachable_from,
+            "proved": proved_error(run, final),
         }
-    return found | {"sentence": _sentence(report, final)}
+    return found | {"sentence": _sentence(report, final, found.get("proved"))}
 
 
 def audits(count: int) -> str:
@@ -301,7 +303,7 @@ def audits(count: int) -> str:
     return f"{count} audit" if count == 1 else f"{count} audits"
 
 
-def _sentence(report: ControlReport, final: Control) -> str:
+def _sentence(report: ControlReport, final: Control, proved: float | None) -> str:
     gap = f"{100 * abs(report.final_gap):.1f} % {'above' if report.final_gap > 0 else 'below'}"
     over = "It was never ahead of the plan."
     if report.overshoot > 0:
@@ -309,6 +311,6 @@ def _sentence(report: ControlReport, final: Control) -> str:
     if isinstance(final, TargetErrorControl):
         return (
             f"Target error {100 * report.asked_for:.2f} %: {audits(final.num_audited)} put the run at an estimated "
-            f"{100 * report.reached:.2f} %, {gap} the target. {over}"
+            f"{100 * report.reached:.2f} %, {gap} the target; {proved_words(proved)}. {over}"
         )
     return f"Budget {report.asked_for:.2f} votes per item: {report.reached:.2f} were spent, {gap}. {over}"

@@ -42,6 +42,7 @@ CONTROL = {
     "asked_for": "asked for, per item",
     "reached": "reached, per item, as the control knew it",
     "gap": "gap: reached / asked for - 1",
+    "proved": "at most, per item, as the audits prove it",
     "overshoot": "most it was ever ahead of the plan, as a share of the whole plan",
     "knob": "knob that was turned",
     "first_knob": "knob at the first item",
@@ -148,7 +149,7 @@ def _control(summary: Mapping[str, Any], result: RunResult) -> str:
     if control is None:
         return ""
     said = " ".join(filter(None, (control["sentence"], control["unreachable"])))
-    shares = SHARES | ({"asked_for", "reached"} if control["kind"] == "target error" else set())
+    shares = SHARES | ({"asked_for", "reached", "proved"} if control["kind"] == "target error" else set())
     rows = [
         [text, percent(control[name], 2) if name in shares else _plain(control[name])]
         for name, text in CONTROL.items()
