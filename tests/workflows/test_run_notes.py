@@ -1,4 +1,4 @@
-"""What a run says beside its figures: pools that tell the answer, a default that saves little, targets of few errors."""
+"""What a run says beside its figures: pools that tell the answer, a default that saves little, targets too fine."""
 
 import json
 
