@@ -6,7 +6,7 @@ whose decision the library would not make again. Called by the API, the item's p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,14 +86,14 @@ def item_disagreements(
             continue
         fresh = {name: getattr(decision, name) for name in ("ask", "label", "confidence", "num_votes", "reason")}
         stored = {name: event["decision"][name] for name in fresh}
-        if not _same(stored, fresh):
+        if not same(stored, fresh):
             yield Disagreement(row.name, event["seq"], stored, fresh)
     now = era_of(project.learn_event, project.tune_event)
     session, _ = item_session(project.session, written, number=row.number, now=now, era_of=era_of)
     values = after_event(project, session, row.name, leases_out=0, before=row)
     fresh = {name: values[name] for name in RECOMPUTED} | {"seq": _last_seq(connection, row.id)}
     stored = {name: getattr(row, name) for name in fresh}
-    if not _same(stored, fresh):
+    if not same(stored, fresh):
         yield Disagreement(row.name, None, stored, fresh)
     logged, kept = _logged_coin(written), None if row.audit_rate is None else {"rate": row.audit_rate}
     if logged != (kept if kept is None else kept | {"drawn": row.audit is not None}):
@@ -111,7 +111,8 @@ def _last_seq(connection: Connection, item_id: int) -> int:
     return int(connection.execute(query).scalar_one())
 
 
-def _same(stored: dict[str, Any], fresh: dict[str, Any]) -> bool:
+def same(stored: Mapping[str, Any], fresh: Mapping[str, Any]) -> bool:
+    """The same in every field, the confidence but for rounding."""
     plain = [name for name in stored if name != "confidence"]
     near = abs(stored["confidence"] - fresh["confidence"]) <= CLOSE_ENOUGH
     return near and all(stored[name] == fresh[name] for name in plain)

@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-CLOSE_ENOUGH = 1e-9
+from quorate.service.deciding.trail import same
+
+TOLD = ("ask", "label", "confidence", "reason")  # of a decision, on the page
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +75,7 @@ def _step(event: Mapping[str, Any], votes: tuple[int, ...], num_abstained: int, 
         answer=decision.get("label"),
         confidence=decision.get("confidence"),
         reason=decision.get("reason"),
-        agrees=None if again is None else _agrees(decision, again),
+        agrees=None if again is None else same({name: decision[name] for name in TOLD}, again),
         params=decision.get("params"),
         tune=decision.get("tune"),
     )
-
-
-def _agrees(stored: Mapping[str, Any], again: Mapping[str, Any]) -> bool:
-    near = abs(stored["confidence"] - again["confidence"]) <= CLOSE_ENOUGH
-    return near and all(stored[name] == again[name] for name in ("ask", "label", "reason"))
