@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quorate.cli.completion import METHODS, one_of
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
 from quorate.cli.table_options import (
     AbstainLabels,
@@ -33,7 +34,13 @@ if TYPE_CHECKING:
 
 
 MethodSpec = Annotated[
-    str, typer.Option("--method", "-m", help="A method, with knobs if you like: finexp:threshold=0.9.")
+    str,
+    typer.Option(
+        "--method",
+        "-m",
+        help="A method, with knobs if you like: finexp:threshold=0.9.",
+        autocompletion=one_of(*METHODS),
+    ),
 ]
 PoolSize = Annotated[
     int | None, typer.Option("--pool-size", "-n", help="Experts per item, drawn by seed; none: all who voted on it.")

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from quorate.cli.completion import METHODS, one_of
 from quorate.cli.output import print_json, print_lines, print_table
 from quorate.errors import InvalidInput
 from quorate.version import __version__
@@ -25,7 +26,12 @@ def decide(
     classes: Annotated[str | None, typer.Option(help="Names of the classes, e.g. cat,dog,bird.")] = None,
     method: Annotated[
         str,
-        typer.Option("--method", "-m", help="A method, with knobs if you like: quorum:votes=4. See quorate methods."),
+        typer.Option(
+            "--method",
+            "-m",
+            help="A method, with knobs if you like: quorum:votes=4. See quorate methods.",
+            autocompletion=one_of(*METHODS),
+        ),
     ] = "quorate",
     threshold: Annotated[
         float | None, typer.Option(help="Stop once the answer is this sure, 0 to 1 (methods that have this knob).")

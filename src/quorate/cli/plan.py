@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quorate.cli.completion import METHODS, PARTLY_VOTED_PILOT, one_of
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
 from quorate.cli.table_options import (
     AbstainLabels,
@@ -60,6 +61,7 @@ def plan(
             "-m",
             help="Methods to compare; repeatable; all: every one. The setting is advised for the first. Default: "
             "quorate, finexp, infexp, beta, quorum, unanimous-then-cap, random.",
+            autocompletion=one_of(*METHODS, "all"),
         ),
     ] = None,
     pool_size: Annotated[
@@ -76,6 +78,7 @@ def plan(
         typer.Option(
             rich_help_panel=PILOT,
             help="Items with fewer than N votes: complete (draw the missing ones given those seen), own-pool or drop.",
+            autocompletion=one_of(*PARTLY_VOTED_PILOT),
         ),
     ] = "complete",
     error_costs: Annotated[

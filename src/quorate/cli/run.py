@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quorate.cli.completion import METHODS, ORDERS, PARTLY_VOTED, SPEEDS, one_of
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
 from quorate.cli.table_options import (
     AbstainLabels,
@@ -41,7 +42,13 @@ def run(
     out: Annotated[str, typer.Option("--out", "-o", help="Folder for the decisions, the summary and the report.")],
     predictions: PredictionTables = None,
     method: Annotated[
-        str, typer.Option("--method", "-m", help="A method; knobs behind a colon: quorum:votes=4. See quorate methods.")
+        str,
+        typer.Option(
+            "--method",
+            "-m",
+            help="A method; knobs behind a colon: quorum:votes=4. See quorate methods.",
+            autocompletion=one_of(*METHODS),
+        ),
     ] = "quorate",
     threshold: Annotated[
         float | None,
@@ -73,12 +80,15 @@ def run(
         typer.Option(
             help="With --budget: normal, or slow: held over thousands of items, fewer errors through a shift.",
             rich_help_panel=AUDITS,
+            autocompletion=one_of(*SPEEDS),
         ),
     ] = "normal",
     order: Annotated[
         str,
         typer.Option(
-            help="time (rows where there are no times), given (rows) or shuffled (by seed).", rich_help_panel=REPLAY
+            help="time (rows where there are no times), given (rows) or shuffled (by seed).",
+            rich_help_panel=REPLAY,
+            autocompletion=one_of(*ORDERS),
         ),
     ] = "time",
     pool_size: Annotated[
@@ -96,6 +106,7 @@ def run(
             rich_help_panel=REPLAY,
             help="Items with fewer than N votes that these do not settle: exclude from the error, own-pool or "
             "worst-case.",
+            autocompletion=one_of(*PARTLY_VOTED),
         ),
     ] = "exclude",
     min_votes: Annotated[int, typer.Option(help="Fewest votes asked of an item.", rich_help_panel=REPLAY)] = 0,

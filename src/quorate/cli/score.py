@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quorate.cli.completion import MATCHES, one_of
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
 from quorate.cli.table_options import (
     TABLES,
@@ -44,7 +45,8 @@ Match = Annotated[
     str,
     typer.Option(
         help="How further tables find their items: order (as the first predictions; streamed), id (in memory), "
-        "or auto: order, but id for votes with a row per vote."
+        "or auto: order, but id for votes with a row per vote.",
+        autocompletion=one_of(*MATCHES),
     ),
 ]
 Cluster = Annotated[

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from quorate.cli.completion import METHODS, one_of
 from quorate.cli.output import print_json, print_lines, print_table, progress_bar
 from quorate.version import __version__
 
@@ -16,7 +17,10 @@ def simulate(
     method: Annotated[
         list[str] | None,
         typer.Option(
-            "--method", "-m", help="A method, repeatable; knobs behind a colon: quorum:votes=4. See quorate methods."
+            "--method",
+            "-m",
+            help="A method, repeatable; knobs behind a colon: quorum:votes=4. See quorate methods.",
+            autocompletion=one_of(*METHODS),
         ),
     ] = None,
     sweep: Annotated[bool, typer.Option("--sweep", help="Turn each method's knob over its whole range.")] = False,

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from quorate.cli.completion import FORMATS, ITEMS, one_of
 from quorate.errors import InvalidInput
 
 TABLES = "How to read the tables"
@@ -39,7 +40,13 @@ RowIds = Annotated[
     ),
 ]
 VotesFormat = Annotated[
-    str, typer.Option("--format", help="auto, long, wide, counts or label-studio.", rich_help_panel=TABLES)
+    str,
+    typer.Option(
+        "--format",
+        help="auto, long, wide, counts or label-studio.",
+        rich_help_panel=TABLES,
+        autocompletion=one_of(*FORMATS),
+    ),
 ]
 Classes = Annotated[
     str | None,
@@ -63,7 +70,12 @@ AsRead = Annotated[
     ),
 ]
 WhichItems = Annotated[
-    str, typer.Option(help="votes: every item with a vote; or votes-and-predictions.", rich_help_panel=TABLES)
+    str,
+    typer.Option(
+        help="votes: every item with a vote; or votes-and-predictions.",
+        rich_help_panel=TABLES,
+        autocompletion=one_of(*ITEMS),
+    ),
 ]
 HardLabelAccuracy = Annotated[
     float,
