@@ -14,8 +14,8 @@ INTRO = """# The command line
 Made from the program by `python -m quorate.cli.reference`; do not edit by hand.
 
 Every command prints for people, and JSON with `--json`. Progress goes to stderr. Exit codes: 0 fine; 1 a mistake in
-what was asked, said in one line on stderr; 2 usage; 130 Ctrl-C. `quorate --install-completion` makes your shell
-complete commands, options and the values of `--method`, `--order`, `--format` and the like.
+what was asked, said in one line on stderr; 2 usage; 130 Ctrl-C. Run with `--install-completion` once, it makes your
+shell complete commands, options and the values of `--method`, `--order`, `--format` and the like.
 """
 
 
