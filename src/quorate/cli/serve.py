@@ -105,7 +105,7 @@ def serve(
     link = _make_ready(config, here)
     _warn(config, host)
     page = (link or here) if open_browser else None
-    news = (host, port, _lines(here, link, demo=demo), page)
+    news = (host, port, _lines(here, link, demo=demo) + _from_elsewhere(host, port, base_url), page)
     threading.Thread(target=_announce_when_up, args=news, daemon=True).start()
     _run(config, host=host, port=port, workers=workers)
 
@@ -197,6 +197,14 @@ def _lines(here: str, link: str | None, *, demo: bool) -> list[str]:
         )
         lines += [f"Open this link to {use}:", f"  {link}"]
     return lines
+
+
+def _from_elsewhere(host: str, port: int, base_url: str | None) -> list[str]:
+    """Where colleagues find it, if it listens to them and was not told how they call it."""
+    if host not in EVERYWHERE or base_url is not None:
+        return []
+    name = socket.gethostname()
+    return [f"From other machines: http://{name}:{port}; --base-url says so in the links that are made here."]
 
 
 def _announce_when_up(host: str, port: int, lines: list[str], page: str | None) -> None:

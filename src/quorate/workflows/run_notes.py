@@ -12,7 +12,7 @@ from quorate.methods import method
 from quorate.workflows.pools import uneven_pools
 
 DEFAULT = method("quorate").describe()
-LITTLE_SAVED = 0.02
+LITTLE_SAVED = 0.05
 FEWEST_ERRORS = 30  # a target that allows fewer is missed by a fifth and more by chance alone
 
 

@@ -5,7 +5,7 @@ from quorate.service.pages.forecast import forecast
 
 def numbers(hours, **more):
     usual = {"num_open": 10, "num_closed": 10, "votes_per_closed": 3.0, "num_votes": 30, "votes_on_closed": 30}
-    return usual | {"hours": [{"hours_ago": 0.0, "votes": float(votes)} for votes in hours]} | more
+    return usual | {"hours": [{"hours_ago": 0.0, "votes": float(votes), "seconds": 3600.0} for votes in hours]} | more
 
 
 def test_a_pause_does_not_stop_the_clock_forever():
@@ -20,3 +20,9 @@ def test_every_open_item_needs_at_least_one_more_vote():
 def test_nothing_is_said_on_few_items_or_without_votes():
     assert forecast(numbers([5], num_closed=4)).votes_left is None
     assert forecast(numbers([0])).hours_left is None
+
+
+def test_the_pace_of_the_first_minutes_is_not_spread_over_an_hour():
+    young = numbers([60])
+    young["hours"][0]["seconds"] = 120.0
+    assert forecast(young).pace == 1800.0

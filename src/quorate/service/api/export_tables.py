@@ -16,6 +16,7 @@ from sqlalchemy import Connection, exists, select
 from quorate.service.deciding.events import ITEM_KINDS, project_events
 from quorate.service.deciding.listing import BATCH, Decided, all_decisions
 from quorate.service.deciding.projects import Project, Projects
+from quorate.service.deciding.stats import voter_names
 from quorate.service.store.schema import events as acts
 from quorate.session.journal import FIRST_SEQ
 from quorate.session.lines import encode_line, header_line
@@ -25,7 +26,7 @@ Kind = Literal["text", "float", "int", "bool"]
 KINDS: dict[str, Kind] = {"confidence": "float", "num_votes": "int", "agreement": "float", "cost": "float"}
 KINDS |= {"pool_size": "int", "audited": "bool", "time": "float", "event": "int", "seq": "int"}
 KINDS |= {"late": "bool", "retracted": "bool"}
-VOTE_COLUMNS = ("item", "voter", "label", "time", "kind", "late", "retracted", "cast_label")
+VOTE_COLUMNS = ("item", "voter", "voter_name", "label", "time", "kind", "late", "retracted", "cast_label")
 ACTS = ("vote", "abstain", "skip")
 Cell = str | float | int | bool | None
 
@@ -65,6 +66,7 @@ def _votes(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...
     )  # fmt: skip
     query = select(acts.c.id, acts.c.voter, acts.c.time, acts.c.kind, acts.c.body, again.label("is_retracted"))
     query = query.where(acts.c.project_id == project.id, acts.c.kind.in_(ACTS)).order_by(acts.c.id).limit(BATCH)
+    names = voter_names(connection, project)
     last = 0
     while rows := connection.execute(query.where(acts.c.id > last)).all():
         for row in rows:
@@ -73,7 +75,8 @@ def _votes(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...
                 cast = body.get("label")
                 late = bool(body.get("late"))
                 stands = None if is_retracted else cast
-                yield (body["item"], row.voter, stands, row.time, row.kind, late, is_retracted, cast)
+                name = names.get(row.voter, row.voter.removeprefix("ext:"))
+                yield (body["item"], row.voter, name, stands, row.time, row.kind, late, is_retracted, cast)
         last = rows[-1].id
 
 

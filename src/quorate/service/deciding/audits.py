@@ -68,9 +68,15 @@ def audit_report(connection: Connection, project: Project, *, alpha: float = 0.0
     seen = np.where(settled, np.nan_to_num(loss), loss)
     audit = audit_of(u[counted], q[counted], drawn[counted], seen[counted], settled=settled[counted], min_rate=min_rate)
     bound = audit.bound(alpha)
-    measured = min(max(audit.estimate / audit.num_items, 0.0), 1.0)
+    pending = drawn & np.isnan(loss)
+    seen_only = audit_of(  # what is still being voted on counts as believed here, as wrong in the bound
+        u[counted], q[counted], (drawn & ~pending)[counted], seen[counted], settled=settled[counted], min_rate=min_rate
+    )
+    measured = min(max(seen_only.estimate / audit.num_items, 0.0), 1.0)
     sentence = _sentence(bound.mean, alpha, audit.num_items, int(complete.sum()), num_drawn)
-    if not bound.is_informative:
+    if num_drawn == 0 and settled[counted].all():
+        sentence = f"All {audit.num_items:,} closed items are settled: no vote still out could change an answer."
+    elif not bound.is_informative:
         sentence = (
             f"Not enough audits yet: {int(complete.sum())} of {num_drawn} drawn items are voted to the end. All that "
             f"is certain is that no more than {100 * bound.mean:.0f} % of the closed items can be wrong."

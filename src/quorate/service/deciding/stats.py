@@ -128,13 +128,15 @@ def _grouped(connection: Connection, project: Project, column: Any) -> dict[str,
 
 
 def _hours(connection: Connection, project: Project, now: float) -> list[dict[str, float]]:
-    """Votes in each of the last 24 hours."""
+    """Votes in each of the last 24 hours, and the seconds from the first of them to the end of that hour."""
     since = now - 24 * HOUR
     ago = cast((now - ballots.c.time) / HOUR, Integer)
-    query = select(ago.label("ago"), func.count()).where(ballots.c.project_id == project.id, ballots.c.time > since)
+    query = select(ago.label("ago"), func.count(), func.min(ballots.c.time))
+    query = query.where(ballots.c.project_id == project.id, ballots.c.time > since)
     query = query.where(ballots.c.kind == "vote", ballots.c.time <= now).group_by("ago")
-    found = {int(row[0]): int(row[1]) for row in connection.execute(query)}
-    return [{"hours_ago": float(hour), "votes": float(found.get(hour, 0))} for hour in range(23, -1, -1)]
+    found = {int(row[0]): (int(row[1]), now - HOUR * int(row[0]) - row[2]) for row in connection.execute(query)}
+    each = [(hour, *found.get(hour, (0, 0.0))) for hour in range(23, -1, -1)]
+    return [{"hours_ago": float(hour), "votes": float(votes), "seconds": seconds} for hour, votes, seconds in each]
 
 
 def _voters(connection: Connection, project: Project) -> list[dict[str, Any]]:
@@ -152,7 +154,7 @@ def _voters(connection: Connection, project: Project) -> list[dict[str, Any]]:
     )
     query = query.join(items, items.c.id == ballots.c.item_id).where(ballots.c.project_id == project.id)
     rows = connection.execute(query.group_by(ballots.c.voter)).all()
-    names = _names(connection, project)
+    names = voter_names(connection, project)
     told = [
         {
             "voter": row.voter, "name": names.get(row.voter, row.voter.removeprefix("ext:")), "votes": int(row.votes),
@@ -164,7 +166,8 @@ def _voters(connection: Connection, project: Project) -> list[dict[str, Any]]:
     return sorted(told, key=lambda voter: (-voter["votes"], voter["name"]))
 
 
-def _names(connection: Connection, project: Project) -> dict[str, str]:
+def voter_names(connection: Connection, project: Project) -> dict[str, str]:
+    """What the members of the project are called, by account."""
     query = select(accounts.c.id, accounts.c.name).join(memberships, memberships.c.account_id == accounts.c.id)
     return {row.id: row.name for row in connection.execute(query.where(memberships.c.project_id == project.id))}
 

@@ -53,8 +53,8 @@ def _shown(request: Request, project_id: str) -> dict[str, Any]:
 
 def _worth(projects_: Projects, project: Project, numbers: dict[str, Any], connection: Any) -> dict[str, Any]:  # noqa: ANN401
     """What the classifier is worth now, and how that came about: theta, phi, and tau for each class."""
-    params = projects_.params(connection, project, project.learn_event)
     start = projects_.params(connection, project, 0)
+    params = projects_.params(connection, project, project.learn_event) if numbers["learning"] else start
     past = [(project.created, start.theta, start.phi, start.tau)]
     past += [(fit["time"], fit["theta"], fit["phi"], fit["tau"]) for fit in numbers["learning"]]
     thetas, phis = [each[1] for each in past], [each[2] for each in past]

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+HOUR, SHORTEST = 3600.0, 60.0  # seconds; a pace is measured over a minute at least
 FEWEST = 5  # closed items a forecast needs
 
 
@@ -25,14 +26,14 @@ class Forecast:
 def forecast(numbers: Mapping[str, Any]) -> Forecast:
     """What the numbers of `deciding.stats` lead one to expect.
 
-    >>> hours = [{"hours_ago": 1.0, "votes": 10.0}, {"hours_ago": 0.0, "votes": 40.0}]
+    >>> hours = [{"votes": 10.0, "seconds": 3600.0}, {"votes": 20.0, "seconds": 1800.0}]
     >>> forecast({"hours": hours, "num_open": 10, "num_closed": 10, "votes_per_closed": 3.0, "num_votes": 35,
     ...           "votes_on_closed": 30, "num_abstained": 0})
     Forecast(pace=40.0, is_recent=True, votes_left=25.0, hours_left=0.625)
     """
     hours = [hour["votes"] for hour in numbers["hours"]]
     busy = [votes for votes in hours if votes > 0]
-    last = hours[-1] if hours else 0.0
+    last = hours[-1] * HOUR / max(numbers["hours"][-1]["seconds"], SHORTEST) if hours else 0.0
     pace = last or (sum(busy) / len(busy) if busy else 0.0)
     if numbers["num_closed"] < FEWEST:
         return Forecast(pace, bool(last), None, None)

@@ -216,7 +216,7 @@ document.addEventListener("keydown", (event) => {
   if (chosen) vote(chosen.dataset.label);
   else if (event.key === "u" || event.key === "U" || event.key === "Backspace") undo();
   else if (event.key === "s" || event.key === "S") skip();
-  else if (event.key === "x" || event.key === "X" || event.key === "?") abstain();
+  else if (event.key === "x" || event.key === "X") abstain();
   else if (event.key === "/" && filter) filter.focus();
   else return;
   event.preventDefault();
