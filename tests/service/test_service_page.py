@@ -5,6 +5,7 @@ import re
 import shutil
 import ssl
 import subprocess
+import sys
 import time
 import urllib.request
 from pathlib import Path
@@ -21,7 +22,7 @@ POSTGRESQL = "postgresql://quorate@localhost/quorate"
 
 def become_owner(service: Serving) -> None:
     """What a person does with the link in a browser."""
-    form = urllib.request.Request(service.links[0], data=b"name=Ada", method="POST")
+    form = urllib.request.Request(service.links[0], data=b"name=Owner", method="POST")
     with urllib.request.urlopen(form, timeout=30) as answer:
         assert answer.status == 200
 
@@ -36,7 +37,9 @@ def test_the_commands_of_the_page_run_in_its_order(tmp_path, postgres):
             become_owner(service)
             script = "\n".join(["set -eo pipefail", *COMMANDS])
             script = script.replace("http://127.0.0.1:8000", service.url).replace(POSTGRESQL, url)
-            done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+            here = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+            bash = {"cwd": tmp_path, "env": here, "capture_output": True, "text": True, "check": False}
+            done = subprocess.run(["bash", "-c", script], **bash)
             assert done.returncode == 0, done.stdout + done.stderr
     finally:
         postgres.drop_database("moved")
@@ -111,7 +114,7 @@ def test_the_nginx_file_serves_it_over_tls_with_secure_cookies_and_logs_no_links
         address = link.replace("https://labels.example.org", f"https://localhost:{port}")
         opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=trusted), Stay)
         headers = {"Host": "labels.example.org", "Origin": "https://labels.example.org"}
-        answer = post(opener, urllib.request.Request(address, data=b"name=Ada", headers=headers, method="POST"))
+        answer = post(opener, urllib.request.Request(address, data=b"name=Owner", headers=headers, method="POST"))
         assert answer.status == 303
         cookie = answer.headers["Set-Cookie"]
         assert "Secure" in cookie
