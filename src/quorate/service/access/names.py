@@ -16,8 +16,8 @@ BIDI = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # would le
 def checked_name(name: str, *, where: str = "name") -> str:
     """The name, trimmed and in normal form: 1 to LONGEST characters, none invisible.
 
-    >>> checked_name("  Ada Lovelace ")
-    'Ada Lovelace'
+    >>> checked_name("  Robin Reader ")
+    'Robin Reader'
     """
     if not isinstance(name, str):
         raise InvalidInput(f"{where}={type(name).__name__}; expected text; pass a name.")
