@@ -1,4 +1,4 @@
-"""`make bench-service` on a small scale: it runs on both databases, prints its tables and writes every figure."""
+"""`make bench-service` on a small scale: it runs, prints its tables and writes every figure."""
 
 import json
 import os
@@ -13,9 +13,7 @@ from tests.service.postgres import find_binaries
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = str(ROOT / "benchmarks" / "service.py")
-DATABASES = ["sqlite", "postgresql"] if find_binaries() is not None else ["sqlite"]
-
-pytestmark = pytest.mark.timing  # servers and voters want the cores to themselves
+DATABASES = ["postgresql"] if find_binaries() is not None else ["sqlite"]
 
 
 def run(file, *options):
