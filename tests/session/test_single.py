@@ -1,0 +1,63 @@
+"""One item's own events are enough: to go on where a whole session would, and to decide every event anew."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quorate import MemoryJournal, Session, method
+from quorate.session.decide import prior_of
+from quorate.session.single import Era, item_session, recompute
+from quorate.session.state import initial
+
+CLASSES = ["cat", "dog", "bird"]
+ACTS = st.lists(st.sampled_from([*CLASSES, None]), max_size=6)
+
+
+def whole(name, acts):
+    """A session with one item, its settings, and its events."""
+    journal = MemoryJournal()
+    session = Session(name, classes=CLASSES, pool_size=6, refit_every=None, journal=journal)
+    session.open("x", {"cat": 0.6})
+    for number, act in enumerate(acts):
+        session.abstain("x", voter=f"v{number}") if act is None else session.vote("x", act, voter=f"v{number}")
+    return session, session._state.settings, list(journal.events())
+
+
+def eras(chosen):
+    """Knobs and parameters as a session starts with them, whatever is asked for."""
+    era = Era(prior_of(initial(chosen).params, 0), chosen.method)
+    return era, lambda learn, tune: era
+
+
+@settings(max_examples=25, deadline=None)
+@given(ACTS, st.sampled_from(["quorate", "finexp", "until-settled"]))
+def test_the_next_event_is_the_one_a_whole_session_writes(acts, name):
+    session, chosen, events = whole(name, acts)
+    era, era_of = eras(chosen)
+    single, outbox = item_session(chosen, events, number=0, now=era, era_of=era_of)
+    assert single.decision("x").confidence == pytest.approx(session.decision("x").confidence)
+    single.vote("x", "dog", voter="next", time=5.0)
+    session.vote("x", "dog", voter="next", time=5.0)
+    assert outbox.written == [list(session._journal.events())[-1]]
+
+
+@settings(max_examples=25, deadline=None)
+@given(ACTS)
+def test_every_decision_is_computed_again_from_the_events_before_it(acts):
+    _, chosen, events = whole("quorate", acts)
+    again = list(recompute(chosen, events, number=0, era_of=eras(chosen)[1]))
+    assert len(again) == len(events)
+    for event, decision in zip(events, again, strict=True):
+        if "params" not in event["decision"]:
+            assert decision is None
+            continue
+        stored = event["decision"]
+        assert (decision.ask, decision.label, decision.reason) == (stored["ask"], stored["label"], stored["reason"])
+        assert decision.confidence == stored["confidence"]
+
+
+def test_a_decision_under_other_knobs_is_not_the_stored_one():
+    _, chosen, events = whole("quorate", ["cat"])
+    other = Era(prior_of(initial(chosen).params, 0), method("quorate", min_gain=0.9))
+    asked = [decision.ask for decision in recompute(chosen, events, number=0, era_of=lambda learn, tune: other)]
+    assert asked != [event["decision"]["ask"] for event in events]
