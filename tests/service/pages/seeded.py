@@ -19,7 +19,7 @@ from quorate.service.demo.seed import SETTINGS, add_digits
 from quorate.service.store.schema import items
 from quorate.service.store.store import Store
 
-NAMES = ("Ben Okafor", "Chloé Martin", "Dinesh Rao", "Eva Lindqvist", "Farid Haddad", "Grace Kim", "Hugo Silva")
+NAMES = tuple(f"Expert {number}" for number in range(1, 8))
 HOURS = 20.0
 
 
@@ -36,7 +36,7 @@ def seed(store: Store, projects: Projects, *, num_items: int = 60, num_done: int
     """Items of which the first `num_done` have been given to voters until they closed; the rest are untouched."""
     now = time.time()
     start = now - HOURS * 3600
-    owner = create_account(store, "Ada Winter", may_create=True, now=start).id
+    owner = create_account(store, "Project lead", may_create=True, now=start).id
     settings = replace(SETTINGS, pool_size=len(NAMES), audit_rate=0.25, refit_every=5)
     project = projects.create("Handwritten digits", settings, now=start).id
     add_member(store, project, owner, role="owner", now=start)
