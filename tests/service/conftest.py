@@ -18,6 +18,7 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+    from quorate.service.store.store import Store
     from tests.service.postgres import Postgres
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -73,6 +74,18 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
         yield f"sqlite:///{tmp_path / 'service.db'}"
         return
     yield from _on_server(request.getfixturevalue("postgres"), like=request.getfixturevalue("prepared_database"))
+
+
+@pytest.fixture
+def store(database_url: str) -> Iterator[Store]:
+    """A store with all its tables."""
+    from quorate.service.store.store import Store
+    from quorate.service.store.upgrade import prepare
+
+    store = Store(database_url)
+    prepare(store)
+    yield store
+    store.close()
 
 
 def _on_server(server: Postgres, *, like: str | None) -> Iterator[str]:

@@ -7,17 +7,6 @@ import pytest
 from quorate.service.deciding.items import NewItem, add_items
 from quorate.service.deciding.projects import Projects
 from quorate.service.deciding.settings import ProjectSettings
-from quorate.service.store.store import Store
-from quorate.service.store.upgrade import prepare
-
-
-@pytest.fixture
-def store(database_url):
-    """An empty store with all its tables."""
-    store = Store(database_url)
-    prepare(store)
-    yield store
-    store.close()
 
 
 @pytest.fixture

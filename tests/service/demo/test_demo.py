@@ -14,16 +14,6 @@ from quorate.service.demo import Colleagues, seed
 from quorate.service.demo.digits import as_png, digits, enlarged
 from quorate.service.demo.seed import FIRST_BATCH, NUM_COLLEAGUES
 from quorate.service.store.schema import accounts, items, projects, uploads
-from quorate.service.store.store import Store
-from quorate.service.store.upgrade import prepare
-
-
-@pytest.fixture
-def store(database_url):
-    store = Store(database_url)
-    prepare(store)
-    yield store
-    store.close()
 
 
 def count(store, table):

@@ -14,14 +14,6 @@ from quorate.service.store.upgrade import prepare
 ADD = text("INSERT INTO secrets VALUES (:name, 'value', 1.0)")
 
 
-@pytest.fixture
-def store(database_url):
-    store = Store(database_url)
-    prepare(store)
-    yield store
-    store.close()
-
-
 def names(store):
     with store.read() as connection:
         return sorted(connection.execute(text("SELECT name FROM secrets")).scalars())

@@ -37,7 +37,7 @@ def steer(projects_: Projects, project_id: str, *, now: float) -> int | None:
     with projects_.store.write() as connection:
         lock = select(projects).where(projects.c.id == project_id).with_for_update(key_share=True)  # votes go on
         project = projects_.of_row(connection.execute(lock).one())
-        control = stored_control(connection, project)
+        before = control = stored_control(connection, project)
         if control is None:
             return None
         closed = _unaccounted(connection, project)
@@ -47,6 +47,8 @@ def steer(projects_: Projects, project_id: str, *, now: float) -> int | None:
             ids = [item.id for item in closed]
             connection.execute(update(items).where(items.c.id.in_(ids)).values(is_accounted=True))
         control = _audited(connection, project, control)
+        if control == before:
+            return None
         _store(connection, project, control)
         return _tune(projects_, connection, project, control, now)
 
