@@ -5,11 +5,14 @@ import re
 import time
 
 import pytest
+from sqlalchemy import select
 
 from quorate.service.access.accounts import add_member, create_account
 from quorate.service.access.links import sign_in_link
+from quorate.service.deciding.ballots import Request, act
 from quorate.service.deciding.items import NewItem, Show, add_items
 from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.store.schema import leases
 from tests.service.pages.conftest import window
 from tests.service.pages.people import all_sent, ballots_of, come_in, item_of, open_vote, press
 
@@ -41,6 +44,34 @@ def voter(live, chromium):
         open_vote(page, live, project)
         page.project, page.account = project, account
         yield page
+
+
+@pytest.fixture
+def reader(live, chromium):
+    """A voter who is shown an item of a project that keeps items for five seconds only."""
+    settings = ProjectSettings(classes=CLASSES, pool_size=3, lease_seconds=5.0)
+    project = live.projects.create("Long reads", settings, now=1.0).id
+    add_items(live.projects, project, [NewItem(name, show=Show(text=name)) for name in "ab"], now=1.0)
+    account = create_account(live.store, "Vico", now=1.0).id
+    add_member(live.store, project, account, role="voter", now=1.0)
+    with window(chromium) as page:
+        come_in(page, live, account)
+        open_vote(page, live, project)
+        page.project = project
+        yield page
+
+
+def held_until(live, project):
+    """When the leases of a project that are out run out."""
+    query = select(leases.c.expires).where(leases.c.project_id == project, leases.c.is_out)
+    with live.store.read() as connection:
+        return list(connection.execute(query).scalars())
+
+
+HIDE = """(hidden) => {
+    Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+}"""
 
 
 def acts(live, page):
@@ -250,6 +281,34 @@ def test_the_page_and_all_it_fetches_say_nothing_of_predictions_or_other_votes(l
             assert word not in body, (word, body[:300])
     told = [json.loads(body) for body in bodies if body.startswith("{")]
     assert all(each.get("decision") is None for each in told)
+
+
+def test_the_keys_named_are_those_there_are(voter):
+    assert "1 to 3 answer" in voter.locator(".vote-foot").inner_text()
+
+
+def test_who_reads_on_keeps_the_item_as_long_as_the_page_is_seen(live, reader):
+    before = held_until(live, reader.project)
+    with reader.expect_response("**/next", timeout=4_500):
+        pass  # nothing is touched
+    assert len(before) == 2
+    assert min(held_until(live, reader.project)) > max(before) + 1
+    reader.evaluate(HIDE, True)
+    asked = []
+    reader.on("request", lambda request: asked.append(request.url))
+    reader.wait_for_timeout(3_500)
+    assert asked == []
+
+
+def test_who_was_away_for_long_is_not_shown_what_went_to_others(live, reader):
+    reader.evaluate(HIDE, True)
+    shown = item_of(reader)
+    reader.wait_for_timeout(5_300)
+    for voter in ("ext:1", "ext:2", "ext:3"):
+        act(live.projects, Request(reader.project, shown, voter, "vote", "cat", served=False), now=time.time())
+    reader.evaluate(HIDE, False)
+    reader.wait_for_function("(before) => document.querySelector('[data-vote]').dataset.item !== before", arg=shown)
+    assert item_of(reader) in {"a", "b"} - {shown}
 
 
 def test_thanks_when_nothing_is_left_and_new_items_come_by_themselves(live, chromium):

@@ -32,12 +32,14 @@ def vote_page(request: Request, project_id: ProjectId, caller: Voter) -> Respons
         "account": caller.principal.account_id,
         "csrf": csrf_token(request),
         "undoSeconds": project.settings.undo_seconds,
+        "leaseSeconds": project.settings.lease_seconds,
     }
     classes = project.settings.classes
     keys = keys_of(classes)
     shown = {"me": caller.principal, "role": caller.role, "project": project, "classes": classes, "keys": keys}
     names_are_keys = keys == [name.lower() for name in classes]
-    return render(request, "vote.html", **shown, names_are_keys=names_are_keys, shape=_shape(classes), start=start)
+    shown |= {"names_are_keys": names_are_keys, "keys_told": keys_told(keys), "shape": _shape(classes)}
+    return render(request, "vote.html", **shown, start=start)
 
 
 def keys_of(classes: Sequence[str]) -> list[str]:
@@ -50,6 +52,16 @@ def keys_of(classes: Sequence[str]) -> list[str]:
     if len(set(own)) == len(own) and all(len(name) == 1 and name.isalnum() and name not in TAKEN for name in own):
         return own
     return list(DIGITS[: len(classes)]) + [""] * (len(classes) - len(DIGITS))
+
+
+def keys_told(keys: Sequence[str]) -> str:
+    """The keys there are, in words, where they are digits.
+
+    >>> keys_told(["1", "2", "3"]), keys_told([*DIGITS, ""])
+    ('1 to 3', '1 to 9 and 0')
+    """
+    last = len([key for key in keys if key])
+    return "1 to 9 and 0" if last == len(DIGITS) else f"1 to {last}"
 
 
 def _shape(classes: Sequence[str]) -> str:

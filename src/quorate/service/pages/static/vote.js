@@ -3,18 +3,21 @@
 import { Outbox, isSignedOut } from "./outbox.js";
 
 const root = document.querySelector("[data-vote]");
-const { project, account, csrf, undoSeconds } = JSON.parse(root.dataset.vote);
+const { project, account, csrf, undoSeconds, leaseSeconds } = JSON.parse(root.dataset.vote);
 let token = csrf; // of this browser's sign-in: another one after signing in again, in whichever tab
 const api = `/api/v1/projects/${project}`;
 const part = (name) => root.querySelector(`[data-part=${name}]`);
 const stage = part("stage"), choices = part("choices"), say = part("say"), last = part("last"), filter = part("filter");
 const buttons = [...choices.querySelectorAll("button")];
 const HELD = 2, SETTLE = 120, POLL = 4000, LONGEST_POLL = 30000;
+const LEASE = 1000 * leaseSeconds, UNATTENDED = Math.max(30 * 60000, 2 * LEASE); // ms without a sign of anybody
 
 const held = []; // items of this voter, drawn: [0] is shown, the rest wait
 const acted = new Set(); // items acted on here: a lease may still name them while the act is on its way
 let past = null; // the last act, as long as it can be taken back
 let shownAt = 0, counts = { session: 0, today: 0 }, poll = POLL, isAsking = false;
+let keptAt = 0, askedAt = 0, keeping; // when the server last said what this voter holds; the timer that asks again
+let signAt = Date.now(); // of somebody being there
 
 const outbox = new Outbox(`quorate-act:${project}:${account}:`, post, renew, told);
 
@@ -68,6 +71,8 @@ function connection(name) {
 async function refill() {
   if (isAsking) return;
   isAsking = true;
+  askedAt = Date.now();
+  const isLapsed = keptAt > 0 && askedAt - keptAt > LEASE;
   try {
     const headers = { "Content-Type": "application/json", "X-CSRF-Token": token };
     const answer = await fetch(`${api}/next`, { method: "POST", headers, body: JSON.stringify({ count: HELD }) });
@@ -75,16 +80,38 @@ async function refill() {
     if (isSignedOut(answer.status, body)) return (await renew()) ? void setTimeout(refill) : connection("signed-out");
     if (!answer.ok) throw new Error(answer.status);
     if (!outbox.size) connection("");
+    if (isLapsed && !outbox.size) drop(body.items);
     take(body.items);
   } catch {
     if (!outbox.size) connection("offline");
   } finally {
     isAsking = false;
     if (!held.length) { setTimeout(refill, poll); poll = Math.min(1.5 * poll, LONGEST_POLL); }
+    else if (Date.now() - keptAt > LEASE / 2) keepSoon(Math.min(POLL, LEASE / 4)); // it was not reached
   }
 }
 
+// An item is held for a while only; who reads on keeps it, as long as the page is seen and somebody is there.
+function keep() {
+  if (!held.length || document.hidden || Date.now() - signAt > UNATTENDED) return;
+  refill();
+}
+function keepSoon(after) {
+  clearTimeout(keeping);
+  keeping = setTimeout(keep, after);
+}
+
+// Away for too long: what went to others meanwhile is no longer shown.
+function drop(items) {
+  const before = held[0];
+  const mine = held.filter((each) => items.some((given) => given.item === each.item));
+  held.splice(0, HELD, ...mine);
+  if (held[0] !== before && held.length) show();
+}
+
 function take(items) {
+  keptAt = Date.now();
+  keepSoon(LEASE / 2);
   const before = held[0];
   for (const given of items) {
     const isKnown = held.some((each) => each.item === given.item);
@@ -264,4 +291,14 @@ fetch(`/p/${project}/vote/mine?since=${midnight}`).then((answer) => answer.json(
   counts.today += mine.votes;
   progress();
 }).catch(() => {});
-document.addEventListener("visibilitychange", () => { if (!document.hidden && held.length < HELD) refill(); });
+
+function isThere() {
+  signAt = Date.now();
+  if (signAt - Math.max(keptAt, askedAt) > LEASE / 2) keep();
+}
+for (const sign of ["pointerdown", "pointermove", "keydown", "wheel"]) addEventListener(sign, isThere, { passive: true });
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) return;
+  isThere();
+  if (held.length < HELD) refill();
+});
