@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import httpx
@@ -32,12 +33,21 @@ from quorate.service.store.upgrade import prepare
 
 CLASSES = ["cat", "dog", "bird"]
 READY_WITHIN = 90.0
+CLOSED = select(func.count()).select_from(items).where(~items.c.is_open)
 
 
 def free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return listener.getsockname()[1]
+
+
+def wait_until(true: Callable[[], bool], what: str, within: float = 60.0) -> None:
+    """However fast the machine is: a test waits for what it asserts, not for a time."""
+    deadline = time.monotonic() + within
+    while not true():
+        assert time.monotonic() < deadline, f"not within {within} s: {what}"
+        time.sleep(0.01)
 
 
 class Server:
@@ -148,12 +158,14 @@ class Voters:
     def num_acknowledged(self) -> int:
         return sum(len(log.acknowledged) for log in self.logs.values())
 
-    def wait_for(self, more: int, within: float = 60.0) -> None:
-        """Until so many more votes are acknowledged."""
-        wanted, deadline = self.num_acknowledged + more, time.monotonic() + within
-        while self.num_acknowledged < wanted:
-            assert time.monotonic() < deadline, f"{self.num_acknowledged} of {wanted} votes after {within} s"
-            time.sleep(0.01)
+    def num_answered(self, status: int) -> int:
+        return sum(log.answers.get(status, 0) for log in self.logs.values())
+
+    def wait_for(self, more: int, within: float = 60.0) -> int:
+        """Until so many more votes are acknowledged; how many these are in all, which is what a test may ask for."""
+        wanted = self.num_acknowledged + more
+        wait_until(lambda: self.num_acknowledged >= wanted, f"{wanted} votes are acknowledged", within)
+        return wanted
 
     def _vote(self, number: int, account: str, key: str) -> None:
         chance, log, count = random.Random(number), self.logs[account], 0
@@ -214,8 +226,7 @@ def account(url: str, place: Place, voters: Voters) -> dict[str, int]:
         differing = list(disagreements(projects, connection, project))
         learned = select(func.count()).select_from(events).where(events.c.kind == "learn")
         num_learned = connection.execute(learned).scalar_one()
-        closed = select(func.count()).select_from(items).where(~items.c.is_open)
-        num_closed = connection.execute(closed).scalar_one()
+        closed = connection.execute(CLOSED).scalar_one()
     store.close()
     held = dict(stored)
     return {
@@ -226,9 +237,18 @@ def account(url: str, place: Place, voters: Voters) -> dict[str, int]:
         "invented": sum(sent.get(key) != vote for key, vote in held.items()),
         "decided differently": len(differing),
         "retries": sum(log.retries for log in voters.logs.values()),
-        "closed": num_closed,
+        "closed": closed,
         "fits": num_learned,
     }
+
+
+def num_closed(url: str) -> int:
+    """Items closed so far, as the database has it."""
+    store = Store(url)
+    with store.read() as connection:
+        closed = connection.execute(CLOSED).scalar_one()
+    store.close()
+    return closed
 
 
 def _label(body: str) -> str:

@@ -15,7 +15,7 @@ import pytest
 from quorate.service.store.store import as_url
 from tests.conftest import COUNTS
 from tests.service.faults.network import CuttingProxy
-from tests.service.faults.running import Server, Voters, account, furnish
+from tests.service.faults.running import Server, Voters, account, furnish, num_closed, wait_until
 from tests.service.postgres import Postgres, find_binaries, unprivileged
 
 NOTHING_WRONG = {"lost": 0, "doubled": 0, "invented": 0, "decided differently": 0}
@@ -64,11 +64,12 @@ def test_the_server_is_killed_again_and_again(database_url, running, told):
         voters.wait_for(50)
         server.kill()
         server.start()
-    voters.wait_for(40)
+    wanted = voters.wait_for(40)
+    wait_until(lambda: num_closed(database_url) >= 20, "20 items are closed")
     voters.finish()
     counts = told(database_url, place, voters, f"server killed 3 times, {kind_of(database_url)}")
     assert wrong(counts) == NOTHING_WRONG
-    assert counts["acknowledged"] >= 200 and counts["closed"] > 20
+    assert counts["acknowledged"] >= wanted >= 190 and counts["closed"] >= 20
 
 
 def test_postgresql_is_killed_again_and_again(postgres, told):
@@ -84,13 +85,13 @@ def test_postgresql_is_killed_again_and_again(postgres, told):
         postgres.kill()
         time.sleep(0.5)
         postgres.start()
-    voters.wait_for(40)
+    wanted = voters.wait_for(40)
     voters.finish()
     server.stop()
     counts = told(url, place, voters, "PostgreSQL killed 3 times")
     postgres.drop_database("killed")
     assert wrong(counts) == NOTHING_WRONG
-    assert counts["acknowledged"] >= 160
+    assert counts["acknowledged"] >= wanted >= 160
 
 
 def test_two_workers_share_leases_and_learning(postgres, told):
@@ -118,12 +119,13 @@ def test_the_network_is_cut_in_mid_vote_and_the_client_tries_again(database_url,
     with CuttingProxy(server.port, share=0.2, seed=5) as proxy:
         voters = Voters(f"http://127.0.0.1:{proxy.port}", place)
         voters.start()
-        voters.wait_for(250)
+        voters.wait_for(100)
+        wait_until(lambda: proxy.num_cut >= 40, "40 exchanges are cut")
         proxy.share = 0.0
         voters.finish()
     counts = told(database_url, place, voters, f"network cut {proxy.num_cut} times, {kind_of(database_url)}")
     assert wrong(counts) == NOTHING_WRONG
-    assert proxy.num_cut >= 20 and counts["retries"] >= 20
+    assert proxy.num_cut >= 40 and counts["retries"] >= 20  # a connection may be cut on both ways at once
 
 
 def test_the_clock_jumps_forth_and_back(database_url, tmp_path, told):
@@ -188,6 +190,13 @@ def small_disk(tmp_path):
     disk.close()
 
 
+def tended(server):
+    """PostgreSQL stops itself when its log cannot be written; an operator starts it again. SQLite needs nobody."""
+    if server is not None and not server.running:
+        server.start()
+    return True
+
+
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_the_disk_is_full_for_a_while(kind, small_disk, told):
     server_of, url = None, f"sqlite:///{small_disk.folder / 'service.db'}"
@@ -210,19 +219,15 @@ def test_the_disk_is_full_for_a_while(kind, small_disk, told):
         voters.start()
         voters.wait_for(60)
         small_disk.fill()
-        time.sleep(4.0)
-        refused = voters.num_acknowledged
-        time.sleep(1.0)
+        wait_until(lambda: voters.num_answered(503) >= 30, "30 requests are answered by 503")
         small_disk.free()
-        if server_of is not None and not server_of.running:
-            server_of.start()  # it stops itself when its log cannot be written; an operator starts it again
-        voters.wait_for(60)
+        wanted = voters.num_acknowledged + 60
+        wait_until(lambda: tended(server_of) and voters.num_acknowledged >= wanted, f"{wanted} votes are acknowledged")
         voters.finish()
         server.stop()
-        answers = {code: count for log in voters.logs.values() for code, count in log.answers.items()}
-        counts = told(url, place, voters, f"disk full for 5 seconds, {kind}")
+        counts = told(url, place, voters, f"disk full for {voters.num_answered(503)} requests, {kind}")
         assert wrong(counts) == NOTHING_WRONG
-        assert refused >= 60 and answers.get(503, 0) > 0
+        assert counts["acknowledged"] >= wanted >= 120
     finally:
         if server_of is not None:
             server_of.stop()
