@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.service.pages.live import Live, running
+from tests.service.pages.world import World, made_world
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -23,6 +24,13 @@ def live(tmp_path_factory) -> Iterator[Live]:
     """A service nobody has opened yet."""
     with running(tmp_path_factory.mktemp("service")) as service:
         yield service
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory) -> Iterator[World]:
+    """A project with hostile names, one of each role, and a browser without a window for each."""
+    with made_world(tmp_path_factory.mktemp("world")) as made:
+        yield made
 
 
 @contextmanager

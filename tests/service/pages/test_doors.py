@@ -12,16 +12,16 @@ from quorate.service.access import accounts, cookies, invitations, keys, links
 from quorate.service.access.signing import sign, signing_key
 from quorate.service.app import create_app
 from quorate.service.config import ServiceConfig
-from quorate.service.deciding.ballots import Request, act
-from quorate.service.deciding.items import NewItem, Show, add_items
+from quorate.service.deciding.acts import Request
+from quorate.service.deciding.ballots import act
+from quorate.service.deciding.items import NewItem, add_items
 from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.pages.qr import qr_code
 from quorate.service.pages.router import router
 from quorate.service.store.schema import metadata
-from quorate.service.store.store import Store
-from quorate.service.store.upgrade import prepare
+from tests.service.pages.world import NASTY, token
 
 HTML = {"Accept": "text/html,application/xhtml+xml"}
-NASTY = "<script>alert(1)</script>\"'&{{7*7}}"
 PAGES = ("", "/live", "/items", "/item?id=a", "/data", "/people", "/settings", "/vote", "/vote/mine?since=0")
 MAY = {  # status of each page, in this order
     "owner": (200, 200, 200, 200, 200, 200, 200, 200, 200),
@@ -33,48 +33,8 @@ MAY = {  # status of each page, in this order
 FORMS = (
     "/p/{}/settings", "/p/{}/people/invite", "/p/{}/people/uninvite", "/p/{}/people/role", "/p/{}/people/remove",
     "/p/{}/people/key", "/p/{}/people/unkey", "/p/{}/item/close?id=a", "/p/{}/import", "/new", "/sign-out",
-    "/sign-in-link", "/sign-out-everywhere",
+    "/sign-in-link", "/sign-out-everywhere", "/p/{}/webhooks/add", "/p/{}/webhooks/test", "/p/{}/webhooks/remove",
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    """A project with hostile names everywhere, one of each role, and a browser for each."""
-    store = Store(f"sqlite:///{tmp_path_factory.mktemp('doors') / 'service.db'}")
-    prepare(store)
-    app = create_app(store, ServiceConfig())
-    now = time.time()
-    projects = app.state.projects
-    settings = ProjectSettings(classes=(NASTY, "dog"), pool_size=3, instructions=NASTY, currency="€", price=1.0)
-    project = projects.create(NASTY, settings, now=now).id
-    people = {}
-    for role in ("owner", "reader", "voter", "stranger"):
-        people[role] = accounts.create_account(store, f"{role} {NASTY}", may_create=role == "owner", now=now).id
-        if role != "stranger":
-            accounts.add_member(store, project, people[role], role=role, now=now)
-    show = Show(text=NASTY, link="https://example.org/?a=1&b=2")
-    add_items(projects, project, [NewItem("a", [0.612, 0.388], show), NewItem(NASTY)], now=now)
-    act(projects, Request(project, "a", people["voter"], "vote", NASTY, served=False), now=now)
-    world = World(app, store, project, people)
-    yield world
-    store.close()
-
-
-class World:
-    def __init__(self, app, store, project, people):
-        self.app, self.store, self.project, self.people = app, store, project, people
-
-    def browser(self, role):
-        browser = TestClient(self.app, raise_server_exceptions=False, follow_redirects=False)
-        if role != "nobody":
-            now = time.time()
-            with self.store.write() as connection:
-                session_id = cookies.open_sign_in(connection, self.people[role], now=now)
-            browser.cookies.set(cookies.NAME, sign(signing_key(self.store, now=now), session_id))
-        return browser
-
-    def address(self, end):
-        return f"/p/{self.project}{end}"
 
 
 @pytest.mark.parametrize("role", MAY)
@@ -128,14 +88,19 @@ def test_no_page_opens_to_a_key(world, path, method, reach, role):
 
 def kept(world):
     """Every row of the tables that pages write."""
-    names = ("accounts", "api_keys", "events", "invitations", "links", "memberships", "projects")
+    names = (
+        "accounts",
+        "api_keys",
+        "deliveries",
+        "events",
+        "invitations",
+        "links",
+        "memberships",
+        "projects",
+        "webhooks",
+    )
     with world.store.read() as connection:
         return {name: connection.execute(select(metadata.tables[name])).all() for name in names}
-
-
-def token(browser):
-    found = re.search(r'name="csrf_token" value="([^"]+)"', browser.get("/").text)
-    return found[1] if found else ""
 
 
 @pytest.mark.parametrize("form", [each for each in FORMS if "/p/" in each])
@@ -216,7 +181,8 @@ def test_links_to_copy_name_the_host_and_scheme_that_browsers_use(world):
     data = {"csrf_token": token(browser)}
     assert 'value="https://labels.example/link/' in browser.post("/sign-in-link", data=data).text
     invited = browser.post(world.address("/people/invite"), data=data | {"name": "x"})
-    assert 'value="https://labels.example/join/' in invited.text
+    link = re.search(r'value="(https://labels.example/join/[^"]+)"', invited.text)[1]
+    assert str(qr_code(link, "QR code of the invitation link")) in invited.text
     assert browser.post("/sign-in-link", data=data, headers={"Host": "a/b"}).status_code == 422
 
 
@@ -328,6 +294,27 @@ def test_an_import_sent_without_scripts_is_looked_at_and_stored(world):
     for said in ("1 new item", "1 item was there already"):
         data = {"csrf_token": token(browser), "action": "store"}
         assert said in browser.post(world.address("/import"), data=data, files=file).text
+
+
+def test_a_look_at_a_file_says_which_items_are_there_already(world):
+    browser = world.browser("owner")
+    file = {"file": ("more.csv", b"id,text\na,Hello\nnew,Hello\n")}
+    looked = browser.post(world.address("/import"), data={"csrf_token": token(browser)}, files=file).text
+    assert "<strong>1</strong> can be stored" in looked
+    assert "<strong>1</strong> is there already</span> and stays as it is" in looked
+    assert re.findall(r">(\w+) <span class=\"badge audit\">there already", looked) == ["a"]
+    assert "Store 1 new item" in looked
+    file = {"file": ("again.csv", b"id,text\na,Hello\n")}
+    looked = browser.post(world.address("/import"), data={"csrf_token": token(browser)}, files=file).text
+    assert "Nothing new to store" in looked
+    assert "data-store>" not in looked
+
+
+def test_what_is_told_of_an_error_begins_as_a_sentence(world):
+    page = world.browser("voter").get(world.address("/settings"), headers=HTML).text
+    told = re.findall(r"<p[^>]*>([^<]+)</p>", page)
+    assert told
+    assert all(words[0].isupper() for words in told)
 
 
 def test_static_files_are_kept_by_browsers_and_nothing_else_is_served(world):

@@ -82,7 +82,7 @@ def _begin(projects_: Projects, project_id: str, batch: Sequence[NewItem]) -> tu
         project = projects_.get_in(connection, project_id)
         if project.state == "archived":
             raise InvalidInput(f"project {project.name!r} is archived; set its state to active to add items.")
-        known = _known(connection, project_id, [item.name for item in batch])
+        known = names_there(connection, project_id, [item.name for item in batch])
         fresh = [item for item in batch if item.name not in known]
         first = _take_numbers(connection, project_id, len(fresh)) if fresh else 0
         return project, projects_.era(connection, project, project.learn_event, project.tune_event), fresh, first
@@ -95,7 +95,7 @@ def _store(
     with projects_.store.write() as connection:
         lock = select(projects.c.id).where(projects.c.id == project.id).with_for_update(key_share=True)
         connection.execute(lock)  # one batch of a project at a time
-        known = _known(connection, project.id, [row["name"] for row, _ in opened])
+        known = names_there(connection, project.id, [row["name"] for row, _ in opened])
         kept = [pair for pair in opened if pair[0]["name"] not in known]
         return _insert(connection, project, kept, now) if kept else {}
 
@@ -143,7 +143,8 @@ def _opened(project: Project, era: Era, item: NewItem, number: int, now: float) 
     return row | values, event if coin is None else event | {"audit": coin}
 
 
-def _known(connection: Connection, project_id: str, names: Sequence[str]) -> set[str]:
+def names_there(connection: Connection, project_id: str, names: Sequence[str]) -> set[str]:
+    """Those of the names that items of the project have already."""
     found: set[str] = set()
     for start in range(0, len(names), 500):
         part = list(names[start : start + 500])

@@ -56,11 +56,6 @@ class Reading:
         """Rows read."""
         return len(self.items) + len(self.problems)
 
-    @property
-    def num_predicted(self) -> int:
-        """Items that come with a prediction."""
-        return sum(item.prediction is not None for item in self.items)
-
 
 def read_items(name: str, content: bytes, project: Project, images: Mapping[str, str]) -> Reading:
     """Read a file by its name's end; `images` are uploads by file name, for rows that name them."""
@@ -78,7 +73,7 @@ def read_items(name: str, content: bytes, project: Project, images: Mapping[str,
     seen: dict[str, int] = {}
     for row, record in enumerate(records, start=1):
         try:
-            item = _item(record, project, images)
+            item = _item(_with_id(record, row), project, images)
             if item.name in seen:
                 raise InvalidInput(
                     f"id {shown(item.name)} stands in row {seen[item.name]}, too; every item needs its own."
@@ -88,6 +83,12 @@ def read_items(name: str, content: bytes, project: Project, images: Mapping[str,
         except (QuorateError, ValidationError) as error:
             problems.append(RowProblem(row, _named(record), _words(error)))
     return Reading(items, problems, ignored)
+
+
+def _with_id(record: Any, row: int) -> Any:  # noqa: ANN401
+    if isinstance(record, dict) and "_problem" not in record and record.get("id") in (None, ""):
+        raise InvalidInput(f"row {row} has no id; every item needs one of its own: write it there, or drop the row.")
+    return record
 
 
 def _item(record: Any, project: Project, images: Mapping[str, str]) -> NewItem:  # noqa: ANN401

@@ -16,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from quorate.service.access.csrf import csrf_token
 from quorate.service.access.surroundings import now_of
 from quorate.service.pages import words
+from quorate.service.pages.qr import qr_code
 from quorate.service.pages.static_files import address
 
 FOLDER = Path(__file__).parent / "templates"
@@ -26,6 +27,8 @@ NOTES = {  # what a page says after it was sent back to by a form
     "revoked": "Revoked: it opens nothing any more.",
     "role": "The role was changed.",
     "closed": "Closed with the votes there are.",
+    "pinged": "A test is on its way; load the page again to see what became of it.",
+    "hook-removed": "Removed: nothing more is sent there.",
     "left": "You are signed out.",
     "left-everywhere": "You are signed out in every browser.",
     "joined": "Welcome.",
@@ -43,8 +46,9 @@ environment.filters |= {
     "moment": words.moment,
     "plural": words.plural,
     "prediction": words.prediction,
+    "sentence": words.sentence,
 }
-environment.globals |= {"static": address}
+environment.globals |= {"static": address, "qr_code": qr_code}
 
 
 def render(request: Request, template: str, status: int = 200, /, **shown: Any) -> Response:  # noqa: ANN401

@@ -36,10 +36,12 @@ def vote_page(request: Request, project_id: ProjectId, caller: Voter) -> Respons
     }
     classes = project.settings.classes
     keys = keys_of(classes)
-    shown = {"me": caller.principal, "role": caller.role, "project": project, "classes": classes, "keys": keys}
-    names_are_keys = keys == [name.lower() for name in classes]
-    shown |= {"names_are_keys": names_are_keys, "keys_told": keys_told(keys), "shape": _shape(classes)}
-    return render(request, "vote.html", **shown, start=start)
+    shown = {
+        "me": caller.principal, "role": caller.role, "project": project, "start": start, "shape": _shape(classes),
+        "classes": classes, "keys": keys, "keys_told": keys_told(keys),
+        "names_are_keys": keys == [name.lower() for name in classes],
+    }  # fmt: skip
+    return render(request, "vote.html", **shown)
 
 
 def keys_of(classes: Sequence[str]) -> list[str]:

@@ -118,3 +118,14 @@ def prediction(given: object) -> str:
     ordered = sorted(given.items(), key=lambda pair: -pair[1])
     rest = f" and {len(ordered) - 4} more" if len(ordered) > 4 else ""
     return ", ".join(f"{name} {percent(float(share))}" for name, share in ordered[:4]) + rest
+
+
+def sentence(text: str) -> str:
+    """A message with a capital in front, unless it begins with a name that is written otherwise (`pool_size=0`).
+
+    >>> sentence("the link is over."), sentence("pool_size=0; expected 1 or more."), sentence("")
+    ('The link is over.', 'pool_size=0; expected 1 or more.', '')
+    """
+    first = text.partition(" ")[0]
+    is_name = any(mark in first for mark in "_=.:[/@")
+    return text if is_name else text[:1].upper() + text[1:]

@@ -1,0 +1,50 @@
+"""Webhooks by form: made with the API's checks, tried, removed; the secret shows once."""
+
+import re
+
+import pytest
+
+from quorate.service.deciding.notices import KINDS
+from quorate.service.pages.data_page import HOOK_KINDS
+from quorate.service.webhooks import hooks
+from tests.service.pages.world import token
+
+
+def test_every_kind_of_event_can_be_chosen():
+    assert tuple(HOOK_KINDS) == KINDS
+
+
+def test_an_owner_adds_tries_and_removes_a_webhook(world):
+    browser = world.browser("owner")
+    usual, page = {"csrf_token": token(browser)}, world.address("/data")
+    form = usual | {"url": "https://example.org/told", "item.completed": "yes", "project.changed": "yes"}
+    made = browser.post(world.address("/webhooks/add"), data=form).text
+    secret = re.search(r'value="(ws_[^"]+)" aria-label="Secret of the webhook"', made)[1]
+    listed = browser.get(page).text
+    assert secret not in listed
+    assert "https://example.org/told" in listed
+    assert "item.completed, project.changed · nothing sent yet" in listed
+    (hook,) = hooks.list_webhooks(world.store, world.project)
+    assert browser.post(world.address("/webhooks/test"), data=usual | {"id": hook.id}).status_code == 303
+    (delivery,) = hooks.list_deliveries(world.store, world.project, hook.id)
+    assert delivery.kind == "ping"
+    assert browser.post(world.address("/webhooks/remove"), data=usual | {"id": hook.id}).status_code == 303
+    assert hooks.list_webhooks(world.store, world.project) == []
+    assert browser.post(world.address("/webhooks/remove"), data=usual | {"id": hook.id}).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ({"url": "http://127.0.0.1/x", "item.completed": "yes"}, "127.0.0.1"),
+        ({"url": "ftp://example.org", "item.completed": "yes"}, "expected an http or https address"),
+        ({"url": "https://example.org/kept"}, "expected some of item.completed"),
+    ],
+)
+def test_a_webhook_is_checked_as_the_api_checks_it_and_comes_back_as_typed(world, form, said):
+    browser = world.browser("owner")
+    answer = browser.post(world.address("/webhooks/add"), data=form | {"csrf_token": token(browser)})
+    assert answer.status_code == 422
+    assert said in answer.text
+    assert f'value="{form["url"]}"' in answer.text
+    assert hooks.list_webhooks(world.store, world.project) == []

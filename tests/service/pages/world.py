@@ -1,0 +1,68 @@
+"""A project with hostile names everywhere, one person of each role, and a browser without a window for each."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fastapi.testclient import TestClient
+
+from quorate.service.access import accounts, cookies
+from quorate.service.access.signing import sign, signing_key
+from quorate.service.app import create_app
+from quorate.service.config import ServiceConfig
+from quorate.service.deciding.acts import Request
+from quorate.service.deciding.ballots import act
+from quorate.service.deciding.items import NewItem, Show, add_items
+from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.store.store import Store
+from quorate.service.store.upgrade import prepare
+
+NASTY = "<script>alert(1)</script>\"'&{{7*7}}"
+
+
+class World:
+    def __init__(self, app, store, project, people):
+        self.app, self.store, self.project, self.people = app, store, project, people
+
+    def browser(self, role):
+        browser = TestClient(self.app, raise_server_exceptions=False, follow_redirects=False)
+        if role != "nobody":
+            now = time.time()
+            with self.store.write() as connection:
+                session_id = cookies.open_sign_in(connection, self.people[role], now=now)
+            browser.cookies.set(cookies.NAME, sign(signing_key(self.store, now=now), session_id))
+        return browser
+
+    def address(self, end):
+        return f"/p/{self.project}{end}"
+
+
+@contextmanager
+def made_world(folder: Path) -> Iterator[World]:
+    store = Store(f"sqlite:///{folder / 'service.db'}")
+    prepare(store)
+    app = create_app(store, ServiceConfig())
+    now = time.time()
+    projects = app.state.projects
+    settings = ProjectSettings(classes=(NASTY, "dog"), pool_size=3, instructions=NASTY, currency="€", price=1.0)
+    project = projects.create(NASTY, settings, now=now).id
+    people = {}
+    for role in ("owner", "reader", "voter", "stranger"):
+        people[role] = accounts.create_account(store, f"{role} {NASTY}", may_create=role == "owner", now=now).id
+        if role != "stranger":
+            accounts.add_member(store, project, people[role], role=role, now=now)
+    show = Show(text=NASTY, link="https://example.org/?a=1&b=2")
+    add_items(projects, project, [NewItem("a", [0.612, 0.388], show), NewItem(NASTY)], now=now)
+    act(projects, Request(project, "a", people["voter"], "vote", NASTY, served=False), now=now)
+    yield World(app, store, project, people)
+    store.close()
+
+
+def token(browser):
+    """The CSRF token of a browser's sign-in, as its pages hold it."""
+    found = re.search(r'name="csrf_token" value="([^"]+)"', browser.get("/").text)
+    return found[1] if found else ""
