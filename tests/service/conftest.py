@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
+from tests.conftest import in_memory
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
@@ -43,9 +45,7 @@ def postgres() -> Iterator[Postgres]:
     binaries = find_binaries()
     if binaries is None:
         _missing("PostgreSQL's server", "apt-get install postgresql")
-    memory = Path("/dev/shm")  # processes are killed here, not the machine: no need to wait for a disk
-    where = memory if os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 2**30 else None
-    folder = Path(tempfile.mkdtemp(prefix="quorate-pg-", dir=where))  # not tmp_path: it is closed to others, too long
+    folder = Path(tempfile.mkdtemp(prefix="quorate-pg-", dir=in_memory()))  # tmp_path is closed to others, and long
     cluster = None
     try:
         cluster = Postgres(folder, binaries)

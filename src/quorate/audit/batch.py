@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import hypergeom
 
 from quorate import validate
 from quorate.audit.running import level_in_range
@@ -39,6 +38,8 @@ def most_errors(num_unsettled: int, num_audited: int, num_wrong: int, *, alpha: 
     >>> most_errors(2400, 240, 0, alpha=0.05)
     28
     """
+    from scipy.stats import hypergeom  # noqa: PLC0415 - half a second to import, of every server's start
+
     level = level_in_range(alpha)
     whole = validate.whole(num_unsettled, where="num_unsettled", least=0)
     checked = validate.whole(num_audited, where="num_audited", least=0, most=whole)
