@@ -123,7 +123,8 @@ def test_a_cancelled_loop_leaves_a_session_that_goes_on(tmp_path):
 
     async def interrupted(held):
         task = asyncio.create_task(adecide_all(ITEMS, judges(ask), session=held, concurrency=2, ahead=2))
-        await asyncio.sleep(0.05)
+        while not (held.counts()["votes"] and "1" in held.open_items()):
+            await asyncio.sleep(0.001)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

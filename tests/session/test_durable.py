@@ -101,16 +101,18 @@ def test_a_second_process_is_refused_by_name_until_the_first_is_killed(path, wri
 
 def test_every_acknowledged_event_survives_killing_the_writer_again_and_again(path, writers):
     acknowledged = 0
-    for kill in range(40):
+    for kill in range(26):
         pid, found = start_writer(writers, "go")
         assert found >= acknowledged
+        if kill % 2:  # killed after an event, however slow the machine is; else wherever the time falls
+            assert int(writers.stdout.readline()) == found + 1
         time.sleep(0.0015 * (kill % 13))
-        acknowledged = max([found, *kill_writer(writers, pid)])
+        acknowledged = max([found + kill % 2, *kill_writer(writers, pid)])
         with closing(JsonlJournal(path)) as journal:
             events = list(journal.events())
         assert acknowledged <= len(events) <= acknowledged + 1
         assert all(event["item"] == "猫" * ((event["seq"] - 1) % 50) for event in events)
-    assert acknowledged > 40
+    assert acknowledged >= 13
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

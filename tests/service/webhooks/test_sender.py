@@ -237,7 +237,7 @@ def test_a_receiver_that_never_answers_costs_no_more_than_its_time(telling, monk
         close(telling, "x")
         begin = time.monotonic()
         assert telling.sender.round() == 1
-        assert time.monotonic() - begin < 3
+        assert time.monotonic() - begin < 8  # not the ten seconds that others have
     assert "no answer" in rows(telling)[0].problem
 
 
