@@ -10,7 +10,8 @@ import time
 from typing import Any
 
 from common import resident, say
-from quorate.service.deciding.ballots import Request, act
+from quorate.service.deciding.acts import Request
+from quorate.service.deciding.ballots import act
 from quorate.service.deciding.projects import Projects
 from quorate.service.deciding.queue import next_items
 from quorate.service.deciding.steward import Steward

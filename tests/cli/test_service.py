@@ -11,7 +11,8 @@ pytest.importorskip("sqlalchemy")
 from quorate.service.access.accounts import create_account, disable_account
 from quorate.service.access.keys import list_keys
 from quorate.service.access.links import look
-from quorate.service.deciding.ballots import Request, act
+from quorate.service.deciding.acts import Request
+from quorate.service.deciding.ballots import act
 from quorate.service.deciding.items import NewItem, add_items
 from quorate.service.deciding.projects import Projects
 from quorate.service.deciding.settings import ProjectSettings

@@ -12,7 +12,8 @@ from sqlalchemy import func, select, update
 
 import quorate
 from quorate.service.api import decisions
-from quorate.service.deciding.ballots import Request, act
+from quorate.service.deciding.acts import Request
+from quorate.service.deciding.ballots import act
 from quorate.service.deciding.items import NewItem, add_items
 from quorate.service.deciding.trail import find
 from quorate.service.store.schema import items

@@ -9,7 +9,8 @@ from sqlalchemy import func, select, update
 
 from quorate import Session
 from quorate.errors import DuplicateVote, InvalidInput, RequestReused, UnknownItem
-from quorate.service.deciding.ballots import NotServed, Request, TooLate, act
+from quorate.service.deciding.acts import NotServed, Request, TooLate
+from quorate.service.deciding.ballots import act
 from quorate.service.deciding.items import NewItem, add_items
 from quorate.service.deciding.queue import next_items
 from quorate.service.deciding.trail import disagreements, find, trail

@@ -2,7 +2,8 @@
 
 import pytest
 
-from quorate.service.deciding.ballots import Request, act
+from quorate.service.deciding.acts import Request
+from quorate.service.deciding.ballots import act
 from quorate.service.deciding.items import NewItem
 from quorate.service.deciding.queue import give_back, next_items
 

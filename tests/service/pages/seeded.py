@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quorate.service.access.accounts import add_member, create_account
-from quorate.service.deciding.ballots import Request, act
+from quorate.service.deciding.acts import Request
+from quorate.service.deciding.ballots import act
 from quorate.service.deciding.learning import learn
 from quorate.service.deciding.projects import Projects
 from quorate.service.demo.digits import digits

@@ -2,7 +2,8 @@
 
 import pytest
 
-from quorate.service.deciding.ballots import Request, act
+from quorate.service.deciding.acts import Request
+from quorate.service.deciding.ballots import act
 from quorate.service.deciding.items import NewItem, add_items
 from quorate.service.deciding.projects import Projects
 from quorate.service.deciding.settings import ProjectSettings

@@ -1,4 +1,4 @@
-"""Who is calling, and what they are in a project: FastAPI dependencies for every endpoint. One SQL statement each.
+"""Who is calling, and what they are in a project: FastAPI dependencies for every endpoint.
 
     caller: Annotated[Principal, Depends(current)]                     401 for nobody
     caller: Annotated[Member, Depends(member("owner", "reader"))]      404 for strangers, 403 for other members
@@ -9,22 +9,24 @@ A Bearer key counts before a cookie. Unsafe requests by cookie must carry the CS
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple
+from functools import partial
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 from fastapi import Depends, Request
 from fastapi.security import APIKeyCookie, HTTPBearer
-from sqlalchemy import Row, Select, Table, bindparam, exists, select
+from starlette.concurrency import run_in_threadpool
 
 from quorate.service.access import cookies, csrf, keys
 from quorate.service.access.accounts import Role
+from quorate.service.access.proofs import Known, Proof, look_up
 from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.access.tokens import digest
 from quorate.service.problems import Problem
 from quorate.service.store.failures import StoreUnavailable
-from quorate.service.store.schema import accounts, api_keys, memberships, sign_ins
+from quorate.service.together import Together
 
 PROJECT_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 BEARER = HTTPBearer(auto_error=False, scheme_name="key", description="An API key: Authorization: Bearer qk_...")
@@ -49,21 +51,6 @@ class Member(NamedTuple):
     role: Role
 
 
-def _statement(table: Table, *columns: Any) -> Select[Any]:  # noqa: ANN401
-    here = (memberships.c.account_id == accounts.c.id) & (memberships.c.project_id == bindparam("project"))
-    joined = table.join(accounts).outerjoin(memberships, here & memberships.c.removed.is_(None))
-    who = (accounts.c.id, accounts.c.name, accounts.c.may_create, memberships.c.role)
-    proof = (table.c.digest == bindparam("digest"), table.c.revoked.is_(None), accounts.c.disabled.is_(None))
-    return select(*who, *columns).select_from(joined).where(*proof)
-
-
-BY_KEY = _statement(api_keys, api_keys.c.id.label("key_id"), api_keys.c.project_id, api_keys.c.used)
-BY_COOKIE = _statement(sign_ins, sign_ins.c.created, sign_ins.c.expires).where(
-    sign_ins.c.expires > bindparam("now"),
-    ~exists().where(api_keys.c.id == bindparam("key"), api_keys.c.revoked.is_not(None)),  # the one it was made with
-)
-
-
 async def _schemes(_key: Annotated[object, Depends(BEARER)], _cookie: Annotated[object, Depends(COOKIE)]) -> None:
     """Only to name in OpenAPI how one signs in."""
 
@@ -72,24 +59,24 @@ Token = Annotated[str | None, Depends(csrf.sent_token)]
 Schemes = Annotated[None, Depends(_schemes)]
 
 
-def current(request: Request, token: Token, _schemes: Schemes = None) -> Principal:
+async def current(request: Request, token: Token, _schemes: Schemes = None) -> Principal:
     """Who is calling; 401 for nobody. A dependency."""
-    return _identify(request, "", token)[0]
+    return (await _identify(request, "", token))[0]
 
 
-def member(*roles: Role) -> Callable[..., Member]:
+def member(*roles: Role) -> Callable[..., Coroutine[Any, Any, Member]]:
     """A dependency of paths with `project_id`: who is calling, as which of `roles` (none named: any)."""
 
-    def caller(request: Request, project_id: str, token: Token, _schemes: Schemes = None) -> Member:
-        return as_member(request, project_id, *roles, token=token)
+    async def caller(request: Request, project_id: str, token: Token, _schemes: Schemes = None) -> Member:
+        return await as_member(request, project_id, *roles, token=token)
 
     return caller
 
 
-def as_member(request: Request, project_id: str, *roles: Role, token: str | None = None) -> Member:
+async def as_member(request: Request, project_id: str, *roles: Role, token: str | None = None) -> Member:
     """Who is calling, in this project: 401 for nobody, 404 for strangers, 403 for members of another role."""
     is_id = PROJECT_ID.fullmatch(project_id) is not None  # nothing else goes to the database
-    principal, role = _identify(request, project_id if is_id else "", token)
+    principal, role = await _identify(request, project_id if is_id else "", token)
     if role is None or (principal.key_project or project_id) != project_id:
         raise Problem(404, "Not found", f"no project {project_id[:40]!r}, or you are not a member of it.")
     if roles and role not in roles:
@@ -97,14 +84,14 @@ def as_member(request: Request, project_id: str, *roles: Role, token: str | None
     return Member(principal, role)
 
 
-def creator(caller: Annotated[Principal, Depends(current)]) -> Principal:
+async def creator(caller: Annotated[Principal, Depends(current)]) -> Principal:
     """Who is calling, if they may create projects; 403 otherwise. A dependency."""
     if not caller.may_create or caller.key_project is not None:
         raise Problem(403, "Not allowed", "this account or key may not create projects; ask who runs the service.")
     return caller
 
 
-def unrestricted(caller: Annotated[Principal, Depends(current)]) -> Principal:
+async def unrestricted(caller: Annotated[Principal, Depends(current)]) -> Principal:
     """Who is calling, with all the account's rights: a key for one project must not make itself a wider one."""
     if caller.key_project is not None:
         raise Problem(403, "Not allowed", "this key is for one project only; sign in, or use a key without a project.")
@@ -116,43 +103,49 @@ def has_key(request: Request) -> bool:
     return request.headers.get("authorization", "").partition(" ")[0].lower() == "bearer"
 
 
-def _identify(request: Request, project_id: str, token: str | None) -> tuple[Principal, Role | None]:
+async def _identify(request: Request, project_id: str, token: str | None) -> tuple[Principal, Role | None]:
     if has_key(request):
-        return _by_key(request, request.headers["authorization"].partition(" ")[2].strip(), project_id)
+        key = request.headers["authorization"].partition(" ")[2].strip()
+        return await _by_key(request, Proof("key", digest(key), project_id))
     session_id = cookies.session_id_of(request)
     if session_id is None:
         raise _nobody("sign in, or send an API key: Authorization: Bearer qk_...")
-    return _by_cookie(request, session_id, project_id, token)
+    return await _by_cookie(request, session_id, project_id, token)
 
 
-def _by_key(request: Request, key: str, project_id: str) -> tuple[Principal, Role | None]:
+async def _by_key(request: Request, proof: Proof) -> tuple[Principal, Role | None]:
     store, now = store_of(request), now_of(request)
-    row = _row(request, BY_KEY, digest=digest(key), project=project_id)
-    if row is None:
+    known = await _callers(request).ask(proof)
+    if known is None:
         raise _nobody("this API key is unknown or was revoked; make a new one.")
+    row = known.row
     if keys.is_use_to_note(row.used, now):
         with suppress(StoreUnavailable):  # a full disk must not keep anybody from reading
-            keys.note_use(store, row.key_id, now=now)
-    return Principal(row.id, row.name, row.may_create, "key", row.project_id), row.role
+            await run_in_threadpool(keys.note_use, store, row.key_id, now=now)
+    return Principal(row.id, row.name, row.may_create, "key", row.project_id), known.role
 
 
-def _by_cookie(request: Request, session_id: str, project_id: str, token: str | None) -> tuple[Principal, Role | None]:
+async def _by_cookie(
+    request: Request, session_id: str, project_id: str, token: str | None
+) -> tuple[Principal, Role | None]:
     store, now = store_of(request), now_of(request)
-    row = _row(
-        request, BY_COOKIE, digest=digest(session_id), key=cookies.key_of(session_id), project=project_id, now=now
-    )
-    if row is None:
+    known = await _callers(request).ask(Proof("cookie", digest(session_id), project_id, cookies.key_of(session_id)))
+    if known is None or known.row.expires <= now:
         raise _nobody("you were signed out, or your sign-in has expired; use a new link.")
     csrf.check(request, session_id, token)
+    row = known.row
     if cookies.is_to_extend(row.created, row.expires, now):
         with suppress(StoreUnavailable):
-            cookies.extend(store, session_id, created=row.created, now=now)
-    return Principal(row.id, row.name, row.may_create, "cookie"), row.role
+            await run_in_threadpool(cookies.extend, store, session_id, created=row.created, now=now)
+    return Principal(row.id, row.name, row.may_create, "cookie"), known.role
 
 
-def _row(request: Request, statement: Select[Any], **values: Any) -> Row[Any] | None:  # noqa: ANN401
-    with store_of(request).look() as connection:
-        return connection.execute(statement, values).one_or_none()
+def _callers(request: Request) -> Together[Proof, Known | None]:
+    """Callers of the app are looked up together, as many as come at once."""
+    state = request.app.state
+    if not hasattr(state, "callers"):
+        state.callers = Together(partial(look_up, state.store))
+    return cast("Together[Proof, Known | None]", state.callers)
 
 
 def _nobody(fix: str) -> Problem:

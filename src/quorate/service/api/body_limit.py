@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 
 from fastapi import Request
-from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quorate.errors import QuorateError
@@ -72,17 +71,17 @@ class _Body:
         if num_bytes > most:
             raise _Refused(_too_large(most))
         if not self.is_owners:
-            await run_in_threadpool(_check_owner, self.scope, project_id)
+            await _check_owner(self.scope, project_id)
             self.is_owners = True
 
 
-def _check_owner(scope: Scope, project_id: str) -> None:
+async def _check_owner(scope: Scope, project_id: str) -> None:
     """Raise unless the headers are those of an owner of this project.
 
     As if they only looked: the token against forged forms may be in the form, so it is checked when that is read.
     """
     try:
-        as_member(Request({**scope, "method": "GET"}), project_id, "owner")
+        await as_member(Request({**scope, "method": "GET"}), project_id, "owner")
     except Problem as problem:
         raise _Refused(problem) from None
     except QuorateError as error:

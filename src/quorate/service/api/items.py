@@ -30,8 +30,8 @@ from quorate.service.api.paging import Cursor, Limit, Page, after_number, page
 from quorate.service.api.reading import StrictRoute
 from quorate.service.api.shows import checked_address, checked_image, for_browser, upload_of
 from quorate.service.api.vote_models import DecidedOut, ShowOut
-from quorate.service.api.votes import once
-from quorate.service.deciding.ballots import Request as Act
+from quorate.service.deciding.acts import Request as Act
+from quorate.service.deciding.ballots import act
 from quorate.service.deciding.items import NewItem, Show, add_items
 from quorate.service.deciding.listing import Filter, Status, events_of, list_items
 from quorate.service.deciding.projects import Project
@@ -106,7 +106,7 @@ def close_item(
 ) -> DecidedOut:
     """No more votes are asked for; those that come are kept as late. What is decided now stays."""
     asked = Act(project_id, body.id, caller.principal.account_id, "close", request=key, served=False)
-    once(projects_, asked, now=now)
+    act(projects_, asked, now=now)
     with projects_.store.read() as connection:
         row = find(connection, projects_.get_in(connection, project_id), body.id)
     return DecidedOut(

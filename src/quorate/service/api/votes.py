@@ -1,17 +1,18 @@
 """Voting: the next items for a voter, votes, "cannot tell", skip, undo, leave. Voters are told nothing of the rest.
 
-An owner's key may send the votes of people who vote elsewhere (`voter`), and is told what was decided. The endpoints
-that are called all day are coroutines that go to a thread once; FastAPI sends a plain function's answer to another.
+An owner's key may send the votes of people who vote elsewhere (`voter`), and is told what was decided. Votes that come
+at the same time are stored together (`deciding/desk.py`).
 """
 
 from __future__ import annotations
 
+from functools import partial
+from typing import cast
+
 from fastapi import APIRouter
 from fastapi import Request as HttpRequest
-from sqlalchemy.exc import IntegrityError
 from starlette.concurrency import run_in_threadpool
 
-from quorate.errors import RequestReused
 from quorate.service.access.limits import limit_votes
 from quorate.service.access.principal import Member
 from quorate.service.api.fields import Key, problems
@@ -30,19 +31,20 @@ from quorate.service.api.vote_models import (
     VotedOut,
     VoteIn,
 )
-from quorate.service.deciding.ballots import Kind, Recorded, Request, act
-from quorate.service.deciding.projects import Project, Projects
-from quorate.service.deciding.queue import give_back, serve
+from quorate.service.deciding.acts import Kind, Recorded, Request
+from quorate.service.deciding.desk import Answer, Call, answer_all
+from quorate.service.deciding.projects import Projects
+from quorate.service.deciding.queue import give_back
 from quorate.service.deciding.trail import find
 from quorate.service.problems import Problem
-from quorate.service.store.failures import StoreUnavailable
+from quorate.service.together import Together
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["voting"], route_class=StrictRoute)
 
 
 @router.post("/next", summary="The next items for the caller", responses=problems(403, 404))
 async def next_for_voter(
-    project_id: ProjectId, caller: Voter, projects_: TheProjects, now: Now, body: NextIn | None = None
+    http: HttpRequest, project_id: ProjectId, caller: Voter, now: Now, body: NextIn | None = None
 ) -> NextOut:
     """Up to `count` items, kept for the caller until `expires`; those the caller holds already come first.
 
@@ -50,9 +52,9 @@ async def next_for_voter(
     would sway the voter.
     """
     count = 1 if body is None else body.count
-    asked = (projects_, project_id, caller.principal.account_id, count)
-    project, found = await run_in_threadpool(leased, *asked, now=now)
-    return NextOut(classes=list(project.settings.classes), items=found)
+    answer = await desk_of(http).ask(Call(project_id, caller.principal.account_id, None, count, now))
+    classes = [] if answer.project is None else list(answer.project.settings.classes)
+    return NextOut(classes=classes, items=_leased(project_id, answer) or [])
 
 
 @router.post("/votes", summary="Vote, cannot tell, or skip", responses=problems(403, 404, 409))
@@ -64,7 +66,7 @@ async def vote(
     With `next`, the answer holds the caller's next items, so that one round trip is enough.
     """
     asked = _request(project_id, caller, body.item, body.kind, body.label, body.voter, key)
-    return await run_in_threadpool(_answer, http, caller, asked, body.next, now)
+    return await _answer(http, caller, asked, body.next, now)
 
 
 @router.post("/undo", summary="Take back one's vote, for a short time", responses=problems(403, 404, 409))
@@ -73,7 +75,7 @@ async def undo(
 ) -> VotedOut:
     """The item is the caller's again, to vote on anew."""
     asked = _request(project_id, caller, body.item, "retract", None, body.voter, key)
-    return await run_in_threadpool(_answer, http, caller, asked, body.next, now)
+    return await _answer(http, caller, asked, body.next, now)
 
 
 @router.post("/leave", summary="Give back the items one holds", responses=problems(403, 404))
@@ -82,14 +84,21 @@ def leave(project_id: ProjectId, caller: Voter, projects_: TheProjects) -> LeftO
     return LeftOut(given_back=give_back(projects_, project_id, caller.principal.account_id))
 
 
-def leased(
-    projects_: Projects, project_id: str, voter: str, count: int, *, now: float
-) -> tuple[Project, list[LeasedOut]]:
-    """The project, and the voter's next items as an answer holds them."""
-    project, found = serve(projects_, project_id, voter, count=count, now=now)
-    shows = [ShowOut(**for_browser(project_id, each.show)) for each in found]
-    told = zip(found, shows, strict=True)
-    return project, [LeasedOut(item=each.item, show=show, expires=each.expires) for each, show in told]
+def desk_of(request: HttpRequest) -> Together[Call, Answer]:
+    """Where the app's votes are stored together, as many as come at once."""
+    state = request.app.state
+    if not hasattr(state, "desk"):
+        state.desk = Together(partial(answer_all, state.projects))
+    return cast("Together[Call, Answer]", state.desk)
+
+
+def _leased(project_id: str, answer: Answer) -> list[LeasedOut] | None:
+    """The voter's next items as an answer holds them."""
+    if answer.items is None:
+        return None
+    shows = [ShowOut(**for_browser(project_id, each.show)) for each in answer.items]
+    told = zip(answer.items, shows, strict=True)
+    return [LeasedOut(item=each.item, show=show, expires=each.expires) for each, show in told]
 
 
 def _request(
@@ -105,40 +114,23 @@ def _request(
     return Request(project_id, item, f"ext:{outside}", kind, label, key, served=False)
 
 
-def _answer(http: HttpRequest, caller: Member, asked: Request, count: int, now: float) -> VotedOut:
+async def _answer(http: HttpRequest, caller: Member, asked: Request, count: int, now: float) -> VotedOut:
     if asked.served:  # an owner's program may send as many votes of others as it can
         limit_votes(http, caller.principal.account_id)
-    projects_ = projects_of(http)
-    recorded = once(projects_, asked, now=now)
+    answer = await desk_of(http).ask(Call(asked.project_id, caller.principal.account_id, asked, count, now))
+    recorded = answer.recorded
+    assert recorded is not None
     if not recorded.repeated:
         http.app.state.metrics.acts.labels(recorded.kind).inc()
-    decision = _decided(projects_, asked, recorded) if not asked.served else None
+    decision = None if asked.served else await run_in_threadpool(_decided, projects_of(http), asked, recorded)
     return VotedOut(
         recorded=RecordedOut(
             item=recorded.item, kind=recorded.kind, label=recorded.label, time=recorded.time,
             undo_until=recorded.undo_until, repeated=recorded.repeated,
         ),
         decision=decision,
-        next=_next(projects_, asked.project_id, caller.principal.account_id, count, now) if count else None,
+        next=_leased(asked.project_id, answer),
     )  # fmt: skip
-
-
-def once(projects_: Projects, asked: Request, *, now: float) -> Recorded:
-    """`act`, with the same answer to a key that is used for two acts at the very same time as to one used before."""
-    try:
-        return act(projects_, asked, now=now)
-    except IntegrityError as cause:
-        if asked.request is None:
-            raise
-        raise RequestReused(f"idempotency key {asked.request!r} is used for something else; use a new key.") from cause
-
-
-def _next(projects_: Projects, project_id: str, voter: str, count: int, now: float) -> list[LeasedOut] | None:
-    """The next items; None if they cannot be had now: the vote before them is stored all the same."""
-    try:
-        return leased(projects_, project_id, voter, count, now=now)[1]
-    except StoreUnavailable:
-        return None
 
 
 def _decided(projects_: Projects, asked: Request, recorded: Recorded) -> DecidedOut:

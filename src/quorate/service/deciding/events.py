@@ -6,7 +6,7 @@ Nothing here updates or deletes: the table only grows. Called by `projects`, `it
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select
@@ -17,27 +17,32 @@ from quorate.session.journal import Event
 ITEM_KINDS = ("open", "vote", "abstain", "retract", "close")  # what the session core folds; "skip" is not among them
 
 APPEND = insert(events).returning(events.c.id)
+APPEND_ALL = insert(events).returning(events.c.id, events.c.item_id)
 OF_ITEM = select(events.c.body).where(events.c.item_id == bindparam("item"), events.c.kind != "skip")
 OF_ITEM = OF_ITEM.order_by(events.c.seq)
 
 encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
-def append_item_event(
-    connection: Connection, project_id: str, item_id: int, event: Event, *, voter: str | None, request: str | None
-) -> int:
-    """Keep one event of an item; its number in the table."""
-    row = {
-        "project_id": project_id,
-        "item_id": item_id,
-        "seq": event["seq"],
-        "kind": event["type"],
-        "voter": voter,
-        "request": request,
-        "time": event["time"],
-        "body": encode(event),
-    }
-    return int(connection.execute(APPEND, row).scalar_one())
+def append_item_events(connection: Connection, made: Sequence[Mapping[str, Any]]) -> dict[int, int]:
+    """Keep the next `event` of some items, each with its `project_id`, `item_id`, `voter` and `request`.
+
+    Returns the number of each item's event in the table; every item occurs once.
+    """
+    rows = [
+        {
+            "project_id": each["project_id"],
+            "item_id": each["item_id"],
+            "seq": each["event"]["seq"],
+            "kind": each["event"]["type"],
+            "voter": each["voter"],
+            "request": each["request"],
+            "time": each["event"]["time"],
+            "body": encode(each["event"]),
+        }
+        for each in made
+    ]
+    return {row.item_id: row.id for row in connection.execute(APPEND_ALL, rows)}
 
 
 def append_project_event(

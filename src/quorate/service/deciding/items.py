@@ -15,7 +15,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from quorate.errors import InvalidInput
 from quorate.service.deciding.events import encode
-from quorate.service.deciding.notices import announce_closed
+from quorate.service.deciding.notices import announce, closed
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.row import after_event, toss
 from quorate.service.store.schema import events, items, projects
@@ -117,7 +117,7 @@ def _insert(
     for item_id, row, number in zip(ids, rows, numbers.scalars().all(), strict=True):
         if not row["is_open"]:
             connection.execute(update(items).where(items.c.id == item_id).values(closed_event=number))
-            announce_closed(connection, project, row, now=now)
+    announce(connection, project, [closed(row) for row in rows if not row["is_open"]], now=now)
     return {row["name"]: "open" if row["is_open"] else "closed" for row in rows}
 
 

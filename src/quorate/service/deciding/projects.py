@@ -140,7 +140,7 @@ class Projects:
             if knobs_of(settings) != knobs_of(before.settings):
                 self.tune_in(connection, project_id, knobs_of(settings), now=now)
             after = self.get_in(connection, project_id)
-            announce(connection, after, "project.changed", _changes(before, after), now=now)
+            announce(connection, after, [("project.changed", _changes(before, after))], now=now)
             return after
 
     def tune_in(self, connection: Connection, project_id: str, knobs: dict[str, Any], *, now: float) -> int:

@@ -9,10 +9,23 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, bindparam, exists, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    bindparam,
+    exists,
+    func,
+    or_,
+    select,
+    union_all,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 
 from quorate.service.deciding.events import item_events
@@ -95,39 +108,59 @@ IDS: Any = bindparam("ids", expanding=True)
 PLACE_TAKEN = update(items).where(items.c.id.in_(IDS)).values(slots=items.c.slots - 1)
 RENEW = update(leases).where(leases.c.voter == bindparam("whose"), leases.c.item_id.in_(IDS), leases.c.is_out)
 RENEW = RENEW.values(expires=bindparam("until")).returning(leases.c.item_id)
+VOTERS: Any = bindparam("voters", expanding=True)
 HELD = (
-    select(items.c.id, items.c.name, items.c.show, leases.c.expires)
+    select(leases.c.voter, items.c.id, items.c.name, items.c.show, leases.c.expires)
     .join(leases, leases.c.item_id == items.c.id)
-    .where(leases.c.project_id == bindparam("project"), leases.c.voter == bindparam("voter"))
+    .where(leases.c.project_id == bindparam("project"), leases.c.voter.in_(VOTERS))
     .where(leases.c.is_out, items.c.is_wanted)  # not what was closed meanwhile
     .order_by(leases.c.granted, items.c.id)
-    .limit(bindparam("count"))
 )
+LINE = select(items.c.id, items.c.name, items.c.show, items.c.priority)
+LINE = LINE.where(items.c.project_id == bindparam("project"), items.c.is_wanted, items.c.slots > 0)
+LINE = LINE.order_by(items.c.priority.desc(), items.c.to_close, items.c.number).limit(bindparam("count"))
+LINE = LINE.with_for_update(skip_locked=True)
+MET = union_all(
+    *(select(table.c.item_id, table.c.voter).where(table.c.item_id.in_(IDS), table.c.voter.in_(VOTERS), *only)
+      for table, only in ((ballots, ()), (leases, (leases.c.is_out,))))
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """A voter who would like `count` items."""
+
+    voter: str
+    count: int = 1
 
 
 def next_items(projects_: Projects, project_id: str, voter: str, *, count: int = 1, now: float) -> list[Leased]:
     """Up to `count` items for the voter: those they hold already, then the next in line."""
-    return serve(projects_, project_id, voter, count=count, now=now)[1]
+    with projects_.store.write() as connection:
+        return serve(projects_, connection, project_id, [Want(voter, count)], now=now)[1][0]
 
 
 def serve(
-    projects_: Projects, project_id: str, voter: str, *, count: int = 1, now: float
-) -> tuple[Project, list[Leased]]:
-    """`next_items`, and the project they are of."""
-    with projects_.store.write() as connection:
-        start = connection.execute(START, {"project": project_id}).one_or_none()
-        if start is None:
-            raise unknown(project_id)
-        project = projects_.of_row(start)
-        if project.state != "active":
-            return project, []
-        if start.first_end is not None and _any_over(project, start, now):
-            _give_back_expired(connection, project, now)
-            start = connection.execute(START, {"project": project_id}).one()
-        mine = _held_by(connection, project, voter, count, now)
-        if len(mine) < count:
-            mine += _take(projects_, connection, project, voter, count - len(mine), now, start.busy_priority)
-        return project, mine
+    projects_: Projects, connection: Connection, project_id: str, wants: Sequence[Want], *, now: float
+) -> tuple[Project, list[list[Leased]]]:
+    """The project, and each voter's next items, within the caller's transaction. No voter occurs twice."""
+    start = connection.execute(START, {"project": project_id}).one_or_none()
+    if start is None:
+        raise unknown(project_id)
+    project = projects_.of_row(start)
+    if project.state != "active":
+        return project, [[] for _ in wants]
+    if start.first_end is not None and _any_over(project, start, now):
+        _give_back_expired(connection, project, now)
+        start = connection.execute(START, {"project": project_id}).one()
+    found = _held_by(connection, project, wants, now)
+    short = [Want(want.voter, want.count - len(found[want.voter])) for want in wants]
+    short = [want for want in short if want.count > 0]
+    if len(short) > 1:
+        short = _hand_out(connection, project, short, found, now, start.busy_priority)
+    for want in short:
+        found[want.voter] += _take(projects_, connection, project, want, now, start.busy_priority)
+    return project, [found[want.voter] for want in wants]
 
 
 def give_back(projects_: Projects, project_id: str, voter: str) -> int:
@@ -161,9 +194,21 @@ def _end_leases(connection: Connection, *which: ColumnElement[bool]) -> int:
     return len(rows)
 
 
-def _held_by(connection: Connection, project: Project, voter: str, count: int, now: float) -> list[Leased]:
-    """What the voter holds, for another while: a page that is loaded again shows the same items."""
-    rows = connection.execute(HELD, {"project": project.id, "voter": voter, "count": count}).all()
+def _held_by(connection: Connection, project: Project, wants: Sequence[Want], now: float) -> dict[str, list[Leased]]:
+    """What voters hold, for another while: a page that is loaded again shows the same items."""
+    found: dict[str, list[Leased]] = {want.voter: [] for want in wants}
+    rows: dict[str, list[Row[Any]]] = {want.voter: [] for want in wants}
+    for row in connection.execute(HELD, {"project": project.id, "voters": list(found)}):
+        rows[row.voter].append(cast("Row[Any]", row))
+    for want in sorted(wants, key=lambda want: want.voter):
+        mine = rows[want.voter][: want.count]
+        found[want.voter] = _renewed(connection, project, want.voter, mine, now) if mine else []
+    return found
+
+
+def _renewed(
+    connection: Connection, project: Project, voter: str, rows: Sequence[Row[Any]], now: float
+) -> list[Leased]:
     seconds = project.settings.lease_seconds
     old = [row.id for row in rows if row.expires < now + (1.0 - RENEWED_AFTER) * seconds]
     renewed: set[int] = set()
@@ -176,17 +221,50 @@ def _held_by(connection: Connection, project: Project, voter: str, count: int, n
     ]
 
 
+def _hand_out(
+    connection: Connection,
+    project: Project,
+    wants: Sequence[Want],
+    found: dict[str, list[Leased]],
+    now: float,
+    busy: int | None,
+) -> list[Want]:
+    """The next in line to several voters at once, each the first they have not met; who must be looked after alone."""
+    line = connection.execute(LINE, {"project": project.id, "count": sum(want.count for want in wants)}).all()
+    met = _met(connection, [row.id for row in line], [want.voter for want in wants])
+    if busy is not None:
+        line = [row for row in line if row.priority >= busy]  # what is more urgent comes before, though it is out
+    expires, given, short = now + project.settings.lease_seconds, [], []
+    for want in wants:
+        mine = [row for row in line if (row.id, want.voter) not in met][: want.count]
+        line = [row for row in line if row not in mine]
+        given += [(row.id, want.voter) for row in mine]
+        found[want.voter] += [Leased(row.name, json.loads(row.show), expires) for row in mine]
+        if len(mine) < want.count:
+            short.append(Want(want.voter, want.count - len(mine)))
+    _grant(connection, project, given, now, expires)
+    return short
+
+
+def _met(connection: Connection, ids: Sequence[int], voters: Sequence[str]) -> set[tuple[int, str]]:
+    """Which of these items which of these voters have acted on, or hold. To be asked once the items are locked."""
+    if not ids:
+        return set()
+    return {(row.item_id, row.voter) for row in connection.execute(MET, {"ids": list(ids), "voters": list(voters)})}
+
+
 def _take(
-    projects_: Projects, connection: Connection, project: Project, voter: str, count: int, now: float, busy: int | None
+    projects_: Projects, connection: Connection, project: Project, want: Want, now: float, busy: int | None
 ) -> list[Leased]:
     """The next in line; `busy`: the highest priority among items that are out to all they need, None without any."""
-    rows = _free(connection, project, voter, count)
+    voter, rows = want.voter, _free(connection, project, want.voter, want.count)
     if busy is not None and (not rows or busy > rows[0].priority):
         above = rows[0].priority if rows else None
-        rows = (_doubled_up(projects_, connection, project, voter, above=above) + rows)[:count]
+        rows = (_doubled_up(projects_, connection, project, voter, above=above) + rows)[: want.count]
+    met = _met(connection, [row.id for row in rows], [voter])  # by a late vote, say, just before the lock
+    rows = [row for row in rows if (row.id, voter) not in met]
     expires = now + project.settings.lease_seconds
-    if rows:
-        _grant(connection, project, [row.id for row in rows], voter, now, expires)
+    _grant(connection, project, [(row.id, voter) for row in rows], now, expires)
     return [Leased(row.name, json.loads(row.show), expires) for row in rows]
 
 
@@ -229,8 +307,12 @@ def _room(projects_: Projects, connection: Connection, project: Project, row: Ro
 
 
 def _grant(
-    connection: Connection, project: Project, ids: Sequence[int], voter: str, now: float, expires: float
+    connection: Connection, project: Project, pairs: Sequence[tuple[int, str]], now: float, expires: float
 ) -> None:
-    lease = {"voter": voter, "project_id": project.id, "granted": now, "expires": expires, "is_out": True}
-    connection.execute(GRANT[connection.dialect.name], [lease | {"item_id": item_id} for item_id in ids])
-    connection.execute(PLACE_TAKEN, {"ids": list(ids)})
+    """Items to voters, each item to one."""
+    if not pairs:
+        return
+    lease = {"project_id": project.id, "granted": now, "expires": expires, "is_out": True}
+    rows = [lease | {"item_id": item_id, "voter": voter} for item_id, voter in pairs]
+    connection.execute(GRANT[connection.dialect.name], rows)
+    connection.execute(PLACE_TAKEN, {"ids": [item_id for item_id, _ in pairs]})

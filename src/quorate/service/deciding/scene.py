@@ -1,48 +1,41 @@
-"""An item and a voter -> everything an act looks at, the item locked: two statements, however much that is.
+"""Acts on some items of a project -> everything each act looks at, the items locked: as many statements as for one act.
 
 The lock is a statement of its own: what is read by the statement that waits for a lock may be older than the lock.
-Called by `ballots` at every act.
+Called by `ballots`.
 """
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import Connection, Row, Select, bindparam, func, select
+from sqlalchemy import Connection, Row, bindparam, select
 
-from quorate.errors import InvalidInput, UnknownItem
-from quorate.service.deciding.projects import Project, Projects, unknown
-from quorate.service.store.schema import ballots, events, items, leases, projects
+from quorate.errors import InvalidInput, QuorateError, UnknownItem
+from quorate.service.deciding.acts import Request
+from quorate.service.deciding.projects import Project, Projects
+from quorate.service.store.schema import ballots, events, items, leases
 from quorate.session.journal import Event
 from quorate.validate import shown
 
+IDS: Any = bindparam("ids", expanding=True)
+NAMES: Any = bindparam("names", expanding=True)
+VOTERS: Any = bindparam("voters", expanding=True)
+REQUESTS: Any = bindparam("requests", expanding=True)
 
-def _around() -> Select[Any]:
-    """The project's row; what the voter did and holds; to how many others the item is out; the item's events."""
-    item: Any = bindparam("item_id")
-    voter: Any = bindparam("voter")
-    ballot = (ballots.c.item_id == item, ballots.c.voter == voter)
-    lease = (leases.c.item_id == item, leases.c.voter == voter)
-    others = (leases.c.item_id == item, leases.c.voter != voter, leases.c.is_out)
-    same = (events.c.project_id == bindparam("project"), events.c.voter == voter)
-    past = (events.c.item_id == item, events.c.kind != "skip")
-    parts = {
-        "acted": select(ballots.c.kind).where(*ballot),
-        "acted_at": select(ballots.c.time).where(*ballot),
-        "holds": select(leases.c.is_out).where(*lease),
-        "others_out": select(func.count()).select_from(leases).where(*others),
-        "repeats": select(events.c.id).where(*same, events.c.request == bindparam("request")),
-        "past": select(func.aggregate_strings(events.c.body, "\n")).where(*past),
-    }
-    columns = [part.scalar_subquery().label(name) for name, part in parts.items()]
-    return select(projects, *columns).where(projects.c.id == bindparam("project"))
-
-
-LOCK = select(items).where(items.c.project_id == bindparam("project"), items.c.name == bindparam("item"))
-LOCK = LOCK.with_for_update()
-AROUND = _around()
+LOCK = select(items).where(items.c.project_id == bindparam("project"), items.c.name.in_(NAMES))
+LOCK = LOCK.order_by(items.c.id).with_for_update()  # in one order everywhere, so that nobody deadlocks
+BALLOTS = select(ballots.c.item_id, ballots.c.voter, ballots.c.kind, ballots.c.time)
+BALLOTS = BALLOTS.where(ballots.c.item_id.in_(IDS), ballots.c.voter.in_(VOTERS))
+LEASES = select(leases.c.item_id, leases.c.voter, leases.c.is_out).where(leases.c.item_id.in_(IDS))
+REPEATS = select(events.c.voter, events.c.request, events.c.id).where(
+    events.c.project_id == bindparam("project"), events.c.voter.in_(VOTERS), events.c.request.in_(REQUESTS)
+)
+PAST = select(events.c.item_id, events.c.body).where(events.c.item_id.in_(IDS), events.c.kind != "skip")
+PAST = PAST.order_by(events.c.item_id, events.c.seq)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,35 +52,76 @@ class Scene:
     holds: bool | None
     others_out: int
     repeats: int | None
-    past: str
+    past: Sequence[str]
 
     @property
     def events(self) -> list[Event]:
         """The item's events in order, as the session core folds them."""
-        return sorted((json.loads(line) for line in self.past.split("\n")), key=lambda event: int(event["seq"]))
+        return [json.loads(body) for body in self.past]
 
 
 def meet(
-    projects_: Projects, connection: Connection, *, project_id: str, item: str, voter: str, request: str | None
-) -> Scene:
-    """Lock the item, then look around."""
-    row = connection.execute(LOCK, {"project": project_id, "item": item}).one_or_none()
-    asked = {"project": project_id, "voter": voter, "request": request, "item_id": None if row is None else row.id}
-    around = connection.execute(AROUND, asked).one_or_none()
-    if around is None:
-        raise unknown(project_id)
-    if row is None:
-        raise UnknownItem(f"item={shown(item)} is not in this project; see the list of its items.")
-    project = projects_.of_row(around)
+    projects_: Projects, connection: Connection, project_id: str, requests: Sequence[Request]
+) -> list[Scene | QuorateError]:
+    """Lock the items, then look around; for each request what it meets, or why it cannot be."""
+    names = sorted({request.item for request in requests})
+    found = {row.name: row for row in connection.execute(LOCK, {"project": project_id, "names": names})}
+    project = projects_.get_in(connection, project_id)
     if project.state == "archived":
-        raise InvalidInput(f"project {project.name!r} is archived and takes no votes; set its state to active.")
-    return Scene(
-        project=project,
-        row=row,
-        acted=around.acted,
-        acted_at=around.acted_at,
-        holds=around.holds,
-        others_out=around.others_out,
-        repeats=around.repeats,
-        past=around.past,
-    )
+        words = f"project {project.name!r} is archived and takes no votes; set its state to active."
+        return [InvalidInput(words) for _ in requests]
+    around = _look_around(connection, project, found, requests)
+    return [
+        UnknownItem(f"item={shown(request.item)} is not in this project; see the list of its items.")
+        if request.item not in found
+        else around.scene(found[request.item], request)
+        for request in requests
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What was read of all items and voters of a transaction."""
+
+    project: Project
+    ballots: dict[tuple[int, str], Row[Any]]
+    leases: dict[int, dict[str, bool]]
+    repeats: dict[tuple[str, str], int]
+    past: dict[int, list[str]]
+
+    def scene(self, row: Row[Any], request: Request) -> Scene:
+        """What one request meets."""
+        voter = request.voter
+        ballot, out = self.ballots.get((row.id, voter)), self.leases.get(row.id, {})
+        return Scene(
+            project=self.project,
+            row=row,
+            acted=None if ballot is None else ballot.kind,
+            acted_at=None if ballot is None else ballot.time,
+            holds=out.get(voter),
+            others_out=sum(is_out for whose, is_out in out.items() if whose != voter),
+            repeats=None if request.request is None else self.repeats.get((voter, request.request)),
+            past=self.past[row.id],
+        )
+
+
+def _look_around(
+    connection: Connection, project: Project, found: dict[str, Row[Any]], requests: Sequence[Request]
+) -> _Around:
+    ids = [row.id for row in found.values()]
+    voters = sorted({request.voter for request in requests})
+    keys = sorted({request.request for request in requests if request.request is not None})
+    leased: dict[int, dict[str, bool]] = defaultdict(dict)
+    for lease in connection.execute(LEASES, {"ids": ids}):
+        leased[lease.item_id][lease.voter] = lease.is_out
+    past: dict[int, list[str]] = defaultdict(list)
+    for event in connection.execute(PAST, {"ids": ids}):
+        past[event.item_id].append(event.body)
+    acted: dict[tuple[int, str], Row[Any]] = {}
+    for ballot in connection.execute(BALLOTS, {"ids": ids, "voters": voters}):
+        acted[ballot.item_id, ballot.voter] = cast("Row[Any]", ballot)
+    repeats = {}
+    if keys:
+        same = connection.execute(REPEATS, {"project": project.id, "voters": voters, "requests": keys})
+        repeats = {(row.voter, row.request): row.id for row in same}
+    return _Around(project, acted, leased, repeats, past)

@@ -110,7 +110,7 @@ class Steward:
             connection.execute(update(stewards).where(*mine).values(state=json.dumps({"stats": told.as_json()})))
             if before.get("stats", {}).get("num_open", 0) > 0 == told.num_open:
                 content = {"num_items": told.num_items, "num_votes": told.num_votes}
-                announce(connection, project, "project.completed", content, now=now)
+                announce(connection, project, [("project.completed", content)], now=now)
 
     def _with_hold(self, project_id: str, task: str, job: Callable[[], object]) -> None:
         """Do the job if no other worker is at it."""

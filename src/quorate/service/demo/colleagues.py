@@ -15,7 +15,8 @@ from sqlalchemy import func, select
 
 from quorate.errors import InvalidInput
 from quorate.rng import stream
-from quorate.service.deciding.ballots import Request, act
+from quorate.service.deciding.acts import Request
+from quorate.service.deciding.ballots import act
 from quorate.service.deciding.projects import Projects
 from quorate.service.deciding.queue import next_items
 from quorate.service.deciding.steward import Steward

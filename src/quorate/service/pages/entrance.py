@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from anyio import from_thread
 from fastapi import APIRouter, Depends, Form, Request, Response
 from sqlalchemy import select
 
@@ -43,7 +44,7 @@ def start(request: Request) -> Response:
 def signed_in(request: Request) -> Principal | None:
     """Who opens this page; None for nobody. Only for pages that change nothing."""
     try:
-        return current(request, None)
+        return from_thread.run(current, request, None)
     except Problem as problem:
         if problem.status != 401:
             raise
@@ -134,7 +135,8 @@ def join(request: Request, token: str, sent: Token, name: Text = "", form: Text 
     """Join the project, as somebody new or as who one is."""
     store, now = store_of(request), now_of(request)
     if as_me:
-        project_id = invitations.join(store, token, current(request, sent).account_id, now=now)
+        me = from_thread.run(current, request, sent)
+        project_id = invitations.join(store, token, me.account_id, now=now)
         return go(f"/p/{project_id}")
     try:
         signed = invitations.accept(store, token, name=name, form=form or None, now=now)

@@ -12,7 +12,7 @@ from quorate.service.access.headers import allow_images
 from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.api.here import Owner, ProjectId, Viewer, projects_of
 from quorate.service.api.shows import for_browser
-from quorate.service.deciding.ballots import Request as Act
+from quorate.service.deciding.acts import Request as Act
 from quorate.service.deciding.ballots import act
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.trail import find, trail

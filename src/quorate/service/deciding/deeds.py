@@ -1,0 +1,105 @@
+"""What acts amount to -> rows: events, ballots, leases, items, and notices for webhooks. A statement a table.
+
+Every item occurs once in a transaction, so that its event is known by the item. Called by `ballots`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, insert, update
+
+from quorate.service.deciding.acts import Request
+from quorate.service.deciding.events import append_item_events
+from quorate.service.deciding.notices import Notice, announce, closed
+from quorate.service.deciding.scene import Scene
+from quorate.service.store.schema import ballots, items, leases
+from quorate.session.journal import Event
+from quorate.types import Decision
+
+ENTER_BALLOT = insert(ballots)
+END_BALLOT = delete(ballots).where(ballots.c.item_id == bindparam("which"), ballots.c.voter == bindparam("whose"))
+ENTER_LEASE = insert(leases)
+END_LEASE = delete(leases).where(leases.c.item_id == bindparam("which"), leases.c.voter == bindparam("whose"))
+CHANGED = (  # what an act may change of an item's row
+    "votes", "num_votes", "num_ballots", "num_abstained", "num_late", "is_open", "is_wanted", "slots", "to_close",
+    "label", "confidence", "reason", "seq", "closed", "first_vote_event", "closed_event", "decided_votes",
+    "audit_rate", "audit", "audit_loss", "is_settled",
+)  # fmt: skip
+CHANGE_ITEM = update(items).where(items.c.id == bindparam("which"))
+CHANGE_ITEM = CHANGE_ITEM.values({name: bindparam(f"new_{name}", type_=items.c[name].type) for name in CHANGED})
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """An act that is allowed: the event it makes, and what becomes of the item's row."""
+
+    request: Request
+    scene: Scene
+    event: Event
+    values: dict[str, Any]
+    decision: Decision | None
+
+
+def perform(connection: Connection, deeds: Sequence[Deed], *, now: float) -> dict[int, int]:
+    """Write them; the number of each one's event, by its item."""
+    if not deeds:
+        return {}
+    numbers = append_item_events(connection, [_event_row(deed) for deed in deeds])
+    for statement, rows in _ballots_and_leases(deeds, now):
+        if rows:
+            connection.execute(statement, rows)
+    connection.execute(CHANGE_ITEM, [_item_row(deed, numbers[deed.scene.row.id]) for deed in deeds])
+    announce(connection, deeds[0].scene.project, [notice for deed in deeds for notice in _notices(deed)], now=now)
+    return numbers
+
+
+def _event_row(deed: Deed) -> dict[str, Any]:
+    request, row = deed.request, deed.scene.row
+    ours = {"item_id": row.id, "voter": request.voter, "request": request.request}
+    return {"project_id": deed.scene.project.id, "event": deed.event} | ours
+
+
+def _ballots_and_leases(deeds: Sequence[Deed], now: float) -> list[tuple[Any, list[dict[str, Any]]]]:
+    """A voter who acted never sees the item again; after an undo it is theirs, for as long as any item is."""
+    entered, left, leased, ended = [], [], [], []
+    for deed in deeds:
+        request, scene = deed.request, deed.scene
+        mine = {"which": scene.row.id, "whose": request.voter}
+        names = {"item_id": scene.row.id, "voter": request.voter, "project_id": scene.project.id}
+        if request.kind == "retract":
+            left.append(mine)
+            if request.served:
+                until = now + scene.project.settings.lease_seconds
+                leased.append(names | {"granted": now, "expires": until, "is_out": True})
+        elif request.kind != "close":
+            entered.append(names | {"kind": request.kind, "label": request.label, "time": now})
+            if scene.holds is not None:
+                ended.append(mine)
+    return [(ENTER_BALLOT, entered), (END_BALLOT, left), (ENTER_LEASE, leased), (END_LEASE, ended)]
+
+
+def _item_row(deed: Deed, number: int) -> dict[str, Any]:
+    """All that an act may change, changed or not: one statement serves all items of a transaction."""
+    row, values = deed.scene.row._mapping, deed.values
+    new = {f"new_{name}": values[name] if name in values else row[name] for name in CHANGED}
+    if values.get("closed") is not None:
+        new["new_closed_event"] = number
+    if deed.request.kind == "vote" and row["first_vote_event"] is None:
+        new["new_first_vote_event"] = number
+    return new | {"which": row["id"]}
+
+
+def _notices(deed: Deed) -> list[Notice]:
+    row, values = deed.scene.row, deed.values
+    if "is_open" not in values:
+        return []
+    if row.is_open and not values["is_open"]:
+        return [closed(values | {"name": row.name})]
+    if values["is_open"] and not row.is_open:
+        return [("item.reopened", {"item": row.name})]
+    if values.get("audit") == "done" and row.audit == "drawn":
+        return [("audit.completed", {"item": row.name, "loss": values["audit_loss"]})]
+    return []
