@@ -5,6 +5,7 @@
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 CORE := prior posterior learning decision session simulation methods audit densities validate rng
+COMPILED := posterior densities.py simulation/fixed_paths.py workflows/decide.py workflows/plan.py workflows/score.py
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 comma := ,
 empty :=
@@ -52,8 +53,10 @@ lint: $(VENV)/.ready-dev ## Style, types and who may import whom
 kernels: $(VENV)/.ready-dev
 	@echo "compiling the kernels the tests begin with (.kernels/made)"
 	@mkdir -p .kernels
-	@NUMBA_CACHE_DIR=$(CURDIR)/.kernels/made $(ONE_THREAD) $(PYTHON) -m quorate demo --quick --out .kernels/demo \
-	  >.kernels/log 2>&1 || { cat .kernels/log; exit 1; }
+	@export NUMBA_CACHE_DIR=$(CURDIR)/.kernels/made $(ONE_THREAD); \
+	{ $(PYTHON) -m quorate demo --quick --out .kernels/demo && \
+	  $(PYTHON) -m pytest -q -p no:cacheprovider $(addprefix src/quorate/,$(COMPILED)); } >.kernels/log 2>&1 \
+	  || { cat .kernels/log; exit 1; }
 
 test: $(VENV)/.ready-dev ## Lint, then all tests but the slow ones, with the coverage of the core (must be 95 %)
 	@$(MAKE) --no-print-directory --jobs=2 lint kernels
@@ -61,7 +64,7 @@ test: $(VENV)/.ready-dev ## Lint, then all tests but the slow ones, with the cov
 	@echo "pytest: tests and examples, on every core (skipped ones are listed with their reason at the end)"
 	@$(PYTHON) -m pytest -m "not slow and not timing" -n $$($(PYTHON) -c 'import os; print(os.cpu_count() + 1)') --dist worksteal --cov --cov-report= --durations=15
 	@echo "pytest: what measures time, alone"
-	@$(PYTHON) -m pytest -m "timing and not slow" $$(grep -rl --include='*.py' 'mark\.timing' tests)
+	@NUMBA_CACHE_DIR=$(CURDIR)/.kernels/gw0 $(PYTHON) -m pytest -m "timing and not slow" $$(grep -rl --include='*.py' 'mark\.timing' tests)
 	@echo "Coverage of the core (compiled kernel bodies cannot be traced and are left out):"
 	@$(PYTHON) -m coverage report --skip-covered --fail-under=95 --include='$(subst $(space),$(comma),$(foreach name,$(CORE),src/quorate/$(name)/* src/quorate/$(name).py))'
 
