@@ -21,6 +21,7 @@ def test_a_draw_says_how_many_go_to_the_panel(run, drawn):
     again = run("audit", "draw", "-d", decisions, "-q", 0.3, "--seed", 7, "-o", audit)
     assert "600 closed items, 200 of them settled" in again.stdout
     assert "0 coins tossed now" in again.stdout
+    assert "A coin is a random yes or no for one item" in " ".join(again.stdout.split())
     assert f"In all {len(audited_items(audit))} of 400 items" in again.stdout
 
 
@@ -36,12 +37,15 @@ def test_a_report_has_a_table_a_sentence_to_sign_and_what_it_rests_on(run, drawn
     assert result.exit_code == 0, result.output
     text = " ".join(result.stdout.split())
     for part in (
-        "Running bound, in the order of the decisions",
+        "How many closed items can be wrong, as they closed",
+        "With 95 % confidence no number of the last column is too low, in any row.",
         "With 95 % confidence, at most",
         "of the 600 closed items",
         "which found 2 wrong",
         "of the batch's 400 unsettled items are wrong",
-        "look as often as you like",
+        "a random draw sent",
+        "Run this report as often as you like",
+        "its coin was tossed (the random yes or no that sends it to the full panel)",
         "This rests on:",
         "0 of 570 votes are for items that were not audited: passed over.",
     ):

@@ -26,7 +26,11 @@ def tables(tmp_path_factory):
 def test_the_sentence_comes_first_then_the_table_and_files(run, tables, tmp_path):
     result = run("plan", *tables, *FEW, "--target-error", "0.1", "--price", "0.08", "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("Use quorate with min_gain")
+    said = " ".join(result.stdout.split())
+    assert said.startswith("Use quorate with min_gain")
+    for part in ("On recorded votes: quorate run", "session = quorate.Session(quorate.method('quorate', min_gain="):
+        assert part in said
+    assert 'In the service, when a project is made by the API: {"method": "quorate:min_gain=' in said
     assert result.stdout.index("probability of") < result.stdout.index("money per item")
     for name in ("plan.html", "plan.json", "curves.csv"):
         assert (tmp_path / "out" / name).exists()

@@ -48,7 +48,7 @@ def test_the_default_target_is_the_tie_floor_and_a_point_and_is_said(made):
 
 def test_the_headline_has_setting_votes_errors_chance_savings_and_money(made):
     said = made.headline()
-    for part in ("Use quorate with min_gain", "votes per item (90 % interval", "wrong (", "probability of", "money"):
+    for part in ("use quorate with min_gain", "votes per item (90 % interval", "wrong (", "probability of", "money"):
         assert part in said
     assert "fewer votes than asking everyone" in said
 
@@ -90,6 +90,14 @@ def test_a_small_pilot_is_said_to_be_small():
     assert "too wide to plan on" in said or "Too small to promise" in said
 
 
+def test_advice_is_firm_only_where_the_pilot_is_large_enough(made):
+    large = plan(synthetic(num_items=900, pool_size=5, accuracy=0.95, seed=4), target_error=0.08, **FEW)
+    assert not any("too wide" in note or "Too small" in note for note in large.notes())
+    assert large.headline().startswith("Use quorate with")
+    assert any("too wide" in note or "Too small" in note for note in made.notes())
+    assert made.headline().startswith("As far as this pilot can tell, use quorate with")
+
+
 def test_items_with_fewer_votes_than_the_pool_are_left_out_and_counted():
     votes = np.array(PILOT.votes)
     votes[:50, 4:] = -1
@@ -122,8 +130,8 @@ def test_files_are_written_and_agree(made, tmp_path):
 
 
 def test_a_notebook_shows_the_advice(made):
-    assert "Use quorate" in made._repr_html_()
-    assert repr(made).startswith("Plan: Use quorate")
+    assert "use quorate" in made._repr_html_()
+    assert repr(made).startswith("Plan: As far as this pilot can tell, use quorate")
     assert made.plot().axes
 
 
@@ -242,7 +250,7 @@ def test_every_method_can_be_the_one_advised(name, goal):
     assert made.advice.setting.method.name == name
     low, high = made.advice.votes.interval()
     assert 0 <= low <= made.advice.votes.centre <= high
-    assert made.headline().startswith(f"Use {name}")
+    assert made.headline().removeprefix("As far as this pilot can tell, ").lower().startswith(f"use {name}")
 
 
 @pytest.mark.parametrize(

@@ -13,19 +13,19 @@ from quorate.audit.running import Bound
 ASSUMPTIONS = (
     "An error is an answer other than the plurality of the full panel; an answer that shares a tie of t classes counts "
     "as 1 - 1/t of an error. The panel itself may be wrong about the world: that is not measured here.",
-    "Answer, confidence and audit rate of an item were fixed before its coin was tossed, nobody who closed items knew "
-    "the coins, and no coin was tossed twice.",
+    "Answer, confidence and audit rate of an item were fixed before its coin was tossed (the random yes or no that "
+    "sends it to the full panel), nobody who closed items knew the coins, and no coin was tossed twice.",
     "Items stand in the order in which they were closed, if audits influenced later decisions; else in any order.",
     "An audited item got the votes it would have got in a full panel, and its answer was not changed afterwards.",
     "A panel that was not completed counts as an error.",
 )
 RUNNING = (
-    "Valid at every time at once: look as often as you like. No calibrated confidence, no constant error rate and no "
-    "independent items are assumed."
+    "Run this report as often as you like, and stop whenever you like: all its statements hold together with that "
+    "confidence. They hold even where the method's own confidence is wrong, errors come in runs, or items are alike."
 )
 BATCH = (
-    "Valid for one look at the end of the batch, fixed beforehand; all items had the same audit rate, no audit "
-    "influenced a later decision of the batch, and a panel's tie counts as a whole error."
+    "This one holds for a single look, at an end of the batch that was fixed beforehand; all items had the same audit "
+    "rate, no audit influenced a later decision of the batch, and a panel's tie counts as a whole error."
 )
 
 
@@ -57,8 +57,8 @@ def running_sentence(tally: Tally, bound: Bound) -> str:
     >>> tally = Tally(num_items=4000, num_settled=1600, num_audited=240, num_wrong=3)
     >>> print(running_sentence(tally, Bound(0.05, 4000, 108.2, 30.0, True)))
     With 95 % confidence, at most 2.71 % of the 4000 closed items (108.2 of them) are answered other than by the full
-    panel's plurality. Basis: the votes settled 1600 items; of the other 2400, coins tossed beforehand sent 240 to the
-    full panel, which found 3 wrong.
+    panel's plurality. Basis: the votes settled 1600 items; of the other 2400, a random draw sent 240 to the full panel,
+    which found 3 wrong.
     """
     if not bound.is_informative:
         return (
@@ -94,8 +94,8 @@ def _basis(tally: Tally) -> str:
     ties = f" (ties and known errors among them count {_up(tally.settled_loss)})" if tally.settled_loss else ""
     wrong = f"{rounded_up(tally.num_wrong):g} wrong{missing}"
     return (
-        f"the votes settled {tally.num_settled} items{ties}; of the other {tally.num_unsettled}, coins tossed "
-        f"beforehand sent {tally.num_audited} to the full panel, which found {wrong}."
+        f"the votes settled {tally.num_settled} items{ties}; of the other {tally.num_unsettled}, a random "
+        f"draw sent {tally.num_audited} to the full panel, which found {wrong}."
     )
 
 

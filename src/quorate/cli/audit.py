@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 HELP = """
 How many closed items can be wrong? Random audits by the full panel, and a statement to sign.
 
-[cyan]quorate audit draw[/cyan] tosses the coins, [cyan]quorate audit report[/cyan] says what their outcome proves
-(docs/audit.md).
+[cyan]quorate audit draw[/cyan] picks closed items by chance and keeps on record which (one coin for each item).
+Ask the full panel about those. [cyan]quorate audit report[/cyan] says what their votes prove (docs/audit.md).
 """
 
 app = typer.Typer(name="audit", help=HELP, no_args_is_help=True, rich_markup_mode="rich")
@@ -50,10 +50,11 @@ def draw(
     ] = "audit.csv",
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
-    """Which closed items go to the full panel: a logged coin for each that its votes do not settle.
+    """Pick by chance which closed items go to the full panel, and write down which.
 
-    Coins depend on the seed and the item's id only. Run it again when the decisions have grown: coins already tossed
-    stay as they fell, and another seed or rate is refused.
+    Each item that its votes do not settle gets a coin: a random yes or no, kept in a file. Coins depend on the seed and
+    the item's id only. Run it again when the decisions have grown: coins already tossed stay as they fell, and another
+    seed or rate is refused.
 
     Example: quorate audit draw --decisions results/decisions.csv --rate 0.1 --seed 7 --out audit.csv
     """
@@ -67,6 +68,7 @@ def draw(
         f"{drawn.num_closed} closed items, {drawn.num_settled} of them settled: no coin; {drawn.num_open} still open.",
         f"{drawn.num_new} coins tossed now, {len(drawn.to_audit)} of them say audit (rate {rate:g}, seed {seed}).",
         f"In all {drawn.num_audited} of {drawn.num_coins} items go to the full panel: those with audited = 1 in {out}.",
+        "A coin is a random yes or no for one item, fixed by the seed and the item's id: nobody picks what is checked.",
     )
 
 
@@ -106,7 +108,7 @@ def report(
     strict: Strict = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
-    """What the audits prove: how many closed items can be wrong, at any time and at the end of a batch.
+    """What the audits prove: how many closed items can be wrong, however often you look, and at the end of a batch.
 
     Wrong means other than the full panel's plurality; sharing a tie of t labels counts 1 - 1/t. An audited panel with
     votes missing counts as wrong unless the votes at hand settle it.
@@ -148,7 +150,11 @@ def _print(result: AuditReport) -> None:
         "estimate, % wrong",
         f"at most, % wrong (alpha {result.bound.alpha:g})",
     )
-    title = f"Running bound, in the order of the decisions (quorate {__version__}, seed {result.seed})"
+    title = f"How many closed items can be wrong, as they closed (quorate {__version__}, seed {result.seed})"
     print_table(title, heads, rows, text_columns=0)
+    print_lines(
+        f"With {100 * (1 - result.bound.alpha):g} % confidence no number of the last column is too low, in any row.",
+        "",
+    )
     print_lines(*(line for sentence in result.sentences for line in (sentence, "")))
     print_lines("This rests on:", *(f"- {each}" for each in ASSUMPTIONS), *result.notes)

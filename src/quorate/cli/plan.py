@@ -145,7 +145,7 @@ def _print(made: Plan, out: str | None) -> None:
     from quorate.workflows.plan_report import files, table_rows
     from quorate.workflows.plots import MISSING, can_plot
 
-    print_lines(made.headline(), f"Use it: {made.command()}", *made.notes())
+    print_lines(made.headline(), *(f"{where}: {what}" for where, what in made.uses().items()), *made.notes())
     print_understood(made.report, None if out is None else f"{out}/rejects.csv")
     heads, rows = table_rows(made)
     title = f"A pilot of {made.pilot.num_items} items: each method nearest to the votes advised (quorate {__version__})"

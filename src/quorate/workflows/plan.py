@@ -33,7 +33,7 @@ ABOVE_FLOOR = 0.01  # the target if none is given: the pilot's tie floor and a p
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A finished plan: `.summary()`, `.headline()`, `.notes()`, `.command()`, `.plot()`, `.to_html()`.
+    """A finished plan: `.summary()`, `.headline()`, `.notes()`, `.command()`, `.uses()`, `.plot()`, `.to_html()`.
 
     `advice` the setting and its forecasts   `curves` of every method, with `bands`; `references` until settled and
     asking everyone   `rivals` other methods at the same cost   `level` of the intervals   `batch_size` m
@@ -76,9 +76,15 @@ class Plan:
 
     def command(self) -> str:
         """The `quorate run` that uses the setting on the next batch."""
-        from quorate.workflows.plan_words import command  # noqa: PLC0415 - it takes a Plan
+        from quorate.workflows.plan_uses import command  # noqa: PLC0415 - it takes a Plan
 
         return command(self)
+
+    def uses(self) -> dict[str, str]:
+        """What to type to use the setting: on recorded votes, in Python, in the service."""
+        from quorate.workflows.plan_uses import uses  # noqa: PLC0415 - it takes a Plan
+
+        return uses(self)
 
     def to_html(self) -> str:
         """The plan as one page: no scripts, nothing loaded from elsewhere."""

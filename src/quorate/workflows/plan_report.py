@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from quorate.version import __version__
 from quorate.workflows.plan_plots import data_uri, png
-from quorate.workflows.plan_words import command, error_text, expected, headline, money_of, notes, saved
+from quorate.workflows.plan_uses import command, uses
+from quorate.workflows.plan_words import error_text, expected, headline, money_of, notes, saved
 from quorate.workflows.plots import MISSING, can_plot
 from quorate.workflows.run_report import STYLE, table
 
@@ -48,6 +49,7 @@ def summarise(plan: Plan) -> dict[str, Any]:
         "quorate": __version__,
         "headline": headline(plan),
         "command": command(plan),
+        "uses": uses(plan),
         "notes": notes(plan),
         "goal": {"kind": advice.goal.kind, "limit": advice.goal.limit, "given": plan.is_own_goal},
         "advice": {
@@ -142,7 +144,7 @@ def page(plan: Plan) -> str:
 <title>quorate plan: {plan.pilot.num_items} items</title><style>{STYLE}{PLAN_STYLE}</style></head><body>
 <header><h1>What should the next batch be asked?</h1>
 <p class="headline">{escape(headline(plan))}</p>
-<p>Use it:</p><p class="command scroll"><code>{_unbroken(command(plan))}</code></p><ul>{said}</ul></header>
+{_uses(plan)}<ul>{said}</ul></header>
 <main>{_picture(plan)}<section><h2>At the same cost</h2>{near}{_rivals_table(plan)}</section>
 <section><h2>Every setting</h2>{_settings_tables(plan)}</section>
 {_data(plan)}<section><h2>What is promised</h2><p>{escape(PROMISE)}</p></section></main>
@@ -160,6 +162,13 @@ def _with_code(note: str) -> str:
     'See <code>quorate run</code> &amp; co.'
     """
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(note))
+
+
+def _uses(plan: Plan) -> str:
+    return "".join(
+        f'<p>{escape(where)}:</p><p class="command scroll"><code>{_unbroken(what)}</code></p>'
+        for where, what in uses(plan).items()
+    )
 
 
 def _unbroken(command: str) -> str:

@@ -1,19 +1,15 @@
-"""A `Plan` in words: the advice, the command that uses it, and what to beware of.
+"""A `Plan` in words: the advice, and what to beware of.
 
 Called by the methods of `Plan` and by `plan_report`.
 """
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from quorate.methods import Method, method
 from quorate.workflows.plan_advice import needed_pilot
 from quorate.workflows.plan_forecast import Forecast
 from quorate.workflows.pools import uneven_pools
-from quorate.workflows.run_inputs import Columns
 
 if TYPE_CHECKING:
     from quorate.workflows.plan import Plan
@@ -26,15 +22,16 @@ WELL_SPENT = 0.95  # of a budget
 
 
 def headline(plan: Plan) -> str:
-    """What to use, what to expect, how sure that is, what it saves."""
+    """What to use, what to expect, how sure that is, what it saves; with an if where the pilot cannot tell."""
     advice = plan.advice
     votes, errors = advice.votes.interval(plan.level), advice.errors.interval(plan.level)
     knob = f" with {advice.setting.knob}" if advice.setting.knob else ""
     wrong = f"{error_text(plan, advice.errors.centre)} wrong ("
     if plan.pilot.error_costs is not None:
         wrong = f"errors that cost {error_text(plan, advice.errors.centre)} per item ("
+    use = "Use" if is_firm(plan) else "As far as this pilot can tell, use"
     said = (
-        f"Use {advice.setting.method.name}{knob}: on the next {plan.batch_size:,} items expect "
+        f"{use} {advice.setting.method.name}{knob}: on the next {plan.batch_size:,} items expect "
         f"{advice.votes.centre:.2f} votes per item ({100 * plan.level:g} % interval {votes[0]:.2f} to {votes[1]:.2f}) "
         f"and {wrong}{error_text(plan, errors[0])} to {error_text(plan, errors[1])}). "
         f"{_goal_sentence(plan)} "
@@ -50,6 +47,11 @@ def headline(plan: Plan) -> str:
     )
 
 
+def is_firm(plan: Plan) -> bool:
+    """The goal is met as surely as asked, and the errors to expect are known well enough to plan on."""
+    return plan.advice.status != "likely" and not _width_note(plan)
+
+
 def _fewer(share: float) -> str:
     return f"{100 * abs(share):.0f} % {'fewer' if share >= 0 else 'more'} votes"
 
@@ -61,56 +63,6 @@ def _goal_sentence(plan: Plan) -> str:
     own = "" if plan.is_own_goal else f" (none was given: the tie floor of {error_text(plan, plan.floor)} and a point)"
     unit = "wrong" if plan.pilot.error_costs is None else "per item"
     return f"The target of {error_text(plan, goal.limit)} {unit}{own} is met with a probability of {chance}."
-
-
-def command(plan: Plan) -> str:
-    """The `quorate run` that uses the setting on the next batch; only the names of its tables are made up."""
-    parts = ["quorate", "run", "--votes", "next-votes.csv"]
-    if plan.settings["with_predictions"]:
-        parts += ["--predictions", "next-predictions.csv"]
-    parts += ["--method", _spec(plan.advice.setting.method)]
-    if plan.pilot.pool_size is not None:
-        parts += ["--pool-size", str(plan.pilot.pool_size)]
-    if plan.pilot.error_costs is not None:
-        parts += ["--error-costs", "error-costs.csv"]
-    if plan.price is not None:
-        parts += ["--price", f"{plan.price:g}"]
-    return shlex.join([*parts, *_table_options(plan.columns), "--out", "results"])
-
-
-def _spec(chosen: Method) -> str:
-    """The method as the command line takes it, every digit of its knobs."""
-    default = method(chosen.name).knobs
-    turned = {
-        key: value
-        for key, value in chosen.knobs.items()
-        if isinstance(value, (bool, int, float, str))
-        and (value != default.get(key) or key not in ("hyperprior", "bias"))
-    }
-    return ":".join(filter(None, [chosen.name, ",".join(f"{key}={value}" for key, value in turned.items())]))
-
-
-def _table_options(columns: Columns) -> list[str]:
-    plain = Columns()
-    given = {
-        "--task-column": columns.task,
-        "--worker-column": columns.worker if isinstance(columns.worker, str) else None,
-        "--label-column": columns.label,
-        "--time-column": columns.timestamp,
-        "--id-column": columns.id_column,
-        "--classes": _listed(columns.classes),
-        "--abstain-labels": _listed(columns.abstain_labels),
-        "--format": columns.format if columns.format != plain.format else None,
-        "--items": columns.items if columns.items != plain.items else None,
-        "--accuracy": f"{columns.accuracy:g}" if columns.accuracy != plain.accuracy else None,
-    }
-    options = [part for option, value in given.items() if value is not None for part in (option, value)]
-    return [*options, "--as-read"] if columns.as_read else options
-
-
-def _listed(names: str | Sequence[str] | None) -> str | None:
-    """Names with commas, as options take them."""
-    return names if names is None or isinstance(names, str) else ",".join(map(str, names))
 
 
 def notes(plan: Plan) -> list[str]:

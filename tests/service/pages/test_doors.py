@@ -277,6 +277,7 @@ def test_a_running_project_keeps_its_rule_and_may_change_its_knobs(world):
     page = browser.get(world.address("/settings")).text
     assert 'value="budget"' in page
     assert 'value="threshold"' not in page
+    assert "Not offered here: closing at a given sureness." in page
     usual = {"csrf_token": token(browser), "name": "n", "pool_size": "3"}
     refused = browser.post(world.address("/settings"), data=usual | {"goal": "threshold", "threshold": "90"})
     assert refused.status_code == 422
@@ -284,6 +285,7 @@ def test_a_running_project_keeps_its_rule_and_may_change_its_knobs(world):
     for goal in ({"goal": "budget", "budget": "2"}, {"goal": "value", "error_price": "100"}):
         assert browser.post(world.address("/settings"), data=usual | goal).status_code == 303
         assert browser.get(world.address("/item?id=a")).status_code == 200
+    assert "min_gain" not in browser.get(world.address("/settings")).text  # but the price of an error, in words
 
 
 def test_an_import_sent_without_scripts_is_looked_at_and_stored(world):

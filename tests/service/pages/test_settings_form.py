@@ -4,7 +4,15 @@ import pytest
 
 from quorate.errors import InvalidInput
 from quorate.service.deciding.settings import ProjectSettings
-from quorate.service.pages.settings_form import as_form, changes_of, new_settings
+from quorate.service.pages.settings_form import (
+    GOALS,
+    as_form,
+    changes_of,
+    goals_of,
+    method_told,
+    new_settings,
+    why_not_all,
+)
 
 BASE = {"classes": ("cat", "dog"), "pool_size": 5}
 
@@ -49,3 +57,28 @@ def test_what_cannot_be_is_refused(field, value):
 def test_a_goal_without_its_number_is_refused():
     with pytest.raises(InvalidInput):
         new_settings(as_form(ProjectSettings(**BASE)) | {"goal": "threshold", "threshold": ""})
+
+
+@pytest.mark.parametrize(
+    ("given", "offered", "said"),
+    [
+        ({}, ["value", "budget", "target_error"], "asks by what a vote is worth"),
+        ({"audit_rate": 0.0}, ["value", "budget", "target_error"], "asks by what a vote is worth"),
+        ({"threshold": 0.9}, ["threshold"], "asks by how sure an answer is"),
+        ({"method": "finexp"}, list(GOALS), None),
+        ({"method": "finexp:threshold=0.9"}, ["value", "budget", "target_error"], "names its threshold itself"),
+        ({"method": "until-settled"}, ["value"], "method, until-settled, asks by a rule of its own"),
+    ],
+)
+def test_what_is_not_offered_is_explained(given, offered, said):
+    settings = ProjectSettings(**BASE, **given)
+    assert goals_of(settings) == offered
+    told = why_not_all(settings)
+    assert told is None if said is None else said in told
+
+
+def test_the_method_is_told_without_the_knob_that_the_form_shows():
+    told = method_told(ProjectSettings(**BASE, method="quorate:min_gain=0.01,bias=false"))
+    assert (told["name"], told["knobs"]) == ("quorate", "bias=false")
+    assert "asks while a vote is worth it" in told["sentence"]
+    assert method_told(ProjectSettings(**BASE, method="quorum:votes=4"))["knobs"] == "votes=4"

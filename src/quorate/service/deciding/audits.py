@@ -95,5 +95,5 @@ def _sentence(share: float, alpha: float, num_items: int, complete: int, drawn: 
     pending = f", {drawn - complete} still being voted on and counted as wrong" if drawn > complete else ""
     return (
         f"With {100 * (1 - alpha):g} % confidence at most {100 * share:.1f} % of the {num_items:,} closed items are "
-        f"wrong, measured on {complete:,} audited items{pending}; valid at any time it is read."
+        f"wrong, measured on {complete:,} audited items{pending}. This holds however often you look."
     )

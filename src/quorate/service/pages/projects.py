@@ -14,7 +14,7 @@ from quorate.service.api.here import Creator, Owner, ProjectId, projects_of
 from quorate.service.deciding.settings import ProjectSettings
 from quorate.service.pages.form_fields import Fields
 from quorate.service.pages.rendering import go, render
-from quorate.service.pages.settings_form import GOALS, as_form, changes_of, new_settings
+from quorate.service.pages.settings_form import as_form, changes_of, goals_of, method_told, new_settings, why_not_all
 from quorate.service.problems import of_error
 
 router = APIRouter(include_in_schema=False)
@@ -73,6 +73,6 @@ def _settings(
     project = projects_of(request).get(project_id)
     whole = BLANK | as_form(project.settings) | {"name": project.name} | form
     shown = {"project": project, "form": whole, "problem": problem, "role": "owner", "tab": "settings"}
-    by_threshold = project.settings.threshold is not None
-    goals = [name for name in GOALS if (name == "threshold") == by_threshold]
-    return render(request, "settings.html", problem["status"] if problem else 200, me=me, goals=goals, **shown)
+    told = method_told(project.settings)
+    shown |= {"goals": goals_of(project.settings), "why_not_all": why_not_all(project.settings), "method": told}
+    return render(request, "settings.html", problem["status"] if problem else 200, me=me, **shown)

@@ -8,12 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from quorate.service.deciding.settings import ProjectSettings
+from quorate.errors import InvalidInput
+from quorate.service.deciding.settings import ProjectSettings, knobs_of
 from quorate.service.pages.form_fields import lines, number, whole_number
 from quorate.service.pages.words import decimal
+from quorate.workflows.catalogue import catalogue
 
 DEFAULT_METHOD = "quorate"
 GOALS = ("value", "threshold", "budget", "target_error")
+SHORT = {
+    "value": "asking while a vote is worth it",
+    "threshold": "closing at a given sureness",
+    "budget": "a budget of votes",
+    "target_error": "a share of wrong answers",
+}
 
 
 def changes_of(fields: Mapping[str, str], *, method: str = DEFAULT_METHOD) -> dict[str, Any]:
@@ -51,6 +59,67 @@ def new_settings(fields: Mapping[str, str]) -> ProjectSettings:
     models = lines(fields, "models")
     fixed = {"classes": lines(fields, "classes"), **({"models": models} if models else {})}
     return ProjectSettings.from_json(changes_of(fields) | fixed)
+
+
+def goals_of(settings: ProjectSettings) -> list[str]:
+    """The goals a running project can change to; "value" also stands for what a method other than the default does.
+
+    >>> goals_of(ProjectSettings(classes=["cat", "dog"], pool_size=5))
+    ['value', 'budget', 'target_error']
+    """
+    audited = settings.audit_rate or 1.0
+    tries = {"value": 1.0, "threshold": 0.9, "budget": 1.0, "target_error": 0.1}
+    return [goal for goal, value in tries.items() if _can_change(settings, goal, value, audited)]
+
+
+def why_not_all(settings: ProjectSettings) -> str | None:
+    """In words, which ways to say when enough have been asked are not offered, and why; None if all are.
+
+    >>> why_not_all(ProjectSettings(classes=["cat", "dog"], pool_size=5))
+    'Not offered here: closing at a given sureness. This project asks by what a vote is worth, and past decisions rely \
+on that; a new project can be started by another rule.'
+    """
+    missing = [SHORT[goal] for goal in GOALS if goal not in goals_of(settings)]
+    if not missing:
+        return None
+    knobs = knobs_of(settings)
+    name = settings.chosen_method().name
+    rule = "what a vote is worth" if "min_gain" in knobs else "how sure an answer is" if "threshold" in knobs else None
+    told = f"This project asks by {rule}" if rule else f"This project's method, {name}, asks by a rule of its own"
+    if rule and "threshold" in knobs and settings.threshold is None:
+        told = f"This project's method names its threshold itself ({settings.method})"
+    return (
+        f"Not offered here: {', '.join(missing)}. {told}, and past decisions rely on that; "
+        "a new project can be started by another rule."
+    )
+
+
+def method_told(settings: ProjectSettings) -> dict[str, str]:
+    """The project's method for people: its name, what it does, and knobs that no field of the form shows.
+
+    >>> told = method_told(ProjectSettings(classes=["cat", "dog"], pool_size=5, method="quorate:min_gain=0.01"))
+    >>> told["name"], told["knobs"]
+    ('quorate', '')
+    """
+    chosen = settings.chosen_method()
+    sentence = next((entry.sentence for entry in catalogue() if entry.name == chosen.name), "")
+    by_form = ("min_gain", "threshold") if chosen.name == DEFAULT_METHOD else ()
+    written = [part.strip() for part in settings.method.partition(":")[2].split(",") if part.strip()]
+    knobs = [part for part in written if part.partition("=")[0].strip() not in by_form]
+    return {"name": chosen.name, "sentence": sentence, "knobs": ", ".join(knobs)}
+
+
+def _can_change(settings: ProjectSettings, goal: str, value: float, audit_rate: float) -> bool:
+    changes: dict[str, Any] = {"threshold": None, "budget": None, "target_error": None, "audit_rate": audit_rate}
+    if goal != "value":
+        changes[goal] = value
+    if settings.method.partition(":")[0].strip() == DEFAULT_METHOD:
+        changes["method"] = DEFAULT_METHOD
+    try:
+        settings.changed(**changes)
+    except InvalidInput:
+        return False
+    return True
 
 
 def as_form(settings: ProjectSettings) -> dict[str, str]:
