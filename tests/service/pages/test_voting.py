@@ -9,7 +9,8 @@ from sqlalchemy import select
 
 from quorate.service.access.accounts import add_member, create_account
 from quorate.service.access.links import sign_in_link
-from quorate.service.deciding.ballots import Request, act
+from quorate.service.deciding.acts import Request
+from quorate.service.deciding.ballots import act
 from quorate.service.deciding.items import NewItem, Show, add_items
 from quorate.service.deciding.settings import ProjectSettings
 from quorate.service.store.schema import leases

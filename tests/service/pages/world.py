@@ -14,7 +14,8 @@ from quorate.service.access import accounts, cookies
 from quorate.service.access.signing import sign, signing_key
 from quorate.service.app import create_app
 from quorate.service.config import ServiceConfig
-from quorate.service.deciding.ballots import Request, act
+from quorate.service.deciding.acts import Request
+from quorate.service.deciding.ballots import act
 from quorate.service.deciding.items import NewItem, Show, add_items
 from quorate.service.deciding.settings import ProjectSettings
 from quorate.service.store.store import Store
