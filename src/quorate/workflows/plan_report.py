@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from quorate.version import __version__
 from quorate.workflows.plan_plots import data_uri, png
-from quorate.workflows.plan_uses import command, uses
+from quorate.workflows.plan_uses import command, project_settings, session_code, uses
 from quorate.workflows.plan_words import error_text, expected, headline, money_of, notes, saved
 from quorate.workflows.plots import MISSING, can_plot
 from quorate.workflows.run_report import STYLE, table
@@ -49,7 +49,8 @@ def summarise(plan: Plan) -> dict[str, Any]:
         "quorate": __version__,
         "headline": headline(plan),
         "command": command(plan),
-        "uses": uses(plan),
+        "session": session_code(plan),
+        "project": project_settings(plan),
         "notes": notes(plan),
         "goal": {"kind": advice.goal.kind, "limit": advice.goal.limit, "given": plan.is_own_goal},
         "advice": {
