@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 FENCED = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 IN_BLOCK = re.compile(r"(?:^|; do |\$ )quorate ([a-z-]+(?![\w=])[^\n;#]*)", re.MULTILINE)
+COMMANDS = typer.main.get_command(app)
 IN_LINE = re.compile(r"`quorate ([a-z-][^`\n]*)`")
 
 
@@ -32,7 +33,7 @@ def commands_of(page: Path) -> list[str]:
 
 def option_names(words: list[str]) -> set[str]:
     """The options of the command that the words begin with; KeyError if there is none."""
-    command: Any = typer.main.get_command(app)
+    command: Any = COMMANDS
     for word in words:
         if not hasattr(command, "commands"):
             break

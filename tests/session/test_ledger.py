@@ -71,6 +71,7 @@ def test_a_digest_of_zero_is_a_key_like_any_other(monkeypatch):
     assert ledger.get("zero") == (7, 1.0)
 
 
+@pytest.mark.no_cover
 def test_200_000_entries_of_16_bytes_stay_below_50_bytes_each_even_while_growing():
     names = [f"item-{number}" for number in range(200_000)]
     tracemalloc.start()

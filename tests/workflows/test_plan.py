@@ -271,8 +271,8 @@ def test_mistakes_are_named(wrong, error, says):
 
 
 def test_promised_intervals_cover_the_next_batch_in_nine_of_ten_simulated_plans():
-    """300 pilots and next batches of one source, each planned from the start; intervals of half the width fail."""
-    source, trials, num_items = synthetic(num_items=20_000, pool_size=5, num_classes=3, accuracy=0.75, seed=8), 300, 100
+    """150 pilots and next batches of one source, each planned from the start; intervals of half the width fail."""
+    source, trials, num_items = synthetic(num_items=20_000, pool_size=5, num_classes=3, accuracy=0.75, seed=8), 150, 100
     least = LEVEL - 3 * math.sqrt(LEVEL * (1 - LEVEL) / trials)
     covered, by_half = np.zeros(2), np.zeros(2)
     for number in range(trials):

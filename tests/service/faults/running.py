@@ -68,16 +68,15 @@ class Server:
         surroundings = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", **self.environment}
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
         self.process = subprocess.Popen(command, env=surroundings, **quiet)
-        deadline = time.monotonic() + READY_WITHIN
-        while time.monotonic() < deadline:
-            try:
-                if httpx.get(f"{self.address}/readyz", timeout=2.0).status_code == 200:
-                    return
-            except httpx.HTTPError:
-                pass
-            assert self.process.poll() is None, "the server ended while starting"
-            time.sleep(0.1)
-        raise AssertionError(f"not ready within {READY_WITHIN} s")
+        with httpx.Client(timeout=2.0) as client:
+            wait_until(lambda: self._is_ready(client), "the server is ready", READY_WITHIN)
+
+    def _is_ready(self, client: httpx.Client) -> bool:
+        assert self.process.poll() is None, "the server ended while starting"
+        try:
+            return client.get(f"{self.address}/readyz").status_code == 200
+        except httpx.HTTPError:
+            return False
 
     def kill(self) -> None:
         """SIGKILL to the server and its workers, in the middle of whatever they do."""
