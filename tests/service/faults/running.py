@@ -47,7 +47,7 @@ def wait_until(true: Callable[[], bool], what: str, within: float = 60.0) -> Non
     deadline = time.monotonic() + within
     while not true():
         assert time.monotonic() < deadline, f"not within {within} s: {what}"
-        time.sleep(0.01)
+        time.sleep(0.03)
 
 
 class Server:
