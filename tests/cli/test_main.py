@@ -73,3 +73,23 @@ def test_ctrl_c_on_the_running_process_gives_exit_code_130_without_traceback():
         rest = process.stderr.read()
     assert process.returncode == 130
     assert "Traceback" not in rest
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        (("run", "--votes", "gone.csv", "--out", "out"), "--votes"),
+        (("run", "--votes", "votes.csv", "--predictions", "gone.csv", "--out", "out"), "--predictions"),
+        (("run", "--votes", "votes.csv", "--error-costs", "gone.csv", "--out", "out"), "--error-costs"),
+        (("plan", "--votes", "gone.csv"), "--votes"),
+        (("calibrate", "--votes", "votes.csv", "--predictions", "gone.csv"), "--predictions"),
+        (("audit", "draw", "--decisions", "gone.csv", "--rate", "0.1", "--seed", "1"), "--decisions"),
+        (("audit", "report", "--votes", "votes.csv", "--audit", "gone.csv"), "--audit"),
+    ],
+)
+def test_a_file_that_is_not_there_is_named_with_its_option(run, tmp_path, monkeypatch, command, option):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "votes.csv").write_text("task,worker,label\na,ada,cat\nb,ada,dog\n")
+    result = run(*command)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"quorate: {option} gone.csv is not a file"), result.stderr

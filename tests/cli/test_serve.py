@@ -3,12 +3,15 @@
 import socket
 import stat
 import sys
+import time
 
 import pytest
 
 pytest.importorskip("fastapi")
 pytest.importorskip("sqlalchemy")
 
+from quorate.cli import serve
+from quorate.service.config import ServiceConfig
 from tests.cli.serving import Serving, free_port
 
 
@@ -92,3 +95,10 @@ def test_the_demo_starts_in_a_file_of_its_own_and_never_in_a_database_in_use(run
     refused = run("serve", "--demo", "--database", tmp_path / "mine.db", "--port", free_port())
     assert refused.exit_code == 1
     assert "holds projects of yours" in refused.stderr
+
+
+def test_a_first_start_says_that_it_compiles_once(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("quorate.service.deciding.warm.warm_up", lambda: time.sleep(2.2))
+    monkeypatch.setattr("os.umask", lambda _: 0)
+    serve._make_ready(ServiceConfig(database=str(tmp_path / "first.db")), "http://127.0.0.1:8000")
+    assert "on this machine's first start only (2 s so far)" in capsys.readouterr().err

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quorate.cli.commands import Commands
 from quorate.cli.output import print_json, print_lines, print_table
 from quorate.cli.table_options import (
     AbstainLabels,
@@ -29,7 +30,7 @@ How many closed items can be wrong? Random audits by the full panel, and a state
 Ask the full panel about those. [cyan]quorate audit report[/cyan] says what their votes prove (docs/audit.md).
 """
 
-app = typer.Typer(name="audit", help=HELP, no_args_is_help=True, rich_markup_mode="rich")
+app = typer.Typer(name="audit", cls=Commands, help=HELP, no_args_is_help=True, rich_markup_mode="rich")
 
 
 @app.command("draw")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from quorate.cli.commands import Commands
 from quorate.cli.output import fail, print_json, print_lines, print_table, progress_bar
 from quorate.version import __version__
 
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
     from quorate.datasets.inspection import Inspection
 
 app = typer.Typer(
-    name="data", help="Published data sets: list them, fetch them, check what you have.", no_args_is_help=True
-)
+    name="data", cls=Commands, help="Published data sets: list them, fetch them, check what you have.",
+    no_args_is_help=True,
+)  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 

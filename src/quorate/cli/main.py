@@ -5,10 +5,9 @@ Heavy modules are imported inside the commands, so that `quorate --help` answers
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from quorate.cli import (
     audit,
@@ -25,8 +24,7 @@ from quorate.cli import (
     service,
     simulate,
 )
-from quorate.cli.option_names import option_names
-from quorate.cli.output import plain_errors
+from quorate.cli.commands import Commands
 from quorate.version import __version__
 
 HELP = """
@@ -59,15 +57,6 @@ NEXT = """
 learns how far the classifier can be trusted. `quorate COMMAND --help` explains each option, docs/session.md
 a live session. Exit codes: 0 fine, 1 a mistake in what was asked (one line on stderr says which), 2 usage, 130 Ctrl-C.
 """
-
-
-class Commands(TyperGroup):
-    """Runs a command with plain errors, also under the test runner."""
-
-    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
-        """Run the command."""
-        with plain_errors(lambda: option_names(self.get_command(ctx, ctx.invoked_subcommand or ""))):
-            return super().invoke(ctx)
 
 
 app = typer.Typer(

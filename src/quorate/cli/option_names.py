@@ -22,7 +22,7 @@ ALIASES = {
 
 
 def option_names(command: Any) -> dict[str, str]:  # noqa: ANN401 - of click
-    """Argument of the library -> option of the command, or of the commands of a group."""
+    """Argument of the library -> option of the command, or its argument as the help names it; or those of a group."""
     found: dict[str, str] = {}
     for each in getattr(command, "commands", {}).values():
         found |= option_names(each)
@@ -30,6 +30,8 @@ def option_names(command: Any) -> dict[str, str]:  # noqa: ANN401 - of click
         long = [name for name in param.opts if name.startswith("--")]
         if long:
             found[param.name] = long[0]
+        elif param.param_type_name == "argument":
+            found[param.name] = param.name.upper()
     return found | {alias: found[name] for alias, name in ALIASES.items() if name in found}
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorate.cli.output import print_lines
+from quorate.cli.output import print_lines, waiting
 from quorate.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ INSTALL = "the service is not installed: pip install 'quorate[service]' (with Po
 DATABASE, DEMO_DATABASE = "quorate.db", "quorate-demo.db"  # the demo never touches the real one
 APPLICATION = "quorate.service.app:from_environment"
 EVERYWHERE = ("0.0.0.0", "::", "")
+FIRST_START = "Compiling what deciding needs: about a minute, on this machine's first start only"
 STOP_WITHIN = 10  # seconds for requests at hand when the service is stopped
 UP_WITHIN = 120  # seconds after which its address is printed whether it answers or not
 
@@ -123,7 +124,8 @@ def _make_ready(config: ServiceConfig, here: str) -> str | None:
         done = prepare(store)
         if done.changed:
             print_lines(f"Database {'made' if done.before is None else 'upgraded'} (revision {done.now}).")
-        warm_up()
+        with waiting(FIRST_START):
+            warm_up()
         return _demo_link(store, here) if config.demo else first_owner_link(store, here, now=time.time())
     finally:
         store.close()

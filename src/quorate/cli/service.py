@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from quorate.cli.commands import Commands
 from quorate.cli.output import print_json, print_lines, progress_bar
 from quorate.cli.serve import BaseUrl, Database, needs_service
 
@@ -20,7 +21,7 @@ HELP = """
 Look after the database of `quorate serve`: backup, restore, upgrade, check, links, keys and accounts (docs/service.md).
 """
 
-app = typer.Typer(name="service", help=HELP, no_args_is_help=True, rich_markup_mode="rich")
+app = typer.Typer(name="service", cls=Commands, help=HELP, no_args_is_help=True, rich_markup_mode="rich")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 OfAccount = Annotated[

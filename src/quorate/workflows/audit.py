@@ -29,6 +29,7 @@ from quorate.errors import InvalidInput
 from quorate.posterior.settled import is_settled
 from quorate.validate import members, shown
 from quorate.version import __version__
+from quorate.workflows.argument_names import said_as
 from quorate.workflows.audit_files import (
     ClosedItem,
     DrawFile,
@@ -143,7 +144,8 @@ def draw_audit(decisions: str | Path, *, rate: float, seed: int, out: str | Path
     Refuses another seed or rate than the file's: a coin may not be tossed again. Refuses too if an answer or its
     confidence changed, or an item vanished, since its coin was tossed.
     """
-    closed, num_open = read_decisions(decisions)
+    with said_as("decisions"):
+        closed, num_open = read_decisions(decisions)
     unsettled = [each for each in closed if not each.is_settled]
     coins = draw([each.item for each in unsettled], rate, seed=seed)
     old = _coins_on_disk(out, closed, rate=float(rate), seed=int(seed))
@@ -186,8 +188,10 @@ def report_audit(
     coins were drawn from; `VotesTable` says how to read votes whose format or columns are not found. `rejects`: the
     file for rows of votes that are set aside, if any are; None: beside the coins, audit.rejects.csv for audit.csv.
     """
-    drawn = read_draw(audit)
-    closed, num_open = read_decisions(drawn.decisions if decisions is None else decisions)
+    with said_as("audit"):
+        drawn = read_draw(audit)
+    with said_as("decisions"):
+        closed, num_open = read_decisions(drawn.decisions if decisions is None else decisions)
     _check_draw(drawn, closed, audit)
     coins = {row.item: row for row in drawn.rows}
     table = votes if isinstance(votes, VotesTable) else VotesTable(votes)

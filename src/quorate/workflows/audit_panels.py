@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from quorate.errors import InvalidInput
 from quorate.validate import shown
+from quorate.workflows.argument_names import said_as
 
 if TYPE_CHECKING:
     from quorate.tables.report import Report
@@ -53,10 +54,11 @@ def read_panels(table: VotesTable, wanted: Iterable[str]) -> Panels:
     from quorate.tables.doubts import FEWEST, refuse_misread_votes  # noqa: PLC0415 - needs an extra
     from quorate.tables.votes import read_votes  # noqa: PLC0415 - needs an extra
 
-    read = read_votes(
-        table.path, format=table.format, task=table.task, worker=table.worker, label=table.label,
-        timestamp=table.timestamp, abstain_labels=table.abstain_labels, strict=table.strict, as_read=table.as_read,
-    )  # fmt: skip
+    with said_as("votes"):
+        read = read_votes(
+            table.path, format=table.format, task=table.task, worker=table.worker, label=table.label,
+            timestamp=table.timestamp, abstain_labels=table.abstain_labels, strict=table.strict, as_read=table.as_read,
+        )  # fmt: skip
     if not table.as_read:
         refuse_misread_votes(read, blanks_expected=True, in_order=False)
     names = _by_id(wanted)

@@ -25,6 +25,7 @@ from quorate.tables.open_files import open_file
 from quorate.tables.sources import Opened
 from quorate.types import FloatArray, IntArray, Item
 from quorate.validate import as_floats, shown
+from quorate.workflows.argument_names import said_as
 
 FIX = "Write a table with the truth in the first column and an answer at the head of each further one."
 Cells = Iterable[tuple[str, str, Any]]
@@ -63,7 +64,8 @@ def _cells(source: Any) -> Cells:  # noqa: ANN401
                 raise InvalidInput(f"error_costs[{truth!r}]={shown(row)}; expected a mapping of answers to costs.")
             yield from ((str(truth), str(answer), cost) for answer, cost in row.items())
         return
-    opened = open_file(source) if isinstance(source, (str, Path)) else open_frame(source, name="error_costs")
+    with said_as("error_costs"):
+        opened = open_file(source) if isinstance(source, (str, Path)) else open_frame(source, name="error_costs")
     yield from _table_cells(opened)
 
 

@@ -19,6 +19,7 @@ from quorate.tables.join import Items
 from quorate.tables.sources import Progress
 from quorate.tables.votes import Format
 from quorate.types import VoteDataset
+from quorate.workflows.argument_names import said_as
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,20 +81,22 @@ def read_inputs(
         votes = _long_table(votes, columns)
         if columns.ids is None:  # rows of the predictions are those of the votes, voted on or not
             columns = replace(columns, ids=list(range(*places)))
-    read = read_votes(
-        votes, format=columns.format, task=columns.task, worker=columns.worker, label=columns.label,
-        timestamp=columns.timestamp, classes=columns.classes, abstain_labels=columns.abstain_labels, strict=strict,
-        as_read=as_read, progress=progress,
-    )  # fmt: skip
+    with said_as("votes"):
+        read = read_votes(
+            votes, format=columns.format, task=columns.task, worker=columns.worker, label=columns.label,
+            timestamp=columns.timestamp, classes=columns.classes, abstain_labels=columns.abstain_labels, strict=strict,
+            as_read=as_read, progress=progress,
+        )  # fmt: skip
     if not by_time and read.raw.time is not None:
         read = replace(read, raw=replace(read.raw, time=None))
     has_order = read.raw.classes is None  # only counts come with classes of their own
     if predictions is None:
         return join(read, classes=columns.classes, items=columns.items, strict=strict, as_read=as_read), has_order
-    said = read_predictions(
-        predictions, classes=columns.classes, id_column=columns.id_column, ids=columns.ids, accuracy=columns.accuracy,
-        strict=strict, as_read=as_read,
-    )  # fmt: skip
+    with said_as("predictions"):
+        said = read_predictions(
+            predictions, classes=columns.classes, id_column=columns.id_column, ids=columns.ids,
+            accuracy=columns.accuracy, strict=strict, as_read=as_read,
+        )  # fmt: skip
     return join(read, said, classes=columns.classes, items=columns.items, strict=strict, as_read=as_read), has_order
 
 

@@ -27,6 +27,7 @@ from quorate.tables.prediction_forms import from_table
 from quorate.tables.predictions import read_predictions
 from quorate.tables.rules import Entry, fired
 from quorate.tables.sources import Opened
+from quorate.workflows.argument_names import said_as
 from quorate.workflows.score_ids import SeenIds
 from quorate.workflows.score_parts import Reading, Rows, Told, parts
 
@@ -44,6 +45,7 @@ class Model:
     num_unnamed: int | None = None
 
 
+@said_as("predictions")
 def models(source: Any, classes: tuple[str, ...], reading: Reading, told: Told) -> list[Model]:  # noqa: ANN401
     """The classifiers of one source: a table has one, an array (models, items, classes) or an .npz several."""
     if not isinstance(source, (str, Path, np.ndarray)):

@@ -27,10 +27,12 @@ from quorate.tables.open_files import ending_of, existing, open_file
 from quorate.tables.rules import Entry
 from quorate.tables.sources import Batch, Opened, head
 from quorate.tables.votes import read_votes
+from quorate.workflows.argument_names import said_as
 from quorate.workflows.score_batches import ById, Follower, InOrder, NoVotes
 from quorate.workflows.score_parts import Reading, Rows, Told, joined, parts, reader, sliced
 
 
+@said_as("votes")
 def voters(votes: Any, classes: tuple[str, ...], match: str, reading: Reading, told: Told) -> Follower:  # noqa: ANN401
     """Who gives the votes of the items: in the order of the table, batch by batch, or by id from memory."""
     if votes is None:
@@ -98,6 +100,7 @@ def counted(
     return Rows(raw.task.names.take(pa.array(used)).to_pylist(), counts.astype(np.int64), done, total)
 
 
+@said_as("votes")
 def all_votes(source: Any, classes: tuple[str, ...], reading: Reading, told: Told) -> Rows:  # noqa: ANN401
     """Counts by item of a whole table, read into memory, in whatever order its rows stand."""
     votes = read_votes(
