@@ -18,10 +18,16 @@ from quorate.service.store.failures import StoreUnavailable
 from tests.service.access.conftest import Config
 
 
+class Inner(BaseModel, extra="forbid"):
+    label: str
+
+
 class Body(BaseModel, extra="forbid"):
     pool_size: int = Field(ge=1)
     name: str = "x"
     token: str = ""
+    prediction: str | Annotated[float, Field(le=1)] | list[float] | dict[str, float] | None = None
+    inner: Inner | None = None
 
 
 def make_app(error=None, page=None):
@@ -166,3 +172,22 @@ def test_pages_may_answer_browsers_in_their_own_way():
     client = TestClient(make_app(NotAllowed("x"), page=page))
     assert client.get("/raise", headers={"Accept": "text/html"}).text == "Not allowed"
     assert client.get("/raise", headers={"Accept": "application/json"}).json()["status"] == 403
+
+
+@pytest.mark.parametrize(
+    ("sent", "field", "rule"),
+    [
+        ({"prediction": 7, "pool_size": 1}, "prediction", "Input should be a valid string, or less than or equal to 1"),
+        ({"prediction": [0.5, "x"], "pool_size": 1}, "prediction.1", "Input should be a valid number"),
+        ({"prediction": {"float": "x"}, "pool_size": 1}, "prediction.float", "Input should be a valid number"),
+        ({"inner": 5, "pool_size": 1}, "inner", "Input should be a valid dictionary"),
+        ({"inner": {}, "pool_size": 1}, "inner.label", "Field required"),
+        ([], "body", "Input should be a valid dictionary"),
+    ],
+)  # fmt: skip
+def test_names_of_types_are_not_part_of_what_is_said(sent, field, rule):
+    told = TestClient(make_app()).post("/body", json=sent).json()
+    assert told["field"] == field
+    assert told["rule"].startswith(rule)
+    whole = str(told)
+    assert not any(word in whole for word in ("constrained", "list[", "dict[", "function-", "instance of", "Inner"))

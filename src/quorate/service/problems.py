@@ -168,7 +168,7 @@ def parts(error: QuorateError) -> dict[str, Any]:
 
 def of_request(error: RequestValidationError) -> Problem:
     """The problem of a request that does not fit the specification: the first complaint, and all of them."""
-    found = complaints(error.errors())
+    found = complaints(error.errors(), error.body)
     first = found[0]
     detail = f"{first['field']}: {first['rule']}. {first['fix']}"
     return Problem(422, "Invalid input", detail, **first, errors=found if len(found) > 1 else ())

@@ -5,12 +5,14 @@ Values that may be secret (headers, cookies, tokens) are never sent back; long o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 MOST = 20  # complaints of one request that are listed
 LONGEST = 120  # characters of a value that are quoted
 SECRET = {"authorization", "token", "secret", "csrf", "key", "password"}
+OF_CLASS = re.compile(r" or (instance of \w+|object to extract fields from)")
 FIXES = {
     "missing": "Send {field}.",
     "extra_forbidden": "Leave {field} out, or correct its name.",
@@ -19,26 +21,65 @@ FIXES = {
 }
 
 
-def complaints(errors: Sequence[Any]) -> list[dict[str, Any]]:
-    """One complaint for each error, at most MOST of them.
+def complaints(errors: Sequence[Any], sent: object = None) -> list[dict[str, Any]]:
+    """One complaint for each field that is wrong, at most MOST of them; `sent` is the body they are about.
+
+    Where a field may be one of several types, pydantic complains of each, and puts their names into the place: they
+    are left out, and what is said of one field becomes one complaint.
 
     >>> complaints([{"type": "missing", "loc": ("body", "label"), "msg": "Field required", "input": {}}])
     [{'field': 'label', 'rule': 'Field required', 'fix': 'Send label.'}]
+    >>> loc = ("body", "prediction", "constrained-str"), ("body", "prediction", "list[float]")
+    >>> words = "Input should be a valid string", "Input should be a valid list"
+    >>> each = [{"type": "x", "loc": loc[k], "msg": words[k], "input": 5} for k in (0, 1)]
+    >>> complaints(each, {"prediction": 5})[0]["rule"]
+    'Input should be a valid string, or a valid list'
     """
-    return [_complaint(error) for error in errors[:MOST]] or [
-        {"field": "request", "rule": "valid", "fix": "Change it."}
-    ]
+    by_place: dict[tuple[str, ...], list[Any]] = {}
+    for error in errors:
+        by_place.setdefault(_place(error, sent), []).append(error)
+    found = [_complaint(place, together) for place, together in by_place.items() if not _is_vague(place, by_place)]
+    return found[:MOST] or [{"field": "request", "rule": "valid", "fix": "Change it."}]
 
 
-def _complaint(error: dict[str, Any]) -> dict[str, Any]:
-    place = [str(part) for part in error.get("loc", ())]
+def _place(error: dict[str, Any], sent: object) -> tuple[str, ...]:
+    """Where in the request, without names of types: what is neither a key nor an index of what was sent."""
+    loc = tuple(error.get("loc", ()))
+    if sent is None or loc[:1] != ("body",):
+        return tuple(map(str, loc))
+    place, here = ["body"], sent
+    for number, part in enumerate(loc[1:], start=1):
+        is_key = isinstance(here, Mapping) and part in here
+        is_index = isinstance(here, Sequence) and isinstance(part, int) and 0 <= part < len(here)
+        is_missing = number == len(loc) - 1 and isinstance(here, Mapping) and error.get("type") == "missing"
+        if is_key or is_index:
+            here = here[part]  # type: ignore[index]
+        if is_key or is_index or is_missing:
+            place.append(str(part))
+    return tuple(place)
+
+
+def _is_vague(place: tuple[str, ...], all_: Mapping[tuple[str, ...], list[Any]]) -> bool:
+    """Said of a field because it is not of another type, while something is said of what is inside it."""
+    is_union = any(len(error.get("loc", ())) > len(place) for error in all_[place])
+    return is_union and any(other[: len(place)] == place and len(other) > len(place) for other in all_)
+
+
+def _complaint(place: tuple[str, ...], errors: Sequence[dict[str, Any]]) -> dict[str, Any]:
     field = ".".join(place[1:]) or (place[0] if place else "request")
-    kind, rule = str(error.get("type", "")), str(error.get("msg", "not valid"))
+    kind = str(errors[0].get("type", ""))
     fix = FIXES.get(kind, "Change {field} so that it fits.").format(field=field)
     found: dict[str, Any] = {"field": field[:LONGEST]}
-    if kind not in ("missing", "json_invalid") and _may_be_quoted(place):
-        found["value"] = quoted(error.get("input"))
-    return found | {"rule": rule[:LONGEST], "fix": fix[: 2 * LONGEST]}
+    if kind not in ("missing", "json_invalid") and _may_be_quoted(list(place)):
+        found["value"] = quoted(errors[0].get("input"))
+    return found | {"rule": _rule(errors)[: 2 * LONGEST], "fix": fix[: 2 * LONGEST]}
+
+
+def _rule(errors: Sequence[dict[str, Any]]) -> str:
+    """What pydantic says, without its names of classes."""
+    rules = [OF_CLASS.sub("", str(error.get("msg", "not valid"))) for error in errors]
+    first, *more = dict.fromkeys(rules)
+    return ", or ".join([first, *(each.removeprefix("Input should be ") for each in more)])
 
 
 def _may_be_quoted(place: list[str]) -> bool:

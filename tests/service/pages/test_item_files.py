@@ -132,7 +132,11 @@ def test_half_a_character_of_utf_16_is_no_text():
         ("a.jsonl", HUGE + '\n{"id": "b"}\n', "the row holds a whole number of more than 63 bits"),
         ("a.jsonl", "[" * 100_000 + '\n{"id": "b"}\n', "the row is nested too deeply"),
         ("a.csv", 'id,prediction\na,"' + "[" * 100_000 + '"\nb,\n', "prediction: the row is nested too deeply"),
-        ("a.json", '[{"id": "a", "prediction": [[[]]]}, {"id": "b"}]', "prediction ('[[[]]]'): "),
+        (
+            "a.json",
+            '[{"id": "a", "prediction": [[[]]]}, {"id": "b"}]',
+            "prediction.0 ('[[]]'): Input should be a valid number.",
+        ),
         ("a.json", '[{"id": "a", "priority": "x"}, {"id": "b"}]', "Change priority so that it fits."),
         ("a.csv", "id,priority\na,inf\nb,\n", "priority='inf'; expected a number"),
         ("a.csv", "id,priority\na,nan\nb,\n", "priority='nan'; expected a number"),

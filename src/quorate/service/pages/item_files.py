@@ -81,7 +81,7 @@ def read_items(name: str, content: bytes, project: Project, images: Mapping[str,
             seen[item.name] = row
             items.append(item)
         except (QuorateError, ValidationError) as error:
-            problems.append(RowProblem(row, _named(record), _words(error)))
+            problems.append(RowProblem(row, _named(record), _words(error, record)))
     return Reading(items, problems, ignored)
 
 
@@ -233,18 +233,9 @@ def _named(record: Any) -> str:  # noqa: ANN401
     return str(record.get("id", "")) if isinstance(record, dict) else ""
 
 
-def _words(error: Exception) -> str:
+def _words(error: Exception, record: Any) -> str:  # noqa: ANN401
     if isinstance(error, ValidationError):
-        first = complaints([{**each, "loc": _place(each["loc"])} for each in error.errors()])[0]
+        first = complaints([{**each, "loc": ("body", *each["loc"])} for each in error.errors()], record)[0]
         value = f" ({shown(first['value'])})" if first.get("value") is not None else ""
         return f"{first['field']}{value}: {first['rule']}. {first['fix']}"
     return str(error).replace("items[0].", "")
-
-
-def _place(parts: Sequence[str | int]) -> tuple[str | int, ...]:
-    """Where in the row, without the names of types that pydantic puts between.
-
-    >>> _place(("prediction", "list[float]", 0))
-    ('the row', 'prediction', 0)
-    """
-    return ("the row", *(part for part in parts if "[" not in str(part)))
