@@ -12,7 +12,7 @@ from quorate.service.config import ServiceConfig
         ServiceConfig(),
         ServiceConfig("postgresql://me:secret@host/db", "https://a.example", trust_proxy=True, metrics_token="t"),
         ServiceConfig(base_url="http://a.example", secure=True, demo=True, allow_private_webhooks=True),
-        ServiceConfig(secure=False),
+        ServiceConfig(secure=False, upload_megabytes=7),
     ],
 )
 def test_it_comes_back_from_the_environment(config):
@@ -44,3 +44,9 @@ def test_an_address_that_is_none_is_refused(url):
 def test_a_flag_that_is_neither_is_refused():
     with pytest.raises(InvalidInput, match=r"QUORATE_SECURE='maybe'; expected 1 or 0"):
         ServiceConfig.from_environment({"QUORATE_SECURE": "maybe"})
+
+
+@pytest.mark.parametrize("text", ["much", "-1", "2.5"])
+def test_a_limit_that_is_no_number_is_refused(text):
+    with pytest.raises(InvalidInput, match=f"(?i)upload_megabytes='?{text}'?; expected a whole number"):
+        ServiceConfig.from_environment({"QUORATE_UPLOAD_MEGABYTES": text})

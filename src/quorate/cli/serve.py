@@ -6,8 +6,10 @@ import contextlib
 import os
 import socket
 import sys
+import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 INSTALL = "the service is not installed: pip install 'quorate[service]' (with PostgreSQL: 'quorate[postgres]')"
 DATABASE, DEMO_DATABASE = "quorate.db", "quorate-demo.db"  # the demo never touches the real one
 APPLICATION = "quorate.service.app:from_environment"
+METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 EVERYWHERE = ("0.0.0.0", "::", "")
 FIRST_START = "Compiling what deciding needs: about a minute, on this machine's first start only"
 STOP_WITHIN = 10  # seconds for requests at hand when the service is stopped
@@ -92,7 +95,7 @@ def serve(
     needs_service()
     from quorate.service.config import ServiceConfig
 
-    here = base_url or _address(host, port)
+    here, given = base_url or _address(host, port), ServiceConfig.from_environment()
     config = ServiceConfig(
         database=DEMO_DATABASE if demo and database == DATABASE else database,
         base_url=base_url,
@@ -100,7 +103,8 @@ def serve(
         trust_proxy=trust_proxy,
         demo=demo,
         metrics_token=os.environ.get("QUORATE_METRICS_TOKEN"),
-        allow_private_webhooks=ServiceConfig.from_environment().allow_private_webhooks,
+        allow_private_webhooks=given.allow_private_webhooks,
+        upload_megabytes=given.upload_megabytes,
     )
     _refuse_taken_port(host, port)
     link = _make_ready(config, here)
@@ -150,18 +154,33 @@ def _run(config: ServiceConfig, *, host: str, port: int, workers: int) -> None:
     import uvicorn
 
     os.environ.update(config.to_environment())
-    uvicorn.run(
-        APPLICATION,
-        factory=True,
-        host=host,
-        port=port,
-        workers=workers,
-        log_level="warning",
-        access_log=False,  # paths hold links of one use
-        proxy_headers=False,  # whom to believe is ours to say: --trust-proxy
-        server_header=False,
-        timeout_graceful_shutdown=STOP_WITHIN,
-    )
+    with _shared_metrics(workers):
+        uvicorn.run(
+            APPLICATION,
+            factory=True,
+            host=host,
+            port=port,
+            workers=workers,
+            log_level="warning",
+            access_log=False,  # paths hold links of one use
+            proxy_headers=False,  # whom to believe is ours to say: --trust-proxy
+            server_header=False,
+            timeout_graceful_shutdown=STOP_WITHIN,
+        )
+
+
+@contextlib.contextmanager
+def _shared_metrics(workers: int) -> Iterator[None]:
+    """A folder in which several workers count together, so that whichever is asked knows what all have done."""
+    if workers == 1 or METRICS_FOLDER in os.environ:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="quorate-metrics-", ignore_cleanup_errors=True) as folder:
+        os.environ[METRICS_FOLDER] = folder
+        try:
+            yield
+        finally:
+            del os.environ[METRICS_FOLDER]
 
 
 def _address(host: str, port: int) -> str:

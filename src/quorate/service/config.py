@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from quorate.errors import InvalidInput
+from quorate.validate import whole
 
 DATABASE = "quorate.db"
+UPLOAD_MEGABYTES = 2000
 WORDS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
@@ -34,9 +36,11 @@ class ServiceConfig:
     demo: bool = False  # simulated colleagues vote in the built-in project
     metrics_token: str | None = field(default=None, repr=False)  # None: /metrics answers this machine only
     allow_private_webhooks: bool = False  # to addresses of this machine or its network
+    upload_megabytes: int = UPLOAD_MEGABYTES  # of images, in each project
 
     def __post_init__(self) -> None:
         """Check what came from outside."""
+        whole(self.upload_megabytes, where="upload_megabytes", least=0)
         if self.base_url is None:
             return
         parts = urlsplit(self.base_url)
@@ -69,6 +73,7 @@ class ServiceConfig:
             demo=_flag(found, "QUORATE_DEMO") or False,
             metrics_token=found.get("QUORATE_METRICS_TOKEN"),
             allow_private_webhooks=_flag(found, "QUORATE_PRIVATE_WEBHOOKS") or False,
+            upload_megabytes=_number(found, "QUORATE_UPLOAD_MEGABYTES", UPLOAD_MEGABYTES),
         )
 
     def to_environment(self) -> dict[str, str]:
@@ -81,6 +86,7 @@ class ServiceConfig:
             "QUORATE_DEMO": str(int(self.demo)),
             "QUORATE_METRICS_TOKEN": self.metrics_token or "",
             "QUORATE_PRIVATE_WEBHOOKS": str(int(self.allow_private_webhooks)),
+            "QUORATE_UPLOAD_MEGABYTES": str(self.upload_megabytes),
         }
 
 
@@ -91,3 +97,12 @@ def _flag(found: Mapping[str, str], name: str) -> bool | None:
     if word not in WORDS:
         raise InvalidInput(f"{name}={found[name]!r}; expected 1 or 0.")
     return WORDS[word]
+
+
+def _number(found: Mapping[str, str], name: str, otherwise: int) -> int:
+    if name not in found:
+        return otherwise
+    try:
+        return int(found[name])
+    except ValueError:
+        raise InvalidInput(f"{name}={found[name]!r}; expected a whole number, e.g. {otherwise}.") from None

@@ -1,16 +1,18 @@
 """Numbers for Prometheus: requests by route and status, their time, acts of voters, items and webhooks waiting.
 
-Requests and acts are counted by each worker for itself; items and deliveries are read from the database when asked.
-Called by `app`; served by `api/health.py`.
+Each worker counts its requests and acts; where PROMETHEUS_MULTIPROC_DIR names a folder, in files there, and whichever
+is asked adds up all of them. Items and deliveries are read from the database. Called by `app`, `api/health.py`.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 from sqlalchemy import func, select
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -18,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from quorate.service.store.schema import deliveries, items, pending
 from quorate.service.store.store import Store
 
+SHARED = "PROMETHEUS_MULTIPROC_DIR"  # read by prometheus_client when it is imported
 BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
@@ -34,11 +37,16 @@ class Metrics:
         self.acts = Counter(
             "quorate_acts", "Votes, abstentions, skips, undos stored", ("kind",), registry=self.registry
         )
-        self.registry.register(_Stored(store))
+        self._stored = _Stored(store)
 
     def text(self) -> bytes:
-        """Everything, in the format Prometheus reads."""
-        return generate_latest(self.registry)
+        """Everything, in the format Prometheus reads: of all workers, if they share a folder."""
+        told, folder = CollectorRegistry(), os.environ.get(SHARED)
+        told.register(self._stored)
+        if folder is None:
+            return generate_latest(self.registry) + generate_latest(told)
+        MultiProcessCollector(told, folder)  # type: ignore[no-untyped-call]
+        return generate_latest(told)
 
 
 class _Stored(Collector):

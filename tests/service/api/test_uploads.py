@@ -3,10 +3,16 @@
 import io
 import struct
 
+import numpy as np
 import pytest
 from PIL import Image
 
 from quorate.service.api.images import NotAnImage, checked
+from quorate.service.api.upload_room import UploadRoom
+from quorate.service.config import ServiceConfig
+from quorate.service.problems import Problem
+from quorate.service.store.schema import uploads
+from tests.service.api.conftest import World
 
 
 def picture(kind, size=(7, 5), **options):
@@ -97,3 +103,35 @@ def test_forms_without_a_file_and_wrong_files_are_refused(small):
     broken = owner.api("POST", path, content=b"--x", headers={"Content-Type": "multipart/form-data; boundary=y"})
     assert broken.status_code in (400, 422)
     assert owner.api("POST", path, content=bytes(7_000_000)).status_code == 413
+
+
+def noise(number):
+    """About 300 kB that no compression makes smaller."""
+    file = io.BytesIO()
+    Image.frombytes("RGB", (320, 320), np.random.default_rng(number).bytes(3 * 320 * 320)).save(file, "PNG")
+    return file.getvalue()
+
+
+def test_a_project_s_images_have_a_limit_together(database_url):
+    world = World(database_url, ServiceConfig(upload_megabytes=1))
+    owner, path = world.client("owner"), f"/projects/{world.here}/uploads"
+    taken = [owner.api("POST", path, 201, content=noise(number)).json() for number in range(3)]
+    full = owner.api("POST", path, 413, content=noise(3)).json()
+    assert full["rule"] == "the images of a project have at most 1000000 bytes together"
+    assert "QUORATE_UPLOAD_MEGABYTES" in full["fix"]
+    assert "0.9 MB, this one 0.3 MB more; at most 1 MB fit" in full["detail"]
+    assert owner.api("POST", path, 201, content=noise(0)).json() == taken[0]  # there already: it takes no room
+    owner.api("POST", path, 201, content=picture("PNG"))  # small enough
+    world.client("stranger").api("POST", f"/projects/{world.there}/uploads", 201, content=noise(3))
+    world.store.close()
+
+
+def test_what_another_worker_stored_counts_within_a_minute(small):
+    room, size = UploadRoom(1), 600_000
+    with small.store.write() as connection:
+        room.take(connection, small.here, 10, now=0.0)
+        row = {"id": "u_1", "project_id": small.here, "media_type": "image/png", "digest": "d", "created": 1.0}
+        connection.execute(uploads.insert().values(row | {"content": bytes(size)}))
+        room.take(connection, small.here, 10, now=59.0)
+        with pytest.raises(Problem, match=r"0\.6 MB"):
+            room.take(connection, small.here, size, now=61.0)

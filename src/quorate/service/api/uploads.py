@@ -20,6 +20,7 @@ from quorate.service.api.idempotency import Work, carried_out
 from quorate.service.api.images import LARGEST_FILE, Image, checked
 from quorate.service.api.people import Id
 from quorate.service.api.reading import StrictRoute
+from quorate.service.api.upload_room import UploadRoom
 from quorate.service.problems import Problem
 from quorate.service.store.schema import uploads
 from quorate.service.store.store import Store
@@ -75,11 +76,13 @@ def create_upload(
     content: Annotated[bytes, Depends(sent_file)],
     key: Key = None,
 ) -> Response:
-    """PNG, JPEG, GIF or WebP of up to 5 MB, as the body or as `file` of a form. The same image is stored once."""
+    """PNG, JPEG, GIF or WebP of up to 5 MB, as the body or as `file` of a form. The same image is stored once.
+
+    The images of a project have a limit together, 2 GB unless the operator set another."""
     image = checked(content)
 
     def work(on: Work) -> UploadOut:
-        upload_id = stored(on.store, project_id, content, image, now=on.now)
+        upload_id = stored(on.store, project_id, content, image, room=_room(request), now=on.now)
         return UploadOut(
             image=f"upload:{upload_id}", url=f"/media/{project_id}/{upload_id}", media_type=image.media_type,
             width=image.width, height=image.height,
@@ -88,17 +91,29 @@ def create_upload(
     return carried_out(request, caller.principal, key, work, status=201)
 
 
-def stored(store: Store, project_id: str, content: bytes, image: Image, *, now: float) -> str:
-    """Keep a checked image; its id, which is the old one if it is there already."""
+def stored(store: Store, project_id: str, content: bytes, image: Image, *, room: UploadRoom, now: float) -> str:
+    """Keep a checked image, if there is room; its id, which is the old one if it is there already."""
     digest = sha256(content).hexdigest()
     row = {
         "id": f"u_{secrets.token_hex(12)}", "project_id": project_id, "media_type": image.media_type,
         "digest": digest, "content": content, "created": now,
     }  # fmt: skip
+    same = select(uploads.c.id).where(uploads.c.project_id == project_id, uploads.c.digest == digest)
     with store.write() as connection:
+        known = connection.execute(same).scalar_one_or_none()
+        if known is not None:
+            return str(known)
+        room.take(connection, project_id, len(content), now=now)
         connection.execute(upsert(connection, uploads).values(row).on_conflict_do_nothing())
-        same = (uploads.c.project_id == project_id, uploads.c.digest == digest)
-        return str(connection.execute(select(uploads.c.id).where(*same)).scalar_one())
+        return str(connection.execute(same).scalar_one())
+
+
+def _room(request: Request) -> UploadRoom:
+    """This worker's, made when the first image comes."""
+    state = request.app.state
+    if not hasattr(state, "upload_room"):
+        state.upload_room = UploadRoom(state.config.upload_megabytes)
+    return state.upload_room  # type: ignore[no-any-return]
 
 
 @router.get(
