@@ -10,6 +10,7 @@ from quorate.service.access.invitations import create_invitation
 from quorate.service.access.keys import create_key
 from quorate.service.deciding.items import NewItem, Show, add_items
 from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.webhooks.hooks import create_webhook, list_webhooks
 from tests.service.pages.live import Live
 from tests.service.pages.people import come_in
 from tests.service.pages.seeded import Seeded
@@ -26,6 +27,12 @@ NOTE = """Seen at dusk from the north hide, about 40 m away, alone and low over 
 
 Pale below, dark cap, a short forked tail. It hovered twice, dropped to the water and came up with something small. No
 call heard because of the wind. Lost behind the old sluice after two minutes; not seen again although we waited."""
+
+
+def as_from_elsewhere(route):
+    """Send a form as a browser does that knows the service by its name: links then come with a QR code."""
+    sent = {"host": "labels.example.org", "origin": "http://labels.example.org"}
+    route.fulfill(response=route.fetch(headers=route.request.headers | sent))
 
 
 @dataclass(frozen=True)
@@ -86,13 +93,24 @@ class Views:
         page.set_input_files("#file", files=[file])
         page.locator("[data-store]").wait_for()
 
+    def webhooks(self, page):
+        """The form of a webhook, open, below one that is there."""
+        self.owner(page)
+        if not list_webhooks(self.live.store, self.seeded.project):
+            where, kinds = "https://example.org/told", ["item.completed"]
+            create_webhook(self.live.store, self.seeded.project, where, kinds, allow_private=False, now=time.time())
+        self.go(page, "/data")
+        page.get_by_text("Add a webhook").click()
+        page.get_by_label("Address").wait_for()
+
     def people(self, page):
         self.owner(page)
         create_key(self.live.store, self.seeded.owner, name="nightly import", now=time.time())
         self.go(page, "/people")
         page.get_by_label("For whom").fill("first-year residents")
+        page.route("**/people/invite", as_from_elsewhere)
         page.get_by_role("button", name="Make an invitation").click()
-        page.get_by_label("Invitation link").wait_for()
+        page.get_by_role("img", name="QR code of the invitation link").wait_for()
 
     def settings(self, page):
         self.owner(page)
@@ -135,6 +153,6 @@ class Views:
 
 
 ALL = (
-    "sign_in", "first_link", "join", "projects", "new", "dashboard", "items", "item", "data", "people", "settings",
-    "vote", "many", "thanks", "cut_off", "problem",
+    "sign_in", "first_link", "join", "projects", "new", "dashboard", "items", "item", "data", "webhooks", "people",
+    "settings", "vote", "many", "thanks", "cut_off", "problem",
 )  # fmt: skip
