@@ -30,7 +30,8 @@ from quorate.service.store.upgrade import prepare
 from quorate.service.webhooks.sender import Sender
 from quorate.version import __version__
 
-PARTS = (projects, items, votes, decisions, numbers, people, uploads, webhooks, health)
+# routes are tried in this order: what is called most comes first
+PARTS = (votes, projects, items, decisions, numbers, people, uploads, webhooks, health)
 
 
 class Background(Protocol):

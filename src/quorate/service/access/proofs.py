@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, Table, bindparam, select
+from sqlalchemy import Connection, Row, Select, Table, select
 
 from quorate.service.access.accounts import Role
+from quorate.service.store.bulk import among
 from quorate.service.store.schema import accounts, api_keys, memberships, sign_ins
 from quorate.service.store.store import Store
 
@@ -27,12 +28,10 @@ class Proof:
 
 
 def _statement(table: Table, *columns: Any) -> Select[Any]:  # noqa: ANN401
-    projects: Any = bindparam("projects", expanding=True)
-    here = (memberships.c.account_id == accounts.c.id) & memberships.c.project_id.in_(projects)
+    here = (memberships.c.account_id == accounts.c.id) & among(memberships.c.project_id, "projects")
     joined = table.join(accounts).outerjoin(memberships, here & memberships.c.removed.is_(None))
     who = (accounts.c.id, accounts.c.name, accounts.c.may_create, memberships.c.role)
-    digests: Any = bindparam("digests", expanding=True)
-    proof = (table.c.digest.in_(digests), table.c.revoked.is_(None), accounts.c.disabled.is_(None))
+    proof = (among(table.c.digest, "digests"), table.c.revoked.is_(None), accounts.c.disabled.is_(None))
     where = memberships.c.project_id.label("member_of")
     return select(table.c.digest, where, *who, *columns).select_from(joined).where(*proof)
 
@@ -41,7 +40,7 @@ STATEMENTS = {
     "key": _statement(api_keys, api_keys.c.id.label("key_id"), api_keys.c.project_id, api_keys.c.used),
     "cookie": _statement(sign_ins, sign_ins.c.created, sign_ins.c.expires),
 }
-REVOKED = select(api_keys.c.id).where(api_keys.c.id.in_(bindparam("ids", expanding=True)))
+REVOKED = select(api_keys.c.id).where(among(api_keys.c.id, "ids"))
 REVOKED = REVOKED.where(api_keys.c.revoked.is_not(None))
 
 

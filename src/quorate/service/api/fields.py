@@ -5,6 +5,7 @@ Called by every model and every router of the API.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 from fastapi import Header, Query
@@ -40,6 +41,7 @@ ItemQuery = Annotated[
 ]
 OutsideVoter = Annotated[str, Field(min_length=1, max_length=56), AfterValidator(printable)]
 Time = Annotated[float, Field(description="Seconds since 1970.", examples=[1731718800.0])]
+KEY = re.compile(r"[\x21-\x7e]{1,200}")
 Key = Annotated[
     str | None,
     Header(

@@ -52,7 +52,8 @@ class StrictRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def strict(request: Request) -> Response:
-            return await handle(StrictRequest(request.scope, request.receive))
+            is_strict = isinstance(request, StrictRequest)  # its body may have been read: it comes only once
+            return await handle(request if is_strict else StrictRequest(request.scope, request.receive))
 
         return strict
 

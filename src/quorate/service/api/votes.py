@@ -17,7 +17,7 @@ from quorate.service.access.limits import limit_votes
 from quorate.service.access.principal import Member
 from quorate.service.api.fields import Key, problems
 from quorate.service.api.here import Now, ProjectId, TheProjects, Voter, projects_of
-from quorate.service.api.reading import StrictRoute
+from quorate.service.api.quick import QuickRoute
 from quorate.service.api.shows import for_browser
 from quorate.service.api.vote_models import (
     DecidedOut,
@@ -39,7 +39,7 @@ from quorate.service.deciding.trail import find
 from quorate.service.problems import Problem
 from quorate.service.together import Together
 
-router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["voting"], route_class=StrictRoute)
+router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["voting"], route_class=QuickRoute)
 
 
 @router.post("/next", summary="The next items for the caller", responses=problems(403, 404))

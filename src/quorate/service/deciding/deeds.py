@@ -9,27 +9,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, insert, update
+from sqlalchemy import Connection
 
 from quorate.service.deciding.acts import Request
 from quorate.service.deciding.events import append_item_events
 from quorate.service.deciding.notices import Notice, announce, closed
 from quorate.service.deciding.scene import Scene
+from quorate.service.store.bulk import change_rows, delete_rows, insert_rows
 from quorate.service.store.schema import ballots, items, leases
 from quorate.session.journal import Event
 from quorate.types import Decision
 
-ENTER_BALLOT = insert(ballots)
-END_BALLOT = delete(ballots).where(ballots.c.item_id == bindparam("which"), ballots.c.voter == bindparam("whose"))
-ENTER_LEASE = insert(leases)
-END_LEASE = delete(leases).where(leases.c.item_id == bindparam("which"), leases.c.voter == bindparam("whose"))
 CHANGED = (  # what an act may change of an item's row
     "votes", "num_votes", "num_ballots", "num_abstained", "num_late", "is_open", "is_wanted", "slots", "to_close",
     "label", "confidence", "reason", "seq", "closed", "first_vote_event", "closed_event", "decided_votes",
     "audit_rate", "audit", "audit_loss", "is_settled",
 )  # fmt: skip
-CHANGE_ITEM = update(items).where(items.c.id == bindparam("which"))
-CHANGE_ITEM = CHANGE_ITEM.values({name: bindparam(f"new_{name}", type_=items.c[name].type) for name in CHANGED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +43,8 @@ def perform(connection: Connection, deeds: Sequence[Deed], *, now: float) -> dic
     if not deeds:
         return {}
     numbers = append_item_events(connection, [_event_row(deed) for deed in deeds])
-    for statement, rows in _ballots_and_leases(deeds, now):
-        if rows:
-            connection.execute(statement, rows)
-    connection.execute(CHANGE_ITEM, [_item_row(deed, numbers[deed.scene.row.id]) for deed in deeds])
+    _ballots_and_leases(connection, deeds, now)
+    change_rows(connection, items, [_item_row(deed, numbers[deed.scene.row.id]) for deed in deeds])
     announce(connection, deeds[0].scene.project, [notice for deed in deeds for notice in _notices(deed)], now=now)
     return numbers
 
@@ -62,15 +55,15 @@ def _event_row(deed: Deed) -> dict[str, Any]:
     return {"project_id": deed.scene.project.id, "event": deed.event} | ours
 
 
-def _ballots_and_leases(deeds: Sequence[Deed], now: float) -> list[tuple[Any, list[dict[str, Any]]]]:
+def _ballots_and_leases(connection: Connection, deeds: Sequence[Deed], now: float) -> None:
     """A voter who acted never sees the item again; after an undo it is theirs, for as long as any item is."""
-    entered, left, leased, ended = [], [], [], []
+    entered, undone, leased, ended = [], [], [], []
     for deed in deeds:
         request, scene = deed.request, deed.scene
-        mine = {"which": scene.row.id, "whose": request.voter}
-        names = {"item_id": scene.row.id, "voter": request.voter, "project_id": scene.project.id}
+        mine = {"item_id": scene.row.id, "voter": request.voter}
+        names = mine | {"project_id": scene.project.id}
         if request.kind == "retract":
-            left.append(mine)
+            undone.append(mine)
             if request.served:
                 until = now + scene.project.settings.lease_seconds
                 leased.append(names | {"granted": now, "expires": until, "is_out": True})
@@ -78,18 +71,21 @@ def _ballots_and_leases(deeds: Sequence[Deed], now: float) -> list[tuple[Any, li
             entered.append(names | {"kind": request.kind, "label": request.label, "time": now})
             if scene.holds is not None:
                 ended.append(mine)
-    return [(ENTER_BALLOT, entered), (END_BALLOT, left), (ENTER_LEASE, leased), (END_LEASE, ended)]
+    insert_rows(connection, ballots, entered)
+    delete_rows(connection, ballots, undone)
+    insert_rows(connection, leases, leased)
+    delete_rows(connection, leases, ended)
 
 
 def _item_row(deed: Deed, number: int) -> dict[str, Any]:
     """All that an act may change, changed or not: one statement serves all items of a transaction."""
     row, values = deed.scene.row._mapping, deed.values
-    new = {f"new_{name}": values[name] if name in values else row[name] for name in CHANGED}
+    new = {name: values[name] if name in values else row[name] for name in ("id", *CHANGED)}
     if values.get("closed") is not None:
-        new["new_closed_event"] = number
+        new["closed_event"] = number
     if deed.request.kind == "vote" and row["first_vote_event"] is None:
-        new["new_first_vote_event"] = number
-    return new | {"which": row["id"]}
+        new["first_vote_event"] = number
+    return new
 
 
 def _notices(deed: Deed) -> list[Notice]:

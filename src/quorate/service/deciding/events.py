@@ -11,17 +11,15 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select
 
+from quorate.service.store.bulk import encode, insert_rows
 from quorate.service.store.schema import events
 from quorate.session.journal import Event
 
 ITEM_KINDS = ("open", "vote", "abstain", "retract", "close")  # what the session core folds; "skip" is not among them
 
 APPEND = insert(events).returning(events.c.id)
-APPEND_ALL = insert(events).returning(events.c.id, events.c.item_id)
 OF_ITEM = select(events.c.body).where(events.c.item_id == bindparam("item"), events.c.kind != "skip")
 OF_ITEM = OF_ITEM.order_by(events.c.seq)
-
-encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 def append_item_events(connection: Connection, made: Sequence[Mapping[str, Any]]) -> dict[int, int]:
@@ -42,7 +40,7 @@ def append_item_events(connection: Connection, made: Sequence[Mapping[str, Any]]
         }
         for each in made
     ]
-    return {row.item_id: row.id for row in connection.execute(APPEND_ALL, rows)}
+    return {row.item_id: row.id for row in insert_rows(connection, events, rows, told=("id", "item_id"))}
 
 
 def append_project_event(

@@ -26,11 +26,11 @@ from sqlalchemy import (
     union_all,
     update,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 
 from quorate.service.deciding.events import item_events
 from quorate.service.deciding.projects import Project, Projects, unknown
 from quorate.service.deciding.row import held, votes_to_settle
+from quorate.service.store.bulk import among, insert_rows
 from quorate.service.store.schema import ballots, items, leases, projects
 from quorate.session.single import item_session
 
@@ -93,26 +93,14 @@ def _looks() -> list[Select[Any]]:
     return [free.where(items.c.id.in_(each)) for each in candidates]
 
 
-def _grants() -> dict[str, Any]:
-    """A lease made, or made anew, in each database's words."""
-    keys, told = [leases.c.item_id, leases.c.voter], ("granted", "expires", "is_out")
-    inserts: dict[str, Any] = {"sqlite": sqlite.insert(leases), "postgresql": postgresql.insert(leases)}
-    return {
-        name: each.on_conflict_do_update(index_elements=keys, set_={column: each.excluded[column] for column in told})
-        for name, each in inserts.items()
-    }
-
-
-START, LOOKS, GRANT = _start(), _looks(), _grants()
-IDS: Any = bindparam("ids", expanding=True)
-PLACE_TAKEN = update(items).where(items.c.id.in_(IDS)).values(slots=items.c.slots - 1)
-RENEW = update(leases).where(leases.c.voter == bindparam("whose"), leases.c.item_id.in_(IDS), leases.c.is_out)
+START, LOOKS = _start(), _looks()
+PLACE_TAKEN = update(items).where(among(items.c.id, "ids")).values(slots=items.c.slots - 1)
+RENEW = update(leases).where(leases.c.voter == bindparam("whose"), among(leases.c.item_id, "ids"), leases.c.is_out)
 RENEW = RENEW.values(expires=bindparam("until")).returning(leases.c.item_id)
-VOTERS: Any = bindparam("voters", expanding=True)
 HELD = (
     select(leases.c.voter, items.c.id, items.c.name, items.c.show, leases.c.expires)
     .join(leases, leases.c.item_id == items.c.id)
-    .where(leases.c.project_id == bindparam("project"), leases.c.voter.in_(VOTERS))
+    .where(leases.c.project_id == bindparam("project"), among(leases.c.voter, "voters"))
     .where(leases.c.is_out, items.c.is_wanted)  # not what was closed meanwhile
     .order_by(leases.c.granted, items.c.id)
 )
@@ -121,7 +109,7 @@ LINE = LINE.where(items.c.project_id == bindparam("project"), items.c.is_wanted,
 LINE = LINE.order_by(items.c.priority.desc(), items.c.to_close, items.c.number).limit(bindparam("count"))
 LINE = LINE.with_for_update(skip_locked=True)
 MET = union_all(
-    *(select(table.c.item_id, table.c.voter).where(table.c.item_id.in_(IDS), table.c.voter.in_(VOTERS), *only)
+    *(select(table.c.item_id, table.c.voter).where(among(table.c.item_id, "ids"), among(table.c.voter, "voters"), *only)
       for table, only in ((ballots, ()), (leases, (leases.c.is_out,))))
 )  # fmt: skip
 
@@ -314,5 +302,5 @@ def _grant(
         return
     lease = {"project_id": project.id, "granted": now, "expires": expires, "is_out": True}
     rows = [lease | {"item_id": item_id, "voter": voter} for item_id, voter in pairs]
-    connection.execute(GRANT[connection.dialect.name], rows)
+    insert_rows(connection, leases, rows, keys=("item_id", "voter"))
     connection.execute(PLACE_TAKEN, {"ids": [item_id for item_id, _ in pairs]})

@@ -17,24 +17,20 @@ from sqlalchemy import Connection, Row, bindparam, select
 from quorate.errors import InvalidInput, QuorateError, UnknownItem
 from quorate.service.deciding.acts import Request
 from quorate.service.deciding.projects import Project, Projects
+from quorate.service.store.bulk import among
 from quorate.service.store.schema import ballots, events, items, leases
 from quorate.session.journal import Event
 from quorate.validate import shown
 
-IDS: Any = bindparam("ids", expanding=True)
-NAMES: Any = bindparam("names", expanding=True)
-VOTERS: Any = bindparam("voters", expanding=True)
-REQUESTS: Any = bindparam("requests", expanding=True)
-
-LOCK = select(items).where(items.c.project_id == bindparam("project"), items.c.name.in_(NAMES))
+LOCK = select(items).where(items.c.project_id == bindparam("project"), among(items.c.name, "names"))
 LOCK = LOCK.order_by(items.c.id).with_for_update()  # in one order everywhere, so that nobody deadlocks
 BALLOTS = select(ballots.c.item_id, ballots.c.voter, ballots.c.kind, ballots.c.time)
-BALLOTS = BALLOTS.where(ballots.c.item_id.in_(IDS), ballots.c.voter.in_(VOTERS))
-LEASES = select(leases.c.item_id, leases.c.voter, leases.c.is_out).where(leases.c.item_id.in_(IDS))
+BALLOTS = BALLOTS.where(among(ballots.c.item_id, "ids"), among(ballots.c.voter, "voters"))
+LEASES = select(leases.c.item_id, leases.c.voter, leases.c.is_out).where(among(leases.c.item_id, "ids"))
 REPEATS = select(events.c.voter, events.c.request, events.c.id).where(
-    events.c.project_id == bindparam("project"), events.c.voter.in_(VOTERS), events.c.request.in_(REQUESTS)
+    events.c.project_id == bindparam("project"), among(events.c.voter, "voters"), among(events.c.request, "requests")
 )
-PAST = select(events.c.item_id, events.c.body).where(events.c.item_id.in_(IDS), events.c.kind != "skip")
+PAST = select(events.c.item_id, events.c.body).where(among(events.c.item_id, "ids"), events.c.kind != "skip")
 PAST = PAST.order_by(events.c.item_id, events.c.seq)
 
 
