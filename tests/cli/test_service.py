@@ -129,3 +129,12 @@ def test_an_unknown_account_is_named_as_it_was_typed(run, database, command):
     result = run("service", command, "nobody", "--database", database)
     assert result.exit_code == 1
     assert result.stderr.startswith("quorate: ACCOUNT nobody; expected the id of an account")
+
+
+def test_check_goes_through_every_page_of_items(run, database, monkeypatch):
+    monkeypatch.setattr("quorate.service.deciding.trail.BATCH", 2)
+    with sqlite3.connect(database) as connection:
+        connection.execute("UPDATE items SET label = 'dog' WHERE name = 'photo2'")  # on the second page
+    connection.close()
+    found = json.loads(run("service", "check", "--database", database, "--json").stdout)
+    assert (found["items"], [each["item"] for each in found["first"]]) == (3, ["photo2"])

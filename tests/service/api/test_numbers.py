@@ -1,6 +1,10 @@
 """Audit, dashboard numbers and learning over HTTP."""
 
+from dataclasses import fields
+
 from quorate.service.deciding import stats
+from quorate.service.deciding.audits import AuditReport
+from quorate.service.deciding.stats import Stats
 from quorate.service.deciding.steward import Steward
 from quorate.types import PriorParams
 
@@ -15,6 +19,9 @@ def test_the_numbers_of_a_project_are_told(world):
     assert (stats["num_items"], stats["num_open"], stats["num_votes"]) == (2, 1, 4)
     audit = reader.api("GET", f"/projects/{world.here}/audit", 200).json()
     assert audit["num_closed"] == 1 and audit["sentence"]
+    told = [each.name for each in fields(AuditReport)]
+    assert (list(stats), list(stats["audit"])) == ([each.name for each in fields(Stats)], told)
+    assert list(audit) == [*told, "time"]
 
 
 def test_the_audit_is_told_as_the_steward_computed_it(small, monkeypatch):

@@ -6,7 +6,7 @@ reads the outcome with `quorate.audit`. Called by the steward for the dashboard,
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,10 +38,6 @@ class AuditReport:
     audited_believed: float | None
     audited_measured: float | None
     sentence: str
-
-    def as_json(self) -> dict[str, Any]:
-        """Everything, by name."""
-        return asdict(self)
 
 
 def audit_report(connection: Connection, project: Project, *, alpha: float = 0.05) -> AuditReport:

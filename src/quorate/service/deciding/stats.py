@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, and_, case, cast, func, select
 
-from quorate.service.deciding.audits import audit_report
+from quorate.service.deciding.audits import AuditReport, audit_report
 from quorate.service.deciding.control import stored_control
 from quorate.service.deciding.projects import Project
 from quorate.service.store.schema import accounts, ballots, events, items, memberships, stewards
@@ -23,7 +23,10 @@ HISTORY = 200  # "learn" events shown over time
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """One look at a project, at `time`. Money is votes times the project's price; `None` where there is nothing yet."""
+    """One look at a project, at `time` (seconds since 1970). Money is votes times the project's price.
+
+    Null where there is nothing yet. The API answers with these very fields.
+    """
 
     time: float
     num_items: int
@@ -47,7 +50,7 @@ class Stats:
     voters: list[dict[str, Any]]
     learning: list[dict[str, Any]]
     goal: dict[str, Any] | None
-    audit: dict[str, Any]
+    audit: AuditReport
 
     def as_json(self) -> dict[str, Any]:
         """Everything, by name."""
@@ -72,7 +75,7 @@ def stats(connection: Connection, project: Project, *, now: float) -> Stats:
         voters=_voters(connection, project),
         learning=learning_history(connection, project),
         goal=_goal(connection, project),
-        audit=audit_report(connection, project).as_json(),
+        audit=audit_report(connection, project),
         **counts,
     )
 

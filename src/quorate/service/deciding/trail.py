@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Row, select
 
 from quorate.errors import UnknownItem
 from quorate.service.deciding.events import item_events
+from quorate.service.deciding.listing import BATCH, Filter, list_items
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.row import after_event
 from quorate.service.store.schema import events, items
@@ -63,15 +64,11 @@ def find(connection: Connection, project: Project, name: str) -> Row[Any]:
 
 def disagreements(projects_: Projects, connection: Connection, project: Project) -> Iterator[Disagreement]:
     """Every stored decision, and every item's row, that its events do not bear out."""
-    last = 0
-    while True:
-        query = select(items).where(items.c.project_id == project.id, items.c.id > last).order_by(items.c.id)
-        rows = connection.execute(query.limit(500)).all()
+    last = -1
+    while rows := list_items(connection, project.id, Filter(), after=last, limit=BATCH):
         for row in rows:
             yield from item_disagreements(projects_, connection, project, row)
-        if not rows:
-            return
-        last = rows[-1].id
+        last = rows[-1].number
 
 
 def item_disagreements(
