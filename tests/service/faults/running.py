@@ -101,7 +101,7 @@ class Place:
     keys: dict[str, str]  # account -> key
 
 
-def furnish(url: str, *, num_items: int = 600, num_voters: int = 6, **settings) -> Place:
+def furnish(url: str, *, num_items: int = 200, num_voters: int = 6, **settings) -> Place:
     """A project in an empty database, made through the library."""
     store = Store(url)
     prepare(store)
