@@ -73,3 +73,28 @@ def test_every_page_can_be_read_and_used_by_everybody(views, chromium, shots, lo
             out = [f"{wide} too wide", *page.evaluate(STICKS_OUT, page.viewport_size["width"])] if wide > 0 else []
             found[name] = [*out, *page.evaluate(TOO_SMALL), *faults(page)]
     assert {name: each for name, each in found.items() if each} == {}
+
+
+EMPTY = """() => [...document.querySelectorAll("[data-live] .column > .card")]
+    .map((card) => card.getBoundingClientRect().bottom - card.lastElementChild.getBoundingClientRect().bottom)"""
+GAPS = """() => [...document.querySelectorAll(".bars > span:first-child, .bars svg + span + span")].map((label) => {
+    const text = document.createRange();
+    text.selectNodeContents(label);
+    return label.nextElementSibling.getBoundingClientRect().left - text.getBoundingClientRect().right;
+})"""
+NAMES = (
+    """() => [...document.querySelectorAll("table.voters tbody tr")].map((row) => row.getBoundingClientRect().height)"""
+)
+
+
+@pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
+def test_the_dashboard_has_no_empty_space_and_names_on_one_line(views, chromium, phone):
+    with window(chromium, phone=phone) as page:
+        views.dashboard(page)
+        page.locator("table.voters").wait_for(timeout=20_000)  # until the numbers are computed anew
+        page.evaluate("() => { document.querySelector('table.voters tbody th').textContent = 'Dr. Maria '.repeat(9); }")
+        assert max(page.evaluate(EMPTY)) < 30
+        assert max(page.evaluate(GAPS)) < 20
+        assert max(page.evaluate(NAMES)) < 50
+        table = page.locator("table.voters")
+        assert table.evaluate("(each) => each.scrollWidth <= each.parentElement.clientWidth")
