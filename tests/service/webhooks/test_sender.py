@@ -22,7 +22,8 @@ class Receiver(ThreadingHTTPServer):
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.got, self.statuses, self.location, self.seconds = [], [], None, 0.0
+        self.got, self.statuses, self.location = [], [], None
+        self.seconds, self.released = 0.0, threading.Event()  # how long an answer takes, unless it is released
         threading.Thread(target=self.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self.server_port}/hook"
 
@@ -31,7 +32,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.got.append((dict(self.headers), body))
-        time.sleep(self.server.seconds)
+        self.server.released.wait(self.server.seconds)
         self.send_response(self.server.statuses.pop(0) if self.server.statuses else 200)
         if self.server.location:
             self.send_header("Location", self.server.location)
@@ -243,7 +244,7 @@ def test_a_receiver_that_never_answers_costs_no_more_than_its_time(telling, monk
 
 def test_a_slow_receiver_delays_nobody_else(telling, receiver, quick):
     """Both are told of each item; the slow one is busy with the first while the quick one has heard of all."""
-    receiver.seconds = 1.5
+    receiver.seconds = 9.0
     hooks.create_webhook(
         telling.store, telling.here, quick.url, ["item.completed"], allow_private=True, now=telling.clock.now
     )
@@ -254,6 +255,7 @@ def test_a_slow_receiver_delays_nobody_else(telling, receiver, quick):
     close(telling, "c", "d")
     wait_until(lambda: len(quick.got) == 4)
     assert len(receiver.got) == 1
+    receiver.released.set()
     telling.sender.stop()
 
 
