@@ -1,11 +1,13 @@
 """Whom to ask about what: by priority, then what closes soonest; nobody twice, and no more voters than are needed."""
 
+import random
+
 import pytest
 
 from quorate.service.deciding.acts import Request
 from quorate.service.deciding.ballots import act
 from quorate.service.deciding.items import NewItem
-from quorate.service.deciding.queue import give_back, next_items
+from quorate.service.deciding.queue import Want, give_back, next_items, serve
 
 
 def take(desk, project, voter, now=1001.0, count=1):
@@ -119,3 +121,19 @@ def test_priority_holds_however_many_the_voter_has_acted_on(desk):
         vote(desk, project, item, "a")
         seen.append(item)
     assert sorted(seen[:90]) == [item.name for item in urgent]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_voters_who_ask_at_once_get_what_they_would_get_one_after_the_other(desk, seed):
+    chance = random.Random(seed)
+    names = [NewItem(f"i{n}", priority=chance.randint(0, 1)) for n in range(9)]
+    together, alone = (desk.project(names, method="quorum:votes=3", pool_size=9) for _ in range(2))
+    for voter, item in {(chance.choice("abcde"), f"i{chance.randrange(9)}") for _ in range(12)}:
+        for project in (together, alone):
+            act(desk.projects, Request(project.id, item, voter, "vote", "cat", served=False), now=1000.5)
+    wants = [Want(voter, chance.randint(1, 3)) for voter in "abcde"]
+    for now in (1001.0, 1002.0):
+        with desk.store.write() as connection:
+            found = serve(desk.projects, connection, together.id, wants, now=now)[1]
+        singly = [take(desk, alone, want.voter, now, want.count) for want in wants]
+        assert [[leased.item for leased in each] for each in found] == singly

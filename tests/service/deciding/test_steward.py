@@ -11,8 +11,8 @@ from sqlalchemy import func, insert, select, update
 from quorate import Session
 from quorate.errors import DuplicateVote, InvalidInput
 from quorate.service.deciding import learning
-from quorate.service.deciding.audits import audit_report
 from quorate.service.deciding.acts import Request
+from quorate.service.deciding.audits import audit_report
 from quorate.service.deciding.ballots import act
 from quorate.service.deciding.control import steer, stored_control
 from quorate.service.deciding.items import NewItem, add_items

@@ -7,7 +7,7 @@ that ran out gives its place back, but a vote that comes later is still taken. C
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -144,10 +144,9 @@ def serve(
     found = _held_by(connection, project, wants, now)
     short = [Want(want.voter, want.count - len(found[want.voter])) for want in wants]
     short = [want for want in short if want.count > 0]
-    if len(short) > 1:
-        short = _hand_out(connection, project, short, found, now, start.busy_priority)
-    for want in short:
-        found[want.voter] += _take(projects_, connection, project, want, now, start.busy_priority)
+    expires = now + project.settings.lease_seconds
+    for voter, rows in _hand_out(projects_, connection, project, short, now, start.busy_priority):
+        found[voter] += [Leased(row.name, json.loads(row.show), expires) for row in rows]
     return project, [found[want.voter] for want in wants]
 
 
@@ -210,28 +209,41 @@ def _renewed(
 
 
 def _hand_out(
+    projects_: Projects,
     connection: Connection,
     project: Project,
     wants: Sequence[Want],
-    found: dict[str, list[Leased]],
     now: float,
     busy: int | None,
-) -> list[Want]:
-    """The next in line to several voters at once, each the first they have not met; who must be looked after alone."""
-    line = connection.execute(LINE, {"project": project.id, "count": sum(want.count for want in wants)}).all()
-    met = _met(connection, [row.id for row in line], [want.voter for want in wants])
-    if busy is not None:
-        line = [row for row in line if row.priority >= busy]  # what is more urgent comes before, though it is out
-    expires, given, short = now + project.settings.lease_seconds, [], []
+) -> Iterator[tuple[str, list[Row[Any]]]]:
+    """New items for each voter in turn: the first in line that they have not met. The line is read once for all.
+
+    `busy`: the highest priority among items that are out to all they need, None without any. Who cannot be served from
+    the front of the line, or not before something more urgent, is looked after by `_take`.
+    """
+    line, met = _front(connection, project, wants) if len(wants) > 1 else ([], set())
+    given: list[tuple[int, str]] = []
     for want in wants:
-        mine = [row for row in line if (row.id, want.voter) not in met][: want.count]
-        line = [row for row in line if row not in mine]
-        given += [(row.id, want.voter) for row in mine]
-        found[want.voter] += [Leased(row.name, json.loads(row.show), expires) for row in mine]
-        if len(mine) < want.count:
-            short.append(Want(want.voter, want.count - len(mine)))
-    _grant(connection, project, given, now, expires)
-    return short
+        rows = [row for row in line if (row.id, want.voter) not in met][: want.count]
+        if len(rows) == want.count and (busy is None or busy <= rows[0].priority):
+            given += [(row.id, want.voter) for row in rows]
+        else:
+            _grant(connection, project, given, now)
+            rows, given = _take(projects_, connection, project, want, now, busy), []
+        gone = {row.id for row in rows}
+        line = [row for row in line if row.id not in gone]
+        busy = max([row.priority for row in rows] + ([] if busy is None else [busy]), default=None)
+        yield want.voter, rows
+    _grant(connection, project, given, now)
+
+
+def _front(
+    connection: Connection, project: Project, wants: Sequence[Want]
+) -> tuple[Sequence[Row[Any]], set[tuple[int, str]]]:
+    """As many items as are wanted from the front of the line, locked, and who has met which of them."""
+    count = sum(want.count for want in wants)
+    line: Sequence[Any] = connection.execute(LINE, {"project": project.id, "count": count}).all()
+    return line, _met(connection, [row.id for row in line], [want.voter for want in wants])
 
 
 def _met(connection: Connection, ids: Sequence[int], voters: Sequence[str]) -> set[tuple[int, str]]:
@@ -243,17 +255,16 @@ def _met(connection: Connection, ids: Sequence[int], voters: Sequence[str]) -> s
 
 def _take(
     projects_: Projects, connection: Connection, project: Project, want: Want, now: float, busy: int | None
-) -> list[Leased]:
-    """The next in line; `busy`: the highest priority among items that are out to all they need, None without any."""
+) -> list[Row[Any]]:
+    """The next in line for one voter, however far back; before them what is busy, if it is more urgent."""
     voter, rows = want.voter, _free(connection, project, want.voter, want.count)
     if busy is not None and (not rows or busy > rows[0].priority):
         above = rows[0].priority if rows else None
         rows = (_doubled_up(projects_, connection, project, voter, above=above) + rows)[: want.count]
     met = _met(connection, [row.id for row in rows], [voter])  # by a late vote, say, just before the lock
     rows = [row for row in rows if (row.id, voter) not in met]
-    expires = now + project.settings.lease_seconds
-    _grant(connection, project, [(row.id, voter) for row in rows], now, expires)
-    return [Leased(row.name, json.loads(row.show), expires) for row in rows]
+    _grant(connection, project, [(row.id, voter) for row in rows], now)
+    return rows
 
 
 def _free(connection: Connection, project: Project, voter: str, count: int) -> list[Row[Any]]:
@@ -294,13 +305,12 @@ def _room(projects_: Projects, connection: Connection, project: Project, row: Ro
     return session.askable_at_once(row.name, out + 1, most_states=STATES) > out
 
 
-def _grant(
-    connection: Connection, project: Project, pairs: Sequence[tuple[int, str]], now: float, expires: float
-) -> None:
+def _grant(connection: Connection, project: Project, pairs: Sequence[tuple[int, str]], now: float) -> None:
     """Items to voters, each item to one."""
     if not pairs:
         return
-    lease = {"project_id": project.id, "granted": now, "expires": expires, "is_out": True}
+    until = now + project.settings.lease_seconds
+    lease = {"project_id": project.id, "granted": now, "expires": until, "is_out": True}
     rows = [lease | {"item_id": item_id, "voter": voter} for item_id, voter in pairs]
     insert_rows(connection, leases, rows, keys=("item_id", "voter"))
     connection.execute(PLACE_TAKEN, {"ids": [item_id for item_id, _ in pairs]})

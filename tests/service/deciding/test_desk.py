@@ -1,0 +1,130 @@
+"""What is sent at the same time is stored in one transaction, as if it had come one by one."""
+
+import random
+
+import pytest
+from sqlalchemy import func, select
+
+from quorate.errors import DuplicateVote, UnknownItem
+from quorate.service.deciding.acts import Request
+from quorate.service.deciding.desk import Call, answer_all, rounds
+from quorate.service.deciding.projects import UnknownProject
+from quorate.service.deciding.trail import disagreements, find
+from quorate.service.store.schema import ballots, events, items, leases
+
+SAME = (
+    "votes", "num_votes", "num_ballots", "num_abstained", "num_late", "is_open", "is_wanted", "label", "reason",
+    "confidence", "decided_votes", "seq", "slots", "to_close", "audit", "audit_loss", "is_settled", "closed",
+)  # fmt: skip
+
+
+def call(project, voter, item=None, label="cat", *, count=0, kind="vote", request=None, served=False):
+    told = label if kind == "vote" else None
+    act = None if item is None else Request(project.id, item, voter, kind, told, request, served=served)
+    return Call(project.id, voter, act, count, now=1001.0)
+
+
+def rows(desk, project):
+    with desk.store.read() as connection:
+        found = connection.execute(select(items).where(items.c.project_id == project.id).order_by(items.c.number))
+        return [{name: getattr(row, name) for name in SAME} for row in found]
+
+
+def in_order(desk, project):
+    with desk.store.read() as connection:
+        return list(disagreements(desk.projects, connection, desk.projects.get_in(connection, project.id)))
+
+
+def random_acts(seed, names):
+    """Votes, abstentions, skips, a second try and what is taken back, by a few voters on a few items."""
+    chance = random.Random(seed)
+    found = []
+    for _ in range(60):
+        kind = chance.choice(["vote", "vote", "vote", "abstain", "skip", "retract"])
+        found.append((chance.choice("abcdef"), chance.choice(names), chance.choice(["cat", "dog", "bird"]), kind))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_many_at_once_store_what_one_by_one_would(desk, seed):
+    names = ["w", "x", "y", "z"]
+    together, alone = (desk.project(names, audit_rate=1.0, seed=seed) for _ in range(2))
+    acts = random_acts(seed, names)
+    told = []
+    for project, size in ((together, 12), (alone, 1)):
+        answers = []
+        for first in range(0, len(acts), size):
+            part = acts[first : first + size]
+            calls = [call(project, voter, item, label, kind=kind) for voter, item, label, kind in part]
+            answers += answer_all(desk.projects, calls)
+        told.append([type(answer) if isinstance(answer, Exception) else answer.recorded.kind for answer in answers])
+    assert told[0] == told[1] and {each for each in told[0] if isinstance(each, type)} == {DuplicateVote, UnknownItem}
+    assert rows(desk, together) == rows(desk, alone)
+    assert in_order(desk, together) == in_order(desk, alone) == []
+
+
+def test_votes_on_one_item_at_the_same_time_come_one_after_the_other(desk):
+    project = desk.project(["x"])
+    answers = answer_all(desk.projects, [call(project, voter, "x") for voter in "abc"])
+    assert [answer.recorded.decision.num_votes for answer in answers] == [1, 2, 3]
+    with desk.store.read() as connection:
+        row = find(connection, project, "x")
+        query = select(events.c.seq).where(events.c.item_id == row.id).order_by(events.c.id)
+        assert list(connection.execute(query).scalars()) == [1, 2, 3, 4]
+
+
+def test_a_transaction_is_about_one_project_and_no_item_or_voter_twice(desk):
+    here, there = desk.project(["x", "y"]), desk.project(["x"])
+    calls = [
+        call(here, "a", "x"),
+        call(there, "a", "x"),
+        call(here, "b", "x"),
+        call(here, "a", "y"),
+        call(here, "c", "y"),
+    ]
+    assert rounds(calls) == [[0], [1], [2, 3], [4]]
+
+
+def test_a_mistake_is_told_to_the_one_who_made_it(desk):
+    project = desk.project(["x", "y"])
+    calls = [call(project, "a", "x"), call(project, "b", "nowhere", count=1), call(project, "c", "y", "elephant")]
+    first, second, third = answer_all(desk.projects, calls)
+    assert first.recorded.label == "cat"
+    assert isinstance(second, UnknownItem) and "nowhere" in str(second)
+    assert "elephant" in str(third)
+    assert isinstance(answer_all(desk.projects, [Call("p_no", "a", None, 1, now=1.0)])[0], UnknownProject)
+
+
+def test_what_no_database_takes_spoils_no_other_vote(desk):
+    project = desk.project(["x", "y", "z"])
+    calls = [call(project, "a", "x", count=1), call(project, "\ud800", "y"), call(project, "c", "z")]
+    answers = answer_all(desk.projects, calls)
+    assert [isinstance(answer, UnicodeError) for answer in answers] == [False, True, False]
+    assert [answers[n].recorded.label for n in (0, 2)] == ["cat", "cat"] and len(answers[0].items) == 1
+    with desk.store.read() as connection:
+        assert connection.execute(select(func.count()).select_from(ballots)).scalar_one() == 2
+
+
+def test_a_repeated_request_among_others_is_stored_once(desk):
+    project = desk.project(["x", "y"])
+    twice = [call(project, "a", "x", request="r1"), call(project, "b", "y"), call(project, "a", "x", request="r1")]
+    answers = answer_all(desk.projects, twice)
+    assert [answer.recorded.repeated for answer in answers] == [False, False, True]
+    assert answers[0].recorded.event == answers[2].recorded.event
+
+
+def test_everybody_gets_items_of_their_own_with_the_answer(desk):
+    project = desk.project([f"i{n}" for n in range(12)], method="quorum:votes=2")
+    voters = [f"v{n}" for n in range(4)]
+    first = answer_all(desk.projects, [call(project, voter, count=2) for voter in voters])
+    held = [[each.item for each in answer.items] for answer in first]
+    assert held == [["i0", "i1"], ["i2", "i3"], ["i4", "i5"], ["i6", "i7"]]
+    calls = [call(project, voter, mine[0], count=2, served=True) for voter, mine in zip(voters, held, strict=True)]
+    second = [[each.item for each in answer.items] for answer in answer_all(desk.projects, calls)]
+    assert [mine[0] for mine in second] == [mine[1] for mine in held]  # what they hold comes first
+    got = [mine[1] for mine in second]
+    assert sorted(got) == ["i0", "i2", "i4", "i6"]  # what closes soonest, and nobody their own
+    assert all(item != mine[0] for item, mine in zip(got, held, strict=True))
+    with desk.store.read() as connection:
+        out = connection.execute(select(leases.c.item_id).where(leases.c.is_out)).scalars().all()
+    assert len(out) == len(set(out)) == 8
