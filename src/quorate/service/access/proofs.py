@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 from sqlalchemy import Connection, Row, Select, Table, select
 
 from quorate.service.access.accounts import Role
-from quorate.service.store.bulk import among
+from quorate.service.store.lists import among
 from quorate.service.store.schema import accounts, api_keys, memberships, sign_ins
 from quorate.service.store.store import Store
 

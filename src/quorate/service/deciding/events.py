@@ -11,7 +11,8 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select
 
-from quorate.service.store.bulk import encode, insert_rows
+from quorate.service.store.bulk import insert_rows
+from quorate.service.store.lists import encode
 from quorate.service.store.schema import events
 from quorate.session.journal import Event
 

@@ -17,7 +17,7 @@ from quorate.errors import InvalidInput
 from quorate.service.deciding.notices import announce, closed
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.row import after_event, toss
-from quorate.service.store.bulk import encode
+from quorate.service.store.lists import encode
 from quorate.service.store.schema import events, items, projects
 from quorate.session.journal import Event
 from quorate.session.single import Era, item_session

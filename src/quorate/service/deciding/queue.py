@@ -17,6 +17,7 @@ from sqlalchemy import (
     Connection,
     Row,
     Select,
+    Table,
     and_,
     bindparam,
     exists,
@@ -30,7 +31,8 @@ from sqlalchemy import (
 from quorate.service.deciding.events import item_events
 from quorate.service.deciding.projects import Project, Projects, unknown
 from quorate.service.deciding.row import held, votes_to_settle
-from quorate.service.store.bulk import among, insert_rows
+from quorate.service.store.bulk import insert_rows
+from quorate.service.store.lists import among
 from quorate.service.store.schema import ballots, items, leases, projects
 from quorate.session.single import item_session
 
@@ -108,10 +110,15 @@ LINE = select(items.c.id, items.c.name, items.c.show, items.c.priority)
 LINE = LINE.where(items.c.project_id == bindparam("project"), items.c.is_wanted, items.c.slots > 0)
 LINE = LINE.order_by(items.c.priority.desc(), items.c.to_close, items.c.number).limit(bindparam("count"))
 LINE = LINE.with_for_update(skip_locked=True)
-MET = union_all(
-    *(select(table.c.item_id, table.c.voter).where(among(table.c.item_id, "ids"), among(table.c.voter, "voters"), *only)
-      for table, only in ((ballots, ()), (leases, (leases.c.is_out,))))
-)  # fmt: skip
+
+
+def _met_by(table: Table, *only: ColumnElement[bool]) -> Select[Any]:
+    """Looked up by item, a few rows each; the concat keeps PostgreSQL from trying every item with every voter."""
+    voter = among(table.c.voter.concat(""), "voters")
+    return select(table.c.item_id, table.c.voter).where(among(table.c.item_id, "ids"), voter, *only)
+
+
+MET = union_all(_met_by(ballots), _met_by(leases, leases.c.is_out))
 
 
 @dataclass(frozen=True, slots=True)

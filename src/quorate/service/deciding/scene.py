@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Row, bindparam, select
 from quorate.errors import InvalidInput, QuorateError, UnknownItem
 from quorate.service.deciding.acts import Request
 from quorate.service.deciding.projects import Project, Projects
-from quorate.service.store.bulk import among
+from quorate.service.store.lists import among, paired
 from quorate.service.store.schema import ballots, events, items, leases
 from quorate.session.journal import Event
 from quorate.validate import shown
@@ -25,10 +25,10 @@ from quorate.validate import shown
 LOCK = select(items).where(items.c.project_id == bindparam("project"), among(items.c.name, "names"))
 LOCK = LOCK.order_by(items.c.id).with_for_update()  # in one order everywhere, so that nobody deadlocks
 BALLOTS = select(ballots.c.item_id, ballots.c.voter, ballots.c.kind, ballots.c.time)
-BALLOTS = BALLOTS.where(among(ballots.c.item_id, "ids"), among(ballots.c.voter, "voters"))
+BALLOTS = BALLOTS.where(paired(ballots.c.item_id, ballots.c.voter, ("ids", "voters")))
 LEASES = select(leases.c.item_id, leases.c.voter, leases.c.is_out).where(among(leases.c.item_id, "ids"))
 REPEATS = select(events.c.voter, events.c.request, events.c.id).where(
-    events.c.project_id == bindparam("project"), among(events.c.voter, "voters"), among(events.c.request, "requests")
+    events.c.project_id == bindparam("project"), paired(events.c.voter, events.c.request, ("voters", "requests"))
 )
 PAST = select(events.c.item_id, events.c.body).where(among(events.c.item_id, "ids"), events.c.kind != "skip")
 PAST = PAST.order_by(events.c.item_id, events.c.seq)
@@ -105,19 +105,25 @@ def _look_around(
     connection: Connection, project: Project, found: dict[str, Row[Any]], requests: Sequence[Request]
 ) -> _Around:
     ids = [row.id for row in found.values()]
-    voters = sorted({request.voter for request in requests})
-    keys = sorted({request.request for request in requests if request.request is not None})
     leased: dict[int, dict[str, bool]] = defaultdict(dict)
     for lease in connection.execute(LEASES, {"ids": ids}):
         leased[lease.item_id][lease.voter] = lease.is_out
     past: dict[int, list[str]] = defaultdict(list)
     for event in connection.execute(PAST, {"ids": ids}):
         past[event.item_id].append(event.body)
+    there = [request for request in requests if request.item in found]
+    asked = {"ids": [found[request.item].id for request in there], "voters": [request.voter for request in there]}
     acted: dict[tuple[int, str], Row[Any]] = {}
-    for ballot in connection.execute(BALLOTS, {"ids": ids, "voters": voters}):
+    for ballot in connection.execute(BALLOTS, asked):
         acted[ballot.item_id, ballot.voter] = cast("Row[Any]", ballot)
-    repeats = {}
-    if keys:
-        same = connection.execute(REPEATS, {"project": project.id, "voters": voters, "requests": keys})
-        repeats = {(row.voter, row.request): row.id for row in same}
-    return _Around(project, acted, leased, repeats, past)
+    return _Around(project, acted, leased, _repeats(connection, project, requests), past)
+
+
+def _repeats(connection: Connection, project: Project, requests: Sequence[Request]) -> dict[tuple[str, str], int]:
+    """The events that some of the requests made before, by voter and key."""
+    keyed = [(request.voter, request.request) for request in requests if request.request is not None]
+    if not keyed:
+        return {}
+    voters, keys = zip(*keyed, strict=True)
+    found = connection.execute(REPEATS, {"project": project.id, "voters": voters, "requests": keys})
+    return {(row.voter, row.request): row.id for row in found}

@@ -1,40 +1,22 @@
 """Many rows in one statement: put in, changed or taken out. A statement's cost is paid once for all of them.
 
 PostgreSQL reads the rows from one JSON parameter, by the types of the table itself; SQLite, which is called without
-any round trip, takes them one by one. `among` compares a column with a list of any length, in one parameter too, so
-that the statement stays the same and is planned once. Called by `deciding` for what voters do.
+any round trip, takes them one by one. Called by `deciding` for what voters do.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import (
-    ARRAY,
-    Column,
-    Connection,
-    Row,
-    Table,
-    Text,
-    TextClause,
-    bindparam,
-    delete,
-    insert,
-    types,
-    update,
-)
+from sqlalchemy import Connection, Row, Table, TextClause, bindparam, delete, insert, update
 from sqlalchemy import text as sql
 from sqlalchemy.dialects import sqlite
-from sqlalchemy.engine import Dialect
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.sql.functions import FunctionElement
+
+from quorate.service.store.lists import encode
 
 Rows = Sequence[Mapping[str, Any]]
-encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 def insert_rows(
@@ -114,44 +96,3 @@ def _sqlite_insert(table: Table, names: tuple[str, ...], keys: tuple[str, ...]) 
     plain = sqlite.insert(table)
     changed = {name: plain.excluded[name] for name in names if name not in keys}
     return plain.on_conflict_do_update(index_elements=list(keys), set_=changed)
-
-
-class Many(types.TypeDecorator[Any]):
-    """A list of values of one type, as one parameter: an array, or JSON where there are no arrays."""
-
-    impl = Text
-    cache_ok = True
-
-    def __init__(self, one: types.TypeEngine[Any]) -> None:
-        super().__init__()
-        self.one = one
-
-    def load_dialect_impl(self, dialect: Dialect) -> types.TypeEngine[Any]:
-        """As the database takes it."""
-        return dialect.type_descriptor(ARRAY(self.one) if dialect.name == "postgresql" else Text())
-
-    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:  # noqa: ANN401
-        """As the driver takes it."""
-        return list(value) if dialect.name == "postgresql" else encode(list(value))
-
-
-class among(FunctionElement[bool]):  # noqa: N801  # reads as a word in a query, like SQLAlchemy's own
-    """Whether a column's value is one of the list given as the parameter `name`."""
-
-    inherit_cache = True
-    type = types.Boolean()
-
-    def __init__(self, column: Column[Any], name: str) -> None:
-        super().__init__(column, bindparam(name, type_=Many(column.type)))
-
-
-@compiles(among, "postgresql")
-def _any_of(element: among, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401
-    column, listed = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"{column} = ANY ({listed})"
-
-
-@compiles(among)
-def _in_json(element: among, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401
-    column, listed = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"{column} IN (SELECT value FROM json_each({listed}))"

@@ -1,0 +1,85 @@
+"""Columns compared with lists of any length, each list in one parameter: the statement stays the same, planned once.
+
+An array on PostgreSQL, JSON on SQLite; an IN with a parameter for each value would be another statement for each
+length. Called by everything that looks for many rows at once.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sqlalchemy import ARRAY, ColumnElement, Text, bindparam, types
+from sqlalchemy.engine import Dialect
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
+
+encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+class Many(types.TypeDecorator[Any]):
+    """A list of values of one type, as one parameter: an array, or JSON where there are no arrays."""
+
+    impl = Text
+    cache_ok = True
+
+    def __init__(self, one: types.TypeEngine[Any]) -> None:
+        super().__init__()
+        self.one = one
+
+    def load_dialect_impl(self, dialect: Dialect) -> types.TypeEngine[Any]:
+        """As the database takes it."""
+        return dialect.type_descriptor(ARRAY(self.one) if dialect.name == "postgresql" else Text())
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:  # noqa: ANN401
+        """As the driver takes it."""
+        return list(value) if dialect.name == "postgresql" else encode(list(value))
+
+
+class among(FunctionElement[bool]):  # noqa: N801  # reads as a word in a query, like SQLAlchemy's own
+    """Whether a column's value is one of the list given as the parameter `name`."""
+
+    inherit_cache = True
+    type = types.Boolean()
+
+    def __init__(self, column: ColumnElement[Any], name: str) -> None:
+        super().__init__(column, bindparam(name, type_=Many(column.type)))
+
+
+class paired(FunctionElement[bool]):  # noqa: N801
+    """Whether two columns' values stand at the same place of two lists, given as the parameters named."""
+
+    inherit_cache = True
+    type = types.Boolean()
+
+    def __init__(self, first: ColumnElement[Any], second: ColumnElement[Any], names: tuple[str, str]) -> None:
+        one, other = (
+            bindparam(name, type_=Many(column.type)) for name, column in zip(names, (first, second), strict=True)
+        )
+        super().__init__(first, second, one, other)
+
+
+@compiles(among, "postgresql")
+def _any_of(element: among, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401
+    column, listed = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"{column} = ANY ({listed})"
+
+
+@compiles(among)
+def _in_json(element: among, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401
+    column, listed = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"{column} IN (SELECT value FROM json_each({listed}))"
+
+
+@compiles(paired, "postgresql")
+def _of_arrays(element: paired, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401
+    first, second, one, other = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"({first}, {second}) IN (SELECT * FROM unnest({one}, {other}))"
+
+
+@compiles(paired)
+def _of_json(element: paired, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401
+    first, second, one, other = (compiler.process(clause, **options) for clause in element.clauses)
+    both = f"json_each({one}) AS one JOIN json_each({other}) AS other ON one.key = other.key"
+    return f"({first}, {second}) IN (SELECT one.value, other.value FROM {both})"

@@ -1,0 +1,38 @@
+"""Columns are compared with lists of any length, in the same statement, on every database."""
+
+import pytest
+from sqlalchemy import select
+
+from quorate.service.store.bulk import insert_rows
+from quorate.service.store.lists import among, paired
+from quorate.service.store.schema import attempts
+
+
+@pytest.fixture
+def connection(store):
+    with store.write() as connection:
+        yield connection
+
+
+@pytest.mark.parametrize("names", [[], ["b"], ["a", "c", "nowhere"], ["it's", "a"]])
+def test_a_column_is_compared_with_a_list_of_any_length(connection, names):
+    insert_rows(connection, attempts, [{"key": name, "tokens": 1.0, "time": 1.0} for name in ("a", "b", "c", "it's")])
+    query = select(attempts.c.key).where(among(attempts.c.key, "names"), attempts.c.tokens == 1.0)
+    assert set(connection.execute(query, {"names": names}).scalars()) == set(names) - {"nowhere"}
+
+
+def test_two_lists_in_one_query_are_told_apart(connection):
+    insert_rows(connection, attempts, [{"key": name, "tokens": float(n), "time": 1.0} for n, name in enumerate("abc")])
+    query = select(attempts.c.key).where(among(attempts.c.key, "names"), among(attempts.c.tokens, "numbers"))
+    for names, numbers, found in ((["a", "b"], [1.0, 2.0], {"b"}), (["c"], [2.0], {"c"}), (["a"], [1.0], set())):
+        assert set(connection.execute(query, {"names": names, "numbers": numbers}).scalars()) == found
+
+
+@pytest.mark.parametrize(
+    ("names", "numbers", "found"),
+    [([], [], set()), (["a", "b"], [0.0, 2.0], {"a"}), (["b", "a", "c"], [1.0, 5.0, 2.0], {"b", "c"})],
+)
+def test_pairs_are_taken_from_the_same_place_of_two_lists(connection, names, numbers, found):
+    insert_rows(connection, attempts, [{"key": name, "tokens": float(n), "time": 1.0} for n, name in enumerate("abc")])
+    query = select(attempts.c.key).where(paired(attempts.c.key, attempts.c.tokens, ("names", "numbers")))
+    assert set(connection.execute(query, {"names": names, "numbers": numbers}).scalars()) == found
