@@ -7,12 +7,13 @@ PYTHON := $(VENV)/bin/python
 CORE := prior posterior learning decision session simulation methods audit densities validate rng
 COMPILED := posterior densities.py simulation/fixed_paths.py workflows/decide.py workflows/plan.py workflows/score.py
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
+unexport PYTHONDONTWRITEBYTECODE  # else every process that a test starts would compile all it imports
 comma := ,
 empty :=
 space := $(empty) $(empty)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint kernels bench bench-memory bench-service bench-peers test-slow default-knob docs docs-experiments docs-figures docs-screenshots clean
+.PHONY: help demo test lint kernels collected bench bench-memory bench-service bench-peers test-slow default-knob docs docs-experiments docs-figures docs-screenshots clean
 
 help: ## This list
 	@echo "quorate: decides, online, when enough experts have been asked."
@@ -58,8 +59,12 @@ kernels: $(VENV)/.ready-dev
 	  $(PYTHON) -m pytest -q -p no:cacheprovider $(addprefix src/quorate/,$(COMPILED)); } >.kernels/log 2>&1 \
 	  || { cat .kernels/log; exit 1; }
 
+collected: $(VENV)/.ready-dev
+	@echo "compiling what the test processes import"
+	@NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest --collect-only -q -p no:cacheprovider >/dev/null
+
 test: $(VENV)/.ready-dev ## Lint, then all tests but the slow ones, with the coverage of the core (must be 95 %)
-	@$(MAKE) --no-print-directory --jobs=2 lint kernels
+	@$(MAKE) --no-print-directory --jobs=2 kernels lint collected
 	@# one process more than cores: some tests wait for servers
 	@echo "pytest: tests and examples, on every core (skipped ones are listed with their reason at the end)"
 	@$(PYTHON) -m pytest -m "not slow and not timing" -n $$($(PYTHON) -c 'import os; print(os.cpu_count() + 1)') --dist worksteal --cov --cov-report= --durations=15
