@@ -19,6 +19,7 @@ from quorate.service.api import decisions, health, items, numbers, people, proje
 from quorate.service.api.body_limit import BodyLimit
 from quorate.service.api.describe import TAGS, described
 from quorate.service.api.export_turns import Turns
+from quorate.service.api.quick import express
 from quorate.service.config import ServiceConfig
 from quorate.service.deciding.projects import Projects
 from quorate.service.deciding.steward import Steward
@@ -30,8 +31,7 @@ from quorate.service.store.upgrade import prepare
 from quorate.service.webhooks.sender import Sender
 from quorate.version import __version__
 
-# routes are tried in this order: what is called most comes first
-PARTS = (votes, projects, items, decisions, numbers, people, uploads, webhooks, health)
+PARTS = (projects, items, votes, decisions, numbers, people, uploads, webhooks, health)
 
 
 class Background(Protocol):
@@ -68,6 +68,7 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
     for part in PARTS:
         app.include_router(part.router)
     app.include_router(pages.router)
+    app.router.routes[:0] = express(votes.router)
     problems.install(app, page=pages.error_page)
     app.add_middleware(BodyLimit)
     app.add_middleware(SecurityHeaders)

@@ -38,6 +38,16 @@ class Metrics:
             "quorate_acts", "Votes, abstentions, skips, undos stored", ("kind",), registry=self.registry
         )
         self._stored = _Stored(store)
+        self._counted: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}  # as many as there are routes
+
+    def note(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count and time one request."""
+        both = self._counted.get((method, route, status))
+        if both is None:
+            both = self.requests.labels(method, route, str(status)), self.seconds.labels(method, route)
+            self._counted[method, route, status] = both
+        both[0].inc()
+        both[1].observe(seconds)
 
     def text(self) -> bytes:
         """Everything, in the format Prometheus reads: of all workers, if they share a folder."""
@@ -99,8 +109,7 @@ class MetricsMiddleware:
         finally:
             route = getattr(scope.get("route"), "path", "none")
             method = scope["method"] if scope["method"] in METHODS else "other"
-            self.metrics.requests.labels(method, route, str(status)).inc()
-            self.metrics.seconds.labels(method, route).observe(time.perf_counter() - begin)
+            self.metrics.note(method, route, status, time.perf_counter() - begin)
 
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")

@@ -6,8 +6,9 @@ itself is kept, and `allow_images(request, "https:")` lets a page show images by
 
 from __future__ import annotations
 
+from functools import cache
+
 from fastapi import Request
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quorate.service.access.surroundings import is_secure
@@ -46,9 +47,9 @@ class SecurityHeaders:
 
         async def complete(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in security_headers(scope).items():
-                    headers.setdefault(name, value)
+                given = list(message.get("headers", ()))
+                names = {name.lower() for name, _ in given}
+                message["headers"] = given + [each for each in _raw_headers(scope) if each[0] not in names]
             await send(message)
 
         await self.app(scope, receive, complete)
@@ -56,13 +57,33 @@ class SecurityHeaders:
 
 def security_headers(scope: Scope) -> dict[str, str]:
     """What an answer to this request carries unless it says otherwise."""
-    images = "".join(f" {source}" for source in scope.get("state", {}).get("image_sources", ()))
-    headers = FIXED | {"Content-Security-Policy": POLICY.format(images=images)}
-    if not scope["path"].startswith(STATIC):
+    return _headers(*_kind(scope))
+
+
+def _raw_headers(scope: Scope) -> list[tuple[bytes, bytes]]:
+    return _encoded(*_kind(scope))
+
+
+def _kind(scope: Scope) -> tuple[tuple[str, ...], bool, bool]:
+    """What the headers depend on; few kinds in all, so that each is made once."""
+    images = tuple(scope.get("state", {}).get("image_sources", ()))
+    return images, scope["path"].startswith(STATIC), is_secure(scope)
+
+
+@cache
+def _headers(images: tuple[str, ...], is_static: bool, is_secure: bool) -> dict[str, str]:
+    headers = FIXED | {"Content-Security-Policy": POLICY.format(images="".join(f" {source}" for source in images))}
+    if not is_static:
         headers["Cache-Control"] = "no-store"
-    if is_secure(scope):
+    if is_secure:
         headers["Strict-Transport-Security"] = HSTS
     return headers
+
+
+@cache
+def _encoded(images: tuple[str, ...], is_static: bool, is_secure: bool) -> list[tuple[bytes, bytes]]:
+    headers = _headers(images, is_static, is_secure)
+    return [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
 
 
 def allow_images(request: Request, *sources: str) -> None:

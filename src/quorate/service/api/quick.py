@@ -11,8 +11,11 @@ from collections.abc import Callable, Coroutine
 from inspect import signature
 from typing import Any, get_type_hints
 
-from fastapi import HTTPException, Request, Response
+from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from starlette.routing import Match, Route
+from starlette.types import Scope
 
 from quorate.service.access.csrf import sent_token
 from quorate.service.access.principal import PROJECT_ID, as_member
@@ -55,7 +58,7 @@ async def _read(request: StrictRequest, model: TypeAdapter[Any]) -> dict[str, An
     key = request.headers.get("idempotency-key")
     if (key is not None and not KEY.fullmatch(key)) or not PROJECT_ID.fullmatch(request.path_params["project_id"]):
         return None
-    raw = await request.body()
+    raw = await Request.body(request)  # without the digest, which only the long way needs
     if not raw:
         return None
     if request.headers.get("content-type") != "application/json" or len(raw) > SMALL:
@@ -64,3 +67,23 @@ async def _read(request: StrictRequest, model: TypeAdapter[Any]) -> dict[str, An
         return {"body": model.validate_python(parsed(raw)), "key": key}
     except (ValidationError, HTTPException, json.JSONDecodeError):
         return None
+
+
+class _Express(Route):
+    """A plain route that says which one it is, as FastAPI's routes do: requests are counted by that."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Whether it is for this request."""
+        match, found = super().matches(scope)
+        return match, found | {"route": self}
+
+
+def express(router: APIRouter) -> list[Route]:
+    """The router's routes as plain ones, to stand before all others: FastAPI's own are matched several times slower."""
+    found: list[Route] = []
+    for route in router.routes:
+        if isinstance(route, APIRoute):
+            plain = _Express(route.path, route.endpoint, methods=list(route.methods or ()), name=route.name)
+            plain.app = route.app
+            found.append(plain)
+    return found

@@ -70,7 +70,7 @@ def _pg_insert(table: Table, names: tuple[str, ...], keys: tuple[str, ...], told
         words += f" ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changed}"
     if told:
         words += f" RETURNING {', '.join(told)}"
-    return sql(words).columns(*(table.c[name] for name in told)) if told else sql(words)  # type: ignore[return-value]
+    return sql(words)
 
 
 @cache
