@@ -75,7 +75,7 @@ class _Express(Route):
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Whether it is for this request."""
         match, found = super().matches(scope)
-        return match, found | {"route": self}
+        return match, {**found, "route": self}
 
 
 def express(router: APIRouter) -> list[Route]:
