@@ -130,7 +130,7 @@ def test_the_summary_has_the_shift_table_as_promised(first):
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("everything",), "what='everything'"),
+        (("everything",), "WHAT everything"),
         (("shift", "--seeds", "3,x"), "--seeds='3,x'"),
         (("shift", "--seeds", "3,3"), "--seeds 3,3"),
         (("shift", "--jobs", "0"), "--jobs 0"),

@@ -31,6 +31,16 @@ CHECKS = (not_a_server_error, content_type_conformance, response_schema_conforma
 
 @pytest.fixture(scope="module")
 def owner_world(tmp_path_factory):
+    yield from made_world(tmp_path_factory)
+
+
+@pytest.fixture
+def active_world(tmp_path_factory):
+    """One that no made-up request has paused."""
+    yield from made_world(tmp_path_factory)
+
+
+def made_world(tmp_path_factory):
     world = World(f"sqlite:///{tmp_path_factory.mktemp('schema') / 'service.db'}")
     world.app.state.vote_buckets, world.app.state.background = NoLimit(), []
     world.items("x", "y", "z/1", prediction={"cat": 0.6})
@@ -107,18 +117,18 @@ def test_no_request_breaks_it_and_every_answer_is_as_described(label, mode, owne
 
 
 @pytest.mark.parametrize("path", ["votes", "undo"])
-def test_made_up_requests_about_an_item_one_holds_are_taken(path, owner_world):
+def test_made_up_requests_about_an_item_one_holds_are_taken(path, active_world):
     """Votes and undos that succeed: the item is the caller's, the act is one of three, the rest is made up."""
     acts, number, statuses = ({"label": "cat"}, {"abstain": True}, {"skip": True}), count(), []
-    owner, where = owner_world.client("owner"), f"/projects/{owner_world.here}"
-    head = {"Authorization": f"Bearer {owner_world.keys['owner']}"}
+    owner, where = active_world.client("owner"), f"/projects/{active_world.here}"
+    head = {"Authorization": f"Bearer {active_world.keys['owner']}"}
 
     @SETTINGS
     @given(case=OPERATIONS[f"POST /api/v1/projects/{{project_id}}/{path}"].as_strategy())
     def check(case):
         turn = next(number)
-        owner_world.clock.now += 1
-        owner_world.items(f"{path} {turn}")
+        active_world.clock.now += 1
+        active_world.items(f"{path} {turn}")
         (leased,) = owner.api("POST", f"{where}/next", 200, json={"count": 1}).json()["items"]
         act = acts[turn % 3]
         if path == "undo":
@@ -126,8 +136,8 @@ def test_made_up_requests_about_an_item_one_holds_are_taken(path, owner_world):
             act = {}
         kept = {"next": case.body["next"]} if isinstance(case.body, dict) and "next" in case.body else {}
         case.body, case.headers["Idempotency-Key"] = {"item": leased["item"], **act, **kept}, f"{path}-{turn}"
-        case.path_parameters["project_id"] = owner_world.here
-        statuses.append(case.call_and_validate(app=owner_world.app, headers=head, checks=CHECKS).status_code)
+        case.path_parameters["project_id"] = active_world.here
+        statuses.append(case.call_and_validate(app=active_world.app, headers=head, checks=CHECKS).status_code)
 
     check()
     assert statuses.count(200) >= 4, statuses

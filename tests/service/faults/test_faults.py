@@ -136,9 +136,9 @@ def test_the_clock_jumps_forth_and_back(database_url, tmp_path, told):
     clock.write_text("+0\n")
     faked = {
         "LD_PRELOAD": str(FAKETIME[0]), "FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_CACHE_DURATION": "1",
-        "FAKETIME_DONT_FAKE_MONOTONIC": "1", "DONT_FAKE_MONOTONIC": "1",
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1", "DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1",
     }  # fmt: skip
-    place = furnish(database_url, num_voters=3)
+    place = furnish(database_url)
     server = Server(database_url, environment=faked)
     server.start()
     voters = Voters(server.address, place)
