@@ -7,7 +7,8 @@ import pytest
 from quorate.service.deciding.acts import Request
 from quorate.service.deciding.ballots import act
 from quorate.service.deciding.items import NewItem
-from quorate.service.deciding.queue import Want, give_back, next_items, serve
+from quorate.service.deciding.leases import Want, give_back
+from quorate.service.deciding.queue import next_items, serve
 
 
 def take(desk, project, voter, now=1001.0, count=1):

@@ -33,8 +33,8 @@ from quorate.service.api.vote_models import (
 )
 from quorate.service.deciding.acts import Kind, Recorded, Request
 from quorate.service.deciding.desk import Answer, Call, answer_all
+from quorate.service.deciding.leases import give_back
 from quorate.service.deciding.projects import Projects
-from quorate.service.deciding.queue import give_back
 from quorate.service.deciding.trail import find
 from quorate.service.problems import Problem
 from quorate.service.together import Together

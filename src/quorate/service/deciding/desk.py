@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from quorate.errors import QuorateError
 from quorate.service.deciding.acts import Recorded, Request
 from quorate.service.deciding.ballots import act, act_all
+from quorate.service.deciding.leases import Leased, Want
 from quorate.service.deciding.projects import Project, Projects
-from quorate.service.deciding.queue import Leased, Want, serve
+from quorate.service.deciding.queue import serve
 from quorate.service.store.failures import StoreUnavailable
 
 

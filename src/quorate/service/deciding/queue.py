@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from sqlalchemy import (
@@ -17,22 +16,17 @@ from sqlalchemy import (
     Connection,
     Row,
     Select,
-    Table,
     and_,
     bindparam,
     exists,
     func,
-    or_,
     select,
-    union_all,
-    update,
 )
 
 from quorate.service.deciding.events import item_events
+from quorate.service.deciding.leases import Leased, Want, any_over, give_back_expired, grant, held_by, met
 from quorate.service.deciding.projects import Project, Projects, unknown
 from quorate.service.deciding.row import held, votes_to_settle
-from quorate.service.store.bulk import insert_rows
-from quorate.service.store.lists import among
 from quorate.service.store.schema import ballots, items, leases, projects
 from quorate.session.single import item_session
 
@@ -41,17 +35,6 @@ LOOKED_AT = 64  # enough for any voter who has not acted on most of what is open
 DOUBLED_UP = 8  # items already out to others that are looked at when nothing else is left
 MOST_AT_ONCE = 8  # voters one item is out to at a time
 STATES = 60  # outcomes looked at to say how many can be asked at once
-CLOCK_SLACK = 300.0  # seconds a request may wait before it is heard without others' leases looking too long to it
-RENEWED_AFTER = 0.1  # of a lease's time: a voter who asks again and again does not write each time
-
-
-@dataclass(frozen=True, slots=True)
-class Leased:
-    """One item for one voter, until `expires`. No prediction, no votes: they would sway the voter."""
-
-    item: str
-    show: dict[str, str]
-    expires: float
 
 
 def _start() -> Select[Any]:
@@ -96,37 +79,10 @@ def _looks() -> list[Select[Any]]:
 
 
 START, LOOKS = _start(), _looks()
-PLACE_TAKEN = update(items).where(among(items.c.id, "ids")).values(slots=items.c.slots - 1)
-RENEW = update(leases).where(leases.c.voter == bindparam("whose"), among(leases.c.item_id, "ids"), leases.c.is_out)
-RENEW = RENEW.values(expires=bindparam("until")).returning(leases.c.item_id)
-HELD = (
-    select(leases.c.voter, items.c.id, items.c.name, items.c.show, leases.c.expires)
-    .join(leases, leases.c.item_id == items.c.id)
-    .where(leases.c.project_id == bindparam("project"), among(leases.c.voter, "voters"))
-    .where(leases.c.is_out, items.c.is_wanted)  # not what was closed meanwhile
-    .order_by(leases.c.granted, items.c.id)
-)
 LINE = select(items.c.id, items.c.name, items.c.show, items.c.priority)
 LINE = LINE.where(items.c.project_id == bindparam("project"), items.c.is_wanted, items.c.slots > 0)
 LINE = LINE.order_by(items.c.priority.desc(), items.c.to_close, items.c.number).limit(bindparam("count"))
 LINE = LINE.with_for_update(skip_locked=True)
-
-
-def _met_by(table: Table, *only: ColumnElement[bool]) -> Select[Any]:
-    """Looked up by item, a few rows each; the concat keeps PostgreSQL from trying every item with every voter."""
-    voter = among(table.c.voter.concat(""), "voters")
-    return select(table.c.item_id, table.c.voter).where(among(table.c.item_id, "ids"), voter, *only)
-
-
-MET = union_all(_met_by(ballots), _met_by(leases, leases.c.is_out))
-
-
-@dataclass(frozen=True, slots=True)
-class Want:
-    """A voter who would like `count` items."""
-
-    voter: str
-    count: int = 1
 
 
 def next_items(projects_: Projects, project_id: str, voter: str, *, count: int = 1, now: float) -> list[Leased]:
@@ -145,74 +101,16 @@ def serve(
     project = projects_.of_row(start)
     if project.state != "active":
         return project, [[] for _ in wants]
-    if start.first_end is not None and _any_over(project, start, now):
-        _give_back_expired(connection, project, now)
+    if start.first_end is not None and any_over(project, start, now):
+        give_back_expired(connection, project, now)
         start = connection.execute(START, {"project": project_id}).one()
-    found = _held_by(connection, project, wants, now)
+    found = held_by(connection, project, wants, now)
     short = [Want(want.voter, want.count - len(found[want.voter])) for want in wants]
     short = [want for want in short if want.count > 0]
     expires = now + project.settings.lease_seconds
     for voter, rows in _hand_out(projects_, connection, project, short, now, start.busy_priority):
         found[voter] += [Leased(row.name, json.loads(row.show), expires) for row in rows]
     return project, [found[want.voter] for want in wants]
-
-
-def give_back(projects_: Projects, project_id: str, voter: str) -> int:
-    """The voter leaves: what they hold goes back in line at once."""
-    with projects_.store.write() as connection:
-        return _end_leases(connection, leases.c.project_id == project_id, leases.c.voter == voter)
-
-
-def _any_over(project: Project, start: Row[Any], now: float) -> bool:
-    """Has a lease run out, or does one end later than any granted now could? Then the clock was set back."""
-    return bool(start.first_end < now or start.last_end > now + project.settings.lease_seconds + CLOCK_SLACK)
-
-
-def _give_back_expired(connection: Connection, project: Project, now: float) -> None:
-    """The places of the leases that `_any_over` is about."""
-    latest = now + project.settings.lease_seconds + CLOCK_SLACK
-    over = or_(leases.c.expires < now, leases.c.expires > latest)
-    _end_leases(connection, leases.c.project_id == project.id, over)
-
-
-def _end_leases(connection: Connection, *which: ColumnElement[bool]) -> int:
-    """Give the places of these leases back. Items are locked before leases, as everywhere, so that nobody deadlocks."""
-    query = select(leases.c.item_id, leases.c.voter).join(items, items.c.id == leases.c.item_id)
-    query = query.where(leases.c.is_out, *which).order_by(leases.c.expires).limit(100)
-    rows = connection.execute(query.with_for_update(of=items, skip_locked=True)).all()
-    for row in rows:
-        ours = (leases.c.item_id == row.item_id, leases.c.voter == row.voter, leases.c.is_out)
-        if connection.execute(update(leases).where(*ours).values(is_out=False)).rowcount:
-            place = update(items).where(items.c.id == row.item_id).values(slots=items.c.slots + 1)
-            connection.execute(place)
-    return len(rows)
-
-
-def _held_by(connection: Connection, project: Project, wants: Sequence[Want], now: float) -> dict[str, list[Leased]]:
-    """What voters hold, for another while: a page that is loaded again shows the same items."""
-    found: dict[str, list[Leased]] = {want.voter: [] for want in wants}
-    rows: dict[str, list[Row[Any]]] = {want.voter: [] for want in wants}
-    for row in connection.execute(HELD, {"project": project.id, "voters": list(found)}):
-        rows[row.voter].append(cast("Row[Any]", row))
-    for want in sorted(wants, key=lambda want: want.voter):
-        mine = rows[want.voter][: want.count]
-        found[want.voter] = _renewed(connection, project, want.voter, mine, now) if mine else []
-    return found
-
-
-def _renewed(
-    connection: Connection, project: Project, voter: str, rows: Sequence[Row[Any]], now: float
-) -> list[Leased]:
-    seconds = project.settings.lease_seconds
-    old = [row.id for row in rows if row.expires < now + (1.0 - RENEWED_AFTER) * seconds]
-    renewed: set[int] = set()
-    if old:
-        renewed = set(connection.execute(RENEW, {"whose": voter, "ids": old, "until": now + seconds}).scalars())
-    return [
-        Leased(row.name, json.loads(row.show), now + seconds if row.id in old else row.expires)
-        for row in rows
-        if row.id not in old or row.id in renewed  # another worker may just have given it back
-    ]
 
 
 def _hand_out(
@@ -235,13 +133,13 @@ def _hand_out(
         if len(rows) == want.count and (busy is None or busy <= rows[0].priority):
             given += [(row.id, want.voter) for row in rows]
         else:
-            _grant(connection, project, given, now)
+            grant(connection, project, given, now)
             rows, given = _take(projects_, connection, project, want, now, busy), []
         gone = {row.id for row in rows}
         line = [row for row in line if row.id not in gone]
         busy = max([row.priority for row in rows] + ([] if busy is None else [busy]), default=None)
         yield want.voter, rows
-    _grant(connection, project, given, now)
+    grant(connection, project, given, now)
 
 
 def _front(
@@ -250,14 +148,7 @@ def _front(
     """As many items as are wanted from the front of the line, locked, and who has met which of them."""
     count = sum(want.count for want in wants)
     line: Sequence[Any] = connection.execute(LINE, {"project": project.id, "count": count}).all()
-    return line, _met(connection, [row.id for row in line], [want.voter for want in wants])
-
-
-def _met(connection: Connection, ids: Sequence[int], voters: Sequence[str]) -> set[tuple[int, str]]:
-    """Which of these items which of these voters have acted on, or hold. To be asked once the items are locked."""
-    if not ids:
-        return set()
-    return {(row.item_id, row.voter) for row in connection.execute(MET, {"ids": list(ids), "voters": list(voters)})}
+    return line, met(connection, [row.id for row in line], [want.voter for want in wants])
 
 
 def _take(
@@ -268,9 +159,9 @@ def _take(
     if busy is not None and (not rows or busy > rows[0].priority):
         above = rows[0].priority if rows else None
         rows = (_doubled_up(projects_, connection, project, voter, above=above) + rows)[: want.count]
-    met = _met(connection, [row.id for row in rows], [voter])  # by a late vote, say, just before the lock
-    rows = [row for row in rows if (row.id, voter) not in met]
-    _grant(connection, project, [(row.id, voter) for row in rows], now)
+    seen = met(connection, [row.id for row in rows], [voter])  # by a late vote, say, just before the lock
+    rows = [row for row in rows if (row.id, voter) not in seen]
+    grant(connection, project, [(row.id, voter) for row in rows], now)
     return rows
 
 
@@ -310,14 +201,3 @@ def _room(projects_: Projects, connection: Connection, project: Project, row: Ro
         item = held(session, row.name)
         return votes_to_settle(np.array(item.votes), item.pool_left) > out
     return session.askable_at_once(row.name, out + 1, most_states=STATES) > out
-
-
-def _grant(connection: Connection, project: Project, pairs: Sequence[tuple[int, str]], now: float) -> None:
-    """Items to voters, each item to one."""
-    if not pairs:
-        return
-    until = now + project.settings.lease_seconds
-    lease = {"project_id": project.id, "granted": now, "expires": until, "is_out": True}
-    rows = [lease | {"item_id": item_id, "voter": voter} for item_id, voter in pairs]
-    insert_rows(connection, leases, rows, keys=("item_id", "voter"))
-    connection.execute(PLACE_TAKEN, {"ids": [item_id for item_id, _ in pairs]})

@@ -1,0 +1,135 @@
+"""Leases: an item is a voter's for a while. Held ones renewed, new ones granted, those that ran out given back.
+
+Items are locked before leases, everywhere. Called by `queue` in its transaction, and by the API when a voter leaves.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, bindparam, or_, select, union_all, update
+
+from quorate.service.deciding.projects import Project, Projects
+from quorate.service.store.bulk import insert_rows
+from quorate.service.store.lists import among
+from quorate.service.store.schema import ballots, items, leases
+
+CLOCK_SLACK = 300.0  # seconds a request may wait before it is heard without others' leases looking too long to it
+RENEWED_AFTER = 0.1  # of a lease's time: a voter who asks again and again does not write each time
+
+
+@dataclass(frozen=True, slots=True)
+class Leased:
+    """One item for one voter, until `expires`. No prediction, no votes: they would sway the voter."""
+
+    item: str
+    show: dict[str, str]
+    expires: float
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """A voter who would like `count` items."""
+
+    voter: str
+    count: int = 1
+
+
+PLACE_TAKEN = update(items).where(among(items.c.id, "ids")).values(slots=items.c.slots - 1)
+RENEW = update(leases).where(leases.c.voter == bindparam("whose"), among(leases.c.item_id, "ids"), leases.c.is_out)
+RENEW = RENEW.values(expires=bindparam("until")).returning(leases.c.item_id)
+HELD = (
+    select(leases.c.voter, items.c.id, items.c.name, items.c.show, leases.c.expires)
+    .join(leases, leases.c.item_id == items.c.id)
+    .where(leases.c.project_id == bindparam("project"), among(leases.c.voter, "voters"))
+    .where(leases.c.is_out, items.c.is_wanted)  # not what was closed meanwhile
+    .order_by(leases.c.granted, items.c.id)
+)
+
+
+def _rows_of(table: Table, *only: ColumnElement[bool]) -> Select[Any]:
+    """Looked up by item, a few rows each; the concat keeps PostgreSQL from trying every item with every voter."""
+    voter = among(table.c.voter.concat(""), "voters")
+    return select(table.c.item_id, table.c.voter).where(among(table.c.item_id, "ids"), voter, *only)
+
+
+MET = union_all(_rows_of(ballots), _rows_of(leases, leases.c.is_out))
+
+
+def give_back(projects_: Projects, project_id: str, voter: str) -> int:
+    """The voter leaves: what they hold goes back in line at once."""
+    with projects_.store.write() as connection:
+        return _end_leases(connection, leases.c.project_id == project_id, leases.c.voter == voter)
+
+
+def any_over(project: Project, start: Row[Any], now: float) -> bool:
+    """Has a lease run out, or does one end later than any granted now could? Then the clock was set back."""
+    return bool(start.first_end < now or start.last_end > now + project.settings.lease_seconds + CLOCK_SLACK)
+
+
+def give_back_expired(connection: Connection, project: Project, now: float) -> None:
+    """The places of the leases that `any_over` is about."""
+    latest = now + project.settings.lease_seconds + CLOCK_SLACK
+    over = or_(leases.c.expires < now, leases.c.expires > latest)
+    _end_leases(connection, leases.c.project_id == project.id, over)
+
+
+def _end_leases(connection: Connection, *which: ColumnElement[bool]) -> int:
+    """Give the places of these leases back. Items are locked before leases, as everywhere, so that nobody deadlocks."""
+    query = select(leases.c.item_id, leases.c.voter).join(items, items.c.id == leases.c.item_id)
+    query = query.where(leases.c.is_out, *which).order_by(leases.c.expires).limit(100)
+    rows = connection.execute(query.with_for_update(of=items, skip_locked=True)).all()
+    for row in rows:
+        ours = (leases.c.item_id == row.item_id, leases.c.voter == row.voter, leases.c.is_out)
+        if connection.execute(update(leases).where(*ours).values(is_out=False)).rowcount:
+            place = update(items).where(items.c.id == row.item_id).values(slots=items.c.slots + 1)
+            connection.execute(place)
+    return len(rows)
+
+
+def held_by(connection: Connection, project: Project, wants: Sequence[Want], now: float) -> dict[str, list[Leased]]:
+    """What voters hold, for another while: a page that is loaded again shows the same items."""
+    found: dict[str, list[Leased]] = {want.voter: [] for want in wants}
+    rows: dict[str, list[Row[Any]]] = {want.voter: [] for want in wants}
+    for row in connection.execute(HELD, {"project": project.id, "voters": list(found)}):
+        rows[row.voter].append(cast("Row[Any]", row))
+    for want in sorted(wants, key=lambda want: want.voter):
+        mine = rows[want.voter][: want.count]
+        found[want.voter] = _renewed(connection, project, want.voter, mine, now) if mine else []
+    return found
+
+
+def _renewed(
+    connection: Connection, project: Project, voter: str, rows: Sequence[Row[Any]], now: float
+) -> list[Leased]:
+    seconds = project.settings.lease_seconds
+    old = [row.id for row in rows if row.expires < now + (1.0 - RENEWED_AFTER) * seconds]
+    renewed: set[int] = set()
+    if old:
+        renewed = set(connection.execute(RENEW, {"whose": voter, "ids": old, "until": now + seconds}).scalars())
+    return [
+        Leased(row.name, json.loads(row.show), now + seconds if row.id in old else row.expires)
+        for row in rows
+        if row.id not in old or row.id in renewed  # another worker may just have given it back
+    ]
+
+
+def met(connection: Connection, ids: Sequence[int], voters: Sequence[str]) -> set[tuple[int, str]]:
+    """Which of these items which of these voters have acted on, or hold. To be asked once the items are locked."""
+    if not ids:
+        return set()
+    return {(row.item_id, row.voter) for row in connection.execute(MET, {"ids": list(ids), "voters": list(voters)})}
+
+
+def grant(connection: Connection, project: Project, pairs: Sequence[tuple[int, str]], now: float) -> None:
+    """Items to voters, each item to one."""
+    if not pairs:
+        return
+    until = now + project.settings.lease_seconds
+    lease = {"project_id": project.id, "granted": now, "expires": until, "is_out": True}
+    rows = [lease | {"item_id": item_id, "voter": voter} for item_id, voter in pairs]
+    insert_rows(connection, leases, rows, keys=("item_id", "voter"))
+    connection.execute(PLACE_TAKEN, {"ids": [item_id for item_id, _ in pairs]})
