@@ -1,7 +1,8 @@
 """Does a worker's memory grow with the votes it has taken? Run by `python benchmarks/service.py --million`.
 
-The votes go through `next_items` and `act` in this process, where requests would bring them: a million HTTP requests
-would take hours and hold nothing more, as the server keeps nothing of a request. The steward runs as in a worker.
+The votes of 50 voters at once go through the desk (`answer_all`) in this process, where requests would bring them: a
+million HTTP requests would take longer and hold nothing more, as the server keeps nothing of a request. The steward
+runs as in a worker.
 """
 
 from __future__ import annotations
@@ -11,9 +12,8 @@ from typing import Any
 
 from common import resident, say
 from quorate.service.deciding.acts import Request
-from quorate.service.deciding.ballots import act
+from quorate.service.deciding.desk import Answer, Call, answer_all
 from quorate.service.deciding.projects import Projects
-from quorate.service.deciding.queue import next_items
 from quorate.service.deciding.steward import Steward
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
@@ -31,26 +31,36 @@ def million(url: str, *, votes: int, every: int) -> list[dict[str, Any]]:
     project_id = new_project(projects)
     steward = Steward(projects)
     steward.start()
-    rows, done, made, turn, begin = [], 0, 0, 0, time.perf_counter()
+    rows, done, made, begin = [], 0, 0, time.perf_counter()
+    held: dict[str, str | None] = dict.fromkeys(VOTERS)
     while done < votes:
-        turn += 1
-        voter = VOTERS[turn % len(VOTERS)]
-        leased = next_items(projects, project_id, voter, count=20, now=time.time())
-        if not leased:
+        if all(item is None for item in held.values()):
             add_batches(projects, project_id, start=made, count=AHEAD)
             made += AHEAD
-        for each in leased:
-            request = Request(project_id, each.item, voter, "vote", _label(each.item, turn), f"r{done}")
-            act(projects, request, now=time.time())
-            done += 1
-            if done % every == 0:
-                rate = every / (time.perf_counter() - begin)
-                rows.append({"votes": done, "items": made, "megabytes": resident()[0] / 1e6, "per_second": rate})
-                say(f"{done:>9} votes   {rows[-1]['megabytes']:7.1f} MB   {rate:6.0f} votes/s")
-                begin = time.perf_counter()
+        calls = [_call(project_id, voter, item, done) for voter, item in held.items()]
+        held = dict(zip(VOTERS, map(_next, answer_all(projects, calls)), strict=True))
+        before, done = done, done + sum(call.act is not None for call in calls)
+        if done // every > before // every:
+            rate = every / (time.perf_counter() - begin)
+            rows.append({"votes": done, "items": made, "megabytes": resident()[0] / 1e6, "per_second": rate})
+            say(f"{done:>9} votes   {rows[-1]['megabytes']:7.1f} MB   {rate:6.0f} votes/s")
+            begin = time.perf_counter()
     steward.stop()
     store.close()
     return rows
+
+
+def _call(project_id: str, voter: str, item: str | None, done: int) -> Call:
+    """The vote on what the voter holds, if anything, and a wish for the next item."""
+    label = "" if item is None else _label(item, done + int(voter[6:]))
+    act = None if item is None else Request(project_id, item, voter, "vote", label, f"r{done}")
+    return Call(project_id, voter, act, 1, time.time())
+
+
+def _next(answer: Answer | Exception) -> str | None:
+    if isinstance(answer, Exception):
+        raise answer
+    return answer.items[0].item if answer.items else None
 
 
 def growth(rows: list[dict[str, Any]]) -> float:
