@@ -19,7 +19,7 @@ from quorate.service.api import decisions, health, items, numbers, people, proje
 from quorate.service.api.body_limit import BodyLimit
 from quorate.service.api.describe import TAGS, described
 from quorate.service.api.export_turns import Turns
-from quorate.service.api.quick import express
+from quorate.service.api.quick import Quick, ways_of
 from quorate.service.config import ServiceConfig
 from quorate.service.deciding.projects import Projects
 from quorate.service.deciding.steward import Steward
@@ -68,11 +68,11 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
     for part in PARTS:
         app.include_router(part.router)
     app.include_router(pages.router)
-    app.router.routes[:0] = express(votes.router)
     problems.install(app, page=pages.error_page)
     app.add_middleware(BodyLimit)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(MetricsMiddleware, metrics=app.state.metrics)
+    app.add_middleware(Quick, ways=ways_of(votes.router.routes), metrics=app.state.metrics)
     described(app)
     return app
 

@@ -52,8 +52,7 @@ class StrictRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def strict(request: Request) -> Response:
-            is_strict = isinstance(request, StrictRequest)  # its body may have been read: it comes only once
-            return await handle(request if is_strict else StrictRequest(request.scope, request.receive))
+            return await handle(StrictRequest(request.scope, request.receive))
 
         return strict
 

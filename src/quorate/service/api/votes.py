@@ -1,7 +1,8 @@
 """Voting: the next items for a voter, votes, "cannot tell", skip, undo, leave. Voters are told nothing of the rest.
 
 An owner's key may send the votes of people who vote elsewhere (`voter`), and is told what was decided. Votes that come
-at the same time are stored together (`deciding/desk.py`).
+at the same time are stored together (`deciding/desk.py`). What is called all day is answered before FastAPI reads it,
+if it is in order (`quick.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from quorate.service.access.limits import limit_votes
 from quorate.service.access.principal import Member
 from quorate.service.api.fields import Key, problems
 from quorate.service.api.here import Now, ProjectId, TheProjects, Voter, projects_of
-from quorate.service.api.quick import QuickRoute
+from quorate.service.api.reading import StrictRoute
 from quorate.service.api.shows import for_browser
 from quorate.service.api.vote_models import (
     DecidedOut,
@@ -39,7 +40,7 @@ from quorate.service.deciding.trail import find
 from quorate.service.problems import Problem
 from quorate.service.together import Together
 
-router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["voting"], route_class=QuickRoute)
+router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["voting"], route_class=StrictRoute)
 
 
 @router.post("/next", summary="The next items for the caller", responses=problems(403, 404))
