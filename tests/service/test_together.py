@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from quorate.service.together import MOST, Together
+from quorate.service.together import LATER, MOST, Together
 
 
 class Slow:
@@ -109,3 +109,71 @@ def test_two_event_loops_do_not_mix():
     for thread in threads:
         thread.join()
     assert sorted(answers) == list(range(8))
+
+
+def test_who_must_wait_is_asked_again_before_those_who_came_after():
+    batches = []
+
+    def one_by_one(questions):
+        batches.append(list(questions))
+        return [questions[0], *[LATER] * (len(questions) - 1)]
+
+    async def many():
+        together = Together(one_by_one)
+        return await asyncio.gather(*(together.ask(n) for n in range(4)))
+
+    assert asyncio.run(many()) == [0, 1, 2, 3]
+    assert batches == [[0, 1, 2, 3], [1, 2, 3], [2, 3], [3]]
+
+
+def test_a_line_does_not_wait_for_another_and_is_forgotten_when_empty():
+    slow = Slow()
+
+    async def many():
+        together = Together(slow)
+        stuck = asyncio.create_task(together.ask("stuck", line="here"))
+        while not slow.batches:
+            await asyncio.sleep(0.001)
+        assert await together.ask("free", line="there") == "free"
+        slow.go.set()
+        await stuck
+        await asyncio.sleep(0)
+        return list(together._lines.values())
+
+    assert asyncio.run(many()) == [{}]
+
+
+@pytest.mark.parametrize("answers", [[StopIteration("odd")], [], ["too", "many"]])
+def test_an_answer_that_cannot_be_given_holds_nobody_up(answers):
+    async def ask():
+        together = Together(lambda _: answers)
+        return await asyncio.wait_for(asyncio.gather(together.ask(1), return_exceptions=True), 5)
+
+    (found,) = asyncio.run(ask())
+    assert isinstance(found, RuntimeError)
+
+
+def test_those_who_come_back_at_once_go_together_with_those_who_waited(monkeypatch):
+    monkeypatch.setattr("quorate.service.together.PAUSE", 1000.0)  # however slow the machine
+    batches, slow = [], Slow()
+
+    def answer_all(questions):
+        batches.append(len(questions))
+        return slow(questions)
+
+    async def asker(together, times):
+        for n in range(times):
+            await together.ask(n)
+
+    async def many():
+        together = Together(answer_all)
+        first = [asyncio.create_task(asker(together, 4)) for _ in range(6)]
+        while not batches:
+            await asyncio.sleep(0.001)
+        rest = [asyncio.create_task(asker(together, 3)) for _ in range(4)]
+        await asyncio.sleep(0)
+        slow.go.set()
+        await asyncio.gather(*first, *rest)
+
+    asyncio.run(many())
+    assert batches == [6, 10, 10, 10]  # not 6, 4, 6, 4 ...

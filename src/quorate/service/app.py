@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Protocol
@@ -12,9 +13,11 @@ from typing import Protocol
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
 
 from quorate.service import pages, problems
 from quorate.service.access.headers import SecurityHeaders
+from quorate.service.access.signing import signing_key
 from quorate.service.api import decisions, health, items, numbers, people, projects, uploads, votes, webhooks
 from quorate.service.api.body_limit import BodyLimit
 from quorate.service.api.describe import TAGS, described
@@ -69,10 +72,10 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
         app.include_router(part.router)
     app.include_router(pages.router)
     problems.install(app, page=pages.error_page)
+    app.add_middleware(Quick, ways=ways_of(votes.router.routes))
     app.add_middleware(BodyLimit)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(MetricsMiddleware, metrics=app.state.metrics)
-    app.add_middleware(Quick, ways=ways_of(votes.router.routes), metrics=app.state.metrics)
     described(app)
     return app
 
@@ -80,6 +83,7 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     current_default_thread_limiter().total_tokens = POOL  # a thread more would only open a connection to close it again
+    app.state.signing_key = await run_in_threadpool(signing_key, app.state.store, now=time.time())
     background: list[Background] = app.state.background
     for each in background:
         each.start()

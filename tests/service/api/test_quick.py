@@ -5,7 +5,9 @@ import json
 
 import pytest
 
-from quorate.service.api import quick
+from quorate.service.access import cookies, csrf, signing
+from quorate.service.api import quick, votes
+from quorate.service.store.failures import StoreUnavailable
 
 LONG = "application/json; charset=utf-8"  # the quick way takes plain JSON only
 BODIES = [
@@ -39,15 +41,15 @@ def sent(world, body, kind, name="voter", **headers):
 
 @pytest.fixture
 def ways(monkeypatch):
-    """Which requests were answered the quick way."""
-    success, counted = quick._success, []
+    """Which requests were let in the quick way."""
+    admitted, counted = quick._admitted, []
 
     async def noted(*arguments):
-        content = await success(*arguments)
-        counted.append(content is not None)
-        return content
+        found = await admitted(*arguments)
+        counted.append(found is not None)
+        return found
 
-    monkeypatch.setattr(quick, "_success", noted)
+    monkeypatch.setattr(quick, "_admitted", noted)
     return counted
 
 
@@ -55,7 +57,7 @@ def ways(monkeypatch):
 def test_both_ways_answer_the_same(small, body, ways):
     quickly, slowly = sent(small, body, "application/json"), sent(small, body, LONG)
     assert quickly == slowly
-    assert ways[1::2] == [quickly[0] == 200, False]  # each after one `next`; only what succeeds is answered quickly
+    assert ways[1::2] == [quickly[0] != 422 or "elephant" in quickly[1], False]  # each after one `next`
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b'{"item": "\xff"}', b'{"item": NaN}', b"[" * 40, b'{"item": "\\u0000"}'])
@@ -115,3 +117,43 @@ def test_answers_of_the_quick_way_carry_the_same_headers_and_are_counted(small, 
     assert named[0] == named[1] == named[2]
     counted = 'quorate_requests_total{method="POST",route="/api/v1/projects/{project_id}/next",status="200"} 3.0'
     assert counted in small.app.state.metrics.text().decode().splitlines()
+
+
+def test_a_browsers_cookie_takes_the_quick_way_with_its_token_only(small, ways):
+    small.items("a")
+    client = small.client()
+    with small.store.write() as connection:
+        session = cookies.open_sign_in(connection, small.ids["voter"], now=small.clock())
+    key = signing.signing_key(small.store, now=small.clock())
+    client.cookies.set(cookies.NAME, signing.sign(key, session))
+    path, body = f"/projects/{small.here}/next", {"count": 1}
+    assert client.api("POST", path, json=body).status_code == 403
+    token = signing.token_for(key, session)
+    assert client.api("POST", path, json=body, headers={csrf.HEADER: token}).status_code == 200
+    assert ways == [False, True]
+
+
+def test_a_refused_vote_is_tried_once_and_costs_one_token(small, ways):
+    small.items("a")
+    client = small.client("voter")
+    client.api("POST", f"/projects/{small.here}/next", 200, json={"count": 1})
+    client.api("POST", f"/projects/{small.here}/votes", 200, json={"item": "a", "label": "cat"})
+    again = [client.api("POST", f"/projects/{small.here}/votes", json={"item": "a", "label": "cat"}) for _ in range(41)]
+    statuses = [answer.status_code for answer in again]
+    assert statuses == [409] * 39 + [429] * 2  # a burst of 40 votes, the first among them
+    assert all(answer.headers["content-type"] == "application/problem+json" for answer in again)
+    assert all(ways)
+
+
+def test_what_fails_after_a_vote_is_stored_does_not_vote_again(small, monkeypatch):
+    small.items("a")
+    calls = []
+
+    def failing(*_):
+        calls.append(1)
+        raise StoreUnavailable("gone")
+
+    monkeypatch.setattr(votes, "_decided", failing)
+    body = {"item": "a", "label": "cat", "voter": "friend"}
+    answer = small.client("owner").api("POST", f"/projects/{small.here}/votes", json=body)
+    assert answer.status_code == 503 and calls == [1]

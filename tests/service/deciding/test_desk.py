@@ -7,10 +7,12 @@ from sqlalchemy import func, select
 
 from quorate.errors import DuplicateVote, UnknownItem
 from quorate.service.deciding.acts import Request
-from quorate.service.deciding.desk import Call, answer_all, rounds
+from quorate.service.deciding.desk import Call, answer_all, first_round
 from quorate.service.deciding.projects import UnknownProject
 from quorate.service.deciding.trail import disagreements, find
+from quorate.service.store.failures import StoreBusy, StoreUnavailable
 from quorate.service.store.schema import ballots, events, items, leases
+from quorate.service.together import LATER
 
 SAME = (
     "votes", "num_votes", "num_ballots", "num_abstained", "num_late", "is_open", "is_wanted", "label", "reason",
@@ -22,6 +24,14 @@ def call(project, voter, item=None, label="cat", *, count=0, kind="vote", reques
     told = label if kind == "vote" else None
     act = None if item is None else Request(project.id, item, voter, kind, told, request, served=served)
     return Call(project.id, voter, act, count, now=1001.0)
+
+
+def answered(desk, calls):
+    """All answers, asking again for those that must wait for another transaction."""
+    answers = dict.fromkeys(range(len(calls)), LATER)
+    while waiting := [number for number, answer in answers.items() if answer is LATER]:
+        answers.update(zip(waiting, answer_all(desk.projects, [calls[number] for number in waiting]), strict=True))
+    return list(answers.values())
 
 
 def rows(desk, project):
@@ -56,7 +66,7 @@ def test_many_at_once_store_what_one_by_one_would(desk, seed):
         for first in range(0, len(acts), size):
             part = acts[first : first + size]
             calls = [call(project, voter, item, label, kind=kind) for voter, item, label, kind in part]
-            answers += answer_all(desk.projects, calls)
+            answers += answered(desk, calls)
         told.append([type(answer) if isinstance(answer, Exception) else answer.recorded.kind for answer in answers])
     assert told[0] == told[1] and {each for each in told[0] if isinstance(each, type)} == {DuplicateVote, UnknownItem}
     assert rows(desk, together) == rows(desk, alone)
@@ -65,7 +75,7 @@ def test_many_at_once_store_what_one_by_one_would(desk, seed):
 
 def test_votes_on_one_item_at_the_same_time_come_one_after_the_other(desk):
     project = desk.project(["x"])
-    answers = answer_all(desk.projects, [call(project, voter, "x") for voter in "abc"])
+    answers = answered(desk, [call(project, voter, "x") for voter in "abc"])
     assert [answer.recorded.decision.num_votes for answer in answers] == [1, 2, 3]
     with desk.store.read() as connection:
         row = find(connection, project, "x")
@@ -73,32 +83,74 @@ def test_votes_on_one_item_at_the_same_time_come_one_after_the_other(desk):
         assert list(connection.execute(query).scalars()) == [1, 2, 3, 4]
 
 
-def test_a_transaction_is_about_one_project_and_no_item_or_voter_twice(desk):
-    here, there = desk.project(["x", "y"]), desk.project(["x"])
+def test_no_item_and_no_voter_is_twice_in_a_transaction(desk):
+    project = desk.project(["x", "y"])
+    calls = [call(project, "a", "x"), call(project, "b", "x"), call(project, "b", "y"), call(project, "c", count=1)]
+    assert first_round(calls) == [0, 3]  # b's second act waits for b's first
+    told = answer_all(desk.projects, calls)
+    assert [answer is LATER for answer in told] == [False, True, True, False]
+
+
+def test_votes_of_outside_voters_share_a_transaction(desk):
+    project = desk.project(["x", "y", "z"])
     calls = [
-        call(here, "a", "x"),
-        call(there, "a", "x"),
-        call(here, "b", "x"),
-        call(here, "a", "y"),
-        call(here, "c", "y"),
+        Call(project.id, "owner", Request(project.id, item, f"ext:{item}", "vote", "cat", served=False), 0, now=1001.0)
+        for item in ("x", "y", "z")
     ]
-    assert rounds(calls) == [[0], [1], [2, 3], [4]]
+    assert first_round(calls) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("problem", [StoreBusy("deadlock"), RuntimeError("bug")])
+def test_who_shares_a_transaction_that_fails_is_served_alone(desk, monkeypatch, problem):
+    project = desk.project(["x", "y"])
+
+    def failing(*_):
+        raise problem
+
+    monkeypatch.setattr("quorate.service.deciding.desk._in_one", failing)
+    answers = answered(desk, [call(project, "a", "x", count=1), call(project, "b", "y")])
+    assert [answer.recorded.label for answer in answers] == ["cat", "cat"] and len(answers[0].items) == 1
+
+
+def test_a_database_that_is_gone_is_told_to_all_at_once(desk, monkeypatch):
+    project = desk.project(["x", "y"])
+
+    def failing(*_):
+        raise StoreUnavailable("gone")
+
+    monkeypatch.setattr("quorate.service.deciding.desk._in_one", failing)
+    answers = answered(desk, [call(project, "a", "x"), call(project, "b", "y")])
+    assert [str(answer) for answer in answers] == ["gone", "gone"] and rows(desk, project)[0]["num_votes"] == 0
+
+
+def test_a_stored_vote_stays_so_whatever_becomes_of_the_next_item(desk, monkeypatch):
+    project = desk.project(["x", "y"])
+
+    def failing(*_, **__):
+        raise RuntimeError("bug")
+
+    monkeypatch.setattr("quorate.service.deciding.desk.serve", failing)
+    (answer,) = answered(desk, [call(project, "a", "x", count=1)])
+    assert answer.recorded.label == "cat" and answer.items is None
+    (none,) = answered(desk, [call(project, "a", count=1)])
+    assert isinstance(none, RuntimeError)
+    assert rows(desk, project)[0]["num_votes"] == 1
 
 
 def test_a_mistake_is_told_to_the_one_who_made_it(desk):
     project = desk.project(["x", "y"])
     calls = [call(project, "a", "x"), call(project, "b", "nowhere", count=1), call(project, "c", "y", "elephant")]
-    first, second, third = answer_all(desk.projects, calls)
+    first, second, third = answered(desk, calls)
     assert first.recorded.label == "cat"
     assert isinstance(second, UnknownItem) and "nowhere" in str(second)
     assert "elephant" in str(third)
-    assert isinstance(answer_all(desk.projects, [Call("p_no", "a", None, 1, now=1.0)])[0], UnknownProject)
+    assert isinstance(answered(desk, [Call("p_no", "a", None, 1, now=1.0)])[0], UnknownProject)
 
 
 def test_what_no_database_takes_spoils_no_other_vote(desk):
     project = desk.project(["x", "y", "z"])
     calls = [call(project, "a", "x", count=1), call(project, "\ud800", "y"), call(project, "c", "z")]
-    answers = answer_all(desk.projects, calls)
+    answers = answered(desk, calls)
     assert [isinstance(answer, UnicodeError) for answer in answers] == [False, True, False]
     assert [answers[n].recorded.label for n in (0, 2)] == ["cat", "cat"] and len(answers[0].items) == 1
     with desk.store.read() as connection:
@@ -108,7 +160,7 @@ def test_what_no_database_takes_spoils_no_other_vote(desk):
 def test_a_repeated_request_among_others_is_stored_once(desk):
     project = desk.project(["x", "y"])
     twice = [call(project, "a", "x", request="r1"), call(project, "b", "y"), call(project, "a", "x", request="r1")]
-    answers = answer_all(desk.projects, twice)
+    answers = answered(desk, twice)
     assert [answer.recorded.repeated for answer in answers] == [False, False, True]
     assert answers[0].recorded.event == answers[2].recorded.event
 
@@ -116,11 +168,11 @@ def test_a_repeated_request_among_others_is_stored_once(desk):
 def test_everybody_gets_items_of_their_own_with_the_answer(desk):
     project = desk.project([f"i{n}" for n in range(12)], method="quorum:votes=2")
     voters = [f"v{n}" for n in range(4)]
-    first = answer_all(desk.projects, [call(project, voter, count=2) for voter in voters])
+    first = answered(desk, [call(project, voter, count=2) for voter in voters])
     held = [[each.item for each in answer.items] for answer in first]
     assert held == [["i0", "i1"], ["i2", "i3"], ["i4", "i5"], ["i6", "i7"]]
     calls = [call(project, voter, mine[0], count=2, served=True) for voter, mine in zip(voters, held, strict=True)]
-    second = [[each.item for each in answer.items] for answer in answer_all(desk.projects, calls)]
+    second = [[each.item for each in answer.items] for answer in answered(desk, calls)]
     assert [mine[0] for mine in second] == [mine[1] for mine in held]  # what they hold comes first
     got = [mine[1] for mine in second]
     assert sorted(got) == ["i0", "i2", "i4", "i6"]  # what closes soonest, and nobody their own

@@ -49,7 +49,7 @@ class SecurityHeaders:
             if message["type"] == "http.response.start":
                 given = list(message.get("headers", ()))
                 names = {name.lower() for name, _ in given}
-                message["headers"] = given + [each for each in raw_headers(scope) if each[0] not in names]
+                message["headers"] = given + [each for each in _encoded(*_kind(scope)) if each[0] not in names]
             await send(message)
 
         await self.app(scope, receive, complete)
@@ -58,11 +58,6 @@ class SecurityHeaders:
 def security_headers(scope: Scope) -> dict[str, str]:
     """What an answer to this request carries unless it says otherwise."""
     return _headers(*_kind(scope))
-
-
-def raw_headers(scope: Scope) -> list[tuple[bytes, bytes]]:
-    """The same as ASGI sends them."""
-    return _encoded(*_kind(scope))
 
 
 def _kind(scope: Scope) -> tuple[tuple[str, ...], bool, bool]:

@@ -1,68 +1,67 @@
 """Votes and next items, called all day long: a request that is plainly in order is answered before FastAPI reads it.
 
-Middleware in front of the app. It calls the same endpoints and only ever sends their success. Whatever is not plain (a
-longer body, a header or a body that is refused, a caller who may not, an act that is refused) goes on to the app as if
+Middleware around the app's routes. Only reading and letting in are done here, in the same words; the endpoint is the
+same. What is not plain (a body in parts, one that its model refuses, a caller who may not) goes on to the app as if
 nobody had looked at it, and is answered there. Added by `app`.
 """
 
 from __future__ import annotations
 
 import json
-import logging
 import re
-import time
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, get_type_hints
 
-from fastapi import HTTPException, Request
+from fastapi import HTTPException, Request, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from quorate.errors import QuorateError
 from quorate.service.access.csrf import sent_token
-from quorate.service.access.headers import raw_headers
-from quorate.service.access.principal import as_member
+from quorate.service.access.principal import Member, as_member
 from quorate.service.access.surroundings import now_of
 from quorate.service.api.body_limit import SMALL
 from quorate.service.api.fields import KEY
+from quorate.service.api.here import Voter
 from quorate.service.api.reading import parsed
-from quorate.service.metrics import Metrics
+from quorate.service.problems import Problem
 
 PATH = re.compile(r"/api/v1/projects/([A-Za-z0-9_-]{1,40})/([a-z]+)")
 TAKES = {"http", "project_id", "caller", "now", "body", "key"}  # what an endpoint may ask for, under these names
-log = logging.getLogger("quorate.service")
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """An endpoint that is answered quickly: its path's template, what it takes, and the model of its body."""
+    """An endpoint that is answered quickly: its route, what it takes, and the model of its body."""
 
-    template: str
+    route: APIRoute
     endpoint: Callable[..., Coroutine[Any, Any, BaseModel]]
     names: frozenset[str]
     model: TypeAdapter[Any]
 
 
 def ways_of(routes: Iterable[BaseRoute]) -> dict[str, Way]:
-    """The routes whose endpoints take a body and nothing but TAKES, by the last part of their path."""
+    """The POSTs by a `Voter` whose endpoints take a body and nothing but TAKES, by the last part of their path."""
     found = {}
     for route in routes:
-        if isinstance(route, APIRoute):
+        if isinstance(route, APIRoute) and route.methods == {"POST"} and route.status_code in (None, 200):
             names = frozenset(signature(route.endpoint).parameters)
-            if "body" in names and names <= TAKES:
-                model: TypeAdapter[Any] = TypeAdapter(get_type_hints(route.endpoint)["body"])
-                found[route.path.rpartition("/")[2]] = Way(route.path, route.endpoint, names, model)
+            hints = get_type_hints(route.endpoint, include_extras=True)
+            if "body" in names and names <= TAKES and hints.get("caller") == Voter:
+                model: TypeAdapter[Any] = TypeAdapter(hints["body"])
+                found[route.path.rpartition("/")[2]] = Way(route, route.endpoint, names, model)
     return found
 
 
 class Quick:
     """ASGI middleware: the quick way for plain requests, the app for all others."""
 
-    def __init__(self, app: ASGIApp, ways: dict[str, Way], metrics: Metrics) -> None:
-        self.app, self.ways, self.metrics = app, ways, metrics
+    def __init__(self, app: ASGIApp, ways: dict[str, Way]) -> None:
+        self.app, self.ways = app, ways
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request, or pass it on."""
@@ -71,28 +70,40 @@ class Quick:
         if found is None or way is None:
             await self.app(scope, receive, send)
             return
-        begin, first = time.perf_counter(), await receive()
-        content = await _success(Request(scope), way, found[1], first)
-        if content is None:
+        request, first = Request(scope), await receive()
+        read = await _admitted(request, way, found[1], first)
+        if read is None:
             await self.app(scope, _again(first, receive), send)
             return
-        await _send(scope, send, content)
-        self.metrics.note("POST", way.template, 200, time.perf_counter() - begin)
+        scope["route"] = way.route  # requests are counted by it
+        response = await _answered(request, way, read)
+        await response(scope, receive, send)
 
 
-async def _success(request: Request, way: Way, project_id: str, first: Message) -> bytes | None:
-    """The endpoint's answer; None if there is none to be had this way, for whatever reason: the app says why."""
-    try:
-        read = _read(request, way, first)
-        if read is None:
-            return None
-        caller = await as_member(request, project_id, "owner", "voter", token=await sent_token(request))
-        read |= {"http": request, "project_id": project_id, "caller": caller, "now": now_of(request)}
-        answer = await way.endpoint(**{name: read[name] for name in way.names})
-        return answer.__pydantic_serializer__.to_json(answer)
-    except Exception as problem:  # nothing was stored, or it is answered the same when sent again
-        log.debug("not in order, left to the app: %r", problem)
+async def _admitted(request: Request, way: Way, project_id: str, first: Message) -> dict[str, Any] | None:
+    """What the endpoint takes, if the request is in order and its caller may send it. Nothing is done yet."""
+    read = _read(request, way, first)
+    if read is None:
         return None
+    try:
+        caller: Member = await as_member(request, project_id, "owner", "voter", token=await sent_token(request))
+    except (Problem, QuorateError):
+        return None
+    return read | {"http": request, "project_id": project_id, "caller": caller, "now": now_of(request)}
+
+
+async def _answered(request: Request, way: Way, read: dict[str, Any]) -> Response:
+    """The endpoint's answer, or its problem as the app words it. The endpoint is called once, whatever comes of it."""
+    try:
+        answer = await way.endpoint(**{name: read[name] for name in way.names})
+    except Exception as problem:
+        handlers = request.app.exception_handlers
+        kind = next((kind for kind in type(problem).__mro__ if kind in handlers and kind is not Exception), None)
+        if kind is None:
+            raise
+        response: Response = await handlers[kind](request, problem)
+        return response
+    return Response(answer.__pydantic_serializer__.to_json(answer), media_type="application/json")
 
 
 def _read(request: Request, way: Way, first: Message) -> dict[str, Any] | None:
@@ -117,9 +128,3 @@ def _again(first: Message, receive: Receive) -> Receive:
         return waiting.pop() if waiting else await receive()
 
     return replayed
-
-
-async def _send(scope: Scope, send: Send, content: bytes) -> None:
-    own = [(b"content-length", str(len(content)).encode()), (b"content-type", b"application/json")]
-    await send({"type": "http.response.start", "status": 200, "headers": own + raw_headers(scope)})
-    await send({"type": "http.response.body", "body": content})

@@ -53,7 +53,7 @@ async def next_for_voter(
     would sway the voter.
     """
     count = 1 if body is None else body.count
-    answer = await desk_of(http).ask(Call(project_id, caller.principal.account_id, None, count, now))
+    answer = await desk_of(http).ask(Call(project_id, caller.principal.account_id, None, count, now), line=project_id)
     classes = [] if answer.project is None else list(answer.project.settings.classes)
     return NextOut(classes=classes, items=_leased(project_id, answer) or [])
 
@@ -118,7 +118,8 @@ def _request(
 async def _answer(http: HttpRequest, caller: Member, asked: Request, count: int, now: float) -> VotedOut:
     if asked.served:  # an owner's program may send as many votes of others as it can
         limit_votes(http, caller.principal.account_id)
-    answer = await desk_of(http).ask(Call(asked.project_id, caller.principal.account_id, asked, count, now))
+    call = Call(asked.project_id, caller.principal.account_id, asked, count, now)
+    answer = await desk_of(http).ask(call, line=asked.project_id)
     recorded = answer.recorded
     assert recorded is not None
     if not recorded.repeated:

@@ -68,9 +68,11 @@ def stored_control(connection: Connection, project: Project) -> Goal | None:
 
 def _unaccounted(connection: Connection, project: Project) -> list[Row[Any]]:
     """Closed items the controller has not seen, in order."""
-    query = select(items).where(items.c.project_id == project.id, ~items.c.is_open, ~items.c.is_accounted)
-    rows: list[Any] = list(connection.execute(query.order_by(items.c.closed_event).limit(BATCH)).all())
-    return rows
+    which = (items.c.project_id == project.id, ~items.c.is_open, ~items.c.is_accounted)
+    first = select(items.c.id).where(*which).order_by(items.c.closed_event).limit(BATCH)
+    # locked by id, as everywhere, and nobody is waited for: what a voter has in hand is accounted for the next time
+    lock = select(items).where(items.c.id.in_(first), *which).order_by(items.c.id).with_for_update(skip_locked=True)
+    return sorted(connection.execute(lock).all(), key=lambda row: int(row.closed_event))
 
 
 def _closed(control: Goal, item: Row[Any]) -> Goal:

@@ -1,12 +1,13 @@
 """What voters send at the same time -> one transaction for all of it, and each one's answer once that is committed.
 
 A disk is waited for once for many votes, and every statement serves them all. Who would look at what another one
-changes (the same item, the same voter) waits for the next transaction. If a transaction fails, each call is tried
-alone, so that nobody pays for another's mistake. Called by `api/votes.py` through `together`.
+changes (the same item, the same voter) waits for the next transaction. If one fails while the database is there, each
+call is tried alone, so that nobody pays for another's mistake. Called by `api/votes.py` through `together`.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -16,7 +17,10 @@ from quorate.service.deciding.ballots import act, act_all
 from quorate.service.deciding.leases import Leased, Want
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.queue import serve
-from quorate.service.store.failures import StoreUnavailable
+from quorate.service.store.failures import StoreBusy, StoreUnavailable
+from quorate.service.together import LATER, Later
+
+log = logging.getLogger("quorate.service")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,41 +43,35 @@ class Answer:
     items: list[Leased] | None = None
 
 
-def answer_all(projects_: Projects, calls: Sequence[Call]) -> list[Answer | Exception]:
-    """For each call its answer, or what went wrong with it."""
-    answers: dict[int, Answer | Exception] = {}
-    for numbers in rounds(calls):
-        part = [calls[number] for number in numbers]
-        answers |= zip(numbers, _answer_part(projects_, part), strict=True)
-    return [answers[number] for number in range(len(calls))]
+def answer_all(projects_: Projects, calls: Sequence[Call]) -> list[Answer | Exception | Later]:
+    """For each call of a project its answer, or what went wrong; LATER for those that another transaction is for."""
+    numbers = first_round(calls)
+    answers: list[Answer | Exception | Later] = [LATER] * len(calls)
+    for number, answer in zip(numbers, _answer_part(projects_, [calls[n] for n in numbers]), strict=True):
+        answers[number] = answer
+    return answers
 
 
-def rounds(calls: Sequence[Call]) -> list[list[int]]:
-    """The calls by number, in transactions: of one project, no item and no voter twice in one of them.
+def first_round(calls: Sequence[Call]) -> list[int]:
+    """The calls that can share the first transaction, by number: no item, no voter twice, in the order they came.
 
     >>> two = [Call("p", voter, Request("p", "scan-1", voter, "vote", "cat"), 0, now=0.0) for voter in ("a", "b")]
-    >>> rounds([*two, Call("p", "c", None, 1, now=0.0)])
-    [[0, 2], [1]]
+    >>> first_round([*two, Call("p", "c", None, 1, now=0.0)])
+    [0, 2]
     """
-    found: list[tuple[str, set[tuple[str, str]], list[int]]] = []
+    taken: set[tuple[str, str]] = set()
+    found = []
     for number, call in enumerate(calls):
         names = _names(call)
-        start = max(
-            (n + 1 for n, (where, held, _) in enumerate(found) if where == call.project_id and held & names), default=0
-        )
-        for where, held, numbers in found[start:]:
-            if where == call.project_id:
-                held.update(names)
-                numbers.append(number)
-                break
-        else:
-            found.append((call.project_id, names, [number]))
-    return [numbers for _, _, numbers in found]
+        if not taken & names:
+            found.append(number)
+        taken |= names  # who comes after one that waits, waits too
+    return found
 
 
 def _names(call: Call) -> set[tuple[str, str]]:
     """What no other call of a transaction may be about."""
-    names = {("voter", call.voter)}
+    names = {("voter", call.voter)} if call.count else set()
     if call.act is not None:
         names |= {("voter", call.act.voter), ("item", call.act.item)}
     return names
@@ -82,10 +80,13 @@ def _names(call: Call) -> set[tuple[str, str]]:
 def _answer_part(projects_: Projects, calls: Sequence[Call]) -> Sequence[Answer | Exception]:
     try:
         return _in_one(projects_, calls)
+    except StoreBusy as problem:
+        log.info("%d calls are tried one by one: %s", len(calls), problem)
     except StoreUnavailable as problem:
         return [problem] * len(calls)
-    except Exception:  # whatever it was, it is found again, and told to the one it concerns
-        return [_alone(projects_, call) for call in calls]
+    except Exception as problem:  # whatever it was, it is found again, and told to the one it concerns
+        log.warning("%d calls are tried one by one", len(calls), exc_info=problem)
+    return [_alone(projects_, call) for call in calls]
 
 
 def _in_one(projects_: Projects, calls: Sequence[Call]) -> list[Answer | Exception]:
@@ -128,8 +129,9 @@ def _with_next(projects_: Projects, call: Call, answer: Answer) -> Answer:
         with projects_.store.write() as connection:
             wants = [Want(call.voter, call.count)]
             project, (items,) = serve(projects_, connection, call.project_id, wants, now=call.now)
-    except StoreUnavailable:
+    except Exception as problem:
         if call.act is None:
             raise
+        log.warning("a vote is stored, but no next item found", exc_info=problem)
         return answer
     return replace(answer, project=project, items=items)

@@ -6,7 +6,7 @@ Items are locked before leases, everywhere. Called by `queue` in its transaction
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, bindparam,
 
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.store.bulk import insert_rows
-from quorate.service.store.lists import among
+from quorate.service.store.lists import among, paired
 from quorate.service.store.schema import ballots, items, leases
 
 CLOCK_SLACK = 300.0  # seconds a request may wait before it is heard without others' leases looking too long to it
@@ -39,8 +39,9 @@ class Want:
 
 
 PLACE_TAKEN = update(items).where(among(items.c.id, "ids")).values(slots=items.c.slots - 1)
-RENEW = update(leases).where(leases.c.voter == bindparam("whose"), among(leases.c.item_id, "ids"), leases.c.is_out)
-RENEW = RENEW.values(expires=bindparam("until")).returning(leases.c.item_id)
+FREE = select(items.c.id).where(among(items.c.id, "ids")).order_by(items.c.id).with_for_update(skip_locked=True)
+RENEW = update(leases).where(paired(leases.c.item_id, leases.c.voter, ("ids", "voters")), leases.c.is_out)
+RENEW = RENEW.values(expires=bindparam("until")).returning(leases.c.item_id, leases.c.voter)
 HELD = (
     select(leases.c.voter, items.c.id, items.c.name, items.c.show, leases.c.expires)
     .join(leases, leases.c.item_id == items.c.id)
@@ -79,12 +80,12 @@ def give_back_expired(connection: Connection, project: Project, now: float) -> N
 
 def _end_leases(connection: Connection, *which: ColumnElement[bool]) -> int:
     """Give the places of these leases back. Items are locked before leases, as everywhere, so that nobody deadlocks."""
-    query = select(leases.c.item_id, leases.c.voter).join(items, items.c.id == leases.c.item_id)
+    query = select(leases.c.item_id, leases.c.voter, leases.c.expires).join(items, items.c.id == leases.c.item_id)
     query = query.where(leases.c.is_out, *which).order_by(leases.c.expires).limit(100)
     rows = connection.execute(query.with_for_update(of=items, skip_locked=True)).all()
-    for row in rows:
-        ours = (leases.c.item_id == row.item_id, leases.c.voter == row.voter, leases.c.is_out)
-        if connection.execute(update(leases).where(*ours).values(is_out=False)).rowcount:
+    for row in rows:  # as it was read: not one that was renewed just before the lock
+        same = (leases.c.item_id == row.item_id, leases.c.voter == row.voter, leases.c.expires == row.expires)
+        if connection.execute(update(leases).where(*same, leases.c.is_out).values(is_out=False)).rowcount:
             place = update(items).where(items.c.id == row.item_id).values(slots=items.c.slots + 1)
             connection.execute(place)
     return len(rows)
@@ -92,29 +93,33 @@ def _end_leases(connection: Connection, *which: ColumnElement[bool]) -> int:
 
 def held_by(connection: Connection, project: Project, wants: Sequence[Want], now: float) -> dict[str, list[Leased]]:
     """What voters hold, for another while: a page that is loaded again shows the same items."""
-    found: dict[str, list[Leased]] = {want.voter: [] for want in wants}
     rows: dict[str, list[Row[Any]]] = {want.voter: [] for want in wants}
-    for row in connection.execute(HELD, {"project": project.id, "voters": list(found)}):
+    for row in connection.execute(HELD, {"project": project.id, "voters": list(rows)}):
         rows[row.voter].append(cast("Row[Any]", row))
-    for want in sorted(wants, key=lambda want: want.voter):
-        mine = rows[want.voter][: want.count]
-        found[want.voter] = _renewed(connection, project, want.voter, mine, now) if mine else []
-    return found
-
-
-def _renewed(
-    connection: Connection, project: Project, voter: str, rows: Sequence[Row[Any]], now: float
-) -> list[Leased]:
+    mine = {want.voter: rows[want.voter][: want.count] for want in wants}
     seconds = project.settings.lease_seconds
-    old = [row.id for row in rows if row.expires < now + (1.0 - RENEWED_AFTER) * seconds]
-    renewed: set[int] = set()
-    if old:
-        renewed = set(connection.execute(RENEW, {"whose": voter, "ids": old, "until": now + seconds}).scalars())
-    return [
-        Leased(row.name, json.loads(row.show), now + seconds if row.id in old else row.expires)
-        for row in rows
-        if row.id not in old or row.id in renewed  # another worker may just have given it back
-    ]
+    soon = now + (1.0 - RENEWED_AFTER) * seconds
+    until = _renewed(connection, [row for each in mine.values() for row in each if row.expires < soon], now + seconds)
+    return {voter: [leased for row in each if (leased := _as_leased(row, until))] for voter, each in mine.items()}
+
+
+def _as_leased(row: Row[Any], until: Mapping[tuple[int, str], float | None]) -> Leased | None:
+    expires = until.get((row.id, row.voter), row.expires)
+    return None if expires is None else Leased(row.name, json.loads(row.show), expires)
+
+
+def _renewed(connection: Connection, rows: Sequence[Row[Any]], until: float) -> dict[tuple[int, str], float | None]:
+    """Until when these leases last now: later; as before, where the item is locked; None for one just given back."""
+    if not rows:
+        return {}
+    free = set(connection.execute(FREE, {"ids": sorted({row.id for row in rows})}).scalars())
+    pairs = [(row.id, row.voter) for row in rows if row.id in free]
+    if not pairs:
+        return {}
+    ids, voters = zip(*pairs, strict=True)
+    found = connection.execute(RENEW, {"ids": ids, "voters": voters, "until": until})
+    renewed = {(row.item_id, row.voter) for row in found}
+    return {pair: until if pair in renewed else None for pair in pairs}
 
 
 def met(connection: Connection, ids: Sequence[int], voters: Sequence[str]) -> set[tuple[int, str]]:

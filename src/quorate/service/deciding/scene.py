@@ -28,7 +28,9 @@ BALLOTS = select(ballots.c.item_id, ballots.c.voter, ballots.c.kind, ballots.c.t
 BALLOTS = BALLOTS.where(paired(ballots.c.item_id, ballots.c.voter, ("ids", "voters")))
 LEASES = select(leases.c.item_id, leases.c.voter, leases.c.is_out).where(among(leases.c.item_id, "ids"))
 REPEATS = select(events.c.voter, events.c.request, events.c.id).where(
-    events.c.project_id == bindparam("project"), paired(events.c.voter, events.c.request, ("voters", "requests"))
+    events.c.project_id == bindparam("project"),
+    events.c.request.is_not(None),  # as the index says it
+    paired(events.c.voter, events.c.request, ("voters", "requests")),
 )
 PAST = select(events.c.item_id, events.c.body).where(among(events.c.item_id, "ids"), events.c.kind != "skip")
 PAST = PAST.order_by(events.c.item_id, events.c.seq)

@@ -22,6 +22,10 @@ class StoreUnavailable(QuorateError):
         self.retry_after = retry_after
 
 
+class StoreBusy(StoreUnavailable):
+    """The database gave way to another transaction; nothing was changed, and trying again will do."""
+
+
 def failure(problem: DBAPIError) -> StoreUnavailable | None:
     """What a caller is told; None for an error that is a bug of ours."""
     words = str(problem.orig).lower()
@@ -31,7 +35,7 @@ def failure(problem: DBAPIError) -> StoreUnavailable | None:
             retry_after=30.0,
         )
     if any(phrase in words for phrase in BUSY):
-        return StoreUnavailable("the database is busy; nothing was changed. Send this again.", retry_after=1.0)
+        return StoreBusy("the database is busy; nothing was changed. Send this again.", retry_after=1.0)
     if getattr(problem.orig, "sqlite_errorname", "") == "SQLITE_ERROR":  # a statement that is wrong, not a broken disk
         return None
     if problem.connection_invalidated or isinstance(problem, (OperationalError, InterfaceError)):

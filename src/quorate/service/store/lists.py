@@ -42,6 +42,7 @@ class among(FunctionElement[bool]):  # noqa: N801  # reads as a word in a query,
 
     inherit_cache = True
     type = types.Boolean()
+    _is_implicitly_boolean = True  # or SQLite would be told "... = 1", which no index serves
 
     def __init__(self, column: ColumnElement[Any], name: str) -> None:
         super().__init__(column, bindparam(name, type_=Many(column.type)))
@@ -52,6 +53,7 @@ class paired(FunctionElement[bool]):  # noqa: N801
 
     inherit_cache = True
     type = types.Boolean()
+    _is_implicitly_boolean = True
 
     def __init__(self, first: ColumnElement[Any], second: ColumnElement[Any], names: tuple[str, str]) -> None:
         one, other = (
@@ -82,4 +84,5 @@ def _of_arrays(element: paired, compiler: SQLCompiler, **options: Any) -> str:  
 def _of_json(element: paired, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401
     first, second, one, other = (compiler.process(clause, **options) for clause in element.clauses)
     both = f"json_each({one}) AS one JOIN json_each({other}) AS other ON one.key = other.key"
-    return f"({first}, {second}) IN (SELECT one.value, other.value FROM {both})"
+    each = f"{first} IN (SELECT value FROM json_each({one})) AND {second} IN (SELECT value FROM json_each({other}))"
+    return f"({each} AND ({first}, {second}) IN (SELECT one.value, other.value FROM {both}))"  # each: for the index

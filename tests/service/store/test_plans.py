@@ -1,0 +1,50 @@
+"""No statement of the requests reads a whole table: SQLite says how it would find the rows."""
+
+import pytest
+from sqlalchemy.dialects import sqlite
+
+from quorate.service.access import proofs
+from quorate.service.deciding import leases, queue, scene
+from quorate.service.store.store import Store
+from quorate.service.store.upgrade import prepare
+
+STATEMENTS = {
+    name: getattr(module, name)
+    for module, names in {
+        scene: ("LOCK", "BALLOTS", "LEASES", "REPEATS", "PAST"),
+        leases: ("PLACE_TAKEN", "FREE", "RENEW", "HELD", "MET"),
+        queue: ("START", "LINE"),
+        proofs: ("REVOKED",),
+    }.items()
+    for name in names
+} | {f"proofs by {kind}": statement for kind, statement in proofs.STATEMENTS.items()}
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """A SQLite file with the service's tables: PostgreSQL plans by what the tables hold, SQLite by their indexes."""
+    store = Store(str(tmp_path_factory.mktemp("plans") / "service.db"))
+    prepare(store)
+    yield store
+    store.close()
+
+
+def plan_of(store, name):
+    compiled = STATEMENTS[name].compile(dialect=sqlite.dialect())
+    values = tuple("[]" for _ in compiled.positiontup)
+    with store.read() as connection:
+        return [row[-1] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {compiled}", values)]
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_rows_are_found_by_an_index(prepared, name):
+    plan = plan_of(prepared, name)
+    scanned = {line.split()[1] for line in plan if line.startswith("SCAN")} - {"json_each", "one", "other", "(subquery"}
+    assert plan and not scanned, plan
+
+
+@pytest.mark.parametrize(
+    ("name", "index"), [("BALLOTS", "item_id=? AND voter=?"), ("REPEATS", "project_id=? AND voter=? AND request=?")]
+)
+def test_pairs_are_found_by_both(prepared, name, index):
+    assert any(index in line for line in plan_of(prepared, name))
