@@ -44,7 +44,7 @@ def probabilities(prediction: Any, *, where: str = "prediction") -> FloatArray: 
         )
     if np.any(array < 0):
         raise InvalidPrediction(
-            f"{where} contains {_first(array, array < 0)}; expected probabilities >= 0. "
+            f"{where} contains {_first(array, array < 0)}; expected probabilities, which are between 0 and 1. "
             "Pass probabilities, not logits: apply softmax first."
         )
     sums = array.sum(axis=-1)
@@ -52,7 +52,7 @@ def probabilities(prediction: Any, *, where: str = "prediction") -> FloatArray: 
     if np.any(off):
         raise InvalidPrediction(
             f"{where} sums to {_first(sums, off):.6g}; expected 1 (within {SUM_TOLERANCE:g}, then renormalised). "
-            "Pass probabilities, not logits or counts."
+            "Are these percentages, scores or counts? Pass probabilities."
         )
     return floored(array)
 

@@ -29,6 +29,27 @@ def test_every_documented_form_becomes_a_vector(raw, expected):
     np.testing.assert_allclose(parse(raw)[0], expected, atol=1e-8)
 
 
+@pytest.mark.parametrize("vector", [[0.647, 0.003, 0.351], [0.646, 0.002, 0.351], [0.334, 0.333, 0.334]])
+def test_a_mapping_that_names_every_class_follows_the_rule_of_vectors(vector):
+    np.testing.assert_array_equal(parse(dict(zip(CLASSES, vector, strict=True))), parse(vector))
+
+
+def test_a_mapping_may_be_rounded_where_classes_are_left_out_too():
+    np.testing.assert_allclose(parse({"cat": 0.65, "dog": 0.351})[0], [0.64935, 0.35065, 0.0], atol=1e-5)
+
+
+@pytest.mark.parametrize("named", [{"cat": 0.7, "dog": 0.7}, {"cat": 0.7, "dog": 0.6, "bird": 0.1}])
+def test_a_mapping_that_is_no_distribution_is_asked_what_it_is(named):
+    with pytest.raises(InvalidPrediction, match=r"sums to 1\.4; expected 1 .* Are these percentages, scores or counts"):
+        parse(named)
+
+
+@pytest.mark.parametrize("raw", [{"cat": -0.1, "dog": 1.0}, [-0.1, 1.0, 0.1]])
+def test_a_negative_probability_is_told_what_a_probability_is(raw):
+    with pytest.raises(InvalidPrediction, match="between 0 and 1"):
+        parse(raw)
+
+
 def test_a_single_score_is_the_probability_of_the_second_class():
     np.testing.assert_allclose(parse(0.8, ("healthy", "ill"))[0], [0.2, 0.8])
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from quorate.errors import InvalidInput, InvalidPrediction, UnknownClass
 from quorate.types import FloatArray
-from quorate.validate import bounded, floored, fraction, probabilities
+from quorate.validate import bounded, floored, fraction, probabilities, shown
 
 HARD_LABEL_CONFIDENCE = 0.9  # a bare label is taken as 90 % sure; how far that is true is what tau learns
 
@@ -24,7 +24,8 @@ def parse_prediction(raw: Any, classes: Sequence[str], num_classifiers: int, *, 
 
     None            no classifier: every class alike
     "cat"           a hard label: 0.9 for it, the rest shared
-    {"cat": 0.8}    by class name; what is missing from 1 is shared by the classes not named
+    {"cat": 0.8}    by class name; what is missing from 1 is shared by the classes not named; with every class named
+                    it is a vector, and as a vector must sum to 1
     0.8             two classes only: the probability of the SECOND class, as classifiers give it
     [0.8, 0.1, 0.1] probabilities in the order of `classes`
     With several classifiers: a list with one of these for each.
@@ -74,24 +75,28 @@ def _score(raw: Any, classes: Sequence[str], where: str) -> FloatArray:  # noqa:
 def _spread(named: Mapping[str, float], classes: Sequence[str], where: str) -> FloatArray:
     vector = np.full(len(classes), np.nan)
     for name, value in named.items():
-        vector[class_number(name, classes, where=where)] = bounded(
-            value, where=f"{where}[{name!r}]", least=0.0, most=1.0
-        )
+        vector[class_number(name, classes, where=where)] = _share(value, where=f"{where}[{name!r}]")
     unnamed = np.isnan(vector)
-    rest = 1.0 - np.nansum(vector)
-    if rest < -1e-3:
-        raise InvalidPrediction(f"{where} sums to {1 - rest:.6g}; expected at most 1. Pass probabilities.")
     if unnamed.any():
-        vector[unnamed] = max(rest, 0.0) / unnamed.sum()
+        vector[unnamed] = max(1.0 - np.nansum(vector), 0.0) / unnamed.sum()
     return probabilities(vector, where=where)
+
+
+def _share(value: Any, *, where: str) -> float:  # noqa: ANN401
+    """A probability; of one below 0 it is said what it should be."""
+    if isinstance(value, (float, int, np.number)) and value < 0:
+        raise InvalidPrediction(
+            f"{where}={value!r}; expected a probability, which is between 0 and 1; apply softmax if these are scores."
+        )
+    return fraction(value, where=where)
 
 
 def class_number(label: Any, classes: Sequence[str], *, where: str = "label") -> int:  # noqa: ANN401
     """The class's number; the name must be one of `classes`, letter for letter."""
     if isinstance(label, str) and label in classes:
         return classes.index(label)
-    shown = list(classes[:12]) + (["..."] if len(classes) > 12 else [])
-    raise UnknownClass(f"{where}={label!r} is not a class; expected one of {shown!r}. Class names are strings.")
+    named = list(classes[:12]) + (["..."] if len(classes) > 12 else [])
+    raise UnknownClass(f"{where}={shown(label)} is not a class; expected one of {named!r}. Class names are strings.")
 
 
 def checked_id(value: Any, *, where: str) -> str:  # noqa: ANN401
