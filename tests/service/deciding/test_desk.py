@@ -1,17 +1,20 @@
 """What is sent at the same time is stored in one transaction, as if it had come one by one."""
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import func, select
 
 from quorate.errors import DuplicateVote, UnknownItem
 from quorate.service.deciding.acts import Request
-from quorate.service.deciding.desk import Call, answer_all, first_round
-from quorate.service.deciding.projects import UnknownProject
+from quorate.service.deciding.control import steer
+from quorate.service.deciding.desk import Answer, Call, answer_all, first_round
+from quorate.service.deciding.projects import Projects, UnknownProject
 from quorate.service.deciding.trail import disagreements, find
 from quorate.service.store.failures import StoreBusy, StoreUnavailable
 from quorate.service.store.schema import ballots, events, items, leases
+from quorate.service.store.store import Store
 from quorate.service.together import LATER
 
 SAME = (
@@ -180,3 +183,31 @@ def test_everybody_gets_items_of_their_own_with_the_answer(desk):
     with desk.store.read() as connection:
         out = connection.execute(select(leases.c.item_id).where(leases.c.is_out)).scalars().all()
     assert len(out) == len(set(out)) == 8
+
+
+def test_workers_that_vote_serve_renew_and_steer_at_once_do_not_deadlock(desk, caplog):
+    names = [f"i{n}" for n in range(30)]
+    project = desk.project(names, pool_size=8, lease_seconds=10.0, budget=3.0)
+    stores = [Store(desk.store.url) for _ in range(3)]
+
+    def work(number):
+        projects, chance = Projects(stores[number]), random.Random(number)
+        held = {f"v{n}": [] for n in range(12)}
+        for turn in range(25):
+            now = 1001.0 + 4.0 * turn + number  # leases grow old and run out all the time
+            calls = []
+            for voter in chance.sample(sorted(held), 8):
+                mine = held[voter]
+                act = Request(project.id, mine.pop(), voter, "vote", chance.choice(["cat", "dog"])) if mine else None
+                calls.append(Call(project.id, voter, act, 2, now))
+            for called, answer in zip(calls, answer_all(projects, calls), strict=True):
+                if isinstance(answer, Answer) and answer.items is not None:
+                    held[called.voter] = [each.item for each in answer.items]
+            steer(projects, project.id, now=now)
+
+    with caplog.at_level("INFO", logger="quorate.service"), ThreadPoolExecutor(3) as pool:
+        list(pool.map(work, range(3)))
+    for store in stores:
+        store.close()
+    assert [record.message for record in caplog.records] == []  # nothing had to be tried one by one
+    assert in_order(desk, project) == []
