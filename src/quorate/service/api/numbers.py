@@ -24,8 +24,8 @@ class AuditTold(AuditReport):
     """What the audited items prove, as of `time`; `sentence` says it in words.
 
     `believed_error`: what the posterior says of all closed items. `measured_error`: unbiased, from the items drawn by
-    chance. `most_wrong`: with probability 1 - alpha no larger share is wrong, however often one looks.
-    `is_informative`: false while there are not enough audits.
+    chance, null while none of them is voted to the end. `most_wrong`: with probability 1 - alpha no larger share is
+    wrong, however often one looks. `is_informative`: false while there are not enough audits.
     """
 
     time: float

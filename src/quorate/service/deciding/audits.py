@@ -6,6 +6,7 @@ reads the outcome with `quorate.audit`. Called by the steward for the dashboard,
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +16,13 @@ from sqlalchemy import Connection, select
 from quorate.audit import audit_of
 from quorate.service.deciding.projects import Project
 from quorate.service.store.schema import items
+from quorate.types import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """`believed_error`: what the posterior says of all closed items. `measured_error`: unbiased, from the coins.
+    """`believed_error`: what the posterior says of all closed items. `measured_error`: unbiased, from the coins; null
+    while no drawn item is voted to the end.
 
     `most_wrong`: with probability 1 - alpha, at every time at once, no larger share is wrong. `is_informative`: False
     while that says nothing yet. `audited_believed`, `audited_measured`: both, on the audited items alone.
@@ -57,6 +60,9 @@ def audit_report(connection: Connection, project: Project, *, alpha: float = 0.0
         "num_complete": int(complete.sum()), "num_without_coin": int((~counted).sum()), "believed_error": believed,
         "audited_believed": audited[0], "audited_measured": audited[1],
     }  # fmt: skip
+    certain = settled | complete
+    if len(u) and certain.all():
+        return _all_known(known, np.nan_to_num(loss))
     rates = q[q > 0]
     if not counted.any() or (len(rates) == 0 and project.settings.audit_rate == 0):
         return _nothing_yet(known)
@@ -68,18 +74,34 @@ def audit_report(connection: Connection, project: Project, *, alpha: float = 0.0
     seen_only = audit_of(  # what is still being voted on counts as believed here, as wrong in the bound
         u[counted], q[counted], (drawn & ~pending)[counted], seen[counted], settled=settled[counted], min_rate=min_rate
     )
-    measured = min(max(seen_only.estimate / audit.num_items, 0.0), 1.0)
-    sentence = _sentence(bound.mean, alpha, audit.num_items, int(complete.sum()), num_drawn)
-    if num_drawn == 0 and settled[counted].all():
-        sentence = f"All {audit.num_items:,} closed items are settled: no vote still out could change an answer."
-    elif not bound.is_informative:
-        sentence = (
-            f"Not enough audits yet: {int(complete.sum())} of {num_drawn} drawn items are voted to the end. All that "
-            f"is certain is that no more than {100 * bound.mean:.0f} % of the closed items can be wrong."
-        )
+    measured = min(max(seen_only.estimate / audit.num_items, 0.0), 1.0) if complete.any() else None
+    is_informative = bound.is_informative and measured is not None
+    say = _sentence if is_informative else _too_few
+    sentence = say(bound.mean, alpha, audit.num_items, int(complete.sum()), num_drawn)
     return AuditReport(
-        measured_error=measured, most_wrong=bound.mean, is_informative=bound.is_informative, sentence=sentence, **known
+        measured_error=measured, most_wrong=bound.mean, is_informative=is_informative, sentence=sentence, **known
     )
+
+
+def _all_known(known: dict[str, Any], loss: FloatArray) -> AuditReport:
+    """Nothing is left to chance: of every closed item it is known what the whole pool says."""
+    num_items, ended = known["num_closed"], known["num_closed"] - known["num_settled"]
+    share = float(loss.mean())
+    how = [f"votes settled {known['num_settled']:,}"] if known["num_settled"] else []
+    how += [f"{ended:,} {'was' if ended == 1 else 'were'} voted to the end"] if ended else []
+    if share > 0:
+        said = f"{_percent(share)} % of the {_count(num_items, 'answer')} are wrong for certain, a tie counting in part"
+    else:
+        said = (
+            "The one answer so far cannot be wrong"
+            if num_items == 1
+            else f"None of the {num_items:,} answers can be wrong"
+        )
+    measured = share if known["num_complete"] else None  # of all closed items, and no longer an estimate
+    return AuditReport(
+        measured_error=measured, most_wrong=share, is_informative=True, sentence=f"{said}: {', and '.join(how)}.",
+        **known,
+    )  # fmt: skip
 
 
 def _nothing_yet(known: dict[str, Any]) -> AuditReport:
@@ -87,9 +109,36 @@ def _nothing_yet(known: dict[str, Any]) -> AuditReport:
     return AuditReport(measured_error=None, most_wrong=None, is_informative=False, sentence=sentence, **known)
 
 
+def _too_few(share: float, _alpha: float, _num_items: int, complete: int, drawn: int) -> str:
+    voted = f"of {_count(drawn, 'drawn item')} {complete:,} {'is' if complete == 1 else 'are'} voted to the end"
+    return (
+        f"Not enough audits yet: {voted}. All that is certain is that no more than {100 * share:.0f} % of the closed "
+        "items can be wrong."
+    )
+
+
 def _sentence(share: float, alpha: float, num_items: int, complete: int, drawn: int) -> str:
     pending = f", {drawn - complete} still being voted on and counted as wrong" if drawn > complete else ""
     return (
-        f"With {100 * (1 - alpha):g} % confidence at most {100 * share:.1f} % of the {num_items:,} closed items are "
-        f"wrong, measured on {complete:,} audited items{pending}. This holds however often you look."
+        f"With {100 * (1 - alpha):g} % confidence at most {_percent(share)} % of the "
+        f"{_count(num_items, 'closed item')} are wrong, measured on "
+        f"{_count(complete, 'audited item')}{pending}. This holds however often you look."
     )
+
+
+def _percent(share: float) -> str:
+    """Rounded up, to a tenth: a bound that is not zero is never said to be.
+
+    >>> _percent(0.0), _percent(0.0001), _percent(0.05)
+    ('0.0', '0.1', '5.0')
+    """
+    return f"{math.ceil(1000 * share - 1e-9) / 10:.1f}"
+
+
+def _count(number: int, noun: str) -> str:
+    """A number and its noun.
+
+    >>> _count(1, "audited item"), _count(1200, "audited item")
+    ('1 audited item', '1,200 audited items')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,70 @@
+"""What the audit says of a project, in words a reader can believe."""
+
+import pytest
+from sqlalchemy import update
+
+from quorate.service.deciding.acts import Request
+from quorate.service.deciding.audits import audit_report
+from quorate.service.deciding.ballots import act
+from quorate.service.store.schema import items
+
+
+def report(desk, project):
+    with desk.store.read() as connection:
+        return audit_report(connection, project)
+
+
+def vote(desk, project, name, labels, first=0):
+    for number, label in enumerate(labels, start=first):
+        act(desk.projects, Request(project.id, name, f"v{number}", "vote", label, served=False), now=1001.0)
+
+
+def close(desk, project, name):
+    act(desk.projects, Request(project.id, name, "owner", "close", served=False), now=1002.0)
+
+
+def note(desk, name, **row):
+    """Write into the item's row what its audit found."""
+    with desk.store.write() as connection:
+        connection.execute(update(items).where(items.c.name == name).values(**row))
+
+
+def test_where_votes_settled_every_answer_none_can_be_wrong_and_nothing_was_measured(desk):
+    project = desk.project(["x", "y"], method="until-settled", audit_rate=0.5)
+    for name in "xy":
+        vote(desk, project, name, ["cat"] * 3)
+    told = report(desk, project)
+    assert told.sentence == "None of the 2 answers can be wrong: votes settled 2."
+    assert (told.measured_error, told.most_wrong, told.is_informative) == (None, 0.0, True)
+
+
+def test_without_audits_settled_answers_are_certain_all_the_same(desk):
+    project = desk.project(["x"], method="until-settled", audit_rate=0.0)
+    vote(desk, project, "x", ["cat"] * 3)
+    assert report(desk, project).sentence == "The one answer so far cannot be wrong: votes settled 1."
+
+
+def test_an_item_voted_to_the_end_is_counted_beside_the_settled(desk):
+    project = desk.project(["x", "y"], method="quorum:votes=4", audit_rate=1.0)
+    vote(desk, project, "x", ["cat"] * 4)
+    vote(desk, project, "y", ["cat"])
+    close(desk, project, "y")
+    waiting = report(desk, project)
+    assert waiting.measured_error is None
+    assert "of 1 drawn item 0 are voted to the end." in waiting.sentence
+    vote(desk, project, "y", ["cat"] * 4, first=1)
+    told = report(desk, project)
+    assert told.sentence == "None of the 2 answers can be wrong: votes settled 1, and 1 was voted to the end."
+    assert told.num_complete == 1
+    assert told.measured_error == told.most_wrong == 0.0
+
+
+@pytest.mark.parametrize(("loss", "words"), [(1.0, "50.0 % of the 2 answers"), (0.5, "25.0 % of the 2 answers")])
+def test_what_is_known_to_be_wrong_is_said(desk, loss, words):
+    project = desk.project(["x", "y"], method="until-settled", audit_rate=0.5)
+    vote(desk, project, "x", ["cat"] * 3)
+    close(desk, project, "y")
+    note(desk, "y", audit="done", audit_loss=loss, audit_rate=0.5)
+    told = report(desk, project)
+    assert told.sentence.startswith(f"{words} are wrong for certain")
+    assert told.most_wrong == told.measured_error == loss / 2
