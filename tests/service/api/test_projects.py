@@ -66,3 +66,27 @@ def test_cursors_that_are_not_ours_are_refused(small):
         answer = owner.api("GET", f"/projects/{small.here}/members", params={"cursor": cursor})
         assert answer.status_code in (200, 422), cursor
     assert owner.api("GET", "/projects", 422, params={"cursor": "MTI"}).json()["field"] == "cursor"
+
+
+def test_limits_that_make_no_sense_are_refused_with_the_fix(small):
+    owner, path = small.client("owner"), f"/projects/{small.here}"
+    assert owner.api("PATCH", path, 422, json={"settings": {"max_votes": 0}}).json()["field"] == "settings.max_votes"
+    told = owner.api("PATCH", path, 422, json={"settings": {"min_votes": 3, "pool_size": 2}}).json()
+    assert (told["field"], told["value"], told["rule"]) == ("min_votes", "3", "at most pool_size, which is 2")
+    assert told["fix"] == "lower min_votes or raise pool_size."
+    told = owner.api("PATCH", path, 422, json={"settings": {"min_votes": 3, "max_votes": 2}}).json()
+    assert "raise max_votes or lower min_votes" in told["detail"]
+    made = {"name": "a", "settings": SETTINGS | {"min_votes": 6}}
+    assert owner.api("POST", "/projects", 422, json=made).json()["field"] == "min_votes"
+
+
+def test_a_limit_holds_for_items_added_from_then_on(small):
+    small.items("before")
+    owner, path = small.client("owner"), f"/projects/{small.here}"
+    owner.api("PATCH", path, 200, json={"settings": {"max_votes": 1}})
+    small.items("after")
+    asked = {}
+    for item in ("before", "after"):
+        vote = {"item": item, "label": "cat", "voter": "ada"}
+        asked[item] = owner.api("POST", f"{path}/votes", 200, json=vote).json()["decision"]["ask"]
+    assert asked == {"before": True, "after": False}

@@ -26,8 +26,8 @@ class SettingsChange(In):
     price: Annotated[float, Field(ge=0, le=10**9, description="Of one vote; for the money shown.")] | None = None
     currency: Annotated[Text, Field(max_length=8)] | None = None
     instructions: Annotated[Text, Field(max_length=10_000, description="Shown to voters.")] | None = None
-    min_votes: Whole | None = None
-    max_votes: Whole | None = None
+    min_votes: Annotated[Whole, Field(description="Fewest votes of an item that is added from now on.")] | None = None
+    max_votes: Annotated[int, Field(ge=1, le=10**9, description="Most votes of such an item; null: all.")] | None = None
     audit_rate: Annotated[float, Field(ge=0, le=1, description="Share of closed items voted to the end.")] | None = None
     lease_seconds: Seconds | None = None
     undo_seconds: Seconds | None = None

@@ -74,6 +74,7 @@ class Projects:
 
     def create_in(self, connection: Connection, name: str, settings: ProjectSettings, *, now: float) -> Project:
         """`create` within the caller's transaction."""
+        settings.check_limits()
         project_id = f"p_{secrets.token_hex(8)}"
         row = {"id": project_id, "name": checked_name(name), "settings": json.dumps(settings.as_json()), "created": now}
         connection.execute(insert(projects).values(row | {"coin_key": secrets.token_hex(16)}))

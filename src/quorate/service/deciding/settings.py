@@ -98,6 +98,22 @@ class ProjectSettings:
                     "audit_rate=0 with a target_error; audits are what holds it: pass e.g. audit_rate=0.05."
                 )
 
+    def check_limits(self) -> None:
+        """The least and the most votes of an item make sense together with the pool.
+
+        Checked when they are chosen, not when they are read: projects made by older versions stay readable.
+        """
+        if self.max_votes is not None and self.max_votes < 1:
+            raise InvalidInput(
+                f"max_votes={self.max_votes}; expected at least 1, or every item would close unasked; raise it, or "
+                "leave it out (null) to ask up to the whole pool."
+            )
+        if self.min_votes > self.pool_size:
+            raise InvalidInput(
+                f"min_votes={self.min_votes}; expected at most pool_size, which is {self.pool_size}; lower min_votes "
+                "or raise pool_size."
+            )
+
     def chosen_method(self) -> Method:
         """The method with its knobs, the threshold among them."""
         return parse_method(self.method, threshold=self.threshold)
@@ -141,6 +157,8 @@ class ProjectSettings:
                     "start a new project for another one."
                 )
         after = replace(self, **changes)
+        if changes.keys() & {"pool_size", "min_votes", "max_votes"}:
+            after.check_limits()
         if knobs_of(after).keys() != knobs_of(self).keys():
             raise InvalidInput(
                 f"threshold={shown(after.threshold)}: this project asks by {', '.join(knobs_of(self))}, and past "

@@ -1,0 +1,19 @@
+"""What an owner may choose, and what is said of choices that make no sense."""
+
+import pytest
+
+from quorate.errors import InvalidInput
+from quorate.service.deciding.settings import ProjectSettings
+
+
+def test_no_votes_at_all_are_no_limit_to_choose():
+    chosen = ProjectSettings(classes=["cat", "dog"], pool_size=5)
+    with pytest.raises(InvalidInput, match="max_votes=0; expected at least 1, or every item would close unasked"):
+        chosen.changed(max_votes=0)
+
+
+def test_settings_of_older_versions_stay_readable_and_other_settings_of_theirs_can_change():
+    old = ProjectSettings.from_json({"classes": ["cat", "dog"], "pool_size": 2, "min_votes": 3})
+    assert old.changed(price=0.5).price == 0.5
+    with pytest.raises(InvalidInput, match="min_votes=3; expected at most pool_size, which is 2"):
+        old.changed(pool_size=2)
