@@ -17,6 +17,7 @@ from quorate.service.deciding.projects import Projects
 from quorate.service.deciding.steward import Steward
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
+from quorate.service.together import Later
 from service_place import CLASSES, add_batches, new_project
 
 VOTERS = [f"voter-{n}" for n in range(50)]
@@ -38,8 +39,9 @@ def million(url: str, *, votes: int, every: int) -> list[dict[str, Any]]:
             add_batches(projects, project_id, start=made, count=AHEAD)
             made += AHEAD
         calls = [_call(project_id, voter, item, done) for voter, item in held.items()]
-        held = dict(zip(VOTERS, map(_next, answer_all(projects, calls)), strict=True))
-        before, done = done, done + sum(call.act is not None for call in calls)
+        answers = answer_all(projects, calls)
+        held = {call.voter: _next(call, answer) for call, answer in zip(calls, answers, strict=True)}
+        before, done = done, done + sum(isinstance(each, Answer) and each.recorded is not None for each in answers)
         if done // every > before // every:
             rate = every / (time.perf_counter() - begin)
             rows.append({"votes": done, "items": made, "megabytes": resident()[0] / 1e6, "per_second": rate})
@@ -57,9 +59,12 @@ def _call(project_id: str, voter: str, item: str | None, done: int) -> Call:
     return Call(project_id, voter, act, 1, time.time())
 
 
-def _next(answer: Answer | Exception) -> str | None:
+def _next(call: Call, answer: Answer | Exception | Later) -> str | None:
+    """What the voter holds now; as before, if the call waits for another transaction."""
     if isinstance(answer, Exception):
         raise answer
+    if isinstance(answer, Later):
+        return None if call.act is None else call.act.item
     return answer.items[0].item if answer.items else None
 
 
