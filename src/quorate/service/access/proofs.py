@@ -1,4 +1,4 @@
-"""Proofs of who is calling (a key, a cookie) -> the accounts they stand for: one statement for all that come at once.
+"""Proofs of who is calling (a key, a cookie) -> the accounts they stand for: a statement a kind, however many come.
 
 Read anew for every request, so that what is revoked ends at once, on every worker. Called by `principal`.
 """

@@ -51,7 +51,7 @@ class Store:
 
     @contextmanager
     def look(self) -> Iterator[Connection]:
-        """For one statement that only reads: no transaction around it, which saves PostgreSQL two round trips."""
+        """For statements that only read, each as of its own time: no transaction, which saves PostgreSQL round trips."""
         with _named_failures(), self._alone.connect() as connection:
             yield connection
 
