@@ -312,6 +312,16 @@ def test_a_look_at_a_file_says_which_items_are_there_already(world):
     assert "data-store>" not in looked
 
 
+def test_who_opens_a_page_signed_out_reads_what_the_start_page_says(world):
+    browser = world.browser("nobody")
+    for end in ("", "/vote", "/settings"):
+        answer = browser.get(world.address(end), headers=HTML)
+        assert answer.status_code == 401
+        assert "open the invitation link you were sent" in answer.text
+        assert "Who are you" not in answer.text
+    assert browser.get(world.address("")).json()["title"] == "Who are you?"  # programs
+
+
 def test_what_is_told_of_an_error_begins_as_a_sentence(world):
     page = world.browser("voter").get(world.address("/settings"), headers=HTML).text
     told = re.findall(r"<p[^>]*>([^<]+)</p>", page)

@@ -22,5 +22,8 @@ def error_page(request: Request, problem: dict[str, Any]) -> Response | None:
     if not wants_page or not (path == "/" or path.startswith(PAGES)):
         return None
     shown = {"problem": problem, "csrf": "", "me": None, "project": None, "note": None, "tab": "", "role": None}
-    html = environment.get_template("problem.html").render(shown | {"static": address, "path": path})
+    template = "problem.html"
+    if problem["status"] == 401 and request.method == "GET":  # the words of the start page, not those for programs
+        template, shown["problem"] = "sign_in.html", None
+    html = environment.get_template(template).render(shown | {"static": address, "path": path})
     return Response(html, problem["status"], media_type="text/html")

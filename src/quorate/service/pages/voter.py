@@ -19,7 +19,8 @@ from quorate.service.store.schema import ballots
 
 router = APIRouter(include_in_schema=False)
 DIGITS = "1234567890"
-TAKEN = "usx"  # undo, skip, cannot tell
+TAKEN = "usxz"  # undo, skip, cannot tell, enlarge
+WORDS = (10, 13, 16, 20)  # letters of the longest word that a column of buttons is made for
 
 
 @router.get("/p/{project_id}/vote")
@@ -33,6 +34,7 @@ def vote_page(request: Request, project_id: ProjectId, caller: Voter) -> Respons
         "csrf": csrf_token(request),
         "undoSeconds": project.settings.undo_seconds,
         "leaseSeconds": project.settings.lease_seconds,
+        "state": project.state,
     }
     classes = project.settings.classes
     keys = keys_of(classes)
@@ -67,9 +69,20 @@ def keys_told(keys: Sequence[str]) -> str:
 
 
 def _shape(classes: Sequence[str]) -> str:
-    """How the buttons stand: short names five in a row, few long ones one below another, many in a box that scrolls."""
+    """How the buttons stand: short names five in a row, few long ones one below another, many in a box that scrolls.
+
+    Columns are at least as wide as the longest word: no name is broken within one.
+
+    >>> _shape(["cat", "dog", "fox"]), _shape(["no finding", "cardiomegaly"])
+    ('word-10 few three', 'word-13 few')
+    """
     longest = max(map(len, classes))
-    found = ["many"] if len(classes) > 8 else []
+    word = max(len(word) for name in classes for word in [*name.split(), ""])
+    found = [f"word-{next((size for size in WORDS if word <= size), 'more')}"]
+    if len(classes) > 8:
+        found.append("many")
+    if len(classes) < 5:
+        found += ["few", "three"] if len(classes) == 3 else ["few"]
     if len(classes) > 4 and longest <= 4:
         found.append("short")
     if len(classes) < 5 and longest > 18:
@@ -78,9 +91,10 @@ def _shape(classes: Sequence[str]) -> str:
 
 
 @router.get("/p/{project_id}/vote/mine")
-def votes_of_mine(request: Request, project_id: ProjectId, caller: Voter, since: float) -> dict[str, int]:
-    """How many votes the reader has given since a time: their own midnight."""
+def votes_of_mine(request: Request, project_id: ProjectId, caller: Voter, since: float) -> dict[str, int | str]:
+    """How many votes the reader has given since a time, their own midnight; and whether the project goes on."""
     mine = (ballots.c.project_id == project_id, ballots.c.voter == caller.principal.account_id)
     query = select(func.count()).where(*mine, ballots.c.kind == "vote", ballots.c.time >= since)
     with store_of(request).read() as connection:
-        return {"votes": int(connection.execute(query).scalar_one())}
+        project = projects_of(request).get_in(connection, project_id)
+        return {"votes": int(connection.execute(query).scalar_one()), "state": project.state}

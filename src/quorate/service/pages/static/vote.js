@@ -1,14 +1,22 @@
 // The voter's page: one item shown, the next one loaded and drawn beforehand, votes sent behind the voter's back.
 
 import { Outbox, isSignedOut } from "./outbox.js";
+import { Zoom } from "./zoom.js";
 
 const root = document.querySelector("[data-vote]");
 const { project, account, csrf, undoSeconds, leaseSeconds } = JSON.parse(root.dataset.vote);
+let { state } = JSON.parse(root.dataset.vote); // of the project
 let token = csrf; // of this browser's sign-in: another one after signing in again, in whichever tab
 const api = `/api/v1/projects/${project}`;
 const part = (name) => root.querySelector(`[data-part=${name}]`);
 const stage = part("stage"), choices = part("choices"), say = part("say"), last = part("last"), filter = part("filter");
 const buttons = [...choices.querySelectorAll("button")];
+const zoom = new Zoom(part("zoom"));
+const NOTHING = {
+  active: "Nothing left to vote on. Thank you.",
+  paused: "Paused by the project's owner. It goes on here by itself.",
+  archived: "This project is over. Thank you.",
+};
 const HELD = 2, SETTLE = 120, POLL = 4000, LONGEST_POLL = 30000;
 const LEASE = 1000 * leaseSeconds, UNATTENDED = Math.max(30 * 60000, 2 * LEASE); // ms without a sign of anybody
 
@@ -86,7 +94,7 @@ async function refill() {
     if (!outbox.size) connection("offline");
   } finally {
     isAsking = false;
-    if (!held.length) { setTimeout(refill, poll); poll = Math.min(1.5 * poll, LONGEST_POLL); }
+    if (!held.length) { askState(); setTimeout(refill, poll); poll = Math.min(1.5 * poll, LONGEST_POLL); }
     else if (Date.now() - keptAt > LEASE / 2) keepSoon(Math.min(POLL, LEASE / 4)); // it was not reached
   }
 }
@@ -128,40 +136,62 @@ function draw({ item, show }) {
     const image = new Image();
     image.alt = show.text ? "" : "The image to vote on";
     image.onload = () => image.classList.toggle("small", image.naturalWidth < 400);
-    image.onerror = () => { image.alt = "This image could not be loaded."; image.classList.add("failed"); };
+    const enlarge = Object.assign(document.createElement("button"), { type: "button", className: "enlarge", title: "Enlarge" });
+    image.onerror = () => { image.alt = "This image could not be loaded."; image.classList.add("failed"); enlarge.disabled = true; };
     image.referrerPolicy = "no-referrer";
     image.src = show.image;
     image.decode?.().catch(() => {});
-    shown.append(image);
+    enlarge.append(image, Object.assign(document.createElement("span"), { className: "sr", textContent: "Enlarge the image" }));
+    enlarge.addEventListener("click", () => zoom.open(image));
+    shown.append(enlarge);
   }
   const size = show.text?.length > 240 ? "long" : "";
   if (show.text) shown.append(Object.assign(document.createElement("p"), { textContent: show.text, className: size }));
   if (show.link) {
     const link = { href: show.link, textContent: "Open what this is about", target: "_blank", rel: "noopener noreferrer" };
-    shown.append(Object.assign(document.createElement("a"), link));
+    shown.append(Object.assign(document.createElement("a"), { ...link, className: "button" }));
   }
-  const isBare = !show.image && !show.text; // an id may give the answer away: it is shown only if there is nothing else
+  const isBare = !show.image && !show.text && !show.link; // an id may give the answer away: it is shown only if there is nothing else
   if (isBare) shown.append(Object.assign(document.createElement("p"), { textContent: item }));
   return shown;
 }
 
 function show() {
   const here = held[0];
-  part("thanks").hidden = Boolean(here) || outbox.size > 0;
+  zoom.close();
   part("waiting").hidden = Boolean(here) || outbox.size === 0;
   part("loading").hidden = true;
   stage.querySelector(".shown")?.remove();
-  choices.inert = !here;
-  for (const name of ["skip", "abstain"]) part(name).disabled = !here;
+  for (const each of [...buttons, part("skip"), part("abstain"), filter]) if (each) each.disabled = !here;
   shownAt = performance.now();
-  if (!here) return announce(outbox.size ? "Waiting for the connection." : "Nothing left to vote on. Thank you.");
+  nothing();
+  if (!here) return announce(outbox.size ? "Waiting for the connection." : NOTHING[state]);
   poll = POLL;
   stage.append(here.drawn);
+  if (here.show.image) part("hint")?.removeAttribute("hidden");
   stage.scrollTop = 0;
   root.dataset.item = here.item;
   if (filter) { filter.value = ""; narrow(); }
   if (document.activeElement !== document.body) stage.focus({ preventScroll: true }); // not left on a button
-  announce(`Next item: ${here.show.text ?? (here.show.image ? "an image" : here.item)}`);
+  announce(`Next item: ${here.show.text ?? (here.show.image ? "an image" : here.show.link ? "a link to open" : here.item)}`);
+}
+
+// Why there is nothing: all voted on, or the project rests.
+function nothing() {
+  const isEmpty = !held.length && outbox.size === 0;
+  part("thanks").hidden = !isEmpty || state !== "active";
+  part("paused").hidden = !isEmpty || state !== "paused";
+  part("archived").hidden = !isEmpty || state !== "archived";
+}
+
+async function askState() {
+  try {
+    const mine = await (await fetch(`/p/${project}/vote/mine?since=${Date.now() / 1000}`)).json();
+    if (!(mine.state in NOTHING) || mine.state === state) return;
+    state = mine.state;
+    nothing();
+    if (!held.length && !outbox.size) announce(NOTHING[state]);
+  } catch { /* asked again soon */ }
 }
 
 function announce(words, isLoud = false) {
@@ -243,11 +273,18 @@ document.addEventListener("keydown", (event) => {
   if (chosen) vote(chosen.dataset.label);
   else if (event.key === "u" || event.key === "U" || event.key === "Backspace") undo();
   else if (event.key === "s" || event.key === "S") skip();
-  else if (event.key === "x" || event.key === "X") abstain();
+  else if (event.key === "x" || event.key === "X" || event.key === "?") abstain();
+  else if (event.key === "z" || event.key === "Z") enlarge();
   else if (event.key === "/" && filter) filter.focus();
   else return;
   event.preventDefault();
 });
+
+function enlarge() {
+  const image = stage.querySelector(".enlarge:enabled img");
+  if (part("zoom").open) zoom.close();
+  else if (image) zoom.open(image);
+}
 
 function filterKey(event) {
   const visible = buttons.filter((button) => !button.hidden);
