@@ -4,7 +4,7 @@ import random
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import event, func, select
 
 from quorate.errors import DuplicateVote, UnknownItem
 from quorate.service.deciding.acts import Request
@@ -211,3 +211,18 @@ def test_workers_that_vote_serve_renew_and_steer_at_once_do_not_deadlock(desk, c
         store.close()
     assert [record.message for record in caplog.records] == []  # nothing had to be tried one by one
     assert in_order(desk, project) == []
+
+
+def test_many_calls_take_as_many_statements_as_two(desk):
+    project = desk.project([f"i{n}" for n in range(120)], method="quorum:votes=3")
+    counted, told = {}, []
+    event.listen(desk.store.engine, "before_cursor_execute", lambda *_: told.append(1))
+    for size in (2, 30):
+        voters = [f"{size}-{n}" for n in range(size)]
+        first = answered(desk, [call(project, voter, count=2) for voter in voters])
+        held = [answer.items[0].item for answer in first]
+        told.clear()
+        calls = [call(project, voter, item, count=2, served=True) for voter, item in zip(voters, held, strict=True)]
+        assert all(answer.recorded for answer in answer_all(desk.projects, calls))
+        counted[size] = len(told)
+    assert counted[30] == counted[2] < 25

@@ -51,7 +51,7 @@ class Store:
 
     @contextmanager
     def look(self) -> Iterator[Connection]:
-        """For statements that only read, each as of its own time: no transaction, which saves PostgreSQL round trips."""
+        """For statements that only read, each as of its own time: without a transaction and its round trips."""
         with _named_failures(), self._alone.connect() as connection:
             yield connection
 
