@@ -6,7 +6,7 @@ import pytest
 from fastapi import FastAPI, Header, HTTPException, Query
 from fastapi.responses import HTMLResponse
 from fastapi.testclient import TestClient
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 from sqlalchemy.exc import DataError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
@@ -15,6 +15,7 @@ from quorate.service import problems
 from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
 from quorate.service.problems import Problem
 from quorate.service.store.failures import StoreUnavailable
+from quorate.session.inputs import class_number
 from tests.service.access.conftest import Config
 
 
@@ -28,6 +29,13 @@ class Body(BaseModel, extra="forbid"):
     token: str = ""
     prediction: str | Annotated[float, Field(le=1)] | list[float] | dict[str, float] | None = None
     inner: Inner | None = None
+    many: list[Inner] = []
+
+    @model_validator(mode="after")
+    def _named(self):
+        if self.name == "":
+            raise ValueError("expected a name")
+        return self
 
 
 def make_app(error=None, page=None):
@@ -180,9 +188,9 @@ def test_pages_may_answer_browsers_in_their_own_way():
         ({"prediction": 7, "pool_size": 1}, "prediction", "Input should be a valid string, or less than or equal to 1"),
         ({"prediction": [0.5, "x"], "pool_size": 1}, "prediction.1", "Input should be a valid number"),
         ({"prediction": {"float": "x"}, "pool_size": 1}, "prediction.float", "Input should be a valid number"),
-        ({"inner": 5, "pool_size": 1}, "inner", "Input should be a valid dictionary"),
+        ({"inner": 5, "pool_size": 1}, "inner", "Input should be a JSON object"),
         ({"inner": {}, "pool_size": 1}, "inner.label", "Field required"),
-        ([], "body", "Input should be a valid dictionary"),
+        ([], "body", "Input should be a JSON object"),
     ],
 )  # fmt: skip
 def test_names_of_types_are_not_part_of_what_is_said(sent, field, rule):
@@ -191,3 +199,61 @@ def test_names_of_types_are_not_part_of_what_is_said(sent, field, rule):
     assert told["rule"].startswith(rule)
     whole = str(told)
     assert not any(word in whole for word in ("constrained", "list[", "dict[", "function-", "instance of", "Inner"))
+
+
+def told(sent):
+    return TestClient(make_app()).post("/body", json=sent).json()
+
+
+def test_a_rule_of_ours_is_told_without_the_words_of_the_validator():
+    assert told({"pool_size": 1, "name": ""})["rule"] == "expected a name"
+
+
+@pytest.mark.parametrize(
+    ("sent", "field", "names"),
+    [
+        ({"pool_size": 1, "nam": "x"}, "nam", "pool_size, name, token, prediction, inner, many"),
+        ({"pool_size": 1, "inner": {"label": "x", "lable": "x"}}, "inner.lable", "label"),
+        ({"pool_size": 1, "many": [{"label": "x", "lable": "x"}]}, "many.0.lable", "label"),
+    ],
+)
+def test_an_unknown_name_is_told_those_there_are(sent, field, names):
+    body = told(sent)
+    assert (body["field"], body["rule"]) == (field, f"there is no such field; those there are: {names}")
+
+
+def test_a_body_of_another_type_is_told_which_type_to_send():
+    for kind in ("text/plain", "application/x-www-form-urlencoded"):
+        body = post('{"pool_size": 1}', headers={"Content-Type": kind}).json()
+        assert (body["field"], body["fix"]) == ("body", "Send Content-Type: application/json.")
+
+
+def test_unreadable_json_is_told_line_and_column():
+    body = post('{"pool_size": 1,\n "name" "x"}', headers={"Content-Type": "application/json"}).json()
+    assert (body["field"], body["fix"]) == ("body", "Send valid JSON.")
+    assert body["rule"] == "not valid JSON: Expecting ':' delimiter at line 2, column 9"
+
+
+def test_limits_name_the_number_that_would_do():
+    assert told({"pool_size": 0})["fix"] == "Send pool_size of at least 1."
+
+
+def test_what_is_not_there_is_said_in_a_sentence():
+    client = TestClient(make_app())
+    assert client.get("/nowhere").json()["detail"].startswith("there is nothing at this address;")
+    assert client.delete("/body").json()["detail"] == "this address does not take that method; it takes POST."
+
+
+@pytest.mark.parametrize(
+    ("where", "label", "field"),
+    [("label", "tumour", "label"), ("label", "it's", "label"), ("prediction for item 'a=b'", "tumour", "prediction")],
+)
+def test_an_unknown_class_is_told_with_those_there_are(where, label, field):
+    with pytest.raises(errors.UnknownClass) as raised:
+        class_number(label, ["cat", "dog's"], where=where)
+    body = answer_to(raised.value).json()
+    assert (body["field"], body["value"], body["fix"]) == (field, label, "Use one of: cat, dog's.")
+
+
+def test_a_prediction_that_is_refused_names_its_field():
+    assert answer_to(errors.InvalidPrediction("prediction for item 'x' sums to 2.")).json()["field"] == "prediction"

@@ -10,8 +10,9 @@ import json
 import logging
 import math
 import re
+from ast import literal_eval
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -22,10 +23,12 @@ from starlette.exceptions import HTTPException
 from quorate.errors import (
     DuplicateVote,
     InvalidInput,
+    InvalidPrediction,
     ItemExists,
     MissingExtra,
     QuorateError,
     RequestReused,
+    UnknownClass,
     UnknownItem,
 )
 from quorate.service.access.headers import security_headers
@@ -52,6 +55,11 @@ STATUSES: dict[type[QuorateError], tuple[int, str]] = {  # the nearest class of 
 }
 HOUSE_FORM = re.compile(
     r"(?P<field>[A-Za-z_][\w.\[\]]{0,79})=(?P<value>.{1,200}?); expected (?P<rule>.+?)[;.] (?P<fix>.+)", re.DOTALL
+)
+NO_CLASS = re.compile(
+    r"(?P<field>[a-z]+)( for item .{1,300}?)?=(?P<value>'[^']*'|\"[^\"]*\"|[^'\"=]+) is not a class; "
+    r"expected one of (?P<known>\[.*\])\. ",
+    re.DOTALL,
 )
 Page = Callable[[Request, dict[str, Any]], Response | None]
 
@@ -105,13 +113,18 @@ def install(app: FastAPI, *, page: Page | None = None) -> None:
 
         app.add_exception_handler(kind, handle)
 
+    async def unfit(request: Request, error: Exception) -> Response:
+        field = getattr(request.scope.get("route"), "body_field", None)
+        model = None if field is None else field.field_info.annotation
+        return answer(request, of_request(cast(RequestValidationError, error), model))
+
     async def unexpected(request: Request, error: Exception) -> Response:
         log.error("%s %s failed", request.method, request.url.path, exc_info=error)
         return answer(request, INTERNAL, security_headers(request.scope))  # sent outside every middleware
 
     on(Problem, lambda problem: problem)
     on(QuorateError, of_error)
-    on(RequestValidationError, of_request)
+    app.add_exception_handler(RequestValidationError, unfit)
     on(HTTPException, of_http)
     on(DataError, lambda _: UNKEEPABLE)
     on(UnicodeEncodeError, lambda _: UNKEEPABLE)
@@ -161,14 +174,28 @@ def of_overflow(error: OverflowError) -> Problem:
 
 def parts(error: QuorateError) -> dict[str, Any]:
     """Field, value, rule and fix of an error: its attributes, or read off a message of the house's form."""
+    if isinstance(error, UnknownClass) and (said := NO_CLASS.match(str(error)[:LONGEST_DETAIL])):
+        return _of_class(said)
     given = {name: getattr(error, name, None) for name in ("field", "value", "rule", "fix")}
+    if isinstance(error, InvalidPrediction):
+        given["field"] = "prediction"
     found = HOUSE_FORM.fullmatch(str(error)[:LONGEST_DETAIL]) if isinstance(error, InvalidInput) else None
     return {name: given[name] if given[name] is not None else found and found[name] for name in given}
 
 
-def of_request(error: RequestValidationError) -> Problem:
+def _of_class(said: re.Match[str]) -> dict[str, Any]:
+    """The parts of "label='cow' is not a class; expected one of ['cat', 'dog']." """
+    try:
+        value, known = literal_eval(said["value"]), [str(name) for name in literal_eval(said["known"])]
+    except (SyntaxError, ValueError):  # cut short
+        value, known = said["value"], [said["known"]]
+    classes = ", ".join(known)
+    return {"field": said["field"], "value": value, "rule": "a class of the project", "fix": f"Use one of: {classes}."}
+
+
+def of_request(error: RequestValidationError, model: object = None) -> Problem:
     """The problem of a request that does not fit the specification: the first complaint, and all of them."""
-    found = complaints(error.errors(), error.body)
+    found = complaints(error.errors(), error.body, model)
     first = found[0]
     detail = f"{first['field']}: {first['rule']}. {first['fix']}"
     return Problem(422, "Invalid input", detail, **first, errors=found if len(found) > 1 else ())
@@ -177,6 +204,14 @@ def of_request(error: RequestValidationError) -> Problem:
 def of_http(error: HTTPException) -> Problem:
     """The problem of an answer of the framework: no such path, method not allowed, unreadable body."""
     title = error.detail if isinstance(error.detail, str) else "Error"
+    if title == "Not Found":
+        return Problem(
+            404, "Not found", "there is nothing at this address; /api/v1/openapi.json lists those there are."
+        )
+    if title == "Method Not Allowed":
+        taken = (error.headers or {}).get("Allow", "another method")
+        detail = f"this address does not take that method; it takes {taken}."
+        return Problem(405, "Method not allowed", detail, headers=error.headers)
     return Problem(error.status_code, title, title, headers=error.headers)
 
 

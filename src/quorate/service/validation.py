@@ -6,23 +6,37 @@ Values that may be secret (headers, cookies, tokens) are never sent back; long o
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, get_args
+
+from pydantic import BaseModel
 
 MOST = 20  # complaints of one request that are listed
 LONGEST = 120  # characters of a value that are quoted
 SECRET = {"authorization", "token", "secret", "csrf", "key", "password"}
 OF_CLASS = re.compile(r" or (instance of \w+|object to extract fields from)")
+PREFIX = re.compile(r"^(Value error|Assertion failed), ")
+NOT_JSON = {
+    "field": "body",
+    "rule": "the body is JSON, and its type is said",
+    "fix": "Send Content-Type: application/json.",
+}
 FIXES = {
     "missing": "Send {field}.",
     "extra_forbidden": "Leave {field} out, or correct its name.",
+    "greater_than_equal": "Send {field} of at least {ge}.",
+    "less_than_equal": "Send {field} of at most {le}.",
+    "greater_than": "Send {field} above {gt}.",
+    "less_than": "Send {field} below {lt}.",
     "json_invalid": "Send valid JSON.",
     "string_unicode": "Send {field} as valid Unicode, without lone surrogates.",
 }
 
 
-def complaints(errors: Sequence[Any], sent: object = None) -> list[dict[str, Any]]:
+def complaints(errors: Sequence[Any], sent: object = None, model: object = None) -> list[dict[str, Any]]:
     """One complaint for each field that is wrong, at most MOST of them; `sent` is the body they are about.
+
+    `model` is what the body should have been: it says which names there are.
 
     Where a field may be one of several types, pydantic complains of each, and puts their names into the place: they
     are left out, and what is said of one field becomes one complaint.
@@ -33,11 +47,13 @@ def complaints(errors: Sequence[Any], sent: object = None) -> list[dict[str, Any
     >>> words = "Input should be a valid string", "Input should be a valid list"
     >>> each = [{"type": "x", "loc": loc[k], "msg": words[k], "input": 5} for k in (0, 1)]
     >>> complaints(each, {"prediction": 5})[0]["rule"]
-    'Input should be a valid string, or a valid list'
+    'Input should be a valid string, or a list, [...]'
     """
+    if isinstance(sent, bytes) and sent and any(tuple(error.get("loc", ())) == ("body",) for error in errors):
+        return [dict(NOT_JSON)]
     by_place: dict[tuple[str, ...], list[Any]] = {}
     for error in errors:
-        by_place.setdefault(_place(error, sent), []).append(error)
+        by_place.setdefault(_place(error, sent), []).append(_worded(error, sent, model))
     found = [_complaint(place, together) for place, together in by_place.items() if not _is_vague(place, by_place)]
     return found[:MOST] or [{"field": "request", "rule": "valid", "fix": "Change it."}]
 
@@ -45,6 +61,8 @@ def complaints(errors: Sequence[Any], sent: object = None) -> list[dict[str, Any
 def _place(error: dict[str, Any], sent: object) -> tuple[str, ...]:
     """Where in the request, without names of types: what is neither a key nor an index of what was sent."""
     loc = tuple(error.get("loc", ()))
+    if error.get("type") == "json_invalid":
+        return ("body",)
     if sent is None or loc[:1] != ("body",):
         return tuple(map(str, loc))
     place, here = ["body"], sent
@@ -59,6 +77,51 @@ def _place(error: dict[str, Any], sent: object) -> tuple[str, ...]:
     return tuple(place)
 
 
+def _worded(error: dict[str, Any], sent: object, model: object) -> dict[str, Any]:
+    """The error with a message for whoever sent the request."""
+    kind, message = str(error.get("type", "")), PREFIX.sub("", str(error.get("msg", "not valid")))
+    if kind == "extra_forbidden":
+        names = known_names(model, error.get("loc", ())[1:-1])
+        message = f"there is no such field; those there are: {', '.join(names)}" if names else "there is no such field"
+    if kind == "json_invalid":
+        message = f"not valid JSON: {error.get('ctx', {}).get('error', message)}{_position(error, sent)}"
+    message = message.replace("a valid dictionary", "a JSON object, {...}").replace("a valid list", "a list, [...]")
+    return error | {"msg": message}
+
+
+def _position(error: dict[str, Any], sent: object) -> str:
+    at = error.get("loc", ())[-1:]
+    if not isinstance(sent, str) or not at or not isinstance(at[0], int):
+        return ""
+    before = sent[: at[0]]
+    return f" at line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))}"
+
+
+def known_names(model: object, place: Sequence[object]) -> list[str]:
+    """The names of the fields at a place within a model.
+
+    >>> from pydantic import create_model
+    >>> inner = create_model("Inner", label=str)
+    >>> known_names(create_model("Outer", items=list[inner]), ("items", 0))
+    ['label']
+    """
+    here = list(_models(model))
+    for part in place:
+        fields = [each.model_fields[str(part)] for each in here if str(part) in each.model_fields]
+        if fields:  # an index of a list, or the name of a type, leads to no field
+            here = [inner for field in fields for inner in _models(field.annotation)]
+    return list(dict.fromkeys(field.alias or name for each in here for name, field in each.model_fields.items()))
+
+
+def _models(annotation: object) -> Iterator[type[BaseModel]]:
+    """The models within a type."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+        return
+    for part in get_args(annotation):
+        yield from _models(part)
+
+
 def _is_vague(place: tuple[str, ...], all_: Mapping[tuple[str, ...], list[Any]]) -> bool:
     """Said of a field because it is not of another type, while something is said of what is inside it."""
     is_union = any(len(error.get("loc", ())) > len(place) for error in all_[place])
@@ -68,11 +131,14 @@ def _is_vague(place: tuple[str, ...], all_: Mapping[tuple[str, ...], list[Any]])
 def _complaint(place: tuple[str, ...], errors: Sequence[dict[str, Any]]) -> dict[str, Any]:
     field = ".".join(place[1:]) or (place[0] if place else "request")
     kind = str(errors[0].get("type", ""))
-    fix = FIXES.get(kind, "Change {field} so that it fits.").format(field=field)
+    words = (
+        FIXES.get(kind, "Change {field} so that it fits.") if len(errors) == 1 else "Change {field} so that it fits."
+    )
+    fix = words.format(**errors[0].get("ctx", {}) | {"field": field})
     found: dict[str, Any] = {"field": field[:LONGEST]}
     if kind not in ("missing", "json_invalid") and _may_be_quoted(list(place)):
         found["value"] = quoted(errors[0].get("input"))
-    return found | {"rule": _rule(errors)[: 2 * LONGEST], "fix": fix[: 2 * LONGEST]}
+    return found | {"rule": _rule(errors)[: 4 * LONGEST], "fix": fix[: 2 * LONGEST]}
 
 
 def _rule(errors: Sequence[dict[str, Any]]) -> str:

@@ -1,6 +1,7 @@
 """Deliveries against a real receiver: signed, retried, sent again after a crash with the same id, nowhere private."""
 
 import json
+import socket
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -190,6 +191,22 @@ def test_addresses_of_this_machine_are_refused_when_chosen_and_when_sent(telling
         assert receiver.got == []
         assert "this machine or its network" in next(row.problem for row in rows(telling) if row.problem)
         telling.clock.now += 7200
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [(socket.EAI_NONAME, "no such host: hook.example"), (socket.EAI_AGAIN, "hook.example cannot be looked up now")],
+)
+def test_a_name_that_leads_nowhere_is_said_in_words(telling, monkeypatch, code, words):
+    async def nowhere(*_):
+        raise socket.gaierror(code, "inner words")
+
+    monkeypatch.setattr(telling.sender, "_address", nowhere)
+    with telling.store.write() as connection:
+        connection.execute(update(hooks.webhooks).values(url="https://hook.example/"))
+    telling.client("owner").api("POST", f"/projects/{telling.here}/webhooks/{telling.hook}/ping", 202)
+    telling.sender.round()
+    assert [row.problem for row in rows(telling)] == [words]
 
 
 def test_a_ping_arrives_and_deliveries_are_listed_newest_first(telling, receiver):

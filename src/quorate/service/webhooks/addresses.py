@@ -41,7 +41,7 @@ def checked_url(url: str, *, allow_private: bool) -> str:
     if not allow_private and not _may_be_public(host):
         raise InvalidInput(
             f"url={shown(url[:80])}; expected an address outside this machine and its network; pass a public one, or "
-            "let the service allow private webhooks."
+            "restart the service with QUORATE_PRIVATE_WEBHOOKS=1 to allow these."
         )
     return url
 

@@ -125,6 +125,9 @@ class Sender:
                 status = await self._post(client, due)
         except TimeoutError:
             return f"no answer within {TOTAL:g} seconds"
+        except socket.gaierror as problem:
+            host = urlsplit(due.url).hostname
+            return f"{host} cannot be looked up now" if problem.errno == socket.EAI_AGAIN else f"no such host: {host}"
         except FAILURES as problem:
             return f"{type(problem).__name__}: {problem}"
         return None if 200 <= status < 300 else f"answered with status {status}"
