@@ -86,7 +86,9 @@ def test_the_demo_starts_in_a_file_of_its_own_and_never_in_a_database_in_use(run
 
     with Serving("--demo", folder=tmp_path) as service:
         assert "Open this link to see the demo" in service.printed
+        assert "Simulated colleagues vote until you stop it." in service.printed
         assert service.status(service.links[0].removeprefix(service.url)) == 200
+    assert service.printed.endswith("Stopped; everything is on disk.\n")
     assert (tmp_path / "quorate-demo.db").exists()
     assert not (tmp_path / "quorate.db").exists()
     store = Store(str(tmp_path / "mine.db"))

@@ -78,6 +78,7 @@ def test_an_owner_who_lost_the_cookie_gets_a_link(run, database):
     first = run("service", "owner-link", "--database", database, "--json")
     token = json.loads(first.stdout)["link"].rpartition("/")[2]
     assert look(store, token, now=0.0).account_id is None  # nobody yet: it makes the first owner
+    assert "valid for 24 hours" in run("service", "owner-link", "--database", database).stdout
     ada = create_account(store, "Ada", may_create=True, now=1.0)
     create_account(store, "Bob", now=1.0)
     link = json.loads(run("service", "owner-link", "--database", database, "--json").stdout)["link"]
@@ -87,9 +88,11 @@ def test_an_owner_who_lost_the_cookie_gets_a_link(run, database):
     assert refused.exit_code == 1
     assert f"{eve.id} (Eve)" in refused.stderr
     chosen = ["--account", eve.id, "--base-url", "https://labels.example.org"]
-    assert "https://labels.example.org/link/" in run("service", "owner-link", "--database", database, *chosen).stdout
+    told = run("service", "owner-link", "--database", database, *chosen).stdout
+    assert "https://labels.example.org/link/" in told and "valid for 15 minutes" in told and "--base-url" not in told
     disable_account(store, eve.id, now=2.0)
-    assert run("service", "owner-link", "--database", database).exit_code == 0
+    told = run("service", "owner-link", "--database", database)
+    assert told.exit_code == 0 and "(if the service is reached elsewhere, pass --base-url)" in told.stdout
     store.close()
 
 

@@ -113,6 +113,7 @@ def serve(
     news = (host, port, _lines(here, link, demo=demo) + _from_elsewhere(host, port, base_url), page)
     threading.Thread(target=_announce_when_up, args=news, daemon=True).start()
     _run(config, host=host, port=port, workers=workers)
+    print_lines("Stopped; everything is on disk.")
 
 
 def _make_ready(config: ServiceConfig, here: str) -> str | None:
@@ -217,6 +218,8 @@ def _lines(here: str, link: str | None, *, demo: bool) -> list[str]:
             else "become the owner; it works once, within 24 hours"
         )
         lines += [f"Open this link to {use}:", f"  {link}"]
+    if demo:
+        lines.append("Simulated colleagues vote until you stop it.")
     return lines
 
 

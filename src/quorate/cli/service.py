@@ -106,15 +106,18 @@ def owner_link(
     Example: quorate service owner-link --database quorate.db --base-url https://labels.example.org
     """
     needs_service()
-    from quorate.service.owners import new_link
+    from quorate.service.owners import everybody, new_link
     from quorate.service.store.snapshot import existing
 
     with existing(database) as store:
+        lasts = "15 minutes" if everybody(store) else "24 hours"
         link = new_link(store, base_url or "http://127.0.0.1:8000", account=account, now=time.time())
     if json:
         print_json({"link": link})
     else:
-        print_lines("Whoever opens this link is the owner; it works once:", f"  {link}")
+        print_lines(f"Whoever opens this link is the owner; it works once, valid for {lasts}:", f"  {link}")
+        if base_url is None:
+            print_lines("(if the service is reached elsewhere, pass --base-url)")
 
 
 @app.command("owner-key")
