@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Table, TextClause, bindparam, delete, insert, update
 from sqlalchemy import text as sql
-from sqlalchemy.dialects import sqlite
+from sqlalchemy.dialects import postgresql, sqlite
 
 from quorate.service.store.lists import encode
 
@@ -42,7 +42,8 @@ def change_rows(connection: Connection, table: Table, rows: Rows, *, key: str = 
         return
     names = tuple(name for name in rows[0] if name != key)
     if connection.dialect.name == "postgresql":
-        connection.execute(_pg_update(table, names, key), {"rows": encode(list(rows))})
+        keys = [row[key] for row in rows]
+        connection.execute(_pg_update(table, names, key), {"rows": encode(list(rows)), "keys": keys})
         return
     values = {name: bindparam(f"new_{name}", type_=table.c[name].type) for name in names}
     statement = update(table).where(table.c[key] == bindparam(f"new_{key}")).values(values)
@@ -76,7 +77,9 @@ def _pg_insert(table: Table, names: tuple[str, ...], keys: tuple[str, ...], told
 @cache
 def _pg_update(table: Table, names: tuple[str, ...], key: str) -> TextClause:
     changed = ", ".join(f"{name} = given.{name}" for name in names)
-    return sql(f"UPDATE {table.name} SET {changed} FROM {_given(table)} WHERE {table.name}.{key} = given.{key}")
+    kind = table.c[key].type.compile(postgresql.dialect())  # type: ignore[no-untyped-call]
+    which = f"{table.name}.{key} = given.{key} AND {table.name}.{key} = ANY (CAST(:keys AS {kind}[]))"  # by the index
+    return sql(f"UPDATE {table.name} SET {changed} FROM {_given(table)} WHERE {which}")
 
 
 @cache
