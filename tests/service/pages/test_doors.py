@@ -141,7 +141,7 @@ def test_the_voter_s_html_says_nothing_of_predictions_and_votes(world):
 def test_errors_are_pages_for_browsers_and_problems_for_programs(world):
     page = world.browser("nobody").get(world.address("/items"), headers=HTML)
     assert (page.status_code, page.headers["content-type"]) == (401, "text/html; charset=utf-8")
-    assert "Who are you?" in page.text
+    assert "There are no passwords here" in page.text
     assert world.browser("nobody").get(world.address("/items")).headers["content-type"] == "application/problem+json"
 
 

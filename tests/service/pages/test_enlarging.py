@@ -1,4 +1,4 @@
-"""What a voter looks at: images that can be enlarged, whole words on buttons, and buttons that rest when nothing is asked."""
+"""What a voter looks at: images that can be enlarged, whole words on buttons, none to press when nothing is asked."""
 
 import io
 import re

@@ -36,15 +36,15 @@ def test_the_worth_of_a_vote_is_the_one_the_policy_compares():
 def test_what_is_asked_says_what_it_waits_for():
     policy = ValueOfInformation(min_gain=0.01)
     assert because(decided("ask", (1, 0), (0.7, 0.3)), policy).startswith("Asked again after 1 vote: a second vote may")
-    assert "at least 2 votes are asked" in because(decided("ask", (1, 0), min_votes=2), policy)
-    assert "70 % sure that the pool of 9 would say 'cat', below the threshold of 95 %" in because(
+    assert "each item gets at least 2 votes" in because(decided("ask", (1, 0), min_votes=2), policy)
+    assert "70\u00a0% sure that the pool of 9 would say 'cat', below the threshold of 95\u00a0%" in because(
         decided("ask", (1, 0), (0.7, 0.3)), Threshold(0.95)
     )
     assert because(decided("ask", (0, 0), (0.6, 0.4)), UntilSettled()).startswith("Asked: the method's rule")
 
 
 def test_without_votes_and_with_abstentions():
-    assert because(decided("confident", (0, 0)), Threshold(0.95)).startswith("Closed without a vote: 98 % sure")
+    assert because(decided("confident", (0, 0)), Threshold(0.95)).startswith("Closed without a vote: 98\u00a0% sure")
     assert "the pool of 9 (less 2 who cannot tell)" in because(decided("settled", num_abstained=2, pool_left=7), None)
 
 

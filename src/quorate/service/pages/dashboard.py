@@ -59,19 +59,21 @@ def _worth(projects_: Projects, project: Project, numbers: dict[str, Any], conne
     past += [(fit["time"], fit["theta"], fit["phi"], fit["tau"]) for fit in numbers["learning"]]
     thetas, phis = [each[1] for each in past], [each[2] for each in past]
     taus = [np.atleast_2d(np.asarray(each[3], float)).mean(axis=0) for each in past]
-    most = max(float(np.max(taus)), 1e-9)
+    highest = max(float(np.max(taus)), 1e-9)
+    classes = project.settings.classes
+    most = len(classes) if len(classes) == MOST_CLASSES + 1 else MOST_CLASSES  # one alone is named, not "1 more"
     by_class = [
         {
             "name": name, "now": float(taus[-1][index]),
-            "svg": _curve(f"tau of {name}", [float(tau[index]) for tau in taus], 0, most),
+            "svg": _curve(f"tau of {name}", [float(tau[index]) for tau in taus], 0, highest),
         }
-        for index, name in enumerate(project.settings.classes[:MOST_CLASSES])
+        for index, name in enumerate(classes[:most])
     ]  # fmt: skip
     return {
         "theta": params.theta, "phi": params.phi, "num_fits": len(numbers["learning"]),
         "theta_svg": _curve("theta over time", thetas, 0, max(thetas)),
         "phi_svg": _curve("phi over time", phis, 1, max(phis)),
-        "classes": by_class, "more": max(0, len(project.settings.classes) - MOST_CLASSES),
+        "classes": by_class, "more": max(0, len(classes) - most),
         "last": past[-1][0] if numbers["learning"] else None,
     }  # fmt: skip
 

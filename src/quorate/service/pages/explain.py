@@ -64,9 +64,7 @@ def because(decided: Decided, policy: Any) -> str:  # noqa: ANN401
 def _asked(decided: Decided, policy: Any) -> str:  # noqa: ANN401
     after = f"Asked again after {plural(decided.num_votes, 'vote')}" if decided.num_votes else "Asked"
     if decided.num_votes < decided.min_votes:
-        return (
-            f"{after}: at least {plural(decided.min_votes, 'vote')} are asked for each item; {_sure(decided)} so far."
-        )
+        return f"{after}: each item gets at least {plural(decided.min_votes, 'vote')}; {_sure(decided)} so far."
     least = getattr(policy, "min_gain", None)
     if least is not None and decided.probs is not None:
         gain = _gain(decided)

@@ -47,6 +47,7 @@ environment.filters |= {
     "plural": words.plural,
     "prediction": words.prediction,
     "sentence": words.sentence,
+    "together": words.together,
 }
 environment.globals |= {"static": address, "qr_code": qr_code}
 

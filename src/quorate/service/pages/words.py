@@ -6,6 +6,7 @@ Everything here is pure; `now` is an argument.
 from __future__ import annotations
 
 import math
+import re
 from datetime import UTC, datetime
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
@@ -21,13 +22,19 @@ def count(number: float) -> str:
 
 
 def percent(share: float | None, digits: int = 1) -> str:
-    """A share in percent; never "100 %" for what is not certain, nor "0 %" for what can happen.
+    """A share in percent; never "100 %" for what is not certain, nor "0 %" for what can happen. It is not parted.
 
-    >>> percent(0.9812), percent(1.0), percent(0.99999), percent(0.00001), percent(None)
-    ('98.1 %', '100 %', '> 99.9 %', '< 0.1 %', '–')
+    >>> [percent(share).split("\u00a0") for share in (0.9812, 1.0)], percent(None)
+    ([['98.1', '%'], ['100', '%']], '–')
+    >>> percent(0.99999).split("\u00a0"), percent(0.00001).split("\u00a0")
+    (['>', '99.9', '%'], ['<', '0.1', '%'])
     """
     if share is None or math.isnan(share):
         return "–"
+    return _percent(share, digits).replace(" ", "\u00a0")
+
+
+def _percent(share: float, digits: int) -> str:
     least = 10.0**-digits / 100
     if 0 < share < least:
         return f"< {100 * least:.{digits}f} %"
@@ -108,7 +115,7 @@ def plural(number: float, noun: str, many: str | None = None) -> str:
 def prediction(given: object) -> str:
     """What a file says a classifier said, likeliest first.
 
-    >>> prediction({"cat": 0.2, "dog": 0.8}), prediction(None), prediction("cat")
+    >>> prediction({"cat": 0.2, "dog": 0.8}).replace("\u00a0", " "), prediction(None), prediction("cat")
     ('dog 80 %, cat 20 %', 'none', 'cat')
     """
     if given is None:
@@ -129,3 +136,12 @@ def sentence(text: str) -> str:
     first = text.partition(" ")[0]
     is_name = any(mark in first for mark in "_=.:[/@")
     return text if is_name else text[:1].upper() + text[1:]
+
+
+def together(text: str) -> str:
+    """A sentence in which no number is parted from its percent sign.
+
+    >>> together("at most 77.6 % wrong").split(" ")
+    ['at', 'most', '77.6\\xa0%', 'wrong']
+    """
+    return re.sub(r"(?<=\d) (?=%)", "\u00a0", text)

@@ -30,7 +30,10 @@ document.addEventListener("submit", (event) => {
 });
 
 document.addEventListener("change", (event) => {
-  if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
+  if (!event.target.matches("[data-submit]")) return;
+  const words = event.target.selectedOptions?.[0]?.dataset.ask;
+  if (words && !window.confirm(words)) event.target.form.reset();
+  else event.target.form.requestSubmit();
 });
 
 // A part that is fetched again every few seconds, while somebody looks at it.
