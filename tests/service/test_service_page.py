@@ -1,5 +1,6 @@
 """docs/service.md as it stands: its commands are run in order against a real service, its nginx file by nginx."""
 
+import json
 import os
 import re
 import shutil
@@ -8,10 +9,15 @@ import subprocess
 import sys
 import time
 import urllib.request
+from dataclasses import MISSING, fields
 from pathlib import Path
 
 import pytest
 
+from quorate.service.api.project_models import SettingsChange, SettingsIn
+from quorate.service.deciding.notices import closed
+from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.webhooks.signature import signed
 from tests.cli.serving import Serving, free_port
 
 PAGE = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf-8")
@@ -30,7 +36,7 @@ def become_owner(service: Serving) -> None:
 def test_the_commands_of_the_page_run_in_its_order(tmp_path, postgres):
     if shutil.which("curl") is None:
         pytest.skip("curl is not installed; on Debian or Ubuntu: apt-get install curl")
-    assert len(COMMANDS) == 9
+    assert len(COMMANDS) == 11
     url = postgres.create_database("moved")
     try:
         with Serving("--database", "quorate.db", folder=tmp_path) as service:
@@ -50,6 +56,30 @@ def test_the_commands_of_the_page_run_in_its_order(tmp_path, postgres):
     assert '"recomputed"' in (tmp_path / "trail.json").read_text()
     assert done.stdout.count(" 0 decisions differ from their events") == 2
     assert "1 projects, 3 items" in done.stdout
+
+
+def test_the_table_of_settings_is_that_of_the_program():
+    table = PAGE.partition("## Settings of a project")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \| (.+?) \|$", table, re.MULTILINE)
+    usual = {
+        each.name: "required" if each.default is MISSING else f"`{json.dumps(each.default)}`"
+        for each in fields(ProjectSettings)
+    }
+    assert {name: default for name, default, _, _ in rows} == usual
+    fixed = {name for name, _, later, _ in rows if later == "no"}
+    assert fixed == set(SettingsIn.model_fields) - set(SettingsChange.model_fields)
+
+
+def test_the_receiver_of_the_page_takes_what_is_signed_and_nothing_else(capsys):
+    here = {}
+    exec(re.search(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL).group(1), here)
+    body = re.search(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL).group(1).encode()
+    headers = signed("secret", "d_1", body, now=time.time())
+    assert here["receive"](headers, body, "secret") == 204
+    assert here["receive"](headers, body + b" ", "secret") == 403
+    assert capsys.readouterr().out == "item.completed\n"
+    row = {"name": "photo-1", "label": "cat", "confidence": 0.97, "decided_votes": 3, "reason": "confident"}
+    assert ("item.completed", json.loads(body)["data"]) == closed(row)
 
 
 def test_several_workers_on_postgresql_print_one_link_and_share_the_database(tmp_path, postgres):

@@ -15,7 +15,10 @@ Count = Annotated[int, Field(ge=1, le=MOST_NEXT, description="How many items at 
 NextCount = Annotated[int, Field(ge=0, le=MOST_NEXT, description="How many next items to answer with; 0: none.")]
 Outside = Annotated[
     OutsideVoter | None,
-    Field(description="Whose vote it is, if not the caller's: only with an owner's key. Kept as `ext:<name>`."),
+    Field(
+        description="Whose vote it is, if not the caller's: only with an owner's key. Kept as `ext:<name>`, a person "
+        "apart from every member, also from one of that name: members vote on the page or with a key of their own."
+    ),
 ]
 
 
