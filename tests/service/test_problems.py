@@ -185,7 +185,7 @@ def test_pages_may_answer_browsers_in_their_own_way():
 @pytest.mark.parametrize(
     ("sent", "field", "rule"),
     [
-        ({"prediction": 7, "pool_size": 1}, "prediction", "Input should be a valid string, or less than or equal to 1"),
+        ({"prediction": 7, "pool_size": 1}, "prediction", "Input should be a valid string, or at most 1"),
         ({"prediction": [0.5, "x"], "pool_size": 1}, "prediction.1", "Input should be a valid number"),
         ({"prediction": {"float": "x"}, "pool_size": 1}, "prediction.float", "Input should be a valid number"),
         ({"inner": 5, "pool_size": 1}, "inner", "Input should be a JSON object"),
@@ -240,7 +240,7 @@ def test_limits_name_the_number_that_would_do():
 
 def test_what_is_not_there_is_said_in_a_sentence():
     client = TestClient(make_app())
-    assert client.get("/nowhere").json()["detail"].startswith("there is nothing at this address;")
+    assert client.get("/nowhere").json()["detail"] == "there is nothing at this address; check how it is written."
     assert client.delete("/body").json()["detail"] == "this address does not take that method; it takes POST."
 
 

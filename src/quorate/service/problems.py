@@ -205,9 +205,7 @@ def of_http(error: HTTPException) -> Problem:
     """The problem of an answer of the framework: no such path, method not allowed, unreadable body."""
     title = error.detail if isinstance(error.detail, str) else "Error"
     if title == "Not Found":
-        return Problem(
-            404, "Not found", "there is nothing at this address; /api/v1/openapi.json lists those there are."
-        )
+        return Problem(404, "Not found", "there is nothing at this address; check how it is written.")
     if title == "Method Not Allowed":
         taken = (error.headers or {}).get("Allow", "another method")
         detail = f"this address does not take that method; it takes {taken}."

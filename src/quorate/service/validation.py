@@ -15,10 +15,16 @@ MOST = 20  # complaints of one request that are listed
 LONGEST = 120  # characters of a value that are quoted
 SECRET = {"authorization", "token", "secret", "csrf", "key", "password"}
 OF_CLASS = re.compile(r" or (instance of \w+|object to extract fields from)")
+PLAIN = {
+    "a valid dictionary": "a JSON object, {...}",
+    "a valid list": "a list, [...]",
+    "greater than or equal to": "at least",
+    "less than or equal to": "at most",
+}
 PREFIX = re.compile(r"^(Value error|Assertion failed), ")
 NOT_JSON = {
     "field": "body",
-    "rule": "the body is JSON, and its type is said",
+    "rule": "the body was not sent as JSON",
     "fix": "Send Content-Type: application/json.",
 }
 FIXES = {
@@ -85,7 +91,8 @@ def _worded(error: dict[str, Any], sent: object, model: object) -> dict[str, Any
         message = f"there is no such field; those there are: {', '.join(names)}" if names else "there is no such field"
     if kind == "json_invalid":
         message = f"not valid JSON: {error.get('ctx', {}).get('error', message)}{_position(error, sent)}"
-    message = message.replace("a valid dictionary", "a JSON object, {...}").replace("a valid list", "a list, [...]")
+    for theirs, ours in PLAIN.items():
+        message = message.replace(theirs, ours)
     return error | {"msg": message}
 
 
