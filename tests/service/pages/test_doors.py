@@ -298,6 +298,14 @@ def test_an_import_sent_without_scripts_is_looked_at_and_stored(world):
         assert said in browser.post(world.address("/import"), data=data, files=file).text
 
 
+def test_a_column_that_is_nearly_a_class_is_warned_of_before_anything_is_stored(world):
+    browser = world.browser("owner")
+    file = {"file": ("more.csv", b"id,Dog\nz,0.9\n")}
+    looked = browser.post(world.address("/import"), data={"csrf_token": token(browser)}, files=file).text
+    warned = re.sub(r"<[^>]*>", "", re.search(r'<p class="message warn".*?</p>', looked)[0])
+    assert warned.startswith("Column Dog is not used: did you mean dog?")
+
+
 def test_a_look_at_a_file_says_which_items_are_there_already(world):
     browser = world.browser("owner")
     file = {"file": ("more.csv", b"id,text\na,Hello\nnew,Hello\n")}

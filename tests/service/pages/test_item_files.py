@@ -96,11 +96,62 @@ def test_rows_name_uploaded_images_by_their_file_name():
 
 
 @pytest.mark.parametrize(
-    ("name", "content"), [("a.xlsx", b"PK"), ("a.csv", b"name_of_it,cat\na,1\n"), ("a.csv", b"id\n\xff\xe9\xe9")]
+    ("name", "content"), [("a.xlsx", b"id"), ("a.xlsx", b"PK\x03\x04.."), ("a.csv", b"id\n\xff\xe9\xe9")]
 )
 def test_a_file_that_cannot_be_read_at_all_is_refused_with_the_way_out(name, content):
     with pytest.raises(InvalidInput, match=r"expected|save it"):
         read_items(name, content, project(), {})
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.csv", b"", "The file is empty."),
+        ("a.json", b"\xef\xbb\xbf \n", "The file is empty."),
+        ("report.pdf", b"%PDF-1.7 ...", "This is a PDF, not a table."),
+        ("a.csv", b"%PDF-1.7 ...", "This is a PDF, not a table."),
+        ("a.csv", b"id,text\na,\x00\x01", "This is a binary file, not a table."),
+        (
+            "a.csv",
+            b"Patient;Befund\n1;normal\n",
+            "No column id (found: Patient, Befund). Rename the one that holds the items' ids.",
+        ),
+    ],
+)
+def test_what_a_file_is_instead_of_a_table_is_said_plainly(name, content, said):
+    with pytest.raises(InvalidInput) as refused:
+        read_items(name, content, project(), {})
+    assert str(refused.value) == said
+
+
+def test_many_long_column_names_are_not_all_told():
+    with pytest.raises(InvalidInput) as refused:
+        read("a.csv", ",".join("x" * 500 + str(number) for number in range(900)) + "\n1\n")
+    assert len(str(refused.value)) < 700
+
+
+@pytest.mark.parametrize("named", ["film-a.png", "scans/film-a.png", "C\\scans\\film-a.png", "film-a.PNG"])
+def test_an_image_that_was_not_dropped_is_named(named):
+    found = read("a.csv", f"id,image\na,{named}\n", images={"other.png": "upload:u_7"})
+    (problem,) = found.problems
+    name = "film-a.PNG" if named.endswith("PNG") else "film-a.png"
+    assert problem.words == f"{name} was not dropped with the table: drop both together."
+
+
+def test_an_image_from_elsewhere_needs_no_drop():
+    (item,) = read("a.csv", "id,image\na,https://films.example/film-a.png\n").items
+    assert item.show.image == "https://films.example/film-a.png"
+
+
+@pytest.mark.parametrize("column", ["efusion", "Effusion", "p_effussion", "classifier:Effusion"])
+def test_a_column_that_is_nearly_a_class_is_told_with_the_class(column):
+    found = read("a.csv", f"id,{column},mood\na,0.9,good\n", classes=("effusion", "edema"))
+    assert found.ignored == [column, "mood"]
+    assert found.meant == {column: "effusion"}
+
+
+def test_a_column_that_is_a_class_is_no_doubt():
+    assert read("a.csv", "id,cat,text2\na,0.9,x\n").meant == {}
 
 
 HUGE = '{"id": "a", "priority": ' + "9" * 5000 + "}"

@@ -10,8 +10,10 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
 from fastapi import HTTPException
@@ -23,6 +25,7 @@ from quorate.service.api.items import new_item
 from quorate.service.api.reading import parsed
 from quorate.service.deciding.items import NewItem
 from quorate.service.deciding.projects import Project
+from quorate.service.pages.file_kinds import text_of
 from quorate.service.validation import complaints
 from quorate.session.inputs import parse_prediction
 from quorate.validate import shown
@@ -31,6 +34,8 @@ IDS = ("id", "item", "item_id", "name")
 FIELDS = ("text", "image", "link", "pool_size", "priority", "prediction")
 OTHER_NAMES = {"url": "link", "image_url": "image", "pool": "pool_size"}
 PREFIXES = ("", "p_", "prob_", "p.", "prediction.", "prediction_", "probs_")
+IMAGE_FILE = re.compile(r"[^:]+\.(png|jpe?g|webp|gif)", re.IGNORECASE)  # no address: the name of a file
+MOST_NAMES, LONGEST_NAME = 12, 40  # of columns, in a message
 Record = dict[str, Any]
 
 
@@ -45,11 +50,15 @@ class RowProblem:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a file holds: items that can be added, rows that cannot, columns that were not understood."""
+    """What a file holds: items that can be added, rows that cannot, columns that were not understood.
+
+    `meant`: of those columns, the ones whose names nearly are a class's, and that class.
+    """
 
     items: list[NewItem]
     problems: list[RowProblem]
     ignored: list[str]
+    meant: dict[str, str] = field(default_factory=dict)
 
     @property
     def num_rows(self) -> int:
@@ -59,7 +68,7 @@ class Reading:
 
 def read_items(name: str, content: bytes, project: Project, images: Mapping[str, str]) -> Reading:
     """Read a file by its name's end; `images` are uploads by file name, for rows that name them."""
-    text = _decoded(content)
+    text = text_of(content)
     end = name.rpartition(".")[2].lower()
     if end in ("json", "jsonl", "ndjson"):
         records, ignored = _json_records(text, is_lines=end != "json"), list[str]()
@@ -82,7 +91,7 @@ def read_items(name: str, content: bytes, project: Project, images: Mapping[str,
             items.append(item)
         except (QuorateError, ValidationError) as error:
             problems.append(RowProblem(row, _named(record), _words(error, record)))
-    return Reading(items, problems, ignored)
+    return Reading(items, problems, ignored, _meant(ignored, project))
 
 
 def _with_id(record: Any, row: int) -> Any:  # noqa: ANN401
@@ -98,12 +107,20 @@ def _item(record: Any, project: Project, images: Mapping[str, str]) -> NewItem: 
         raise InvalidInput(record["_problem"])
     show = record.get("show")
     given = {**{key: record[key] for key in record if key != "show"}, **show} if isinstance(show, dict) else record
-    image = given.get("image")
-    if isinstance(image, str) and image.rpartition("/")[2] in images:
-        given = {**given, "image": images[image.rpartition("/")[2]]}
-    item = new_item(project, ItemIn.model_validate(given), 0)
+    item = new_item(project, ItemIn.model_validate(_with_image(given, images)), 0)
     parse_prediction(item.prediction, project.settings.classes, len(project.settings.models), item=item.name)
     return item
+
+
+def _with_image(given: Record, images: Mapping[str, str]) -> Record:
+    """The record with the upload that its image names."""
+    image = given.get("image")
+    name = re.split(r"[/\\]", image)[-1] if isinstance(image, str) else ""
+    if name in images:
+        return {**given, "image": images[name]}
+    if isinstance(image, str) and IMAGE_FILE.fullmatch(image) and not image.startswith("/"):
+        raise InvalidInput(f"{name} was not dropped with the table: drop both together.")
+    return given
 
 
 def _json_records(text: str, *, is_lines: bool) -> list[Any]:
@@ -137,7 +154,9 @@ def _table_records(text: str, project: Project) -> tuple[list[Record], list[str]
     names = [cell.strip() for cell in next(_rows(table), [])]
     meanings = {index: meaning for index, name in enumerate(names) if (meaning := _meaning(name, project))}
     if not any(kind == "id" for kind, *_ in meanings.values()):
-        raise InvalidInput(f"columns={shown(names)}; expected one called id; name the column with the items' ids so.")
+        found = ", ".join(name[:LONGEST_NAME] for name in names[:MOST_NAMES]) or "nothing"
+        more = ", …" if len(names) > MOST_NAMES else ""
+        raise InvalidInput(f"No column id (found: {found}{more}). Rename the one that holds the items' ids.")
     rows = [_record(row, len(names), meanings, project) for row in _rows(table) if any(cell.strip() for cell in row)]
     return rows, [name for index, name in enumerate(names) if index not in meanings and name]
 
@@ -161,6 +180,18 @@ def _meaning(name: str, project: Project) -> tuple[str, ...] | None:
             if rest.startswith(prefix) and rest[len(prefix) :] in project.settings.classes:
                 return ("probs", model, rest[len(prefix) :])
     return None
+
+
+def _meant(ignored: Sequence[str], project: Project) -> dict[str, str]:
+    """Columns not understood whose names are nearly a class's: probabilities would be lost without a word."""
+    classes = {name.lower(): name for name in project.settings.classes}
+    found = {}
+    for column in ignored:
+        names = {rest.lower().removeprefix(prefix) for _, rest in _models_in(column, project) for prefix in PREFIXES}
+        near = [each for name in sorted(names) for each in get_close_matches(name[:200], classes, n=1, cutoff=0.8)]
+        if near:
+            found[column] = classes[near[0]]
+    return found
 
 
 def _models_in(name: str, project: Project) -> Iterator[tuple[str, str]]:
@@ -219,14 +250,6 @@ def _number(cell: str, where: str) -> float:
     if not math.isfinite(value):
         raise InvalidInput(f"{where}={shown(cell)}; expected a number; write e.g. 0.8.")
     return value
-
-
-def _decoded(content: bytes) -> str:
-    marked = content[:2] in (b"\xff\xfe", b"\xfe\xff")
-    try:
-        return content.decode("utf-16" if marked else "utf-8-sig")
-    except UnicodeDecodeError:
-        raise InvalidInput("the file is not UTF-8 text; save it as UTF-8 (in a spreadsheet: CSV UTF-8).") from None
 
 
 def _named(record: Any) -> str:  # noqa: ANN401
