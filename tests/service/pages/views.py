@@ -139,6 +139,18 @@ class Views:
         self.go(page, "/vote")
         page.get_by_role("heading", name="Thank you").wait_for()
 
+    def enlarged(self, page):
+        self.vote(page)
+        page.locator(".enlarge").click()
+        page.locator("dialog img").wait_for()
+
+    def paused(self, page):
+        self.voter(page)
+        page.route("**/next", lambda route: route.fulfill(json={"classes": [], "items": []}))
+        page.route("**/mine?*", lambda route: route.fulfill(json={"votes": 0, "state": "paused"}))
+        self.go(page, "/vote")
+        page.get_by_role("heading", name="Paused by").wait_for()
+
     def cut_off(self, page):
         self.vote(page)
         page.context.set_offline(True)
@@ -154,5 +166,5 @@ class Views:
 
 ALL = (
     "sign_in", "first_link", "join", "projects", "new", "dashboard", "items", "item", "data", "webhooks", "people",
-    "settings", "vote", "many", "thanks", "cut_off", "problem",
+    "settings", "vote", "many", "enlarged", "thanks", "paused", "cut_off", "problem",
 )  # fmt: skip
