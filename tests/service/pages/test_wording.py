@@ -92,5 +92,6 @@ def test_the_button_that_chooses_files_stands_in_the_middle(live, chromium, phon
         page.goto(f"{live.url}/p/{project}/data")
         drop, button = page.locator(".drop").bounding_box(), page.get_by_text("Choose files").bounding_box()
         assert drop["x"] + drop["width"] / 2 == pytest.approx(button["x"] + button["width"] / 2, abs=1)
+        assert page.get_by_text("Look at it first").is_hidden()  # a chosen file is looked at at once
         with page.expect_file_chooser():
             page.get_by_text("Choose files").click()
