@@ -129,11 +129,15 @@ def test_on_a_phone_a_tap_enlarges_and_two_fingers_do_further(live, chromium):
         before = page.evaluate(SHOWN_AT)
         assert faults(page) == []
         touch = page.context.new_cdp_session(page)
-        for kind, gap in (("touchStart", 40), ("touchMove", 80), ("touchMove", 120), ("touchEnd", None)):
-            points = [{"x": 195 - gap, "y": 400, "id": 0}, {"x": 195 + gap, "y": 400, "id": 1}] if gap else []
+        for kind, gap in (("touchStart", 40), *(("touchMove", gap) for gap in range(50, 150, 10))):
+            points = [{"x": 195 - gap, "y": 400, "id": 0}, {"x": 195 + gap, "y": 400, "id": 1}]
             touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-        page.wait_for_function("(w) => document.querySelector('dialog img').getBoundingClientRect().width > 2 * w",
-                               arg=before["width"])  # fmt: skip
+            page.wait_for_timeout(30)
+        page.wait_for_function(
+            "(width) => document.querySelector('dialog img').getBoundingClientRect().width > 2 * width",
+            arg=before["width"],
+        )
+        touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
         page.locator("dialog").get_by_role("button", name="Close").tap()
         page.locator("dialog").wait_for(state="hidden")
 
