@@ -9,7 +9,7 @@ from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
 
 STATEMENTS = {
-    name: getattr(module, name)
+    name: found["sqlite"] if isinstance(found := getattr(module, name), dict) else found
     for module, names in {
         scene: ("LOCK", "BALLOTS", "LEASES", "REPEATS", "PAST"),
         leases: ("PLACE_TAKEN", "FREE", "RENEW", "HELD", "MET"),

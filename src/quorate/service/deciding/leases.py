@@ -10,11 +10,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Table, bindparam, or_, select, union_all, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Executable,
+    Row,
+    Table,
+    bindparam,
+    func,
+    or_,
+    select,
+    union_all,
+    update,
+)
 
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.store.bulk import insert_rows
-from quorate.service.store.lists import among, paired
+from quorate.service.store.lists import among, each_of
 from quorate.service.store.schema import ballots, items, leases
 
 CLOCK_SLACK = 300.0  # seconds a request may wait before it is heard without others' leases looking too long to it
@@ -40,8 +52,9 @@ class Want:
 
 PLACE_TAKEN = update(items).where(among(items.c.id, "ids")).values(slots=items.c.slots - 1)
 FREE = select(items.c.id).where(among(items.c.id, "ids")).order_by(items.c.id).with_for_update(skip_locked=True)
-RENEW = update(leases).where(paired(leases.c.item_id, leases.c.voter, ("ids", "voters")), leases.c.is_out)
-RENEW = RENEW.values(expires=bindparam("until")).returning(leases.c.item_id, leases.c.voter)
+RENEW = update(leases).where(among(leases.c.item_id, "ids"), among(leases.c.voter, "voters"), leases.c.is_out)
+RENEW = RENEW.where(leases.c.expires < bindparam("soon")).values(expires=bindparam("until"))
+RENEW = RENEW.returning(leases.c.item_id, leases.c.voter)
 HELD = (
     select(leases.c.voter, items.c.id, items.c.name, items.c.show, leases.c.expires)
     .join(leases, leases.c.item_id == items.c.id)
@@ -51,13 +64,23 @@ HELD = (
 )
 
 
-def _rows_of(table: Table, *only: ColumnElement[bool]) -> Select[Any]:
-    """Looked up by item, a few rows each; the concat keeps PostgreSQL from trying every item with every voter."""
-    voter = among(table.c.voter.concat(""), "voters")
-    return select(table.c.item_id, table.c.voter).where(among(table.c.item_id, "ids"), voter, *only)
+def _voters_of(table: Table, *which: ColumnElement[bool]) -> ColumnElement[Any]:
+    return select(func.array_agg(table.c.voter)).where(*which).scalar_subquery().label(table.name)
 
 
-MET = union_all(_rows_of(ballots), _rows_of(leases, leases.c.is_out))
+def _met() -> dict[str, Executable]:
+    """Who has acted on, or holds, some items, in each database's words: PostgreSQL a row an item, SQLite a row each."""
+    given = each_of(ids=items.c.id)
+    acted = _voters_of(ballots, ballots.c.item_id == given.c.ids)
+    held = _voters_of(leases, leases.c.item_id == given.c.ids, leases.c.is_out)
+    plain = [select(table.c.item_id, table.c.voter).where(among(table.c.item_id, "ids")) for table in (ballots, leases)]
+    return {
+        "postgresql": select(given.c.ids, acted, held),
+        "sqlite": union_all(plain[0], plain[1].where(leases.c.is_out)),
+    }
+
+
+MET = _met()
 
 
 def give_back(projects_: Projects, project_id: str, voter: str) -> int:
@@ -99,7 +122,8 @@ def held_by(connection: Connection, project: Project, wants: Sequence[Want], now
     mine = {want.voter: rows[want.voter][: want.count] for want in wants}
     seconds = project.settings.lease_seconds
     soon = now + (1.0 - RENEWED_AFTER) * seconds
-    until = _renewed(connection, [row for each in mine.values() for row in each if row.expires < soon], now + seconds)
+    old = [row for each in mine.values() for row in each if row.expires < soon]
+    until = _renewed(connection, old, soon=soon, until=now + seconds)
     return {voter: [leased for row in each if (leased := _as_leased(row, until))] for voter, each in mine.items()}
 
 
@@ -108,7 +132,9 @@ def _as_leased(row: Row[Any], until: Mapping[tuple[int, str], float | None]) -> 
     return None if expires is None else Leased(row.name, json.loads(row.show), expires)
 
 
-def _renewed(connection: Connection, rows: Sequence[Row[Any]], until: float) -> dict[tuple[int, str], float | None]:
+def _renewed(
+    connection: Connection, rows: Sequence[Row[Any]], *, soon: float, until: float
+) -> dict[tuple[int, str], float | None]:
     """Until when these leases last now: later; as before, where the item is locked; None for one just given back."""
     if not rows:
         return {}
@@ -116,17 +142,20 @@ def _renewed(connection: Connection, rows: Sequence[Row[Any]], until: float) -> 
     pairs = [(row.id, row.voter) for row in rows if row.id in free]
     if not pairs:
         return {}
-    ids, voters = zip(*pairs, strict=True)
-    found = connection.execute(RENEW, {"ids": ids, "voters": voters, "until": until})
+    asked = {"ids": sorted({item_id for item_id, _ in pairs}), "voters": sorted({voter for _, voter in pairs})}
+    found = connection.execute(RENEW, asked | {"soon": soon, "until": until})
     renewed = {(row.item_id, row.voter) for row in found}
     return {pair: until if pair in renewed else None for pair in pairs}
 
 
-def met(connection: Connection, ids: Sequence[int], voters: Sequence[str]) -> set[tuple[int, str]]:
-    """Which of these items which of these voters have acted on, or hold. To be asked once the items are locked."""
+def met(connection: Connection, ids: Sequence[int]) -> set[tuple[int, str]]:
+    """Which of these items which voters have acted on, or hold. To be asked once the items are locked."""
     if not ids:
         return set()
-    return {(row.item_id, row.voter) for row in connection.execute(MET, {"ids": list(ids), "voters": list(voters)})}
+    rows = connection.execute(MET[connection.dialect.name], {"ids": list(ids)})
+    if connection.dialect.name == "sqlite":
+        return {(item_id, voter) for item_id, voter in rows}
+    return {(item_id, voter) for item_id, *lists in rows for each in lists for voter in each or ()}
 
 
 def grant(connection: Connection, project: Project, pairs: Sequence[tuple[int, str]], now: float) -> None:

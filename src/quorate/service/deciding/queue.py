@@ -148,7 +148,7 @@ def _front(
     """As many items as are wanted from the front of the line, locked, and who has met which of them."""
     count = sum(want.count for want in wants)
     line: Sequence[Any] = connection.execute(LINE, {"project": project.id, "count": count}).all()
-    return line, met(connection, [row.id for row in line], [want.voter for want in wants])
+    return line, met(connection, [row.id for row in line])
 
 
 def _take(
@@ -159,7 +159,7 @@ def _take(
     if busy is not None and (not rows or busy > rows[0].priority):
         above = rows[0].priority if rows else None
         rows = (_doubled_up(projects_, connection, project, voter, above=above) + rows)[: want.count]
-    seen = met(connection, [row.id for row in rows], [voter])  # by a late vote, say, just before the lock
+    seen = met(connection, [row.id for row in rows])  # by a late vote, say, just before the lock
     rows = [row for row in rows if (row.id, voter) not in seen]
     grant(connection, project, [(row.id, voter) for row in rows], now)
     return rows

@@ -10,30 +10,52 @@ import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, select
+from sqlalchemy import Connection, Row, Select, bindparam, select
 
 from quorate.errors import InvalidInput, QuorateError, UnknownItem
 from quorate.service.deciding.acts import Request
 from quorate.service.deciding.projects import Project, Projects
-from quorate.service.store.lists import among, paired
+from quorate.service.store.lists import among, each_of, paired
 from quorate.service.store.schema import ballots, events, items, leases
 from quorate.session.journal import Event
 from quorate.validate import shown
 
 LOCK = select(items).where(items.c.project_id == bindparam("project"), among(items.c.name, "names"))
 LOCK = LOCK.order_by(items.c.id).with_for_update()  # in one order everywhere, so that nobody deadlocks
-BALLOTS = select(ballots.c.item_id, ballots.c.voter, ballots.c.kind, ballots.c.time)
-BALLOTS = BALLOTS.where(paired(ballots.c.item_id, ballots.c.voter, ("ids", "voters")))
 LEASES = select(leases.c.item_id, leases.c.voter, leases.c.is_out).where(among(leases.c.item_id, "ids"))
-REPEATS = select(events.c.voter, events.c.request, events.c.id).where(
-    events.c.project_id == bindparam("project"),
-    events.c.request.is_not(None),  # as the index says it
-    paired(events.c.voter, events.c.request, ("voters", "requests")),
-)
 PAST = select(events.c.item_id, events.c.body).where(among(events.c.item_id, "ids"), events.c.kind != "skip")
 PAST = PAST.order_by(events.c.item_id, events.c.seq)
+
+
+def _ballots() -> dict[str, Select[Any]]:
+    """The ballots of pairs of an item and a voter, in each database's words."""
+    told = (ballots.c.kind, ballots.c.time)
+    given = each_of(ids=ballots.c.item_id, voters=ballots.c.voter)
+    mine = (ballots.c.item_id == given.c.ids, ballots.c.voter == given.c.voters)
+    found = [select(each).where(*mine).scalar_subquery().label(each.name) for each in told]
+    plain = select(ballots.c.item_id, ballots.c.voter, *told)
+    return {
+        "postgresql": select(given.c.ids.label("item_id"), given.c.voters.label("voter"), *found),
+        "sqlite": plain.where(paired(ballots.c.item_id, ballots.c.voter, ("ids", "voters"))),
+    }
+
+
+def _repeats_of() -> dict[str, Select[Any]]:
+    """The events of pairs of a voter and an idempotency key."""
+    here = (events.c.project_id == bindparam("project"), events.c.request.is_not(None))  # as the index says it
+    given = each_of(voters=events.c.voter, requests=events.c.request)
+    mine = (*here, events.c.voter == given.c.voters, events.c.request == given.c.requests)
+    number = select(events.c.id).where(*mine).scalar_subquery().label("id")
+    plain = select(events.c.voter, events.c.request, events.c.id)
+    return {
+        "postgresql": select(given.c.voters.label("voter"), given.c.requests.label("request"), number),
+        "sqlite": plain.where(*here, paired(events.c.voter, events.c.request, ("voters", "requests"))),
+    }
+
+
+BALLOTS, REPEATS = _ballots(), _repeats_of()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +138,9 @@ def _look_around(
     there = [request for request in requests if request.item in found]
     asked = {"ids": [found[request.item].id for request in there], "voters": [request.voter for request in there]}
     acted: dict[tuple[int, str], Row[Any]] = {}
-    for ballot in connection.execute(BALLOTS, asked):
-        acted[ballot.item_id, ballot.voter] = cast("Row[Any]", ballot)
+    for ballot in connection.execute(BALLOTS[connection.dialect.name], asked):
+        if ballot.kind is not None:
+            acted[ballot.item_id, ballot.voter] = ballot
     return _Around(project, acted, leased, _repeats(connection, project, requests), past)
 
 
@@ -127,5 +150,6 @@ def _repeats(connection: Connection, project: Project, requests: Sequence[Reques
     if not keyed:
         return {}
     voters, keys = zip(*keyed, strict=True)
-    found = connection.execute(REPEATS, {"project": project.id, "voters": voters, "requests": keys})
-    return {(row.voter, row.request): row.id for row in found}
+    asked = {"project": project.id, "voters": voters, "requests": keys}
+    found = connection.execute(REPEATS[connection.dialect.name], asked)
+    return {(row.voter, row.request): row.id for row in found if row.id is not None}

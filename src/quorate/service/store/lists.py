@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sqlalchemy import ARRAY, ColumnElement, Text, bindparam, types
+from sqlalchemy import ARRAY, ColumnElement, TableValuedAlias, Text, bindparam, column, func, types
 from sqlalchemy.engine import Dialect
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -48,18 +48,27 @@ class among(FunctionElement[bool]):  # noqa: N801  # reads as a word in a query,
         super().__init__(column, bindparam(name, type_=Many(column.type)))
 
 
+def each_of(**columns: ColumnElement[Any]) -> TableValuedAlias:
+    """PostgreSQL: a row for each place of the lists given as parameters, named and typed as these columns.
+
+    What is looked up for each row by a subquery is found by its index, however wrong the planner is about the table: a
+    plan made when a table was small is kept while it grows.
+    """
+    lists = (bindparam(name, type_=Many(each.type)) for name, each in columns.items())
+    named = (column(name, each.type) for name, each in columns.items())
+    return func.unnest(*lists).table_valued(*named).render_derived(name="given")
+
+
 class paired(FunctionElement[bool]):  # noqa: N801
-    """Whether two columns' values stand at the same place of two lists, given as the parameters named."""
+    """Whether two columns' values stand at the same place of two lists, given as the parameters named. SQLite."""
 
     inherit_cache = True
     type = types.Boolean()
     _is_implicitly_boolean = True
 
     def __init__(self, first: ColumnElement[Any], second: ColumnElement[Any], names: tuple[str, str]) -> None:
-        one, other = (
-            bindparam(name, type_=Many(column.type)) for name, column in zip(names, (first, second), strict=True)
-        )
-        super().__init__(first, second, one, other)
+        lists = (bindparam(name, type_=Many(each.type)) for name, each in zip(names, (first, second), strict=True))
+        super().__init__(first, second, *lists)
 
 
 @compiles(among, "postgresql")
