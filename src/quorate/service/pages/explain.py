@@ -53,7 +53,7 @@ def because(decided: Decided, policy: Any) -> str:  # noqa: ANN401
 
     >>> from quorate.decision.value import ValueOfInformation
     >>> decided = Decided("not_worth_it", "cat", 0.981, [0.981, 0.019], [3, 0], 9, 9, 0, None)
-    >>> because(decided, ValueOfInformation(min_gain=0.01))
+    >>> because(decided, ValueOfInformation(min_gain=0.01)).replace("\\xa0", " ")
     "Closed after 3 votes: a fourth vote was worth at most 0.47 points of accuracy, less than the 1 point it must be: \
 98.1 % sure that the pool of 9 would say 'cat'."
     """
@@ -132,7 +132,7 @@ REASONS = {
 def audit_sentence(audit: str | None, rate: float | None, loss: float | None) -> str | None:
     """What became of the item's coin, if it is closed and one was tossed.
 
-    >>> audit_sentence("done", 0.05, 0.0)
+    >>> (audit_sentence("done", 0.05, 0.0) or "").replace("\\xa0", " ")
     'A coin (5 %) drew it for the audit: voted to the end, the pool agrees with the answer.'
     """
     if rate is None:
