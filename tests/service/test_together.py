@@ -21,14 +21,19 @@ class Slow:
         return [ValueError(question) if question == "bad" else question for question in questions]
 
 
+async def begun(batches):
+    """Wait until the first batch is under way."""
+    while not batches:
+        await asyncio.sleep(0.001)
+
+
 def test_the_first_is_answered_at_once_and_the_rest_together():
     slow = Slow()
 
     async def many():
         together = Together(slow)
         first = asyncio.create_task(together.ask("first"))
-        while not slow.batches:
-            await asyncio.sleep(0.001)
+        await begun(slow.batches)
         rest = [asyncio.create_task(together.ask(n)) for n in range(5)]
         await asyncio.sleep(0)
         slow.go.set()
@@ -83,8 +88,7 @@ def test_a_caller_who_goes_away_is_answered_to_nobody_and_holds_nobody_up():
     async def many():
         together = Together(slow)
         gone = asyncio.create_task(together.ask("gone"))
-        while not slow.batches:
-            await asyncio.sleep(0.001)
+        await begun(slow.batches)
         gone.cancel()
         stays = asyncio.create_task(together.ask("stays"))
         slow.go.set()
@@ -132,8 +136,7 @@ def test_a_line_does_not_wait_for_another_and_is_forgotten_when_empty():
     async def many():
         together = Together(slow)
         stuck = asyncio.create_task(together.ask("stuck", line="here"))
-        while not slow.batches:
-            await asyncio.sleep(0.001)
+        await begun(slow.batches)
         assert await together.ask("free", line="there") == "free"
         slow.go.set()
         await stuck
@@ -168,8 +171,7 @@ def test_those_who_come_back_at_once_go_together_with_those_who_waited(monkeypat
     async def many():
         together = Together(answer_all)
         first = [asyncio.create_task(asker(together, 4)) for _ in range(6)]
-        while not batches:
-            await asyncio.sleep(0.001)
+        await begun(batches)
         rest = [asyncio.create_task(asker(together, 3)) for _ in range(4)]
         await asyncio.sleep(0)
         slow.go.set()

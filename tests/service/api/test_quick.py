@@ -153,7 +153,7 @@ def test_what_fails_after_a_vote_is_stored_does_not_vote_again(small, monkeypatc
         calls.append(1)
         raise StoreUnavailable("gone")
 
-    monkeypatch.setattr(votes, "_decided", failing)
+    monkeypatch.setattr(votes, "decided", failing)
     body = {"item": "a", "label": "cat", "voter": "friend"}
     answer = small.client("owner").api("POST", f"/projects/{small.here}/votes", json=body)
     assert answer.status_code == 503 and calls == [1]

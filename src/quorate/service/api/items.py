@@ -30,12 +30,14 @@ from quorate.service.api.paging import Cursor, Limit, Page, after_number, page
 from quorate.service.api.reading import StrictRoute
 from quorate.service.api.shows import checked_address, checked_image, for_browser, upload_of
 from quorate.service.api.vote_models import DecidedOut, ShowOut
+from quorate.service.api.votes import decided
 from quorate.service.deciding.acts import Request as Act
 from quorate.service.deciding.ballots import act
 from quorate.service.deciding.items import NewItem, Show, add_items
 from quorate.service.deciding.listing import Filter, Status, events_of, list_items
 from quorate.service.deciding.projects import Project
 from quorate.service.deciding.trail import find, trail
+from quorate.service.store.lists import among
 from quorate.service.store.schema import uploads
 from quorate.service.store.store import Store
 from quorate.validate import shown
@@ -106,12 +108,7 @@ def close_item(
 ) -> DecidedOut:
     """No more votes are asked for; those that come are kept as late. What is decided now stays."""
     asked = Act(project_id, body.id, caller.principal.account_id, "close", request=key, served=False)
-    act(projects_, asked, now=now)
-    with projects_.store.read() as connection:
-        row = find(connection, projects_.get_in(connection, project_id), body.id)
-    return DecidedOut(
-        ask=row.is_open, label=row.label, confidence=row.confidence, num_votes=row.decided_votes, reason=row.reason
-    )
+    return decided(projects_, asked, act(projects_, asked, now=now))
 
 
 def as_shown(project: Project, row: Row[Any]) -> dict[str, Any]:
@@ -156,13 +153,13 @@ def _prediction(project: Project, item: ItemIn, index: int) -> Any:  # noqa: ANN
 def _check_uploads(store: Store, project_id: str, batch: list[NewItem]) -> None:
     """Every upload that is shown is there, in this very project."""
     wanted = {upload: item.name for item in batch if (upload := upload_of(item.show.as_json())) is not None}
-    ids = list(wanted)
+    if not wanted:
+        return
+    query = select(uploads.c.id).where(uploads.c.project_id == project_id, among(uploads.c.id, "ids"))
     with store.read() as connection:
-        for start in range(0, len(ids), 500):
-            part = ids[start : start + 500]
-            query = select(uploads.c.id).where(uploads.c.project_id == project_id, uploads.c.id.in_(part))
-            for missing in set(part) - set(connection.execute(query).scalars()):
-                raise InvalidInput(
-                    f"image={shown('upload:' + missing)}; expected an upload of this project (item "
-                    f"{shown(wanted[missing])}); upload the image first."
-                )
+        there = set(connection.execute(query, {"ids": list(wanted)}).scalars())
+    for missing in set(wanted) - there:
+        raise InvalidInput(
+            f"image={shown('upload:' + missing)}; expected an upload of this project (item "
+            f"{shown(wanted[missing])}); upload the image first."
+        )

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, select
 
+from quorate.service.api.body_limit import MEGABYTE
 from quorate.service.problems import Problem
 from quorate.service.store.schema import uploads
 
-MEGABYTE = 1_000_000
 COUNTED_AGAIN = 60.0  # seconds after which others' uploads are seen
 
 
@@ -36,8 +36,7 @@ class UploadRoom:
         """Take room for one more image; a problem where there is none."""
         with self._lock:
             held = self._held.get(project_id)
-            is_old = held is None or not 0 <= now - held.counted < COUNTED_AGAIN
-            if held is None or is_old or held.size + size > self.most:
+            if held is None or not 0 <= now - held.counted < COUNTED_AGAIN or held.size + size > self.most:
                 held = _Held(_counted(connection, project_id), now)
             if held.size + size > self.most:
                 raise _full(held.size, size, self.most)

@@ -124,7 +124,7 @@ async def _answer(http: HttpRequest, caller: Member, asked: Request, count: int,
     assert recorded is not None
     if not recorded.repeated:
         http.app.state.metrics.acts.labels(recorded.kind).inc()
-    decision = None if asked.served else await run_in_threadpool(_decided, projects_of(http), asked, recorded)
+    decision = None if asked.served else await run_in_threadpool(decided, projects_of(http), asked, recorded)
     return VotedOut(
         recorded=RecordedOut(
             item=recorded.item, kind=recorded.kind, label=recorded.label, time=recorded.time,
@@ -135,7 +135,7 @@ async def _answer(http: HttpRequest, caller: Member, asked: Request, count: int,
     )  # fmt: skip
 
 
-def _decided(projects_: Projects, asked: Request, recorded: Recorded) -> DecidedOut:
+def decided(projects_: Projects, asked: Request, recorded: Recorded) -> DecidedOut:
     """What is decided of the item now, for an owner."""
     if recorded.decision is not None:
         return DecidedOut.model_validate(recorded.decision)

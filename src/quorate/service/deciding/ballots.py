@@ -130,11 +130,12 @@ def _decide(projects_: Projects, connection: Connection, scene: Scene, request: 
     session, event = _next_event(projects_, connection, scene, request, now)
     if event is None:  # a skip is undone without a word to the session
         return _skip(scene, request, now, undone=True)
-    values = after_event(project, session, row.name, leases_out=_out_after(scene, request), before=row)
+    decision = session.decision(row.name)
+    values = after_event(project, session, row.name, decision, leases_out=_out_after(scene, request), before=row)
     coin = toss(values, row)
     values |= _counts(row, request, event) | _closing(row, values, now)
     event = event if coin is None else event | {"audit": coin}
-    return Deed(request, scene, event, values, decision=session.decision(row.name))
+    return Deed(request, scene, event, values, decision)
 
 
 def _next_event(

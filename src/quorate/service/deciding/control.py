@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Row, func, select, update
 
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.settings import goal_control, knobs_of
+from quorate.service.store.lists import among
 from quorate.service.store.schema import items, projects, stewards
 from quorate.workflows.control import BudgetControl, TargetErrorControl
 
@@ -45,7 +46,7 @@ def steer(projects_: Projects, project_id: str, *, now: float) -> int | None:
             control = _closed(control, item)
         if closed:
             ids = [item.id for item in closed]
-            connection.execute(update(items).where(items.c.id.in_(ids)).values(is_accounted=True))
+            connection.execute(update(items).where(among(items.c.id, "ids")).values(is_accounted=True), {"ids": ids})
         control = _audited(connection, project, control)
         if control == before:
             return None

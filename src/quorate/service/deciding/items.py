@@ -17,7 +17,8 @@ from quorate.errors import InvalidInput
 from quorate.service.deciding.notices import announce, closed
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.row import after_event, toss
-from quorate.service.store.lists import encode
+from quorate.service.store.bulk import change_rows
+from quorate.service.store.lists import among, encode
 from quorate.service.store.schema import events, items, projects
 from quorate.session.journal import Event
 from quorate.session.single import Era, item_session
@@ -114,9 +115,9 @@ def _insert(
         for item_id, (_, event) in zip(ids, opened, strict=True)
     ]  # fmt: skip
     numbers = connection.execute(insert(events).returning(events.c.id, sort_by_parameter_order=True), written)
-    for item_id, row, number in zip(ids, rows, numbers.scalars().all(), strict=True):
-        if not row["is_open"]:
-            connection.execute(update(items).where(items.c.id == item_id).values(closed_event=number))
+    told = zip(ids, numbers.scalars().all(), rows, strict=True)
+    at_once = [{"id": item_id, "closed_event": number} for item_id, number, row in told if not row["is_open"]]
+    change_rows(connection, items, at_once)
     announce(connection, project, [closed(row) for row in rows if not row["is_open"]], now=now)
     return {row["name"]: "open" if row["is_open"] else "closed" for row in rows}
 
@@ -138,19 +139,15 @@ def _opened(project: Project, era: Era, item: NewItem, number: int, now: float) 
         "seq": event["seq"],
         "closed": None if decision.ask else now,
     }
-    values = after_event(project, session, item.name, leases_out=0)
+    values = after_event(project, session, item.name, decision, leases_out=0)
     coin = toss(values, None)
     return row | values, event if coin is None else event | {"audit": coin}
 
 
 def names_there(connection: Connection, project_id: str, names: Sequence[str]) -> set[str]:
     """Those of the names that items of the project have already."""
-    found: set[str] = set()
-    for start in range(0, len(names), 500):
-        part = list(names[start : start + 500])
-        query = select(items.c.name).where(items.c.project_id == project_id, items.c.name.in_(part))
-        found.update(connection.execute(query).scalars())
-    return found
+    query = select(items.c.name).where(items.c.project_id == project_id, among(items.c.name, "names"))
+    return set(connection.execute(query, {"names": names}).scalars())
 
 
 def _take_numbers(connection: Connection, project_id: str, count: int) -> int:

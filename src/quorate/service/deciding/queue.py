@@ -71,18 +71,20 @@ def _looks() -> list[Select[Any]]:
         everything.where(new).order_by(order[0], order[2]).limit(LOOKED_AT),
         everything.where(_is_new(line.c.id)).order_by(*order).limit(LOOKED_AT),
     )
-    free = select(items.c.id, items.c.name, items.c.show, items.c.priority)
-    free = free.where(items.c.is_wanted, items.c.slots > 0, _is_new())
-    free = free.order_by(items.c.priority.desc(), items.c.to_close, items.c.number).limit(bindparam("count"))
-    free = free.with_for_update(of=items, skip_locked=True)
+    free = _in_line().where(_is_new())
     return [free.where(items.c.id.in_(each)) for each in candidates]
 
 
+def _in_line() -> Select[Any]:
+    """Items with a place left, in the order of the line, locked: up to `count` of them."""
+    query = select(items.c.id, items.c.name, items.c.show, items.c.priority)
+    query = query.where(items.c.is_wanted, items.c.slots > 0)
+    query = query.order_by(items.c.priority.desc(), items.c.to_close, items.c.number).limit(bindparam("count"))
+    return query.with_for_update(of=items, skip_locked=True)
+
+
 START, LOOKS = _start(), _looks()
-LINE = select(items.c.id, items.c.name, items.c.show, items.c.priority)
-LINE = LINE.where(items.c.project_id == bindparam("project"), items.c.is_wanted, items.c.slots > 0)
-LINE = LINE.order_by(items.c.priority.desc(), items.c.to_close, items.c.number).limit(bindparam("count"))
-LINE = LINE.with_for_update(skip_locked=True)
+LINE = _in_line().where(items.c.project_id == bindparam("project"))
 
 
 def next_items(projects_: Projects, project_id: str, voter: str, *, count: int = 1, now: float) -> list[Leased]:

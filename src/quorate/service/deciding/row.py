@@ -28,10 +28,19 @@ FARTHEST = 5  # votes to close that are looked at; beyond them an item is simply
 
 
 def after_event(
-    project: Project, session: Session, name: str, *, leases_out: int, before: Row[Any] | None = None
+    project: Project,
+    session: Session,
+    name: str,
+    decision: Decision,
+    *,
+    leases_out: int,
+    before: Row[Any] | None = None,
 ) -> dict[str, Any]:
-    """The row's values that an event can change, but for who closed it and when; `before` is the row as it was."""
-    item, decision = held(session, name), session.decision(name)
+    """The row's values that an event can change, but for who closed it and when; `before` is the row as it was.
+
+    `decision` is the session's of the item.
+    """
+    item = held(session, name)
     values = {
         "votes": json.dumps(item.votes.tolist()),
         "num_votes": int(item.votes.sum()),

@@ -87,7 +87,7 @@ def item_disagreements(
             yield Disagreement(row.name, event["seq"], stored, fresh)
     now = era_of(project.learn_event, project.tune_event)
     session, _ = item_session(project.session, written, number=row.number, now=now, era_of=era_of)
-    values = after_event(project, session, row.name, leases_out=0, before=row)
+    values = after_event(project, session, row.name, session.decision(row.name), leases_out=0, before=row)
     fresh = {name: values[name] for name in RECOMPUTED} | {"seq": _last_seq(connection, row.id)}
     stored = {name: getattr(row, name) for name in fresh}
     if not same(stored, fresh):

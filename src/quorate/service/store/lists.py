@@ -77,19 +77,13 @@ def _any_of(element: among, compiler: SQLCompiler, **options: Any) -> str:  # no
     return f"{column} = ANY ({listed})"
 
 
-@compiles(among)
+@compiles(among, "sqlite")
 def _in_json(element: among, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401
     column, listed = (compiler.process(clause, **options) for clause in element.clauses)
     return f"{column} IN (SELECT value FROM json_each({listed}))"
 
 
-@compiles(paired, "postgresql")
-def _of_arrays(element: paired, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401
-    first, second, one, other = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"({first}, {second}) IN (SELECT * FROM unnest({one}, {other}))"
-
-
-@compiles(paired)
+@compiles(paired, "sqlite")
 def _of_json(element: paired, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401
     first, second, one, other = (compiler.process(clause, **options) for clause in element.clauses)
     both = f"json_each({one}) AS one JOIN json_each({other}) AS other ON one.key = other.key"
