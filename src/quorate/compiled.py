@@ -47,7 +47,8 @@ class _Announcer(event.Listener):
         function = getattr(event.data.get("dispatcher"), "py_func", None)
         if not self.announced and getattr(function, "__module__", "").startswith("quorate."):
             self.announced = True
-            print("quorate: compiling kernels not used on this machine before (under a minute) ...", file=sys.stderr)
+            words = "compiling kernels not used on this machine before (about a minute, once)"
+            print(f"quorate: {words} ...", file=sys.stderr)
 
     def on_end(self, event: Any) -> None:  # noqa: ANN401
         pass

@@ -129,12 +129,19 @@ def members(pool_size: Any, *, where: str = "pool_size") -> int:  # noqa: ANN401
     return whole(pool_size, where=where, most=MOST_VOTES)
 
 
-def fraction(value: Any, *, where: str) -> float:  # noqa: ANN401
+def fraction(value: Any, *, where: str, error: type[InvalidInput] = InvalidInput) -> float:  # noqa: ANN401
     """A number in [0, 1]."""
-    return bounded(value, where=where, least=0.0, most=1.0)
+    return bounded(value, where=where, least=0.0, most=1.0, error=error)
 
 
-def bounded(value: Any, *, where: str, least: float, most: float = math.inf) -> float:  # noqa: ANN401
+def bounded(
+    value: Any,  # noqa: ANN401
+    *,
+    where: str,
+    least: float,
+    most: float = math.inf,
+    error: type[InvalidInput] = InvalidInput,
+) -> float:
     """A finite number in [least, most], as a Python float; text and truth values are refused."""
     number = _number(value)
     if not (math.isfinite(number) and least <= number <= most):
@@ -144,7 +151,7 @@ def bounded(value: Any, *, where: str, least: float, most: float = math.inf) -> 
             fix = "lower it" if number > least else "raise it"
         if most <= 1.0 and 2 <= number <= 100:  # a percentage
             fix = f"did you mean {number / 100:g}? Pass a share, not a percentage"
-        raise InvalidInput(f"{where}={shown(value)}; expected a number {rule}; {fix}.")
+        raise error(f"{where}={shown(value)}; expected a number {rule}; {fix}.")
     return number
 
 

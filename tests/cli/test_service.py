@@ -44,6 +44,13 @@ def test_a_backup_is_written_and_restored_to_the_same_decisions(run, database, t
     assert run("service", "check", "--database", tmp_path / "new.db").exit_code == 0
 
 
+def test_a_backup_onto_a_file_says_so_in_the_command_s_words(run, database, tmp_path):
+    (tmp_path / "one.backup").write_text("mine")
+    result = run("service", "backup", tmp_path / "one.backup", "--database", database)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"quorate: FILE {tmp_path / 'one.backup'} exists; a backup never replaces a file")
+
+
 def test_check_counts_and_finds_what_was_tampered_with(run, database):
     result = run("service", "check", "--database", database)
     assert result.exit_code == 0, result.stderr
@@ -79,6 +86,8 @@ def test_an_owner_who_lost_the_cookie_gets_a_link(run, database):
     token = json.loads(first.stdout)["link"].rpartition("/")[2]
     assert look(store, token, now=0.0).account_id is None  # nobody yet: it makes the first owner
     assert "valid for 24 hours" in run("service", "owner-link", "--database", database).stdout
+    nobody = run("service", "owner-link", "--account", "nobody", "--database", database)
+    assert nobody.exit_code == 1 and "nobody; expected the id of an account" in nobody.stderr
     ada = create_account(store, "Ada", may_create=True, now=1.0)
     create_account(store, "Bob", now=1.0)
     link = json.loads(run("service", "owner-link", "--database", database, "--json").stdout)["link"]

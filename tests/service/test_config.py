@@ -12,7 +12,7 @@ from quorate.service.config import ServiceConfig
         ServiceConfig(),
         ServiceConfig("postgresql://me:secret@host/db", "https://a.example", trust_proxy=True, metrics_token="t"),
         ServiceConfig(base_url="http://a.example", secure=True, demo=True, allow_private_webhooks=True),
-        ServiceConfig(secure=False, upload_megabytes=7),
+        ServiceConfig(secure=False, upload_megabytes=7, votes_per_second=5),
     ],
 )
 def test_it_comes_back_from_the_environment(config):
@@ -47,6 +47,7 @@ def test_a_flag_that_is_neither_is_refused():
 
 
 @pytest.mark.parametrize("text", ["much", "-1", "2.5"])
-def test_a_limit_that_is_no_number_is_refused(text):
-    with pytest.raises(InvalidInput, match=f"(?i)upload_megabytes='?{text}'?; expected a whole number"):
-        ServiceConfig.from_environment({"QUORATE_UPLOAD_MEGABYTES": text})
+@pytest.mark.parametrize("name", ["UPLOAD_MEGABYTES", "VOTES_PER_SECOND"])
+def test_a_limit_that_is_no_number_is_refused(name, text):
+    with pytest.raises(InvalidInput, match=f"(?i){name}='?{text}'?; expected a whole number"):
+        ServiceConfig.from_environment({f"QUORATE_{name}": text})

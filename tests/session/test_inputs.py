@@ -50,6 +50,16 @@ def test_a_negative_probability_is_told_what_a_probability_is(raw):
         parse(raw)
 
 
+def test_a_percentage_is_told_as_the_prediction_s_fault():
+    with pytest.raises(InvalidPrediction, match=r"did you mean 0\.65"):
+        parse({"cat": 65.0})
+
+
+def test_a_negative_score_is_told_what_a_probability_is():
+    with pytest.raises(InvalidPrediction, match=r"=-2\.5; expected a probability, .* apply softmax"):
+        parse(-2.5, ("healthy", "ill"))
+
+
 def test_a_single_score_is_the_probability_of_the_second_class():
     np.testing.assert_allclose(parse(0.8, ("healthy", "ill"))[0], [0.2, 0.8])
 

@@ -18,6 +18,7 @@ ALIASES = {
     "format": "votes_format",
     "num_bins": "bins",
     "methods": "method",
+    "path": "file",
 }
 
 

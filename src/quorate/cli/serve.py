@@ -105,6 +105,7 @@ def serve(
         metrics_token=os.environ.get("QUORATE_METRICS_TOKEN"),
         allow_private_webhooks=given.allow_private_webhooks,
         upload_megabytes=given.upload_megabytes,
+        votes_per_second=given.votes_per_second,
     )
     _refuse_taken_port(host, port)
     link = _make_ready(config, here)

@@ -72,10 +72,10 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
         app.include_router(part.router)
     app.include_router(pages.router)
     problems.install(app, page=pages.error_page)
-    app.add_middleware(Quick, ways=ways_of(votes.router.routes))
     app.add_middleware(BodyLimit)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(MetricsMiddleware, metrics=app.state.metrics)
+    app.add_middleware(Quick, ways=ways_of(votes.router.routes), metrics=app.state.metrics)
     described(app)
     return app
 

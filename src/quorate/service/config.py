@@ -16,6 +16,7 @@ from quorate.validate import whole
 
 DATABASE = "quorate.db"
 UPLOAD_MEGABYTES = 2000
+VOTES_PER_SECOND = 20
 WORDS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
@@ -37,10 +38,12 @@ class ServiceConfig:
     metrics_token: str | None = field(default=None, repr=False)  # None: /metrics answers this machine only
     allow_private_webhooks: bool = False  # to addresses of this machine or its network
     upload_megabytes: int = UPLOAD_MEGABYTES  # of images, in each project
+    votes_per_second: int = VOTES_PER_SECOND  # of each account, in each worker; twice as many at once
 
     def __post_init__(self) -> None:
         """Check what came from outside."""
         whole(self.upload_megabytes, where="upload_megabytes", least=0)
+        whole(self.votes_per_second, where="votes_per_second")
         if self.base_url is None:
             return
         parts = urlsplit(self.base_url)
@@ -74,6 +77,7 @@ class ServiceConfig:
             metrics_token=found.get("QUORATE_METRICS_TOKEN"),
             allow_private_webhooks=_flag(found, "QUORATE_PRIVATE_WEBHOOKS") or False,
             upload_megabytes=_number(found, "QUORATE_UPLOAD_MEGABYTES", UPLOAD_MEGABYTES),
+            votes_per_second=_number(found, "QUORATE_VOTES_PER_SECOND", VOTES_PER_SECOND),
         )
 
     def to_environment(self) -> dict[str, str]:
@@ -87,6 +91,7 @@ class ServiceConfig:
             "QUORATE_METRICS_TOKEN": self.metrics_token or "",
             "QUORATE_PRIVATE_WEBHOOKS": str(int(self.allow_private_webhooks)),
             "QUORATE_UPLOAD_MEGABYTES": str(self.upload_megabytes),
+            "QUORATE_VOTES_PER_SECOND": str(self.votes_per_second),
         }
 
 

@@ -14,7 +14,7 @@ from quorate.service.store.store import Store
 
 def new_link(store: Store, base_url: str, *, account: str | None = None, now: float) -> str:
     """A link for the account of this id, or for the only one that may make projects; the first owner's if none is."""
-    first = first_owner_link(store, base_url, now=now)
+    first = first_owner_link(store, base_url, now=now) if account is None else None
     return first or sign_in_link(store, account or _only_owner(store), base_url, now=now)
 
 

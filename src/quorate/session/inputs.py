@@ -68,7 +68,7 @@ def _score(raw: Any, classes: Sequence[str], where: str) -> FloatArray:  # noqa:
             f"{where} is the single number {raw!r}; with {len(classes)} classes say whose score it is, "
             f"e.g. {{{classes[0]!r}: {raw!r}}}."
         )
-    score = fraction(raw, where=where)
+    score = _share(raw, where=where)
     return floored(np.array([1.0 - score, score]))
 
 
@@ -88,7 +88,7 @@ def _share(value: Any, *, where: str) -> float:  # noqa: ANN401
         raise InvalidPrediction(
             f"{where}={value!r}; expected a probability, which is between 0 and 1; apply softmax if these are scores."
         )
-    return fraction(value, where=where)
+    return fraction(value, where=where, error=InvalidPrediction)
 
 
 def class_number(label: Any, classes: Sequence[str], *, where: str = "label") -> int:  # noqa: ANN401

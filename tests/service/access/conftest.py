@@ -37,6 +37,7 @@ class Config:
     secure: bool | None = None
     trust_proxy: bool = False
     base_url: str | None = None
+    votes_per_second: int = 20
 
 
 class Clock:

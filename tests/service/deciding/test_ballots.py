@@ -9,6 +9,7 @@ from sqlalchemy import func, select, update
 
 from quorate import Session
 from quorate.errors import DuplicateVote, InvalidInput, RequestReused, UnknownItem
+from quorate.service.deciding import scene
 from quorate.service.deciding.acts import NotServed, Request, TooLate
 from quorate.service.deciding.ballots import act
 from quorate.service.deciding.items import NewItem, add_items
@@ -54,6 +55,14 @@ def test_the_same_request_is_stored_once(desk):
     with pytest.raises(RequestReused, match="used before"):
         vote(desk, project, "x", "a", "dog", served=False, request="r1")
     assert row(desk, project, "x").num_votes == 1
+
+
+def test_of_two_acts_with_one_key_at_the_very_same_time_one_is_told_that_the_key_is_taken(desk, monkeypatch):
+    project = desk.project(["x", "y"])
+    vote(desk, project, "x", "a", "cat", served=False, request="r1")
+    monkeypatch.setattr(scene, "_repeats", lambda *_: {})  # what the second reads before the first is committed
+    with pytest.raises(RequestReused, match="used before"):
+        vote(desk, project, "y", "a", "cat", served=False, request="r1")
 
 
 def test_nobody_votes_twice_and_only_on_what_they_were_given(desk):

@@ -139,6 +139,21 @@ def test_a_backup_is_of_one_moment_while_others_write(database_url, tmp_path, mo
     assert query(restored, "SELECT count(*) FROM items i JOIN events e ON e.item_id = i.id") == (sizes[-1] - 1) / 2
 
 
+def test_the_service_writes_on_during_a_backup_which_does_not_hold_what_came_later(full, tmp_path):
+    store, written = Store(full), []
+
+    def write(*_progress: object) -> None:
+        with store.write() as connection:
+            connection.execute(schema.projects.insert(), row(schema.projects, 100 + len(written)))
+        written.append(100 + len(written))
+
+    made = backup(full, tmp_path / "backup", progress=write)
+    store.close()
+    assert len(written) > 5
+    assert made.tables["projects"].num_rows == 3
+    assert query(full, "SELECT count(*) FROM projects") == 3 + len(written)
+
+
 def test_a_backup_of_an_older_revision_is_restored_and_upgraded(empty, tmp_path):
     old = f"sqlite:///{tmp_path / 'old.db'}"
     load(old)

@@ -6,6 +6,7 @@ itself is kept, and `allow_images(request, "https:")` lets a page show images by
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 from fastapi import Request
@@ -47,12 +48,17 @@ class SecurityHeaders:
 
         async def complete(message: Message) -> None:
             if message["type"] == "http.response.start":
-                given = list(message.get("headers", ()))
-                names = {name.lower() for name, _ in given}
-                message["headers"] = given + [each for each in _encoded(*_kind(scope)) if each[0] not in names]
+                message["headers"] = completed(message.get("headers", ()), scope)
             await send(message)
 
         await self.app(scope, receive, complete)
+
+
+def completed(headers: Iterable[tuple[bytes, bytes]], scope: Scope) -> list[tuple[bytes, bytes]]:
+    """An answer's headers, and those of ours that it does not set itself."""
+    given = list(headers)
+    names = {name.lower() for name, _ in given}
+    return given + [each for each in _encoded(*_kind(scope)) if each[0] not in names]
 
 
 def security_headers(scope: Scope) -> dict[str, str]:

@@ -13,7 +13,7 @@ from fastapi import Request
 from sqlalchemy import Connection, case, literal, select, update
 
 from quorate.service.access.rows import upsert
-from quorate.service.access.surroundings import client_address, now_of, store_of
+from quorate.service.access.surroundings import client_address, config_of, now_of, store_of
 from quorate.service.problems import Problem, retry_after
 from quorate.service.store.schema import attempts
 from quorate.service.store.store import Store
@@ -31,7 +31,7 @@ class Limit:
 
 
 ENTRY = Limit("entry", rate=0.5, burst=30.0)  # a class of students behind one address may all join at once
-VOTES = Limit("votes", rate=20.0, burst=40.0)
+VOTES_AT_ONCE = 2.0  # times as many as in a second
 
 
 @dataclass(slots=True)
@@ -99,7 +99,8 @@ def limit_votes(request: Request, account_id: str) -> None:
     """429 for an account that votes faster than anybody can look. Costs no write."""
     state = request.app.state
     if not hasattr(state, "vote_buckets"):
-        state.vote_buckets = Buckets(VOTES)
+        rate = float(config_of(request.scope).votes_per_second)
+        state.vote_buckets = Buckets(Limit("votes", rate, burst=VOTES_AT_ONCE * rate))
     wait = state.vote_buckets.take(account_id, now=now_of(request))
     if wait > 0:
         raise _too_many("votes from your account", wait)

@@ -60,7 +60,7 @@ def look_up(store: Store, proofs: Sequence[Proof]) -> list[Known | None]:
             if asked:
                 digests = sorted({proof.digest for proof in asked})
                 values = {"digests": digests, "projects": sorted({proof.project_id for proof in asked})}
-                for row in connection.execute(statement, values):
+                for row in connection.execute(statement, values).all():
                     found.setdefault((kind, row.digest), []).append(row)
         revoked = _revoked(connection, proofs)
     return [

@@ -31,6 +31,10 @@ class AccessConfig(Protocol):
     def base_url(self) -> str | None:
         """Where it is reached from outside, e.g. https://labels.example.org; None: as each request says."""
 
+    @property
+    def votes_per_second(self) -> int:
+        """How many votes of one account are taken in a second."""
+
 
 def config_of(scope: Scope) -> AccessConfig:
     """The configuration of the app this request came to."""

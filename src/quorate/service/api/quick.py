@@ -1,14 +1,15 @@
 """Votes and next items, called all day long: a request that is plainly in order is answered before FastAPI reads it.
 
-Middleware around the app's routes. Only reading and letting in are done here, in the same words; the endpoint is the
-same. What is not plain (a body in parts, one that its model refuses, a caller who may not) goes on to the app as if
-nobody had looked at it, and is answered there. Added by `app`.
+Middleware around the app and its other middleware. Only reading and letting in are done here, in the same words; the
+endpoint, the headers and the count are the same. What is not plain (a body in parts, one that its model refuses, a
+caller who may not) goes on to the app as if nobody had looked at it, and is answered there. Added by `app`.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from inspect import signature
@@ -22,12 +23,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quorate.errors import QuorateError
 from quorate.service.access.csrf import sent_token
+from quorate.service.access.headers import completed
 from quorate.service.access.principal import Member, as_member
 from quorate.service.access.surroundings import now_of
 from quorate.service.api.body_limit import SMALL
 from quorate.service.api.fields import KEY
 from quorate.service.api.here import Voter
 from quorate.service.api.reading import parsed
+from quorate.service.metrics import Metrics
 from quorate.service.problems import Problem
 
 PATH = re.compile(r"/api/v1/projects/([A-Za-z0-9_-]{1,40})/([a-z]+)")
@@ -60,8 +63,8 @@ def ways_of(routes: Iterable[BaseRoute]) -> dict[str, Way]:
 class Quick:
     """ASGI middleware: the quick way for plain requests, the app for all others."""
 
-    def __init__(self, app: ASGIApp, ways: dict[str, Way]) -> None:
-        self.app, self.ways = app, ways
+    def __init__(self, app: ASGIApp, ways: dict[str, Way], metrics: Metrics) -> None:
+        self.app, self.ways, self.metrics = app, ways, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request, or pass it on."""
@@ -70,14 +73,18 @@ class Quick:
         if found is None or way is None:
             await self.app(scope, receive, send)
             return
+        begin, status = time.perf_counter(), 500
         request, first = Request(scope), await receive()
         read = await _admitted(request, way, found[1], first)
         if read is None:
             await self.app(scope, _again(first, receive), send)
             return
-        scope["route"] = way.route  # requests are counted by it
-        response = await _answered(request, way, read)
-        await response(scope, receive, send)
+        try:
+            response = await _answered(request, way, read)
+            status, response.raw_headers = response.status_code, completed(response.raw_headers, scope)
+            await response(scope, receive, send)
+        finally:
+            self.metrics.note("POST", way.route.path, status, time.perf_counter() - begin)
 
 
 async def _admitted(request: Request, way: Way, project_id: str, first: Message) -> dict[str, Any] | None:

@@ -23,7 +23,10 @@ from quorate.service.store.schema import events
 from quorate.session import Session
 from quorate.session.journal import Event
 from quorate.session.single import item_session
+from quorate.types import Decision
 from quorate.validate import shown
+
+REQUESTS = "request"  # in the name of the constraint that two acts with one key, at the very same time, run into
 
 
 def act(projects_: Projects, request: Request, *, now: float) -> Recorded:
@@ -31,8 +34,8 @@ def act(projects_: Projects, request: Request, *, now: float) -> Recorded:
     try:
         with projects_.store.write() as connection:
             (answer,) = act_all(projects_, connection, [request], now=now)
-    except IntegrityError as cause:  # two acts at the very same time
-        if request.request is None:
+    except IntegrityError as cause:
+        if REQUESTS not in str(cause.orig):
             raise
         raise _reused(request) from cause
     if isinstance(answer, QuorateError):
@@ -127,10 +130,9 @@ def _skip(scene: Scene, request: Request, now: float, **told: bool) -> Deed:
 
 def _decide(projects_: Projects, connection: Connection, scene: Scene, request: Request, now: float) -> Deed:
     project, row = scene.project, scene.row
-    session, event = _next_event(projects_, connection, scene, request, now)
-    if event is None:  # a skip is undone without a word to the session
+    session, decision, event = _next_event(projects_, connection, scene, request, now)
+    if decision is None:  # a skip is undone without a word to the session
         return _skip(scene, request, now, undone=True)
-    decision = session.decision(row.name)
     values = after_event(project, session, row.name, decision, leases_out=_out_after(scene, request), before=row)
     coin = toss(values, row)
     values |= _counts(row, request, event) | _closing(row, values, now)
@@ -140,24 +142,30 @@ def _decide(projects_: Projects, connection: Connection, scene: Scene, request: 
 
 def _next_event(
     projects_: Projects, connection: Connection, scene: Scene, request: Request, now: float
-) -> tuple[Session, Event | None]:
-    """The session core takes the call; what it writes is the next event."""
+) -> tuple[Session, Decision | None, Event]:
+    """The session core takes the call: what it decides, and the next event, which it writes."""
     project, row = scene.project, scene.row
     era_of: Callable[[int, int], Any] = lambda learn, tune: projects_.era(connection, project, learn, tune)  # noqa: E731
     era = era_of(project.learn_event, project.tune_event)
     session, outbox = item_session(project.session, scene.events, number=row.number, now=era, era_of=era_of)
     session._state.seq = row.seq
+    decision = _told(session, row.name, request, now)
+    if request.kind == "close" and not outbox.written:
+        raise InvalidInput(f"item={shown(row.name)} is closed already.")
+    return session, decision, outbox.written[0] if outbox.written else {}
+
+
+def _told(session: Session, name: str, request: Request, now: float) -> Decision | None:
+    """Tell the session of the act; None for a skip that is undone, of which it knows nothing."""
     if request.kind == "vote":
-        session.vote(row.name, request.label or "", voter=request.voter, time=now)
-    elif request.kind == "abstain":
-        session.abstain(row.name, voter=request.voter, time=now)
-    elif request.kind == "close":
-        session.close(row.name, time=now)
-        if not outbox.written:
-            raise InvalidInput(f"item={shown(row.name)} is closed already.")
-    elif request.voter in session.ballots(row.name):
-        session.retract(row.name, request.voter, time=now)
-    return session, outbox.written[0] if outbox.written else None
+        return session.vote(name, request.label or "", voter=request.voter, time=now)
+    if request.kind == "abstain":
+        return session.abstain(name, voter=request.voter, time=now)
+    if request.kind == "close":
+        return session.close(name, time=now)
+    if request.voter in session.ballots(name):
+        return session.retract(name, request.voter, time=now)
+    return None
 
 
 def _out_after(scene: Scene, request: Request) -> int:

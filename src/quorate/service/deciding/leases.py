@@ -117,7 +117,7 @@ def _end_leases(connection: Connection, *which: ColumnElement[bool]) -> int:
 def held_by(connection: Connection, project: Project, wants: Sequence[Want], now: float) -> dict[str, list[Leased]]:
     """What voters hold, for another while: a page that is loaded again shows the same items."""
     rows: dict[str, list[Row[Any]]] = {want.voter: [] for want in wants}
-    for row in connection.execute(HELD, {"project": project.id, "voters": list(rows)}):
+    for row in connection.execute(HELD, {"project": project.id, "voters": list(rows)}).all():
         rows[row.voter].append(cast("Row[Any]", row))
     mine = {want.voter: rows[want.voter][: want.count] for want in wants}
     seconds = project.settings.lease_seconds
@@ -152,7 +152,7 @@ def met(connection: Connection, ids: Sequence[int]) -> set[tuple[int, str]]:
     """Which of these items which voters have acted on, or hold. To be asked once the items are locked."""
     if not ids:
         return set()
-    rows = connection.execute(MET[connection.dialect.name], {"ids": list(ids)})
+    rows = connection.execute(MET[connection.dialect.name], {"ids": list(ids)}).all()
     if connection.dialect.name == "sqlite":
         return {(item_id, voter) for item_id, voter in rows}
     return {(item_id, voter) for item_id, *lists in rows for each in lists for voter in each or ()}

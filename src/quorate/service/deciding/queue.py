@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -128,17 +129,18 @@ def _hand_out(
     `busy`: the highest priority among items that are out to all they need, None without any. Who cannot be served from
     the front of the line, or not before something more urgent, is looked after by `_take`.
     """
-    line, met = _front(connection, project, wants) if len(wants) > 1 else ([], set())
+    line, met = _front(connection, project, wants) if len(wants) > 1 else ({}, set())
     given: list[tuple[int, str]] = []
     for want in wants:
-        rows = [row for row in line if (row.id, want.voter) not in met][: want.count]
+        new = (row for number, row in line.items() if (number, want.voter) not in met)
+        rows = list(islice(new, want.count))
         if len(rows) == want.count and (busy is None or busy <= rows[0].priority):
             given += [(row.id, want.voter) for row in rows]
         else:
             grant(connection, project, given, now)
             rows, given = _take(projects_, connection, project, want, now, busy), []
-        gone = {row.id for row in rows}
-        line = [row for row in line if row.id not in gone]
+        for row in rows:
+            line.pop(row.id, None)
         busy = max([row.priority for row in rows] + ([] if busy is None else [busy]), default=None)
         yield want.voter, rows
     grant(connection, project, given, now)
@@ -146,11 +148,11 @@ def _hand_out(
 
 def _front(
     connection: Connection, project: Project, wants: Sequence[Want]
-) -> tuple[Sequence[Row[Any]], set[tuple[int, str]]]:
-    """As many items as are wanted from the front of the line, locked, and who has met which of them."""
+) -> tuple[dict[int, Row[Any]], set[tuple[int, str]]]:
+    """As many items as are wanted from the front of the line, by id, locked, and who has met which of them."""
     count = sum(want.count for want in wants)
-    line: Sequence[Any] = connection.execute(LINE, {"project": project.id, "count": count}).all()
-    return line, met(connection, [row.id for row in line])
+    line = {row.id: row for row in connection.execute(LINE, {"project": project.id, "count": count}).all()}
+    return line, met(connection, list(line))
 
 
 def _take(

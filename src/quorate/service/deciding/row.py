@@ -94,10 +94,9 @@ def to_close(session: Session, item: ItemState) -> int:
     """The fewest further votes after which the item would close if all went to the class that leads; at most 5."""
     state = session._state
     lead = int(item.standing.label) if item.standing is not None else 0
-    step = np.zeros_like(item.votes)
+    after = replace(item, votes=item.votes.copy())
     for more in range(1, FARTHEST):
-        step[lead] = more
-        after = replace(item, votes=item.votes + step)
+        after.votes[lead] += 1
         if not decide(state.method, state.prior, state.policy_state, after).ask:
             return more
     return FARTHEST

@@ -85,7 +85,7 @@ def meet(
 ) -> list[Scene | QuorateError]:
     """Lock the items, then look around; for each request what it meets, or why it cannot be."""
     names = sorted({request.item for request in requests})
-    found = {row.name: row for row in connection.execute(LOCK, {"project": project_id, "names": names})}
+    found = {row.name: row for row in connection.execute(LOCK, {"project": project_id, "names": names}).all()}
     project = projects_.get_in(connection, project_id)
     if project.state == "archived":
         words = f"project {project.name!r} is archived and takes no votes; set its state to active."
@@ -130,15 +130,15 @@ def _look_around(
 ) -> _Around:
     ids = [row.id for row in found.values()]
     leased: dict[int, dict[str, bool]] = defaultdict(dict)
-    for lease in connection.execute(LEASES, {"ids": ids}):
+    for lease in connection.execute(LEASES, {"ids": ids}).all():
         leased[lease.item_id][lease.voter] = lease.is_out
     past: dict[int, list[str]] = defaultdict(list)
-    for event in connection.execute(PAST, {"ids": ids}):
+    for event in connection.execute(PAST, {"ids": ids}).all():
         past[event.item_id].append(event.body)
     there = [request for request in requests if request.item in found]
     asked = {"ids": [found[request.item].id for request in there], "voters": [request.voter for request in there]}
     acted: dict[tuple[int, str], Row[Any]] = {}
-    for ballot in connection.execute(BALLOTS[connection.dialect.name], asked):
+    for ballot in connection.execute(BALLOTS[connection.dialect.name], asked).all():
         if ballot.kind is not None:
             acted[ballot.item_id, ballot.voter] = ballot
     return _Around(project, acted, leased, _repeats(connection, project, requests), past)
@@ -151,5 +151,5 @@ def _repeats(connection: Connection, project: Project, requests: Sequence[Reques
         return {}
     voters, keys = zip(*keyed, strict=True)
     asked = {"project": project.id, "voters": voters, "requests": keys}
-    found = connection.execute(REPEATS[connection.dialect.name], asked)
+    found = connection.execute(REPEATS[connection.dialect.name], asked).all()
     return {(row.voter, row.request): row.id for row in found if row.id is not None}

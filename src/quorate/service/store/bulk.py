@@ -28,12 +28,12 @@ def insert_rows(
     names = tuple(rows[0])
     if connection.dialect.name == "postgresql":
         found = connection.execute(_pg_insert(table, names, keys, told), {"rows": encode(list(rows))})
-        return list(found) if told else []
+        return list(found.all()) if told else []
     statement: Any = _sqlite_insert(table, names, keys)
     if not told:
         connection.execute(statement, list(rows))
         return []
-    return list(connection.execute(statement.returning(*(table.c[name] for name in told)), list(rows)))
+    return list(connection.execute(statement.returning(*(table.c[name] for name in told)), list(rows)).all())
 
 
 def change_rows(connection: Connection, table: Table, rows: Rows, *, key: str = "id") -> None:
