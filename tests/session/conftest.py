@@ -94,3 +94,30 @@ def decisions_equal(one, two):
         if one.probs is not None and two.probs is not None
         else one.probs is two.probs
     )
+
+
+def vote_until_stop(session, item, labels):
+    decision = session.decision(item)
+    for number, label in enumerate(labels):
+        if not decision.ask:
+            break
+        decision = session.vote(item, label, voter=f"v{number}")
+    return decision
+
+
+class Plain:
+    """A policy to be broken in one way or another."""
+
+    name = "plain"
+
+    def init(self, num_classes):
+        return None
+
+    def quota(self, state, item, *, rng):
+        return None
+
+    def asks(self, state, item, probs):
+        return False
+
+    def update(self, state, closed):
+        return None

@@ -33,7 +33,6 @@ from quorate.session.state import (
     is_repeat,
     label_number,
     learn_event,
-    voter_key,
 )
 from quorate.session.tuning import checked_knobs, in_force, policy_knobs
 from quorate.types import Decision, FitReport, PriorParams
@@ -195,7 +194,7 @@ class Session:
             event = self._event("retract", item_id, time, request_id, voter=checked_id(voter, where="voter"))
             if is_repeat(self._state, event):
                 return self.decision(item_id)
-            item = self._held(item_id)
+            item = self._state.held(item_id)
             if voter not in item.ballots:
                 raise UnknownItem(f"voter={voter!r} has no vote on item {item_id!r} to retract.")
             return self._commit(event, advance(item, event, None))
@@ -206,7 +205,7 @@ class Session:
             event = self._event("close", item_id, time, request_id)
             if is_repeat(self._state, event):
                 return self.decision(item_id)
-            self._known(item_id)
+            self._state.check_known(item_id)
             if item_id in self._state.open:
                 return self._commit(event, self._state.open[item_id])
             if request_id is None:
@@ -231,7 +230,7 @@ class Session:
         """
         with self._lock:
             state = self._state
-            self._known(item_id)
+            self._state.check_known(item_id)
             item = state.find(item_id)
             if item is None:
                 confidence, num_votes, label, reason = state.old.get(item_id) or ()
@@ -248,7 +247,7 @@ class Session:
         """Who has acted on an open or recent item: voter -> class named, None for an abstention. Named voters only."""
         with self._lock:
             classes = self._state.settings.classes
-            ballots = self._held(item_id).ballots
+            ballots = self._state.held(item_id).ballots
             return {voter: None if act.label == ABSTAINED else classes[act.label] for voter, act in ballots.items()}
 
     def open_items(self) -> list[str]:
@@ -344,9 +343,9 @@ class Session:
         item_id, voter = event["item"], event.get("voter")
         if is_repeat(self._state, event):
             return self.decision(item_id)
-        self._known(item_id)
+        self._state.check_known(item_id)
         item = self._state.find(item_id)
-        if voter is not None and self._has_acted(item_id, item, voter):
+        if voter is not None and self._state.has_acted(item_id, voter):
             raise DuplicateVote(
                 f"voter={voter!r} has already voted or abstained on item {item_id!r}; retract that first to change it."
             )
@@ -355,11 +354,6 @@ class Session:
         if item is None:
             return self._commit(event, None)
         return self._commit(event, advance(item, event, label_number(self._state, event)))
-
-    def _has_acted(self, item_id: str, item: ItemState | None, voter: str) -> bool:
-        if item is not None:
-            return voter in item.ballots
-        return voter_key(item_id, voter) in self._state.old_voters
 
     def _commit(self, event: Event, after: ItemState | None) -> Decision:
         """Decide, write the event with its decision, let it take effect, learn if it is time."""
@@ -399,18 +393,3 @@ class Session:
     def _decision(self, verdict: Verdict, num_votes: int) -> Decision:
         label = self._state.settings.classes[verdict.label]
         return Decision(verdict.ask, label, verdict.confidence, verdict.probs, num_votes, verdict.reason)
-
-    def _known(self, item_id: str) -> None:
-        if self._state.find(item_id) is None and item_id not in self._state.old:
-            raise UnknownItem(f"item_id={item_id!r} was never opened; call open(item_id, prediction) first.")
-
-    def _held(self, item_id: str) -> ItemState:
-        """The item in full, or an error that says why it is not to be had."""
-        self._known(item_id)
-        item = self._state.find(item_id)
-        if item is None:
-            raise UnknownItem(
-                f"item_id={item_id!r} closed more than {self._state.settings.window} items ago; "
-                "only its summary is kept, not its ballots; the journal has them."
-            )
-        return item

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, get_args
 
-from quorate.errors import InvalidInput, JournalCorrupt, RequestReused
+from quorate.errors import InvalidInput, JournalCorrupt, RequestReused, UnknownItem
 from quorate.learning.window import Window
 from quorate.methods import Method
 from quorate.prior.hyperprior import hyperprior
@@ -86,6 +86,27 @@ class State:
     def find(self, item_id: str) -> ItemState | None:
         """The item, open or recently closed, if it is still held in full."""
         return self.open.get(item_id) or self.recent.get(item_id)
+
+    def check_known(self, item_id: str) -> None:
+        """Raise UnknownItem unless the item was opened, however long ago."""
+        if self.find(item_id) is None and item_id not in self.old:
+            raise UnknownItem(f"item_id={item_id!r} was never opened; call open(item_id, prediction) first.")
+
+    def held(self, item_id: str) -> ItemState:
+        """The item in full, or an error that says why it is not to be had."""
+        self.check_known(item_id)
+        item = self.find(item_id)
+        if item is None:
+            raise UnknownItem(
+                f"item_id={item_id!r} closed more than {self.settings.window} items ago; "
+                "only its summary is kept, not its ballots; the journal has them."
+            )
+        return item
+
+    def has_acted(self, item_id: str, voter: str) -> bool:
+        """Whether the voter has voted or abstained on the item, however long ago."""
+        item = self.find(item_id)
+        return voter_key(item_id, voter) in self.old_voters if item is None else voter in item.ballots
 
 
 def initial(settings: Settings, params: PriorParams | None = None) -> State:

@@ -1,0 +1,294 @@
+"""Bad input, failing journals and policies, threads: a session is as it was, or as it was told."""
+
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from quorate import errors
+from quorate.methods import method
+from quorate.session import JsonlJournal, MemoryJournal, Session
+from tests.session.conftest import CLASSES, Plain, known, make
+
+
+class FullJournal(MemoryJournal):
+    broken = False
+
+    def append(self, event):
+        if self.broken:
+            raise errors.JournalError("disk full")
+        super().append(event)
+
+
+def test_class_names_are_strings_at_the_door(session):
+    session.open("a", None)
+    for label in (0, "Cat", None, "mouse"):
+        with pytest.raises(errors.UnknownClass, match="is not a class"):
+            session.vote("a", label)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda s: s.open("b", [0.5, 0.3, 0.1]), errors.InvalidPrediction, "'b' sums to 0.9"),
+        (lambda s: s.open("b", [0.5, np.nan, 0.5]), errors.InvalidPrediction, "nan"),
+        (lambda s: s.open("b", [2.0, -1.0, 0.0]), errors.InvalidPrediction, "logits"),
+        (lambda s: s.open("b", [0.5, 0.5]), errors.InvalidPrediction, "expected 3 probabilities"),
+        (lambda s: s.open("b", {"mouse": 0.5}), errors.UnknownClass, "'mouse'"),
+        (lambda s: s.open("b", {"cat": 0.9, "dog": 0.9}), errors.InvalidPrediction, "sums to 1.8"),
+        (lambda s: s.open("b", 0.7), errors.InvalidPrediction, "say whose score"),
+        (lambda s: s.open("b", "mouse"), errors.UnknownClass, "'mouse'"),
+        (lambda s: s.open("b", [["x", "y", "z"]]), errors.InvalidPrediction, "not numeric"),
+        (lambda s: s.open("b", None, pool_size=0), errors.InvalidInput, "pool_size=0"),
+        (lambda s: s.open("b", None, pool_size=2.5), errors.InvalidInput, "pool_size=2.5"),
+        (lambda s: s.open("b", None, min_votes=3, max_votes=2), errors.InvalidInput, "max_votes=2"),
+        (lambda s: s.open("a", None), errors.ItemExists, "'a' was opened before"),
+        (lambda s: s.open(7, None), errors.InvalidInput, "item_id=7"),
+        (lambda s: s.open("", None), errors.InvalidInput, "non-empty"),
+        (lambda s: s.vote("zzz", "cat"), errors.UnknownItem, "'zzz' was never opened"),
+        (lambda s: s.vote("a", "cat", voter=3), errors.InvalidInput, "voter=3"),
+        (lambda s: s.vote("a", "cat", time=float("nan")), errors.InvalidInput, "time=nan"),
+        (lambda s: s.vote("a", "cat", request_id=5), errors.InvalidInput, "request_id=5"),
+        (lambda s: s.close("zzz"), errors.UnknownItem, "never opened"),
+        (lambda s: s.decision("zzz"), errors.UnknownItem, "never opened"),
+    ],
+)
+def test_bad_input_names_the_problem_and_changes_nothing(call, error, words):
+    journal = MemoryJournal()
+    session = make(journal=journal)
+    session.open("a", [0.5, 0.3, 0.2])
+    before, events = known(session), len(list(journal.events()))
+    with pytest.raises(error, match=words):
+        call(session)
+    assert known(session) == before
+    assert len(list(journal.events())) == events
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"classes": ["cat"]}, "at least 2"),
+        ({"classes": ["cat", "cat"]}, "different"),
+        ({"classes": "cat"}, "one string"),
+        ({"pool_size": 0}, "pool_size=0"),
+        ({"window": 0}, "window=0"),
+        ({"refit_every": 0}, "refit_every=0"),
+        ({"method": "nope"}, "does not exist"),
+        ({"method": 3}, "method=3"),
+        ({"seed": -1}, "seed=-1"),
+        ({"min_votes": 5, "max_votes": 2}, "max_votes=2"),
+    ],
+)
+def test_bad_settings_are_refused_with_the_reason(settings, words):
+    good = {"classes": CLASSES, "pool_size": 5} | settings
+    with pytest.raises(errors.QuorateError, match=words):
+        Session(good.pop("method", "quorate"), **good)
+
+
+def test_a_session_can_be_shared_between_threads(tmp_path):
+    """Every vote of every thread is counted once, and the journal replays to the very same state."""
+    path = tmp_path / "votes.jsonl"
+    session = make("ask-all", pool_size=8, journal=JsonlJournal(path, fsync=False), refit_every=3)
+    for number in range(40):
+        session.open(str(number), [0.5, 0.3, 0.2])
+    problems = []
+
+    def work(voter):
+        try:
+            for number in range(40):
+                session.vote(str(number), CLASSES[(number + voter) % 3], voter=f"v{voter}")
+        except Exception as problem:
+            problems.append(problem)
+
+    threads = [threading.Thread(target=work, args=(voter,)) for voter in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not problems
+    assert session.counts() == {"opened": 40, "open": 0, "closed": 40, "votes": 320}
+    session._journal.close()
+    assert known(Session.resume(JsonlJournal(path))) == known(session)
+
+
+def test_a_failing_journal_leaves_the_session_as_it_was():
+    journal = FullJournal()
+    session = make(journal=journal)
+    session.open("a", None)
+    before = known(session)
+    journal.broken = True
+    with pytest.raises(errors.JournalError, match="disk full"):
+        session.vote("a", "cat")
+    assert known(session) == before
+    journal.broken = False
+    assert session.vote("a", "cat").num_votes == 1
+
+
+def test_a_vote_survives_when_only_the_learned_parameters_cannot_be_written(caplog):
+    class NoLearning(MemoryJournal):
+        full = True
+
+        def append(self, event):
+            if event["type"] == "learn" and self.full:
+                raise errors.JournalError("disk full")
+            super().append(event)
+
+    journal = NoLearning()
+    session = make(journal=journal, refit_every=1, method=method("finexp", threshold=1.0), pool_size=1)
+    session.open("a", None)
+    assert session.vote("a", "cat").reason == "exhausted"
+    assert session.params.theta == 1.0
+    assert "disk full" in caplog.text
+    journal.full = False
+    session.open("b", None)
+    session.vote("b", "cat")
+    assert session.params.theta != 1.0
+    assert known(Session.resume(journal)) == known(session)
+
+
+def test_memory_per_closed_item_stays_below_150_bytes():
+    """A benchmark runs a million items; this holds the growth per item itself."""
+    session = make(method=method("finexp", threshold=0.5), window=20, refit_every=None)
+
+    def run(first, last):
+        for number in range(first, last):
+            session.open(f"item-{number}", [0.9, 0.05, 0.05])
+
+    run(0, 1000)
+    tracemalloc.start()
+    run(1000, 5000)
+    grown, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert grown / 4000 < 150
+
+
+def test_a_policy_that_fails_on_a_closed_item_leaves_the_session_as_it_was():
+    class Fragile:
+        name = "fragile"
+        works = False
+
+        def init(self, num_classes):
+            return 0
+
+        def quota(self, state, item, *, rng):
+            return 1
+
+        def asks(self, state, item, probs):
+            return True
+
+        def update(self, state, closed):
+            if not self.works:
+                raise RuntimeError("a bug in the user's policy")
+            return state + 1
+
+    policy, journal = Fragile(), MemoryJournal()
+    session = make(method=method(policy), journal=journal)
+    session.open("a", None)
+    before = known(session)
+    with pytest.raises(RuntimeError, match="user's policy"):
+        session.vote("a", "cat")
+    assert known(session) == before
+    policy.works = True
+    assert session.vote("a", "cat").reason == "quota"
+    assert known(Session.resume(journal, method=method(policy))) == known(session)
+
+
+def test_a_wrong_stop_reason_is_told_before_anything_is_written():
+    class Bored(Plain):
+        stop_reason = "bored"
+
+    journal = MemoryJournal()
+    session = make(method=method(Bored()), journal=journal)
+    with pytest.raises(errors.PolicyError, match="stop_reason='bored'"):
+        session.open("a", None)
+    assert list(journal.events()) == []
+
+
+def test_a_policy_that_updates_in_place_cannot_spoil_a_refused_vote():
+    class InPlace(Plain):
+        def init(self, num_classes):
+            return {"n": 0, "pair": (1, 2)}
+
+        def quota(self, state, item, *, rng):
+            return 1
+
+        def asks(self, state, item, probs):
+            return True
+
+        def update(self, state, closed):
+            state["n"] += 1
+            return state
+
+    journal = FullJournal()
+    session = make(method=method(InPlace()), journal=journal)
+    session.open("a", None)
+    journal.broken = True
+    for _ in range(3):
+        with pytest.raises(errors.JournalError):
+            session.vote("a", "cat")
+    journal.broken = False
+    session.vote("a", "cat")
+    assert session._state.policy_state == {"n": 1, "pair": [1, 2]}
+    assert known(Session.resume(journal, method=method(InPlace()))) == known(session)
+
+
+def test_a_failing_start_leaves_the_journal_unused():
+    class NoState(Plain):
+        def init(self, num_classes):
+            raise RuntimeError("no")
+
+    journal = MemoryJournal()
+    with pytest.raises(RuntimeError):
+        make(method=method(NoState()), journal=journal)
+    assert journal.header() is None
+
+
+def test_a_journal_may_be_named_by_its_path(tmp_path):
+    path = tmp_path / "votes.jsonl"
+    session = make(journal=str(path))
+    session.open("a", None)
+    session._journal.close()
+    assert Session.resume(path).open_items() == ["a"]
+    with pytest.raises(errors.InvalidInput, match="journal=7"):
+        make(journal=7)
+    with pytest.raises(errors.InvalidInput, match="journal=None"):
+        Session.resume(None)
+
+
+def test_ids_that_are_no_text_are_refused_before_anything_changes(session):
+    session.open("a", None)
+    before = known(session)
+    with pytest.raises(errors.InvalidInput, match="surrogate"):
+        session.vote("a", "cat", request_id="\ud800")
+    assert known(session) == before
+
+
+def test_a_huge_window_takes_no_memory_before_there_are_items():
+    assert make(window=10**8).counts()["opened"] == 0
+
+
+def test_reading_while_others_write_is_safe():
+    session = make("ask-all", pool_size=4, refit_every=2)
+    stop, problems = threading.Event(), []
+
+    def read():
+        try:
+            while not stop.is_set():
+                counts = session.counts()
+                assert counts["opened"] == counts["open"] + counts["closed"]
+                for item in session.open_items()[:3]:
+                    session.decision(item)
+                assert session.params.theta > 0
+        except Exception as problem:
+            problems.append(problem)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for number in range(60):
+        session.open(str(number), None)
+        for voter in range(4):
+            session.vote(str(number), CLASSES[voter % 3], str(voter))
+    stop.set()
+    reader.join()
+    assert not problems
