@@ -5,7 +5,7 @@ from sqlalchemy import select
 
 from quorate.errors import InvalidInput
 from quorate.service.access import accounts, links
-from quorate.service.access.refusals import LinkOver, NotFound, UnknownLink
+from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
 from quorate.service.access.tokens import digest
 from quorate.service.store import schema
 from tests.service.access.conftest import NOW, at_once
@@ -92,6 +92,41 @@ def test_no_link_for_an_account_that_is_disabled_or_not_there(world):
     for account in (world.voter, "nobody"):
         with pytest.raises(NotFound):
             links.sign_in_link(world.store, account, BASE, now=NOW)
+
+
+def again_for(world, account, *, by=None, only=None):
+    return links.member_link(world.store, "here", account, BASE, by=by or world.owner, only=only, now=NOW)
+
+
+def test_an_owner_lets_a_member_in_again_by_a_link_that_works_once_and_ends_older_ones(world):
+    (old, _), (new, expires) = again_for(world, world.voter), again_for(world, world.voter)
+    assert expires == NOW + 24 * 3600
+    with pytest.raises(LinkOver):
+        links.use(world.store, token_of(old), now=NOW)
+    assert links.use(world.store, token_of(new), now=expires - 1).account_id == world.voter
+    with pytest.raises(LinkOver):
+        links.use(world.store, token_of(new), now=NOW)
+
+
+def test_nobody_gets_a_link_into_what_they_do_not_own(world):
+    with pytest.raises(NotFound, match="expected a member of this project"):
+        again_for(world, world.stranger)
+    with pytest.raises(NotAllowed, match="can do more"):
+        again_for(world, world.owner)  # an owner, and whoever may make projects
+    accounts.add_member(world.store, "there", world.voter, role="voter", now=NOW)
+    accounts.add_member(world.store, "there", world.owner, role="reader", now=NOW)
+    with pytest.raises(NotAllowed, match="your projects alone"):
+        again_for(world, world.voter)  # also in a project that is not this owner's
+    accounts.remove_member(world.store, "there", world.voter, now=NOW)
+    with pytest.raises(NotAllowed):
+        again_for(world, world.voter)  # and may come back there
+    accounts.add_member(world.store, "there", world.owner, role="owner", now=NOW)
+    again_for(world, world.voter)
+    with pytest.raises(NotAllowed):
+        again_for(world, world.voter, only="here")  # a key for this project alone
+    accounts.disable_account(world.store, world.reader, now=NOW)
+    with pytest.raises(NotFound, match="disabled"):
+        again_for(world, world.reader)
 
 
 def test_the_token_itself_is_not_kept(world):

@@ -1,6 +1,6 @@
 """Members, invitations, keys, sign-out over HTTP."""
 
-from quorate.service.access import invitations, keys
+from quorate.service.access import invitations, keys, links
 
 
 def test_members_are_listed_added_and_removed(world):
@@ -16,6 +16,17 @@ def test_members_are_listed_added_and_removed(world):
     world.client("stranger").api("GET", f"/projects/{world.here}/stats", 404)
     assert "only owner" in owner.api("DELETE", f"{path}/{world.ids['owner']}", 403).json()["detail"]
     owner.api("PUT", path, 404, json={"account_id": "nobody", "role": "reader"})
+
+
+def test_a_member_who_lost_their_browser_comes_back_by_a_link_that_is_shown_once(world):
+    owner, head = world.client("owner"), {"Idempotency-Key": "again"}
+    path = f"/projects/{world.here}/members/{world.ids['voter']}/link"
+    made = owner.api("POST", path, 201, headers=head).json()
+    assert made["expires"] == world.clock.now + links.MEMBER_LASTS
+    assert owner.api("POST", path, 201, headers=head).json() == made | {"link": None}
+    token = made["link"].removeprefix("http://testserver/link/")
+    assert links.use(world.store, token, now=world.clock.now).account_id == world.ids["voter"]
+    owner.api("POST", f"/projects/{world.here}/members/{world.ids['owner']}/link", 403)
 
 
 def test_an_invitation_s_link_is_shown_once_and_can_be_revoked(world):

@@ -32,7 +32,7 @@ MAY = {  # status of each page, in this order
 }
 FORMS = (
     "/p/{}/settings", "/p/{}/people/invite", "/p/{}/people/uninvite", "/p/{}/people/role", "/p/{}/people/remove",
-    "/p/{}/people/key", "/p/{}/people/unkey", "/p/{}/item/close?id=a", "/p/{}/import", "/new", "/sign-out",
+    "/p/{}/people/link", "/p/{}/people/key", "/p/{}/people/unkey", "/p/{}/item/close?id=a", "/p/{}/import", "/new", "/sign-out",
     "/sign-in-link", "/sign-out-everywhere", "/p/{}/webhooks/add", "/p/{}/webhooks/test", "/p/{}/webhooks/remove",
 )  # fmt: skip
 
@@ -184,6 +184,18 @@ def test_links_to_copy_name_the_host_and_scheme_that_browsers_use(world):
     link = re.search(r'value="(https://labels.example/join/[^"]+)"', invited.text)[1]
     assert str(qr_code(link, "QR code of the invitation link")) in invited.text
     assert browser.post("/sign-in-link", data=data, headers={"Host": "a/b"}).status_code == 422
+
+
+def test_a_voter_who_lost_their_phone_comes_back_as_the_same_one(world):
+    owner, voter = world.browser("owner"), world.people["voter"]
+    data = {"csrf_token": token(owner)}
+    assert "New sign-in link for" in owner.get(world.address("/people")).text
+    page = owner.post(world.address("/people/link"), data=data | {"account": voter})
+    link = re.search(r'value="http://[^/"]+(/link/[^"]+)"', page.text)[1]
+    found = links.use(world.store, link.removeprefix("/link/"), now=time.time())
+    assert found.account_id == voter
+    refused = owner.post(world.address("/people/link"), data=data | {"account": world.people["owner"]})
+    assert refused.status_code == 403 and "can do more" in refused.text
 
 
 def test_signing_out_everywhere_ends_every_sign_in_of_oneself(world):

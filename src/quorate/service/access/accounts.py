@@ -157,6 +157,20 @@ def memberships_of(store: Store, account_id: str, *, after: str = "", limit: int
     )
 
 
+def with_roles(connection: Connection, project_id: str, account_id: str) -> tuple[Account, dict[str, str]]:
+    """A member of this project, and their role in every project they are in, or were: they may come back there."""
+    rows = connection.execute(select(memberships).where(memberships.c.account_id == account_id)).all()
+    if not any(row.project_id == project_id and row.removed is None for row in rows):
+        raise _no_member(account_id)
+    return _account(connection, account_id), {row.project_id: row.role for row in rows}
+
+
+def owned_by(connection: Connection, account_id: str) -> set[str]:
+    """The projects this account is an owner of."""
+    mine = (memberships.c.account_id == account_id) & memberships.c.removed.is_(None)
+    return set(connection.scalars(select(memberships.c.project_id).where(mine, memberships.c.role == "owner")))
+
+
 def _memberships(
     store: Store, whose: ColumnElement[bool], by: ColumnElement[str], *, after: str, limit: int
 ) -> list[Membership]:

@@ -1,4 +1,4 @@
-"""Links of one use: for the first owner, printed at the first start, and for signing in on another device.
+"""Links of one use: for the first owner, printed at the first start, and for signing in on another device or anew.
 
 Looking at a link (`look`) changes nothing, so that a preview in a chat does not use it up; only the form on its page
 does (`use`). Called by the `serve` command, `api` and pages.
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, Row, insert, select, update
 
-from quorate.service.access.accounts import load_account
+from quorate.service.access.accounts import load_account, owned_by, with_roles
 from quorate.service.access.cookies import end_links, open_sign_in
 from quorate.service.access.names import checked_name
-from quorate.service.access.refusals import LinkOver, NotFound, UnknownLink
+from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
 from quorate.service.access.rows import upsert
 from quorate.service.access.tokens import digest, new_secret
 from quorate.service.store.schema import accounts, links
@@ -23,6 +23,7 @@ PATH = "/link/"
 FIRST_OWNER = "first"  # the id of the first owner's account: a second one cannot be, whatever happens at once
 FIRST_LASTS = 24 * 3600.0
 SIGN_IN_LASTS = 15 * 60.0
+MEMBER_LASTS = 24 * 3600.0  # it has to reach somebody
 USED = "this link was used already; it works once. Ask for a new one."
 
 
@@ -59,6 +60,29 @@ def sign_in_link(store: Store, account_id: str, base_url: str, *, now: float) ->
     with store.write() as connection:
         end_links(connection, account_id, now=now)
         return _new_link(connection, account_id, base_url, expires=now + SIGN_IN_LASTS, now=now)
+
+
+def member_link(
+    store: Store, project_id: str, account_id: str, base_url: str, *, by: str, only: str | None, now: float
+) -> tuple[str, float]:
+    """A link for a member who lost theirs, and when it expires; ends those made before. Whoever has it is the account.
+
+    So the caller `by` must own all that it opens: every project the member is or was in (`only` this one for a caller
+    whose key opens no other), where the member owns nothing. An owner signs in by a link of their own.
+    """
+    expires = now + MEMBER_LASTS
+    with store.write() as connection:
+        account, roles = with_roles(connection, project_id, account_id)
+        owned = {only} if only is not None else owned_by(connection, by)
+        if account.may_create or "owner" in roles.values() or not set(roles) <= owned:
+            raise NotAllowed(
+                "a link can be made for voters and readers of your projects alone, and this account can do more; "
+                f"who runs the service can make one: quorate service owner-link --account {account_id}."
+            )
+        if account.disabled is not None:
+            raise NotFound(f"account={account_id!r} is disabled; expected one that may act; enable it first.")
+        end_links(connection, account_id, now=now)
+        return _new_link(connection, account_id, base_url, expires=expires, now=now), expires
 
 
 def look(store: Store, token: str, *, now: float) -> Link:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
-from quorate.service.access import accounts, cookies, invitations, keys
+from quorate.service.access import accounts, cookies, invitations, keys, links
 from quorate.service.api.fields import In, Key, Out, Text, Time, problems
 from quorate.service.api.here import Caller, Now, Owner, ProjectId, TheStore, Unrestricted, base_url_of
 from quorate.service.api.idempotency import Work, carried_out
@@ -28,6 +28,13 @@ class MemberOut(Out):
     name: str
     role: Literal["owner", "voter", "reader"]
     created: Time
+
+
+class MemberLinkMade(Out):
+    """A link that signs a member in, once. It is shown this once; null where the answer is a repeated one."""
+
+    link: str | None
+    expires: Time
 
 
 class MemberIn(In):
@@ -145,6 +152,31 @@ def remove_member(request: Request, project_id: ProjectId, account_id: Id, calle
         accounts.remove_member(on.store, project_id, account_id, now=on.now)
 
     return carried_out(request, caller.principal, key, work, status=204)
+
+
+@router.post(
+    "/projects/{project_id}/members/{account_id}/link",
+    summary="Let a member in again",
+    status_code=201,
+    response_model=MemberLinkMade,
+    responses=problems(403, 404, 409),
+)
+def create_member_link(
+    request: Request, project_id: ProjectId, account_id: Id, caller: Owner, key: Key = None
+) -> Response:
+    """For a voter or reader who lost the browser they joined with: it works once, for a day, and ends older links.
+
+    Whoever opens it is that account, so it is made only where the caller owns every project the account is in.
+    """
+
+    def work(on: Work) -> MemberLinkMade:
+        made, expires = links.member_link(
+            on.store, project_id, account_id, base_url_of(request), by=caller.principal.account_id,
+            only=caller.principal.key_project, now=on.now,
+        )  # fmt: skip
+        return MemberLinkMade(link=made, expires=expires)
+
+    return carried_out(request, caller.principal, key, work, status=201, secrets=("link",))
 
 
 @router.get("/projects/{project_id}/invitations", summary="List invitations", responses=problems(403, 404))

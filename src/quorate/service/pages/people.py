@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from fastapi import APIRouter, Request, Response
 
 from quorate.errors import QuorateError
-from quorate.service.access import accounts, invitations, keys
+from quorate.service.access import accounts, invitations, keys, links
 from quorate.service.access.principal import Member
 from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.api.here import Owner, ProjectId, base_url_of, projects_of
@@ -70,6 +70,20 @@ def remove(request: Request, project_id: ProjectId, caller: Owner, fields: Field
     return go(f"/p/{project_id}/people", "removed")
 
 
+@router.post("/p/{project_id}/people/link")
+def make_link(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
+    """A link that lets a member in again; it is on the answer, and nowhere else ever again."""
+    me, account = caller.principal, fields.get("account", "")
+    try:
+        link, _ = links.member_link(
+            store_of(request), project_id, account, base_url_of(request), by=me.account_id, only=me.key_project,
+            now=now_of(request),
+        )  # fmt: skip
+    except QuorateError as error:
+        return _page(request, project_id, caller, problem=of_error(error).body())
+    return _page(request, project_id, caller, member_link=link)
+
+
 @router.post("/p/{project_id}/people/key")
 def make_key(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
     """A new API key of the reader, for this project or for all of theirs; shown on the answer only."""
@@ -100,7 +114,7 @@ def _page(request: Request, project_id: str, caller: Member, **more: Any) -> Res
         "members": sorted(members, key=lambda each: each.name.lower()),
         "invitations": [each for each in invited if each.revoked is None and each.expires > now],
         "keys": [each for each in mine if each.revoked is None and each.project_id in (None, project_id)],
-        "invitation_link": None, "key": None,
+        "invitation_link": None, "member_link": None, "key": None,
     }  # fmt: skip
     problem = more.get("problem")
     return render(request, "people.html", problem["status"] if problem else 200, **(shown | more))
