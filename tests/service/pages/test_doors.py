@@ -189,7 +189,7 @@ def test_links_to_copy_name_the_host_and_scheme_that_browsers_use(world):
 def test_a_voter_who_lost_their_phone_comes_back_as_the_same_one(world):
     owner, voter = world.browser("owner"), world.people["voter"]
     data = {"csrf_token": token(owner)}
-    assert "New sign-in link for" in owner.get(world.address("/people")).text
+    assert "New link for" in owner.get(world.address("/people")).text
     page = owner.post(world.address("/people/link"), data=data | {"account": voter})
     link = re.search(r'value="http://[^/"]+(/link/[^"]+)"', page.text)[1]
     found = links.use(world.store, link.removeprefix("/link/"), now=time.time())
