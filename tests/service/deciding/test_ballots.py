@@ -15,7 +15,8 @@ from quorate.service.deciding.ballots import act
 from quorate.service.deciding.items import NewItem, add_items
 from quorate.service.deciding.queue import next_items
 from quorate.service.deciding.trail import disagreements, find, trail
-from quorate.service.store.schema import ballots, events, items, leases
+from quorate.service.store.schema import ballots, deliveries, events, items, leases
+from quorate.service.webhooks.hooks import create_webhook
 
 
 def vote(desk, project, item, voter, label, **more):
@@ -103,6 +104,36 @@ def test_an_undo_can_open_a_closed_item_again(desk):
     again = row(desk, project, "x")
     assert again.is_open and again.closed is None and again.closed_event is None
     assert check(desk, project) == []
+
+
+def test_an_undo_that_leaves_as_many_votes_as_before_decides_anew(desk):
+    """A late vote takes the place of the one undone: another answer, another coin, told to the webhooks."""
+    many = {"method": "ask-all", "pool_size": 3, "max_votes": 2, "audit_rate": 1.0}
+    project = desk.project([NewItem("x", {"cat": 0.1, "dog": 0.8, "bird": 0.1})], **many)
+    create_webhook(desk.store, project.id, "https://example.org", ["item.completed"], allow_private=False, now=1.0)
+    for voter, label in (("a", "cat"), ("b", "cat"), ("c", "dog")):
+        vote(desk, project, "x", voter, label, served=False)
+    assert row(desk, project, "x").is_settled and row(desk, project, "x").label == "cat"
+    act(desk.projects, Request(project.id, "x", "a", "retract", served=False), now=1002.0)
+    now = row(desk, project, "x")
+    assert (now.label, now.decided_votes, now.closed, now.is_settled) == ("dog", 2, 1002.0, False)
+    assert (now.audit, now.audit_loss, now.is_wanted) == ("drawn", None, True)
+    with desk.store.read() as connection:
+        bodies = [json.loads(body) for body in connection.execute(select(deliveries.c.body)).scalars()]
+    assert sorted(body["data"]["label"] for body in bodies) == ["cat", "dog"]
+    assert check(desk, project) == []
+    with desk.store.write() as connection:
+        connection.execute(update(items).values(is_settled=True))
+    assert len(check(desk, project)) == 1  # the row's audit follows from the events, too
+
+
+def test_nothing_is_undone_long_after_because_the_clock_was_set_back(desk):
+    project = desk.project(["x"])
+    next_items(desk.projects, project.id, "a", now=1000.0)
+    vote(desk, project, "x", "a", "cat", now=90_000.0)
+    with pytest.raises(TooLate):
+        act(desk.projects, Request(project.id, "x", "a", "retract"), now=1000.0)
+    act(desk.projects, Request(project.id, "x", "a", "retract"), now=89_990.0)  # two clocks that differ a little
 
 
 def test_a_skip_hides_the_item_from_the_voter_and_can_be_undone(desk):

@@ -16,8 +16,9 @@ from sqlalchemy.exc import IntegrityError
 from quorate.errors import DuplicateVote, InvalidInput, QuorateError, RequestReused, UnknownItem
 from quorate.service.deciding.acts import Kind, NotServed, Recorded, Request, TooLate
 from quorate.service.deciding.deeds import Deed, perform
+from quorate.service.deciding.leases import CLOCK_SLACK
 from quorate.service.deciding.projects import Project, Projects
-from quorate.service.deciding.row import after_event, toss
+from quorate.service.deciding.row import after_event, is_decided, toss
 from quorate.service.deciding.scene import Scene, meet
 from quorate.service.store.schema import events
 from quorate.session import Session
@@ -108,7 +109,7 @@ def _check_undo(scene: Scene, request: Request, now: float) -> None:
     if scene.acted_at is None:
         raise UnknownItem(f"item={shown(request.item)}: this voter has no vote on it to undo.")
     ago, most = now - scene.acted_at, scene.project.settings.undo_seconds
-    if request.served and ago > most:
+    if request.served and not -CLOCK_SLACK <= ago <= most:
         raise TooLate(
             f"item={shown(request.item)}: a vote can be undone for {most:g} seconds; that was {ago:.0f} seconds ago. "
             "Ask the owner of the project."
@@ -133,10 +134,14 @@ def _decide(projects_: Projects, connection: Connection, scene: Scene, request: 
     session, decision, event = _next_event(projects_, connection, scene, request, now)
     if decision is None:  # a skip is undone without a word to the session
         return _skip(scene, request, now, undone=True)
-    values = after_event(project, session, row.name, decision, leases_out=_out_after(scene, request), before=row)
-    coin = toss(values, row)
-    values |= _counts(row, request, event) | _closing(row, values, now)
-    event = event if coin is None else event | {"audit": coin}
+    before = None if is_decided(event) else dict(row._mapping)
+    out = _out_after(scene, request)
+    values = after_event(project, session, row.name, decision, leases_out=out, before=before)
+    values |= _counts(row, request, event)
+    if before is None:
+        values |= {"closed": None, "closed_event": None} if decision.ask else {"closed": now}
+        coin = toss(values)
+        event = event if coin is None else event | {"audit": coin}
     return Deed(request, scene, event, values, decision)
 
 
@@ -180,15 +185,6 @@ def _out_after(scene: Scene, request: Request) -> int:
 def _counts(row: Row[Any], request: Request, event: Event) -> dict[str, Any]:
     change = {"vote": 1, "abstain": 1, "retract": -1}.get(request.kind, 0)
     return {"seq": event["seq"], "num_ballots": row.num_ballots + change}
-
-
-def _closing(row: Row[Any], values: Mapping[str, Any], now: float) -> dict[str, Any]:
-    """When the item closed, if this event changed that; `deeds` adds by which event."""
-    if values["is_open"]:
-        return {"closed": None, "closed_event": None}
-    if row.is_open or values["decided_votes"] != row.decided_votes:
-        return {"closed": now}
-    return {}
 
 
 def _recorded_deed(deed: Deed, numbers: Mapping[int, int]) -> Recorded:

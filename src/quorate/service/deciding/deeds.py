@@ -26,6 +26,8 @@ CHANGED = (  # what an act may change of an item's row
     "audit_rate", "audit", "audit_loss", "is_settled",
 )  # fmt: skip
 
+ANSWER = ("label", "confidence", "decided_votes", "reason")  # told of a closed item, and again where an undo changes it
+
 
 @dataclass(frozen=True, slots=True)
 class Deed:
@@ -92,7 +94,7 @@ def _notices(deed: Deed) -> list[Notice]:
     row, values = deed.scene.row, deed.values
     if "is_open" not in values:
         return []
-    if row.is_open and not values["is_open"]:
+    if not values["is_open"] and (row.is_open or any(values[name] != getattr(row, name) for name in ANSWER)):
         return [closed(values | {"name": row.name})]
     if values["is_open"] and not row.is_open:
         return [("item.reopened", {"item": row.name})]

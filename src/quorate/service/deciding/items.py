@@ -140,7 +140,7 @@ def _opened(project: Project, era: Era, item: NewItem, number: int, now: float) 
         "closed": None if decision.ask else now,
     }
     values = after_event(project, session, item.name, decision, leases_out=0)
-    coin = toss(values, None)
+    coin = toss(values)
     return row | values, event if coin is None else event | {"audit": coin}
 
 

@@ -29,7 +29,7 @@ from quorate.service.store.bulk import insert_rows
 from quorate.service.store.lists import among, each_of
 from quorate.service.store.schema import ballots, items, leases
 
-CLOCK_SLACK = 300.0  # seconds a request may wait before it is heard without others' leases looking too long to it
+CLOCK_SLACK = 300.0  # seconds between two clocks, or that a request may wait, before the clock is taken to be set back
 RENEWED_AFTER = 0.1  # of a lease's time: a voter who asks again and again does not write each time
 
 

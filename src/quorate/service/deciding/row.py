@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Row
 
 from quorate.audit import draw
 from quorate.posterior.settled import is_settled, plurality_shares
@@ -21,6 +20,7 @@ from quorate.service.deciding.settings import target_control
 from quorate.session import Session
 from quorate.session.decide import decide
 from quorate.session.items import ItemState
+from quorate.session.journal import Event
 from quorate.types import Decision, IntArray
 
 NO_AUDIT: dict[str, Any] = {"audit_rate": None, "audit": None, "audit_loss": None, "is_settled": False}
@@ -34,11 +34,12 @@ def after_event(
     decision: Decision,
     *,
     leases_out: int,
-    before: Row[Any] | None = None,
+    before: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The row's values that an event can change, but for who closed it and when; `before` is the row as it was.
+    """The row's values that an event can change, but for who closed it and when.
 
-    `decision` is the session's of the item.
+    `decision` is the session's of the item. `before`: the row as it was, where the event left a closed item's answer as
+    it stands (`is_decided`); None where it was decided.
     """
     item = held(session, name)
     values = {
@@ -54,7 +55,7 @@ def after_event(
     }
     if decision.ask:
         values |= NO_AUDIT | {"to_close": to_close(session, item)}
-    elif before is None or before.is_open or before.decided_votes != decision.num_votes:
+    elif before is None:
         values |= _closed(project, name, item, decision)
     else:
         values |= _late(project, item, decision, before)
@@ -62,10 +63,14 @@ def after_event(
     return values | {"is_wanted": wanted, "slots": int(wanted) - leases_out}
 
 
-def toss(values: Mapping[str, Any], before: Row[Any] | None) -> dict[str, Any] | None:
-    """The coin that was tossed with this event, as the event logs it; None if there was none to toss."""
-    late = before is not None and not before.is_open and before.decided_votes == values["decided_votes"]
-    if values["is_open"] or late or values["audit_rate"] is None:
+def is_decided(event: Event) -> bool:
+    """Whether the item was decided at this event: not at a vote after its end, whose answer stands."""
+    return "params" in event.get("decision", {})
+
+
+def toss(values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The coin that was tossed as the item was decided, as the event logs it; None if there was none to toss."""
+    if values["is_open"] or values["audit_rate"] is None:
         return None
     return {"rate": values["audit_rate"], "drawn": values["audit"] is not None}
 
@@ -125,9 +130,9 @@ def _closed(project: Project, name: str, item: ItemState, decision: Decision) ->
     return NO_AUDIT | {"audit_rate": coin.rate, "audit": "drawn" if coin.audited else None, "to_close": 1}
 
 
-def _late(project: Project, item: ItemState, decision: Decision, before: Row[Any]) -> dict[str, Any]:
+def _late(project: Project, item: ItemState, decision: Decision, before: Mapping[str, Any]) -> dict[str, Any]:
     """What a vote after the end changes: an audited item's panel may be complete now, or no longer be."""
-    if before.audit is None:
+    if before["audit"] is None:
         return {"audit": None}
     if not is_settled(item.votes, item.pool_left):
         return {"audit": "drawn", "audit_loss": None}

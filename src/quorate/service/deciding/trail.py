@@ -16,14 +16,17 @@ from quorate.errors import UnknownItem
 from quorate.service.deciding.events import item_events
 from quorate.service.deciding.listing import BATCH, Filter, list_items
 from quorate.service.deciding.projects import Project, Projects
-from quorate.service.deciding.row import after_event
+from quorate.service.deciding.row import after_event, is_decided
 from quorate.service.store.schema import events, items
 from quorate.session.journal import Event
-from quorate.session.single import Era, item_session, recompute
+from quorate.session.single import Era, EraOf, item_session, recompute
 from quorate.validate import shown
 
 CLOSE_ENOUGH = 1e-9  # of a confidence computed again, perhaps by another version of a mathematical library
-RECOMPUTED = ("is_open", "label", "confidence", "votes", "num_votes", "num_abstained", "num_late", "reason")
+RECOMPUTED = (
+    "is_open", "is_wanted", "label", "confidence", "votes", "num_votes", "num_abstained", "num_late", "reason",
+    "decided_votes", "is_settled", "audit", "audit_loss",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +88,7 @@ def item_disagreements(
         stored = {name: event["decision"][name] for name in fresh}
         if not same(stored, fresh):
             yield Disagreement(row.name, event["seq"], stored, fresh)
-    now = era_of(project.learn_event, project.tune_event)
-    session, _ = item_session(project.session, written, number=row.number, now=now, era_of=era_of)
-    values = after_event(project, session, row.name, session.decision(row.name), leases_out=0, before=row)
+    values = _row_again(project, row, written, era_of)
     fresh = {name: values[name] for name in RECOMPUTED} | {"seq": _last_seq(connection, row.id)}
     stored = {name: getattr(row, name) for name in fresh}
     if not same(stored, fresh):
@@ -97,10 +98,28 @@ def item_disagreements(
         yield Disagreement(row.name, None, kept, logged)
 
 
+def _row_again(project: Project, row: Row[Any], written: list[Event], era_of: EraOf) -> dict[str, Any]:
+    """The row as its events make it: as it was last decided, with the coin tossed then, and what came later."""
+    last = max(number for number, event in enumerate(written) if is_decided(event))
+    coin = written[last].get("audit") or {"drawn": False}
+    values = _values(project, row, written[: last + 1], era_of, None) | {"audit": "drawn" if coin["drawn"] else None}
+    values["is_wanted"] = values["is_open"] or coin["drawn"]
+    if last + 1 < len(written):
+        values |= _values(project, row, written, era_of, values)
+    return values
+
+
+def _values(
+    project: Project, row: Row[Any], written: list[Event], era_of: EraOf, before: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    now = era_of(project.learn_event, project.tune_event)
+    session, _ = item_session(project.session, written, number=row.number, now=now, era_of=era_of)
+    return after_event(project, session, row.name, session.decision(row.name), leases_out=0, before=before)
+
+
 def _logged_coin(written: list[Event]) -> dict[str, Any] | None:
     """The toss that stands: the one of the last event that decided, if that closed the item."""
-    deciding = [event for event in written if "params" in event.get("decision", {})]
-    return deciding[-1].get("audit")
+    return [event for event in written if is_decided(event)][-1].get("audit")
 
 
 def _last_seq(connection: Connection, item_id: int) -> int:
@@ -123,11 +142,7 @@ def _eras_as_json(
     projects_: Projects, connection: Connection, project: Project, written: list[Event]
 ) -> list[dict[str, Any]]:
     """The parameters and knobs that the item's decisions name, once each."""
-    named = {
-        (event["decision"]["params"], event["decision"].get("tune", 0))
-        for event in written
-        if "params" in event.get("decision", {})
-    }
+    named = {(event["decision"]["params"], event["decision"].get("tune", 0)) for event in written if is_decided(event)}
     found = []
     for learn, tune in sorted(named):
         params, era = projects_.params(connection, project, learn), projects_.era(connection, project, learn, tune)
