@@ -12,6 +12,7 @@ from quorate.errors import QuorateError
 
 FULL = ("disk is full", "no space left", "could not extend file", "disk i/o error", "readonly database")
 BUSY = ("database is locked", "deadlock detected", "could not serialize", "canceling statement")
+BUSY_CODES = ("40001", "40P01", "55P03", "57014")  # PostgreSQL's, whatever language it speaks; 55P03: lock_timeout
 
 
 class StoreUnavailable(QuorateError):
@@ -34,7 +35,7 @@ def failure(problem: DBAPIError) -> StoreUnavailable | None:
             "the database's disk is full or cannot be written; nothing was changed. Free space, then send this again.",
             retry_after=30.0,
         )
-    if any(phrase in words for phrase in BUSY):
+    if any(phrase in words for phrase in BUSY) or getattr(problem.orig, "sqlstate", None) in BUSY_CODES:
         return StoreBusy("the database is busy; nothing was changed. Send this again.", retry_after=1.0)
     if getattr(problem.orig, "sqlite_errorname", "") == "SQLITE_ERROR":  # a statement that is wrong, not a broken disk
         return None

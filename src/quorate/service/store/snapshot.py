@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from sqlalchemy.engine import URL
 
 from quorate.errors import InvalidInput
-from quorate.service.store.store import Store
+from quorate.service.store.store import Store, wait_as_long_as_it_takes
 
 REPEATABLE: dict[str, Any] = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
@@ -25,6 +25,7 @@ def snapshot(store: Store) -> Iterator[Connection]:
     with store.read() as connection:
         if not store.is_sqlite:
             connection.execution_options(**REPEATABLE)
+        wait_as_long_as_it_takes(connection)  # whoever reads may do much between two batches
         yield connection
 
 

@@ -6,6 +6,7 @@ before they queue in the database, so that none starves. Called by everything in
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -30,6 +31,14 @@ PRAGMAS = (
     "temp_store=MEMORY",
 )
 POOL = 16  # connections a worker holds; more threads than these wait
+REACHED: dict[str, int] = {  # libpq's words: nobody waits long for a machine that is gone
+    "connect_timeout": 10,  # seconds
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,  # milliseconds
+}
+PATIENCE = {"lock_timeout": "5s", "idle_in_transaction_session_timeout": "60s"}  # the server's words
 
 
 class Store:
@@ -122,10 +131,33 @@ def _sqlite(url: URL) -> Engine:
 
 
 def _postgresql(url: URL) -> Engine:
+    sizes = {"pool_size": POOL, "max_overflow": POOL}
     try:
-        return create_engine(url, pool_size=POOL, max_overflow=POOL, pool_pre_ping=False, pool_recycle=3600)
+        return create_engine(url, **sizes, pool_pre_ping=False, pool_recycle=3600, connect_args=_limits(url))
     except ModuleNotFoundError as cause:
         raise InvalidInput("PostgreSQL needs its driver: pip install 'quorate[postgres]'.") from cause
+
+
+def _limits(url: URL) -> dict[str, Any]:
+    """How long anything is waited for: a lock that a vanished client holds must not stop a worker's whole line.
+
+    What the URL or libpq's own variables say counts: of two settings of one name the server takes the last.
+
+    >>> _limits(as_url("postgresql://host/name?connect_timeout=3&options=-c lock_timeout=9s"))["options"]
+    '-c lock_timeout=5s -c idle_in_transaction_session_timeout=60s -c lock_timeout=9s'
+    """
+    given = url.normalized_query
+    own = given.get("options") or tuple(filter(None, [os.environ.get("PGOPTIONS")]))
+    options = " ".join([*(f"-c {name}={value}" for name, value in PATIENCE.items()), *own])
+    said = {*given, *(["connect_timeout"] if os.environ.get("PGCONNECT_TIMEOUT") else [])}
+    return {name: value for name, value in REACHED.items() if name not in said} | {"options": options}
+
+
+def wait_as_long_as_it_takes(connection: Connection) -> None:
+    """For work that is known to be long: from here to the end of its transaction PostgreSQL's limits are lifted."""
+    if connection.dialect.name == "postgresql":
+        for name in PATIENCE:
+            connection.execute(text(f"SET LOCAL {name} = 0"))
 
 
 @contextmanager

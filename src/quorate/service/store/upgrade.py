@@ -19,7 +19,7 @@ from sqlalchemy.exc import DatabaseError
 
 from quorate.errors import InvalidInput
 from quorate.service.store import migrations
-from quorate.service.store.store import Store
+from quorate.service.store.store import Store, wait_as_long_as_it_takes
 from quorate.version import __version__
 
 FOLDER = str(Path(migrations.__file__).parent)
@@ -77,6 +77,7 @@ def revision_of(connection: Connection) -> str | None:
 
 def bring_to(connection: Connection, revision: str) -> Upgrade:
     """Upgrade within the caller's transaction, in which nobody else upgrades (SQLite: it began with the lock)."""
+    wait_as_long_as_it_takes(connection)
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
     before = revision_of(connection)

@@ -1,0 +1,123 @@
+"""How long PostgreSQL is waited for: a lock that nobody lets go of concerns those who need it, and nobody else."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import text
+
+from quorate.service.store import upgrade
+from quorate.service.store.failures import StoreBusy
+from quorate.service.store.snapshot import snapshot
+from quorate.service.store.store import PATIENCE, Store
+from quorate.service.store.upgrade import bring_to, newest
+from tests.service.api.conftest import World
+
+SETTINGS = ("lock_timeout", "idle_in_transaction_session_timeout")
+LOCKED = text("SELECT id FROM items WHERE name = 'i2' FOR UPDATE")
+
+
+@pytest.fixture
+def address(postgres):
+    """An empty database's URL, with room for settings of one's own."""
+    postgres.start()
+    url = postgres.create_database("patience")
+    yield url + ("&" if "?" in url else "?")
+    postgres.drop_database("patience")
+
+
+def options(**settings):
+    return "options=" + "%20".join(f"-c%20{name}%3D{value}" for name, value in settings.items())
+
+
+def told(connection):
+    return [connection.execute(text(f"SHOW {name}")).scalar_one() for name in SETTINGS]
+
+
+def opened(store):
+    with store.read() as connection:
+        return connection.connection.dbapi_connection.info.get_parameters()
+
+
+def test_nobody_waits_for_ever_and_the_address_has_the_last_word(address):
+    plain, own = Store(address), Store(address + "connect_timeout=3&" + options(lock_timeout="9s", work_mem="5MB"))
+    with plain.read() as connection:
+        assert told(connection) == ["5s", "1min"]
+    with own.read() as connection:
+        assert told(connection) == ["9s", "1min"]
+        assert connection.execute(text("SHOW work_mem")).scalar_one() == "5MB"
+    first, second = opened(plain), opened(own)
+    assert (first["connect_timeout"], second["connect_timeout"]) == ("10", "3")
+    assert (first["keepalives_idle"], first["tcp_user_timeout"]) == ("30", "30000")
+    plain.close()
+    own.close()
+
+
+def test_what_the_environment_says_is_kept(address, monkeypatch):
+    monkeypatch.setenv("PGOPTIONS", "-c lock_timeout=7s")
+    store = Store(address)
+    with store.read() as connection:
+        assert told(connection) == ["7s", "1min"]
+    store.close()
+
+
+def test_one_locked_item_keeps_one_voter_waiting(address, monkeypatch):
+    monkeypatch.setitem(PATIENCE, "lock_timeout", "300ms")
+    world = World(address)
+    world.items(*(f"i{n}" for n in range(5)))
+    owner, path = world.client("owner"), f"/projects/{world.here}/votes"
+
+    def vote(number):
+        return owner.api("POST", path, json={"item": f"i{number}", "label": "cat", "voter": f"v{number}"})
+
+    with world.store.engine.connect() as vanished:
+        vanished.execute(LOCKED)
+        begun = time.monotonic()
+        with ThreadPoolExecutor(5) as pool:
+            answers = list(pool.map(vote, range(5)))
+        assert time.monotonic() - begun < 5.0
+    assert [answer.status_code for answer in answers] == [200, 200, 503, 200, 200]
+    assert answers[2].headers["Retry-After"] and "nothing was changed" in answers[2].json()["detail"]
+    assert vote(2).status_code == 200
+    world.store.close()
+
+
+def test_what_reads_a_whole_database_may_take_its_time(address):
+    store = Store(address + options(lock_timeout="300ms", idle_in_transaction_session_timeout="100ms"))
+    with snapshot(store) as connection:
+        assert told(connection) == ["0", "0"]
+        time.sleep(0.3)
+        connection.execute(text("SELECT 1"))
+    with store.read() as connection:
+        assert told(connection) == ["300ms", "100ms"]  # only for that transaction
+    store.close()
+
+
+def test_who_starts_while_another_upgrades_waits_for_it(address):
+    store, done = Store(address + options(lock_timeout="100ms")), []
+
+    def start():
+        with store.write() as connection:
+            done.append(bring_to(connection, newest()))
+
+    second = threading.Thread(target=start)
+    with store.write() as connection:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": upgrade.LOCK})
+        second.start()
+        second.join(0.5)
+        assert second.is_alive()
+    second.join(20.0)
+    assert done and done[0].now == newest()
+    store.close()
+
+
+def test_a_lock_that_is_not_let_go_is_told_as_busy_in_every_language(address, monkeypatch):
+    monkeypatch.setattr("quorate.service.store.failures.BUSY", ())  # as if the server spoke another one
+    store = Store(address + options(lock_timeout="100ms"))
+    upgrade.prepare(store)
+    with store.write() as connection:
+        connection.execute(text("LOCK TABLE secrets"))
+        with pytest.raises(StoreBusy, match="busy"), store.write() as other:
+            other.execute(text("DELETE FROM secrets"))
+    store.close()
