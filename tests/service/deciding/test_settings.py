@@ -12,6 +12,15 @@ def test_no_votes_at_all_are_no_limit_to_choose():
         chosen.changed(max_votes=0)
 
 
+@pytest.mark.parametrize("name", ["quorate", "finexp:threshold=0.9"])
+def test_what_a_method_learns_with_stays_as_past_decisions_rely_on_it(name):
+    chosen = ProjectSettings(classes=["cat", "dog"], pool_size=5, method=name)
+    other = f"{name}{',' if ':' in name else ':'}hyperprior=paper"
+    with pytest.raises(InvalidInput, match=r"hyperprior=paper'?: past decisions rely on hyperprior=default.*; only"):
+        chosen.changed(method=other)
+    assert chosen.changed(method=name.replace("0.9", "0.8")).pool_size == 5
+
+
 def test_settings_of_older_versions_stay_readable_and_other_settings_of_theirs_can_change():
     old = ProjectSettings.from_json({"classes": ["cat", "dog"], "pool_size": 2, "min_votes": 3})
     assert old.changed(price=0.5).price == 0.5

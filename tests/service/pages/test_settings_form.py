@@ -42,6 +42,13 @@ def test_an_error_that_costs_a_hundred_votes_makes_a_vote_worth_one_point():
     assert settings.chosen_method().policy.min_gain == pytest.approx(0.01)
 
 
+def test_a_form_keeps_the_knobs_it_does_not_show():
+    before = ProjectSettings(**BASE, method="quorate:hyperprior=paper,min_gain=0.01")
+    after = before.changed(**changes_of(as_form(before) | {"price": "0.5"}, method=before.method))
+    assert (after.chosen_method(), after.price) == (before.chosen_method(), 0.5)
+    assert goals_of(before) == goals_of(ProjectSettings(**BASE))
+
+
 def test_another_method_keeps_its_name():
     assert "method" not in changes_of(as_form(ProjectSettings(**BASE, method="until-settled")), method="until-settled")
 

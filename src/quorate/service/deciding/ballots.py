@@ -111,8 +111,9 @@ def _check_undo(scene: Scene, request: Request, now: float) -> None:
     ago, most = now - scene.acted_at, scene.project.settings.undo_seconds
     if request.served and not -CLOCK_SLACK <= ago <= most:
         raise TooLate(
-            f"item={shown(request.item)}: a vote can be undone for {most:g} seconds; that was {ago:.0f} seconds ago. "
-            "Ask the owner of the project."
+            f"item={shown(request.item)}: a vote can be undone for {most:g} seconds; that was "
+            + (f"{ago:.0f} seconds ago" if ago > 0 else "before the clock was set back")
+            + ". Ask the owner of the project."
         )
 
 

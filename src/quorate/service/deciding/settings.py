@@ -164,6 +164,11 @@ class ProjectSettings:
                 f"threshold={shown(after.threshold)}: this project asks by {', '.join(knobs_of(self))}, and past "
                 "decisions rely on it; change its value, or start a new project to ask by another rule."
             )
+        if _lasting(after) != _lasting(self):
+            raise InvalidInput(
+                f"method={shown(after.method)}: past decisions rely on {_told(_lasting(self))}; only "
+                f"{', '.join(knobs_of(self)) or 'nothing'} can change while a project runs. Leave the rest as it is."
+            )
         if after.audit_rate < self.audit_rate:
             raise InvalidInput(
                 f"audit_rate={after.audit_rate:g} is below {self.audit_rate:g}; it can be raised, not lowered: the "
@@ -198,6 +203,16 @@ def knobs_of(settings: ProjectSettings) -> dict[str, Any]:
     """The policy's knobs these settings start with."""
     control = goal_control(settings)
     return policy_knobs(settings.chosen_method()) | ({} if control is None else control.knobs)
+
+
+def _lasting(settings: ProjectSettings) -> dict[str, Any]:
+    """The knobs of the method that no "tune" event changes: what it learns with, from the first decision on."""
+    chosen = settings.chosen_method()
+    return {name: value for name, value in chosen.knobs.items() if name not in policy_knobs(chosen)}
+
+
+def _told(knobs: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in knobs.items()) or "a method without further knobs"
 
 
 def _check_stateless(chosen: Method) -> None:

@@ -39,7 +39,7 @@ def changes_of(fields: Mapping[str, str], *, method: str = DEFAULT_METHOD) -> di
     elif goal == "budget":
         found[goal] = _needed(fields, goal)
     if method.partition(":")[0].strip() == DEFAULT_METHOD:
-        found["method"] = _valued(fields) if goal == "value" else DEFAULT_METHOD
+        found["method"] = _with_knobs(_gain(fields) if goal == "value" else [], method)
     found["max_votes"] = whole_number(fields, "max_votes")
     wanted = {
         "pool_size": whole_number(fields, "pool_size"),
@@ -103,10 +103,7 @@ def method_told(settings: ProjectSettings) -> dict[str, str]:
     """
     chosen = settings.chosen_method()
     sentence = next((entry.sentence for entry in catalogue() if entry.name == chosen.name), "")
-    by_form = ("min_gain", "threshold") if chosen.name == DEFAULT_METHOD else ()
-    written = [part.strip() for part in settings.method.partition(":")[2].split(",") if part.strip()]
-    knobs = [part for part in written if part.partition("=")[0].strip() not in by_form]
-    return {"name": chosen.name, "sentence": sentence, "knobs": ", ".join(knobs)}
+    return {"name": chosen.name, "sentence": sentence, "knobs": ", ".join(_kept_knobs(settings.method))}
 
 
 def _can_change(settings: ProjectSettings, goal: str, value: float, audit_rate: float) -> bool:
@@ -114,7 +111,7 @@ def _can_change(settings: ProjectSettings, goal: str, value: float, audit_rate: 
     if goal != "value":
         changes[goal] = value
     if settings.method.partition(":")[0].strip() == DEFAULT_METHOD:
-        changes["method"] = DEFAULT_METHOD
+        changes["method"] = _with_knobs([], settings.method)
     try:
         settings.changed(**changes)
     except InvalidInput:
@@ -143,10 +140,24 @@ def as_form(settings: ProjectSettings) -> dict[str, str]:
     return shown | told | {name: decimal(getattr(settings, name), 4) for name in timed}
 
 
-def _valued(fields: Mapping[str, str]) -> str:
-    """The default method; an error that costs `error_price` votes makes a vote worth one part in as many."""
+def _with_knobs(shown: list[str], method: str) -> str:
+    """The default method with the knobs the form shows, and those of the project's `method` that it does not."""
+    knobs = [*shown, *_kept_knobs(method)]
+    return DEFAULT_METHOD + (f":{','.join(knobs)}" if knobs else "")
+
+
+def _kept_knobs(method: str) -> list[str]:
+    """The knobs of a method, as they are written, that no field of the form shows."""
+    name, _, written = method.partition(":")
+    by_form = ("min_gain", "threshold") if name.strip() == DEFAULT_METHOD else ()
+    parts = [part.strip() for part in written.split(",") if part.strip()]
+    return [part for part in parts if part.partition("=")[0].strip() not in by_form]
+
+
+def _gain(fields: Mapping[str, str]) -> list[str]:
+    """An error that costs `error_price` votes makes a vote worth one part in as many."""
     price = number(fields, "error_price")
-    return DEFAULT_METHOD if not price or price <= 0 else f"{DEFAULT_METHOD}:min_gain={1 / price:.12g}"
+    return [] if not price or price <= 0 else [f"min_gain={1 / price:.12g}"]
 
 
 def _needed(fields: Mapping[str, str], name: str, *, per: float = 1.0) -> float | None:
