@@ -1,7 +1,9 @@
 """What the audit says of a project, in words a reader can believe."""
 
+import random
+
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from quorate.service.deciding.acts import Request
 from quorate.service.deciding.audits import audit_report
@@ -35,7 +37,8 @@ def test_where_votes_settled_every_answer_none_can_be_wrong_and_nothing_was_meas
         vote(desk, project, name, ["cat"] * 3)
     told = report(desk, project)
     assert told.sentence == "None of the 2 answers can be wrong: votes settled 2."
-    assert (told.measured_error, told.most_wrong, told.is_informative) == (None, 0.0, True)
+    assert (told.measured_low, told.measured_high) == (None, None)
+    assert (told.most_wrong, told.is_informative) == (0.0, True)
 
 
 def test_without_audits_settled_answers_are_certain_all_the_same(desk):
@@ -50,13 +53,13 @@ def test_an_item_voted_to_the_end_is_counted_beside_the_settled(desk):
     vote(desk, project, "y", ["cat"])
     close(desk, project, "y")
     waiting = report(desk, project)
-    assert waiting.measured_error is None
+    assert (waiting.measured_low, waiting.measured_high) == (None, None)
     assert "of 1 drawn item 0 are voted to the end." in waiting.sentence
     vote(desk, project, "y", ["cat"] * 4, first=1)
     told = report(desk, project)
     assert told.sentence == "None of the 2 answers can be wrong: votes settled 1, and 1 was voted to the end."
     assert told.num_complete == 1
-    assert told.measured_error == told.most_wrong == 0.0
+    assert told.measured_low == told.measured_high == told.most_wrong == 0.0
 
 
 @pytest.mark.parametrize(("loss", "words"), [(1.0, "50.0 % of the 2 answers"), (0.5, "25.0 % of the 2 answers")])
@@ -67,4 +70,26 @@ def test_what_is_known_to_be_wrong_is_said(desk, loss, words):
     note(desk, "y", audit="done", audit_loss=loss, audit_rate=0.5)
     told = report(desk, project)
     assert told.sentence.startswith(f"{words} are wrong for certain")
-    assert told.most_wrong == told.measured_error == loss / 2
+    assert told.most_wrong == told.measured_low == told.measured_high == loss / 2
+
+
+def test_what_is_still_being_voted_on_widens_what_was_measured_and_is_not_taken_for_right(desk):
+    """Half of the pools agree and are settled soon; the other half are contested and take every vote."""
+    chance, names = random.Random(1), [f"i{number}" for number in range(60)]
+    pools = [["cat"] * 5 if number % 2 else ["cat", "cat", "cat", "dog", "dog"] for number in range(60)]
+    for pool in pools:
+        chance.shuffle(pool)
+    project = desk.project(names, classes=["cat", "dog"], method="quorum:votes=1", audit_rate=1.0)
+    truth = sum(pool[0] == "dog" for pool in pools) / 60
+    for number in range(5):
+        for name, pool in zip(names, pools, strict=True):
+            with desk.store.read() as connection:
+                wanted = connection.scalar(select(items.c.is_wanted).where(items.c.name == name))
+            if wanted:
+                vote(desk, project, name, pool[number : number + 1], first=number)
+        told = report(desk, project)
+        if told.num_complete:
+            assert told.measured_low <= truth + 1e-9 and truth <= told.measured_high + 1e-9
+            assert told.audited_low <= truth + 1e-9 and truth <= told.audited_high + 1e-9
+            assert (told.measured_low < told.measured_high) is (told.num_complete < told.num_drawn)
+    assert told.measured_high == pytest.approx(truth)

@@ -22,6 +22,7 @@ from quorate.service.deciding.settings import ProjectSettings, goal_control
 from quorate.service.deciding.stats import latest_stats, stats
 from quorate.service.deciding.steward import Steward
 from quorate.service.deciding.trail import disagreements
+from quorate.service.store import schema
 from quorate.service.store.schema import deliveries, events, projects, webhooks
 
 CLASSES = ["cat", "dog", "bird"]
@@ -116,6 +117,26 @@ def test_a_target_error_needs_audits_and_uses_their_outcome(desk):
         control, report = stored_control(connection, latest), audit_report(connection, latest)
     assert control.num_audited == report.num_complete > 5
     assert control.num_items == 60
+
+
+def test_audits_that_are_complete_before_an_older_one_do_not_count_yet(desk):
+    """The easy ones are complete first: alone they would flatter, and the project would ask too little."""
+    project = desk.project(target_error=0.1, audit_rate=1.0, pool_size=11)
+    given = list(stream(30, sharp=0.9, pool_size=11))
+    play(desk, project, given)
+    with desk.store.read() as connection:
+        drawn = select(schema.items.c.name).where(schema.items.c.audit == "drawn").order_by(schema.items.c.closed_event)
+        names = list(connection.scalars(drawn))
+
+    def audited():
+        steer(desk.projects, project.id, now=1002.0)
+        with desk.store.read() as connection:
+            return stored_control(connection, desk.projects.get_in(connection, project.id)).num_audited
+
+    complete_panels(desk, project, [each for each in given if each[0] in names[1:]])
+    assert len(names) > 3 and audited() == 0
+    complete_panels(desk, project, [each for each in given if each[0] == names[0]])
+    assert audited() == len(names)
 
 
 def complete_panels(desk, project, items):

@@ -23,9 +23,10 @@ router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["numbers"], rou
 class AuditTold(AuditReport):
     """What the audited items prove, as of `time`; `sentence` says it in words.
 
-    `believed_error`: what the posterior says of all closed items. `measured_error`: unbiased, from the items drawn by
-    chance, null while none of them is voted to the end. `most_wrong`: with probability 1 - alpha no larger share is
-    wrong, however often one looks. `is_informative`: false while there are not enough audits.
+    `believed_error`: what the posterior says of all closed items. `measured_low`, `measured_high`: the estimate from
+    the items drawn by chance, with those still being voted on counted as right and as wrong; null while none is voted
+    to the end. `most_wrong`: with probability 1 - alpha no larger share is wrong, however often one looks.
+    `is_informative`: false while there are not enough audits. `audited_...`: believed and found on the drawn items.
     """
 
     time: float

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, select
 
-from quorate.audit import audit_of
+from quorate.audit import RunningAudit, audit_of
 from quorate.service.deciding.projects import Project
 from quorate.service.store.schema import items
 from quorate.types import FloatArray
@@ -21,11 +21,12 @@ from quorate.types import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """`believed_error`: what the posterior says of all closed items. `measured_error`: unbiased, from the coins; null
-    while no drawn item is voted to the end.
+    """`believed_error`: what the posterior says of all closed items. `measured_low`, `measured_high`: the estimate from
+    the coins, unbiased once all drawn items are voted to the end; those that are not yet, which are the contested ones,
+    count as right in one and as wrong in the other. Null while no drawn item is voted to the end.
 
     `most_wrong`: with probability 1 - alpha, at every time at once, no larger share is wrong. `is_informative`: False
-    while that says nothing yet. `audited_believed`, `audited_measured`: both, on the audited items alone.
+    while that says nothing yet. `audited_believed`, `audited_low`, `audited_high`: the same on the drawn items alone.
     """
 
     alpha: float
@@ -35,11 +36,13 @@ class AuditReport:
     num_complete: int
     num_without_coin: int
     believed_error: float | None
-    measured_error: float | None
+    measured_low: float | None
+    measured_high: float | None
     most_wrong: float | None
     is_informative: bool
     audited_believed: float | None
-    audited_measured: float | None
+    audited_low: float | None
+    audited_high: float | None
     sentence: str
 
 
@@ -54,11 +57,12 @@ def audit_report(connection: Connection, project: Project, *, alpha: float = 0.0
     counted = settled | (q > 0)
     num_drawn, complete = int(drawn.sum()), drawn & ~np.isnan(loss)
     believed = float(u.mean()) if len(u) else None
-    audited = (float(u[complete].mean()), float(loss[complete].mean())) if complete.any() else (None, None)
     known: dict[str, Any] = {
         "alpha": alpha, "num_closed": len(u), "num_settled": int(settled.sum()), "num_drawn": num_drawn,
         "num_complete": int(complete.sum()), "num_without_coin": int((~counted).sum()), "believed_error": believed,
-        "audited_believed": audited[0], "audited_measured": audited[1],
+        "audited_believed": float(u[drawn].mean()) if complete.any() else None,
+        "audited_low": float(np.nan_to_num(loss[drawn], nan=0.0).mean()) if complete.any() else None,
+        "audited_high": float(np.nan_to_num(loss[drawn], nan=1.0).mean()) if complete.any() else None,
     }  # fmt: skip
     certain = settled | complete
     if len(u) and certain.all():
@@ -68,19 +72,28 @@ def audit_report(connection: Connection, project: Project, *, alpha: float = 0.0
         return _nothing_yet(known)
     min_rate = min([*rates.tolist(), project.settings.audit_rate or 1.0])
     seen = np.where(settled, np.nan_to_num(loss), loss)
-    audit = audit_of(u[counted], q[counted], drawn[counted], seen[counted], settled=settled[counted], min_rate=min_rate)
-    bound = audit.bound(alpha)
-    pending = drawn & np.isnan(loss)
-    seen_only = audit_of(  # what is still being voted on counts as believed here, as wrong in the bound
-        u[counted], q[counted], (drawn & ~pending)[counted], seen[counted], settled=settled[counted], min_rate=min_rate
-    )
-    measured = min(max(seen_only.estimate / audit.num_items, 0.0), 1.0) if complete.any() else None
-    is_informative = bound.is_informative and measured is not None
+
+    def audited(pending: float) -> RunningAudit:
+        told = np.where(drawn & np.isnan(seen), pending, seen)
+        return audit_of(
+            u[counted], q[counted], drawn[counted], told[counted], settled=settled[counted], min_rate=min_rate
+        )
+
+    bound = audited(np.nan).bound(alpha)  # what is still being voted on counts as wrong
+    num_items, has_any = int(counted.sum()), bool(complete.any())
+    low, high = ((_share(audited(pending).estimate / num_items) if has_any else None) for pending in (0.0, 1.0))
+    is_informative = bound.is_informative and has_any
     say = _sentence if is_informative else _too_few
-    sentence = say(bound.mean, alpha, audit.num_items, int(complete.sum()), num_drawn)
+    sentence = say(bound.mean, alpha, num_items, int(complete.sum()), num_drawn)
     return AuditReport(
-        measured_error=measured, most_wrong=bound.mean, is_informative=is_informative, sentence=sentence, **known
-    )
+        measured_low=low, measured_high=high, most_wrong=bound.mean, is_informative=is_informative, sentence=sentence,
+        **known,
+    )  # fmt: skip
+
+
+def _share(estimate: float) -> float:
+    """An estimated share, within what a share can be."""
+    return min(max(estimate, 0.0), 1.0)
 
 
 def _all_known(known: dict[str, Any], loss: FloatArray) -> AuditReport:
@@ -99,14 +112,16 @@ def _all_known(known: dict[str, Any], loss: FloatArray) -> AuditReport:
         )
     measured = share if known["num_complete"] else None  # of all closed items, and no longer an estimate
     return AuditReport(
-        measured_error=measured, most_wrong=share, is_informative=True, sentence=f"{said}: {', and '.join(how)}.",
-        **known,
+        measured_low=measured, measured_high=measured, most_wrong=share, is_informative=True,
+        sentence=f"{said}: {', and '.join(how)}.", **known,
     )  # fmt: skip
 
 
 def _nothing_yet(known: dict[str, Any]) -> AuditReport:
     sentence = "Not enough audits yet: no closed item was drawn."
-    return AuditReport(measured_error=None, most_wrong=None, is_informative=False, sentence=sentence, **known)
+    return AuditReport(
+        measured_low=None, measured_high=None, most_wrong=None, is_informative=False, sentence=sentence, **known
+    )
 
 
 def _too_few(share: float, _alpha: float, _num_items: int, complete: int, drawn: int) -> str:

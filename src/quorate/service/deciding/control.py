@@ -91,6 +91,10 @@ def _audited(connection: Connection, project: Project, control: Goal) -> Goal:
         spent = connection.execute(select(func.sum(items.c.num_votes)).where(*ours)).scalar_one()
         return replace(control, spent=int(spent or 0))
     done = select(items.c.confidence, items.c.audit_loss).where(*ours, items.c.audit == "done")
+    pending = select(func.min(items.c.closed_event)).where(items.c.project_id == project.id, items.c.audit == "drawn")
+    oldest = connection.execute(pending).scalar_one()
+    if oldest is not None:  # those after it that are complete already are the easy ones: alone they would flatter
+        done = done.where(items.c.closed_event < oldest)
     return control.with_audits((row.confidence, row.audit_loss) for row in connection.execute(done))
 
 

@@ -40,6 +40,7 @@ environment = Environment(
 environment.filters |= {
     "count": words.count,
     "percent": words.percent,
+    "percent_span": words.percent_span,
     "decimal": words.decimal,
     "money": words.money,
     "lasting": words.lasting,

@@ -34,6 +34,16 @@ def percent(share: float | None, digits: int = 1) -> str:
     return _percent(share, digits).replace(" ", "\u00a0")
 
 
+def percent_span(shares: tuple[float | None, float | None]) -> str:
+    """From one share to another, or the one if they read the same.
+
+    >>> [percent_span(shares).replace("\u00a0", " ") for shares in ((0.01, 0.025), (0.01, 0.01), (None, None))]
+    ['1 % to 2.5 %', '1 %', '–']
+    """
+    low, high = (percent(share) for share in shares)
+    return low if low == high else f"{low} to {high}"
+
+
 def _percent(share: float, digits: int) -> str:
     least = 10.0**-digits / 100
     if 0 < share < least:
