@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from sqlalchemy import func, select
 
+from quorate.service.api.idempotency import OneTransaction
 from quorate.service.store.schema import projects, requests
 
 BODY = {"name": "one", "settings": {"classes": ["a", "b"], "pool_size": 3}}
@@ -58,6 +59,23 @@ def test_a_batch_of_items_with_a_key_is_answered_alike(world):
     again = owner.api("POST", path, 200, json={"items": [{"id": "x"}]}, headers=head).json()
     assert first == again and first["added"] == 1
     owner.api("POST", path, 409, json={"items": [{"id": "y"}]}, headers=head)
+
+
+def test_a_batch_that_comes_again_is_not_decided_again(world, monkeypatch):
+    owner, path = world.client("owner"), f"/projects/{world.here}/items"
+    head = {"Idempotency-Key": "batch"}
+    first = owner.api("POST", path, 200, json={"items": [{"id": "x"}]}, headers=head)
+    monkeypatch.setattr("quorate.service.api.items.decide_items", lambda *_, **__: 1 / 0)
+    again = owner.api("POST", path, 200, json={"items": [{"id": "x"}]}, headers=head)
+    assert again.json() == first.json() and again.headers["Idempotency-Replayed"] == "true"
+
+
+def test_whatever_way_one_transaction_is_read_it_sees_itself(world):
+    with world.store.write() as connection:
+        joined = OneTransaction(world.store, connection)
+        for way in (joined.read, joined.look, joined.write):
+            with way() as same:
+                assert same is connection
 
 
 def test_keys_that_no_header_may_hold_are_refused(small):

@@ -1,8 +1,12 @@
 """Items over HTTP: batches, lists, odd ids, what is shown, closing, trails."""
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+
+from quorate.service.deciding import items as deciding_items
 
 ODD = ["a/b/../c", "item/trail", "ä ö?#&=%2F", "..", ".", "🙂", "x" * 200, "trailing/", "//", "=1+1"]
 
@@ -168,3 +172,27 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_read(small):
 
 def test_a_batch_of_too_many_is_refused(small):
     assert "5000" in add(small, [{"id": str(n)} for n in range(5001)], 422).text
+
+
+def test_voters_go_on_while_a_batch_is_decided_upon(world, monkeypatch):
+    """On SQLite, too, where there is one writer at a time."""
+    world.items("x")
+    begun, go_on, plain = threading.Event(), threading.Event(), deciding_items.item_session
+
+    def slowly(*given, **more):
+        begun.set()
+        assert go_on.wait(30.0)
+        return plain(*given, **more)
+
+    monkeypatch.setattr(deciding_items, "item_session", slowly)
+    batch = [{"id": f"n{number}"} for number in range(20)]
+    with ThreadPoolExecutor(2) as pool:
+        adding = pool.submit(add, world, batch, headers={"Idempotency-Key": "batch"})
+        try:
+            assert begun.wait(30.0)
+            asking = pool.submit(world.client("voter").api, "POST", f"/projects/{world.here}/next", 200)
+            assert asking.result(timeout=10.0).json()["items"][0]["item"] == "x"
+            assert not adding.done()
+        finally:
+            go_on.set()
+        assert adding.result(timeout=30.0).json()["added"] == 20

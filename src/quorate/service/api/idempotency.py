@@ -51,6 +51,11 @@ class OneTransaction(Store):
         yield self._connection
 
     @contextmanager
+    def look(self) -> Iterator[Connection]:
+        """The one connection."""
+        yield self._connection
+
+    @contextmanager
     def write(self) -> Iterator[Connection]:
         """The one connection."""
         yield self._connection
@@ -78,6 +83,15 @@ def carried_out(
             mine = (requests.c.principal == who.account_id, requests.c.key == key)
             connection.execute(update(requests).where(*mine).values(status=status, body=kept))
     return _response(body, status)
+
+
+def is_known(request: Request, who: Principal, key: str | None) -> bool:
+    """Whether the key was used before: then there is nothing to prepare, `carried_out` repeats or refuses."""
+    if key is None:
+        return False
+    query = select(requests.c.key).where(requests.c.principal == who.account_id, requests.c.key == key)
+    with store_of(request).read() as connection:
+        return connection.execute(query).one_or_none() is not None
 
 
 def _claimed(connection: Connection, account_id: str, key: str, content: str, now: float) -> Response | None:

@@ -13,9 +13,10 @@ from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy import Row, select
 
 from quorate.errors import InvalidInput
+from quorate.service.access.surroundings import now_of
 from quorate.service.api.fields import ItemQuery, Key, Text, problems
 from quorate.service.api.here import Now, Owner, ProjectId, TheProjects, Viewer
-from quorate.service.api.idempotency import Work, carried_out
+from quorate.service.api.idempotency import Work, carried_out, is_known
 from quorate.service.api.item_models import (
     AddedOut,
     BatchOut,
@@ -33,9 +34,9 @@ from quorate.service.api.vote_models import DecidedOut, ShowOut
 from quorate.service.api.votes import decided
 from quorate.service.deciding.acts import Request as Act
 from quorate.service.deciding.ballots import act
-from quorate.service.deciding.items import NewItem, Show, add_items
+from quorate.service.deciding.items import Batch, NewItem, Show, decide_items, store_items
 from quorate.service.deciding.listing import Filter, Status, events_of, list_items
-from quorate.service.deciding.projects import Project
+from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.trail import find, trail
 from quorate.service.store.lists import among
 from quorate.service.store.schema import uploads
@@ -46,14 +47,22 @@ router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["items"], route
 
 
 @router.post("/items", summary="Add items", response_model=BatchOut, responses=problems(403, 404, 409))
-def create_items(request: Request, project_id: ProjectId, caller: Owner, body: ItemsIn, key: Key = None) -> Response:
+def create_items(
+    request: Request, project_id: ProjectId, caller: Owner, projects_: TheProjects, body: ItemsIn, key: Key = None
+) -> Response:
     """All of them, or none if one is not valid. Safe to send again: items that are there already stay as they are."""
 
-    def work(on: Work) -> BatchOut:
-        project = on.projects.get(project_id)
+    def decide(projects_: Projects) -> Batch:
+        project = projects_.get(project_id)
         batch = [new_item(project, item, index) for index, item in enumerate(body.items)]
-        _check_uploads(on.store, project_id, batch)
-        told = add_items(on.projects, project_id, batch, now=on.now)
+        _check_uploads(projects_.store, project_id, batch)
+        return decide_items(projects_, project_id, batch, now=now_of(request))
+
+    # decided before the transaction begins: it can take long, and on SQLite nobody else could write meanwhile
+    ahead = None if is_known(request, caller.principal, key) else decide(projects_)
+
+    def work(on: Work) -> BatchOut:
+        told = store_items(on.projects, ahead or decide(on.projects), now=on.now)
         added = [AddedOut(id=each.name, status=each.status) for each in told]
         return BatchOut(items=added, added=sum(each.status != "exists" for each in added))
 

@@ -63,8 +63,31 @@ class Added:
     status: Literal["open", "closed", "exists"]
 
 
+Opened = tuple[dict[str, Any], Event]
+"""The row and the first event of a new item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Items that are checked and decided upon, but not stored. `fresh` are those that were new, numbered from `first`.
+
+    The numbers are this batch's, stored or not; `project` is what they were decided under.
+    """
+
+    names: list[str]
+    project: Project
+    fresh: list[NewItem]
+    first: int
+    opened: list[Opened]
+
+
 def add_items(projects_: Projects, project_id: str, batch: Sequence[NewItem], *, now: float) -> list[Added]:
     """Open every new item of the batch. Answers for all of them once they are stored; an invalid one refuses all."""
+    return store_items(projects_, decide_items(projects_, project_id, batch, now=now), now=now)
+
+
+def decide_items(projects_: Projects, project_id: str, batch: Sequence[NewItem], *, now: float) -> Batch:
+    """Check and decide upon a batch. It can take long, and nothing is locked meanwhile: not for a transaction."""
     if len(batch) > MOST_ITEMS:
         raise InvalidInput(f"items has {len(batch)} entries; at most {MOST_ITEMS} fit one batch; send several.")
     names = [checked_name(item.name, where=f"items[{index}].id") for index, item in enumerate(batch)]
@@ -72,37 +95,48 @@ def add_items(projects_: Projects, project_id: str, batch: Sequence[NewItem], *,
         twice = next(name for name in names if names.count(name) > 1)
         raise InvalidInput(f"items contains id {shown(twice)} twice; every item needs an id of its own; remove one.")
     project, era, fresh, first = _begin(projects_, project_id, batch)
-    opened = [_opened(project, era, item, first + offset, now) for offset, item in enumerate(fresh)]
-    status = _store(projects_, project, opened, now) if opened else {}
-    return [Added(name, status.get(name, "exists")) for name in names]
+    return Batch(names, project, fresh, first, _opened_all(project, era, fresh, first, now))
+
+
+def store_items(projects_: Projects, batch: Batch, *, now: float) -> list[Added]:
+    """Keep the items that are still new, in one transaction."""
+    status = _store(projects_, batch, now) if batch.opened else {}
+    return [Added(name, status.get(name, "exists")) for name in batch.names]
 
 
 def _begin(projects_: Projects, project_id: str, batch: Sequence[NewItem]) -> tuple[Project, Era, list[NewItem], int]:
     """What is new in the batch, the numbers it gets, and what it is decided under; nothing is locked afterwards."""
     with projects_.store.write() as connection:
-        project = projects_.get_in(connection, project_id)
-        if project.state == "archived":
-            raise InvalidInput(f"project {project.name!r} is archived; set its state to active to add items.")
+        project = _unless_archived(projects_.get_in(connection, project_id))
         known = names_there(connection, project_id, [item.name for item in batch])
         fresh = [item for item in batch if item.name not in known]
         first = _take_numbers(connection, project_id, len(fresh)) if fresh else 0
         return project, projects_.era(connection, project, project.learn_event, project.tune_event), fresh, first
 
 
-def _store(
-    projects_: Projects, project: Project, opened: Sequence[tuple[dict[str, Any], Event]], now: float
-) -> dict[str, Literal["open", "closed"]]:
-    """Keep the rows and events of the items that are still new, in one transaction."""
+def _unless_archived(project: Project) -> Project:
+    if project.state == "archived":
+        raise InvalidInput(f"project {project.name!r} is archived; set its state to active to add items.")
+    return project
+
+
+def _store(projects_: Projects, batch: Batch, now: float) -> dict[str, Literal["open", "closed"]]:
+    """Other settings than those it was decided under: once more, here. What was learned meanwhile is for later acts:
+    each decision names the parameters it was made under."""
     with projects_.store.write() as connection:
-        lock = select(projects.c.id).where(projects.c.id == project.id).with_for_update(key_share=True)
-        connection.execute(lock)  # one batch of a project at a time
+        lock = select(projects).where(projects.c.id == batch.project.id).with_for_update(key_share=True)
+        project = projects_.of_row(connection.execute(lock).one())  # one batch of a project at a time
+        opened = batch.opened
+        if project.version != batch.project.version:
+            era = projects_.era(connection, _unless_archived(project), project.learn_event, project.tune_event)
+            opened = _opened_all(project, era, batch.fresh, batch.first, now)
         known = names_there(connection, project.id, [row["name"] for row, _ in opened])
         kept = [pair for pair in opened if pair[0]["name"] not in known]
         return _insert(connection, project, kept, now) if kept else {}
 
 
 def _insert(
-    connection: Connection, project: Project, opened: Sequence[tuple[dict[str, Any], Event]], now: float
+    connection: Connection, project: Project, opened: Sequence[Opened], now: float
 ) -> dict[str, Literal["open", "closed"]]:
     rows = [row for row, _ in opened]
     statement = insert(items).returning(items.c.id, sort_by_parameter_order=True)
@@ -122,8 +156,11 @@ def _insert(
     return {row["name"]: "open" if row["is_open"] else "closed" for row in rows}
 
 
-def _opened(project: Project, era: Era, item: NewItem, number: int, now: float) -> tuple[dict[str, Any], Event]:
-    """The row and the first event of a new item."""
+def _opened_all(project: Project, era: Era, fresh: Sequence[NewItem], first: int, now: float) -> list[Opened]:
+    return [_opened(project, era, item, first + offset, now) for offset, item in enumerate(fresh)]
+
+
+def _opened(project: Project, era: Era, item: NewItem, number: int, now: float) -> Opened:
     session, outbox = item_session(project.session, [], number=number, now=era, era_of=lambda *_: era)
     size = None if item.pool_size is None else members(item.pool_size)
     decision = session.open(item.name, item.prediction, size, time=now)
