@@ -121,7 +121,7 @@ def tiny_app(store, config=None, clock=None):
     app.add_middleware(SecurityHeaders)
 
     def shown(who: Principal):
-        return {"account": who.account_id, "name": who.name, "via": who.via, "key_project": who.key_project}
+        return {"account": who.account_id, "name": who.name, "via": who.via, "key_project": who.only_project}
 
     @app.get("/me")
     @app.post("/me")
@@ -154,9 +154,9 @@ def tiny_app(store, config=None, clock=None):
         return {"token": csrf.csrf_token(request)}
 
     @app.post("/sign-in/{account}", dependencies=[Depends(csrf.same_origin)])
-    def sign_in(request: Request, response: Response, account: str):
+    def sign_in(request: Request, response: Response, account: str, only: str | None = None):
         with store.write() as connection:
-            session_id = cookies.open_sign_in(connection, account, now=app.state.clock())
+            session_id = cookies.open_sign_in(connection, account, only_project=only, now=app.state.clock())
         cookies.set_cookie(request, response, session_id)
 
     @app.post("/enter", dependencies=[Depends(limits.limit_entry)])
@@ -201,10 +201,10 @@ def client(app):
     return TestClient(app, raise_server_exceptions=False)
 
 
-def signed_in(app, account, **options):
-    """A browser with a sign-in of this account, and the header with its CSRF token."""
+def signed_in(app, account, only=None, **options):
+    """A browser with a sign-in of this account (to `only` this project), and the header with its CSRF token."""
     browser = TestClient(app, raise_server_exceptions=False, **options)
-    assert browser.post(f"/sign-in/{account}").status_code == 200
+    assert browser.post(f"/sign-in/{account}", params={"only": only} if only else {}).status_code == 200
     return browser, {"X-CSRF-Token": browser.get("/token").json()["token"]}
 
 

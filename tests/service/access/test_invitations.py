@@ -35,6 +35,15 @@ def test_who_accepts_becomes_a_member_with_the_invited_role(world, role):
     assert uses(world.store) == [1]
 
 
+def test_who_is_signed_in_to_one_project_joins_no_other(world):
+    _, token = invite(world.store)
+    with pytest.raises(NotAllowed, match="signed in to one project only"):
+        invitations.join(world.store, token, world.stranger, only_project="there", now=NOW)
+    assert uses(world.store) == [0]
+    assert invitations.join(world.store, token, world.stranger, only_project="here", now=NOW) == "here"
+    assert uses(world.store) == [1]
+
+
 def test_eight_who_accept_three_uses_at_once_are_three(world):
     _, token = invite(world.store, most_uses=3)
     results = at_once(lambda n: invitations.accept(world.store, token, name=f"n{n}", now=NOW), range(8))

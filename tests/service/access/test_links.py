@@ -4,7 +4,8 @@ import pytest
 from sqlalchemy import select
 
 from quorate.errors import InvalidInput
-from quorate.service.access import accounts, links
+from quorate.service.access import accounts, invitations, links
+from quorate.service.access.proofs import Proof, look_up
 from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
 from quorate.service.access.tokens import digest
 from quorate.service.store import schema
@@ -94,8 +95,14 @@ def test_no_link_for_an_account_that_is_disabled_or_not_there(world):
             links.sign_in_link(world.store, account, BASE, now=NOW)
 
 
-def again_for(world, account, *, by=None, only=None):
-    return links.member_link(world.store, "here", account, BASE, by=by or world.owner, only=only, now=NOW)
+def again_for(world, account, project="here", now=NOW):
+    return links.member_link(world.store, project, account, BASE, now=now)
+
+
+def roles_of(world, session_id):
+    """What a sign-in is in both projects."""
+    proofs = [Proof("cookie", digest(session_id), project) for project in ("here", "there")]
+    return [known.role for known in look_up(world.store, proofs)]
 
 
 def test_an_owner_lets_a_member_in_again_by_a_link_that_works_once_and_ends_older_ones(world):
@@ -103,27 +110,58 @@ def test_an_owner_lets_a_member_in_again_by_a_link_that_works_once_and_ends_olde
     assert expires == NOW + 24 * 3600
     with pytest.raises(LinkOver):
         links.use(world.store, token_of(old), now=NOW)
+    assert links.look(world.store, token_of(new), now=NOW).project_id == "here"
     assert links.use(world.store, token_of(new), now=expires - 1).account_id == world.voter
     with pytest.raises(LinkOver):
         links.use(world.store, token_of(new), now=NOW)
 
 
-def test_nobody_gets_a_link_into_what_they_do_not_own(world):
+def test_an_owner_s_link_opens_their_project_alone_whatever_the_member_joins_later(world):
+    link, _ = again_for(world, world.voter)
+    late, _ = again_for(world, world.reader)
+    kept = links.use(world.store, token_of(link), now=NOW).session_id  # the owner opens it, and waits
+    _, invitation = invitations.create_invitation(world.store, "there", BASE, role="reader", name="i", now=NOW)
+    invitations.join(world.store, invitation.rpartition("/")[2], world.voter, now=NOW + 1)
+    accounts.add_member(world.store, "there", world.reader, role="owner", now=NOW + 1)  # before the link is used
+    assert roles_of(world, kept) == ["voter", None]
+    assert roles_of(world, links.use(world.store, token_of(late), now=NOW + 2).session_id) == ["reader", None]
+    whole = links.sign_in_link(world.store, world.reader, BASE, now=NOW + 3)
+    assert roles_of(world, links.use(world.store, token_of(whole), now=NOW + 3).session_id) == ["reader", "owner"]
+
+
+def test_an_owner_s_link_ends_no_links_but_those_to_the_same_project(world):
+    accounts.add_member(world.store, "there", world.voter, role="voter", now=NOW)
+    own = links.sign_in_link(world.store, world.voter, BASE, now=NOW)
+    there, _ = again_for(world, world.voter, "there")
+    again_for(world, world.voter)
+    assert links.use(world.store, token_of(own), now=NOW).account_id == world.voter
+    assert links.use(world.store, token_of(there), now=NOW).account_id == world.voter
+
+
+def test_a_link_for_a_voter_is_over_once_they_are_an_owner_or_no_member(world):
+    link, _ = again_for(world, world.voter)
+    accounts.change_role(world.store, "here", world.voter, role="owner", now=NOW)
+    for act in (links.look, links.use):
+        with pytest.raises(LinkOver, match=r"who is none any more\. Ask for a new one"):
+            act(world.store, token_of(link), now=NOW)
+    accounts.change_role(world.store, "here", world.voter, role="reader", now=NOW)
+    accounts.remove_member(world.store, "here", world.voter, now=NOW)
+    with pytest.raises(LinkOver, match="Ask for a new one"):
+        links.use(world.store, token_of(link), now=NOW)
+    with world.store.read() as connection:
+        assert connection.execute(select(schema.sign_ins)).all() == []
+
+
+def test_an_owner_makes_links_for_active_voters_and_readers_alone(world):
     with pytest.raises(NotFound, match="expected a member of this project"):
         again_for(world, world.stranger)
-    with pytest.raises(NotAllowed, match="can do more"):
-        again_for(world, world.owner)  # an owner, and whoever may make projects
-    accounts.add_member(world.store, "there", world.voter, role="voter", now=NOW)
-    accounts.add_member(world.store, "there", world.owner, role="reader", now=NOW)
-    with pytest.raises(NotAllowed, match="your projects alone"):
-        again_for(world, world.voter)  # also in a project that is not this owner's
-    accounts.remove_member(world.store, "there", world.voter, now=NOW)
-    with pytest.raises(NotAllowed):
-        again_for(world, world.voter)  # and may come back there
-    accounts.add_member(world.store, "there", world.owner, role="owner", now=NOW)
-    again_for(world, world.voter)
-    with pytest.raises(NotAllowed):
-        again_for(world, world.voter, only="here")  # a key for this project alone
+    with pytest.raises(NotFound, match="expected a member of this project"):
+        again_for(world, "nobody")
+    with pytest.raises(NotAllowed, match="this account is an owner"):
+        again_for(world, world.owner)
+    accounts.remove_member(world.store, "here", world.voter, now=NOW)
+    with pytest.raises(NotFound, match="expected a member of this project"):
+        again_for(world, world.voter)
     accounts.disable_account(world.store, world.reader, now=NOW)
     with pytest.raises(NotFound, match="disabled"):
         again_for(world, world.reader)

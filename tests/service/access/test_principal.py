@@ -103,6 +103,47 @@ def test_a_key_for_one_project_opens_no_other_and_makes_no_wider_one(world, clie
     assert client.post("/new", headers=bearer(secret)).status_code == 403
 
 
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_sign_in_to_one_project_opens_it_to_voters_and_readers_and_no_other_project(world, app, method):
+    for person in ("voter", "reader", "owner"):
+        accounts.add_member(world.store, "there", getattr(world, person), role="owner", now=NOW)
+    accounts.add_member(world.store, "there", world.voter, role="voter", now=NOW)
+    browsers = {getattr(world, person): signed_in(app, getattr(world, person), only="here") for person in PEOPLE}
+    for name, (_, *others) in MATRIX.items():
+        found = statuses(
+            lambda who, path: browsers[who][0].request(method, path, headers=browsers[who][1]), world, name
+        )
+        assert found == (403, *others), name
+        for browser, header in browsers.values():
+            assert browser.request(method, f"/projects/there/{name}", headers=header).status_code == 404
+
+
+def test_a_sign_in_to_one_project_makes_nothing_wider(world, app):
+    maker = accounts.create_account(world.store, "x", may_create=True, now=NOW).id
+    for only, status in (("here", 403), (None, 200)):
+        browser, header = signed_in(app, maker, only=only)
+        assert browser.get("/me").json()["key_project"] == only
+        assert browser.get("/wide").status_code == status
+        assert browser.post("/new", headers=header).status_code == status
+
+
+def test_an_owner_is_refused_by_a_sign_in_to_one_project_as_long_as_they_are_one(world, app):
+    browser, _ = signed_in(app, world.voter, only="here")
+    for role, statuses_ in (("owner", (403, 403)), ("voter", (200, 403)), ("owner", (403, 403))):
+        accounts.add_member(world.store, "here", world.voter, role=role, now=NOW)
+        assert tuple(browser.get(f"/projects/here/{name}").status_code for name in ("any", "owner")) == statuses_
+    assert "signed in by a link that was made for a voter" in browser.get("/projects/here/any").json()["detail"]
+
+
+def test_a_sign_in_that_lasts_on_opens_no_more_than_before(world, app, clock):
+    browser, _ = signed_in(app, world.voter, only="here")
+    clock.now = NOW + 80 * cookies.DAY
+    assert browser.get("/me").status_code == 200
+    clock.now = NOW + 120 * cookies.DAY
+    assert browser.get("/me").json()["key_project"] == "here"
+    assert browser.get("/wide").status_code == 403
+
+
 def test_only_who_may_creates_projects(world, client):
     for may_create, status in ((True, 200), (False, 403)):
         account = accounts.create_account(world.store, "x", may_create=may_create, now=NOW)

@@ -32,8 +32,9 @@ MAY = {  # status of each page, in this order
 }
 FORMS = (
     "/p/{}/settings", "/p/{}/people/invite", "/p/{}/people/uninvite", "/p/{}/people/role", "/p/{}/people/remove",
-    "/p/{}/people/link", "/p/{}/people/key", "/p/{}/people/unkey", "/p/{}/item/close?id=a", "/p/{}/import", "/new", "/sign-out",
-    "/sign-in-link", "/sign-out-everywhere", "/p/{}/webhooks/add", "/p/{}/webhooks/test", "/p/{}/webhooks/remove",
+    "/p/{}/people/link", "/p/{}/people/key", "/p/{}/people/unkey", "/p/{}/item/close?id=a", "/p/{}/import", "/new",
+    "/sign-out", "/sign-in-link", "/sign-out-everywhere", "/p/{}/webhooks/add", "/p/{}/webhooks/test",
+    "/p/{}/webhooks/remove",
 )  # fmt: skip
 
 
@@ -192,10 +193,109 @@ def test_a_voter_who_lost_their_phone_comes_back_as_the_same_one(world):
     assert "New link for" in owner.get(world.address("/people")).text
     page = owner.post(world.address("/people/link"), data=data | {"account": voter})
     link = re.search(r'value="http://[^/"]+(/link/[^"]+)"', page.text)[1]
-    found = links.use(world.store, link.removeprefix("/link/"), now=time.time())
-    assert found.account_id == voter
+    browser = world.browser("nobody")
+    assert "to the project it was made for" in browser.get(link).text
+    assert browser.post(link).headers["location"] == "/?note=joined"
+    assert browser.get("/sign-in/token").json()["account"] == voter
+    assert browser.get(world.address("/vote")).status_code == 200
     refused = owner.post(world.address("/people/link"), data=data | {"account": world.people["owner"]})
-    assert refused.status_code == 403 and "can do more" in refused.text
+    assert refused.status_code == 403 and "this account is an owner" in refused.text
+
+
+def come_back(world, role):
+    """A browser that came back by an owner's link."""
+    browser = world.browser("nobody")
+    link, _ = links.member_link(world.store, world.project, world.people[role], "", now=time.time())
+    assert browser.post(link).status_code == 303
+    return browser
+
+
+def other_project(world, name="Elsewhere", **roles):
+    """A project of somebody else; the id."""
+    settings = ProjectSettings(classes=("cat", "dog"), pool_size=3)
+    project = world.app.state.projects.create(name, settings, now=time.time()).id
+    for person, role in roles.items():
+        accounts.add_member(world.store, project, world.people[person], role=role, now=time.time())
+    return project
+
+
+def test_who_came_back_by_an_owner_s_link_sees_that_project_alone(world):
+    other = other_project(world, stranger="owner", voter="reader", reader="voter")
+    for role, pages in (("voter", MAY["voter"]), ("reader", MAY["reader"])):
+        browser = come_back(world, role)
+        assert tuple(browser.get(world.address(end), headers=HTML).status_code for end in PAGES) == pages
+        assert {browser.get(f"/p/{other}{end}").status_code for end in PAGES} == {404}
+        assert "Elsewhere" in world.browser(role).get("/").text
+        assert "Elsewhere" not in browser.get("/").text
+        assert world.address("") in browser.get("/").text
+
+
+def test_who_came_back_by_an_owner_s_link_gets_no_wider_sign_in_and_ends_no_other(world):
+    browser, own = come_back(world, "voter"), world.browser("voter")
+    link = links.sign_in_link(world.store, world.people["voter"], "", now=time.time())
+    page, before = browser.get("/").text, kept(world)
+    assert "signed in to one project only" in page
+    for form, button in (
+        ("/sign-in-link", "Sign in on another device"),
+        ("/sign-out-everywhere", "Sign out everywhere"),
+    ):
+        assert button in own.get("/").text and button not in page
+        refused = browser.post(form, data={"csrf_token": token(browser)})
+        assert refused.status_code == 403 and "one project only" in refused.text
+    assert kept(world) == before
+    assert own.get(world.address("/vote")).status_code == 200
+    assert browser.post("/sign-out", data={"csrf_token": token(browser)}).status_code == 303
+    assert browser.get(world.address("/vote")).status_code == 401
+    assert own.get(world.address("/vote")).status_code == 200 and own.get(link).status_code == 200
+
+
+def test_who_came_back_by_an_owner_s_link_joins_no_other_project_with_it(world):
+    other, browser = other_project(world, stranger="owner"), come_back(world, "voter")
+    made = [
+        invitations.create_invitation(world.store, project, "", role="reader", name="x", now=time.time())[1]
+        for project in (other, world.project)
+    ]
+    before, data = kept(world), {"as_me": "yes", "csrf_token": token(browser)}
+    for answer in (browser.get(made[0], headers=HTML), browser.post(made[0], data=data, headers=HTML)):
+        assert answer.status_code == 403 and "in another browser, or sign out first" in answer.text
+        assert "set-cookie" not in answer.headers
+    assert "Join as voter" in browser.get(made[1]).text
+    assert browser.post(made[1], data=data).headers["location"] == world.address("")
+    assert kept(world) == before
+
+
+def test_who_may_make_projects_does_not_by_an_owner_s_link(world):
+    owner, other = world.people["owner"], other_project(world, stranger="owner", owner="voter")
+    link, _ = links.member_link(world.store, other, owner, "", now=time.time())
+    browser = world.browser("nobody")
+    browser.post(link)
+    assert "New project" not in browser.get("/").text
+    assert browser.get("/new").status_code == 403
+
+
+def test_a_voter_who_was_made_an_owner_is_none_by_a_link_that_another_had_in_hand(world):
+    now, person = time.time(), accounts.create_account(world.store, "promoted", now=time.time()).id
+    world.people["promoted"] = person
+    accounts.add_member(world.store, world.project, person, role="reader", now=now)
+    browser = come_back(world, "promoted")
+    assert "items closed" in browser.get("/").text
+    accounts.change_role(world.store, world.project, person, role="owner", now=now)
+    answers = [browser.get(world.address(end), headers=HTML) for end in PAGES]
+    assert {answer.status_code for answer in answers} == {403}
+    assert "owner-link --account" in answers[0].text
+    assert "items closed" not in browser.get("/").text
+    assert world.browser("promoted").get(world.address("/people")).status_code == 200
+    accounts.remove_member(world.store, world.project, person, now=now)
+
+
+def test_an_owner_s_link_does_not_take_the_sign_in_of_who_has_a_whole_one(world):
+    browser = world.browser("voter")
+    link, _ = links.member_link(world.store, world.project, world.people["voter"], "", now=time.time())
+    answer = browser.post(link)
+    assert (answer.status_code, answer.headers["location"]) == (303, world.address(""))
+    assert "set-cookie" not in answer.headers
+    assert "Sign out everywhere" in browser.get("/").text
+    assert world.browser("reader").post(link).headers["location"] == "/?note=joined"  # nobody else is kept from it
 
 
 def test_signing_out_everywhere_ends_every_sign_in_of_oneself(world):

@@ -136,6 +136,7 @@ CREATE TABLE public.leases (
 CREATE TABLE public.links (
     digest character varying(64) NOT NULL,
     account_id character varying(40),
+    project_id character varying(40),
     created double precision NOT NULL,
     expires double precision NOT NULL,
     used double precision
@@ -178,6 +179,7 @@ CREATE TABLE public.secrets (
 CREATE TABLE public.sign_ins (
     digest character varying(64) NOT NULL,
     account_id character varying(40) NOT NULL,
+    project_id character varying(40),
     created double precision NOT NULL,
     expires double precision NOT NULL,
     revoked double precision
@@ -235,9 +237,9 @@ INSERT INTO public.items VALUES (3, 'id2', 'name2', 3, 'show 2: naïve “quotes
 INSERT INTO public.leases VALUES (1, 'voter0', 'project_id0', 1700000000.1, 1700000000.1, true);
 INSERT INTO public.leases VALUES (2, 'voter1', 'project_id1', 1700000000.4333332, 1700000000.4333332, false);
 INSERT INTO public.leases VALUES (3, 'voter2', 'project_id2', 1700000000.7666667, 1700000000.7666667, true);
-INSERT INTO public.links VALUES ('digest0', 'id0', 1700000000.1, 1700000000.1, 1700000000.1);
-INSERT INTO public.links VALUES ('digest1', 'id1', 1700000000.4333332, 1700000000.4333332, 1700000000.4333332);
-INSERT INTO public.links VALUES ('digest2', NULL, 1700000000.7666667, 1700000000.7666667, NULL);
+INSERT INTO public.links VALUES ('digest0', 'id0', 'id0', 1700000000.1, 1700000000.1, 1700000000.1);
+INSERT INTO public.links VALUES ('digest1', 'id1', 'id1', 1700000000.4333332, 1700000000.4333332, 1700000000.4333332);
+INSERT INTO public.links VALUES ('digest2', NULL, NULL, 1700000000.7666667, 1700000000.7666667, NULL);
 INSERT INTO public.memberships VALUES ('id0', 'id0', 'role0', 1700000000.1, 1700000000.1);
 INSERT INTO public.memberships VALUES ('id1', 'id1', 'role1', 1700000000.4333332, 1700000000.4333332);
 INSERT INTO public.memberships VALUES ('id2', 'id2', 'role2', 1700000000.7666667, NULL);
@@ -251,9 +253,9 @@ INSERT INTO public.requests VALUES ('principal2', 'key2', 'content2', 3, 'body 2
 INSERT INTO public.secrets VALUES ('name0', 'value 0: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂', 1700000000.1);
 INSERT INTO public.secrets VALUES ('name1', 'value 1: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂', 1700000000.4333332);
 INSERT INTO public.secrets VALUES ('name2', 'value 2: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂', 1700000000.7666667);
-INSERT INTO public.sign_ins VALUES ('digest0', 'id0', 1700000000.1, 1700000000.1, 1700000000.1);
-INSERT INTO public.sign_ins VALUES ('digest1', 'id1', 1700000000.4333332, 1700000000.4333332, 1700000000.4333332);
-INSERT INTO public.sign_ins VALUES ('digest2', 'id2', 1700000000.7666667, 1700000000.7666667, NULL);
+INSERT INTO public.sign_ins VALUES ('digest0', 'id0', 'id0', 1700000000.1, 1700000000.1, 1700000000.1);
+INSERT INTO public.sign_ins VALUES ('digest1', 'id1', 'id1', 1700000000.4333332, 1700000000.4333332, 1700000000.4333332);
+INSERT INTO public.sign_ins VALUES ('digest2', 'id2', NULL, 1700000000.7666667, 1700000000.7666667, NULL);
 INSERT INTO public.stewards VALUES ('id0', 'task0', 'holder0', 1700000000.1, 'state 0: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂');
 INSERT INTO public.stewards VALUES ('id1', 'task1', 'holder1', 1700000000.4333332, 'state 1: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂');
 INSERT INTO public.stewards VALUES ('id2', 'task2', 'holder2', 1700000000.7666667, 'state 2: naïve “quotes”, ''apostrophes'', a	tab, {json: 1}, 100 %, \ and 🙂');
@@ -350,12 +352,16 @@ ALTER TABLE ONLY public.leases
     ADD CONSTRAINT fk_leases_item_id FOREIGN KEY (item_id) REFERENCES public.items(id);
 ALTER TABLE ONLY public.links
     ADD CONSTRAINT fk_links_account_id FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+ALTER TABLE ONLY public.links
+    ADD CONSTRAINT fk_links_project_id FOREIGN KEY (project_id) REFERENCES public.projects(id);
 ALTER TABLE ONLY public.memberships
     ADD CONSTRAINT fk_memberships_account_id FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 ALTER TABLE ONLY public.memberships
     ADD CONSTRAINT fk_memberships_project_id FOREIGN KEY (project_id) REFERENCES public.projects(id);
 ALTER TABLE ONLY public.sign_ins
     ADD CONSTRAINT fk_sign_ins_account_id FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+ALTER TABLE ONLY public.sign_ins
+    ADD CONSTRAINT fk_sign_ins_project_id FOREIGN KEY (project_id) REFERENCES public.projects(id);
 ALTER TABLE ONLY public.stewards
     ADD CONSTRAINT fk_stewards_project_id FOREIGN KEY (project_id) REFERENCES public.projects(id);
 ALTER TABLE ONLY public.uploads

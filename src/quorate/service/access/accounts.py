@@ -123,8 +123,7 @@ def change_role(store: Store, project_id: str, account_id: str, *, role: str, no
     role = checked_role(role)
     with store.write() as connection:
         _lock(connection, project_id)
-        here = (memberships.c.project_id == project_id) & (memberships.c.account_id == account_id)
-        if connection.scalar(select(memberships.c.role).where(here, memberships.c.removed.is_(None))) is None:
+        if role_in(connection, project_id, account_id) is None:
             raise _no_member(account_id)
         if role != "owner":
             _keep_an_owner(connection, project_id, account_id)
@@ -150,25 +149,28 @@ def list_members(store: Store, project_id: str, *, after: str = "", limit: int =
     )
 
 
-def memberships_of(store: Store, account_id: str, *, after: str = "", limit: int = 100) -> list[Membership]:
-    """The projects an account is in, in order of their ids."""
-    return _memberships(
-        store, memberships.c.account_id == account_id, memberships.c.project_id, after=after, limit=limit
-    )
+def memberships_of(
+    store: Store, account_id: str, *, only: str | None = None, after: str = "", limit: int = 100
+) -> list[Membership]:
+    """The projects an account is in (`only` this one, if given), in order of their ids."""
+    mine = memberships.c.account_id == account_id
+    which = mine if only is None else mine & (memberships.c.project_id == only)
+    return _memberships(store, which, memberships.c.project_id, after=after, limit=limit)
 
 
-def with_roles(connection: Connection, project_id: str, account_id: str) -> tuple[Account, dict[str, str]]:
-    """A member of this project, and their role in every project they are in, or were: they may come back there."""
-    rows = connection.execute(select(memberships).where(memberships.c.account_id == account_id)).all()
-    if not any(row.project_id == project_id and row.removed is None for row in rows):
+def role_in(connection: Connection, project_id: str, account_id: str) -> Role | None:
+    """What an account is in a project now; None for no member."""
+    here = (memberships.c.project_id == project_id) & (memberships.c.account_id == account_id)
+    role = connection.scalar(select(memberships.c.role).where(here, memberships.c.removed.is_(None)))
+    return None if role is None else checked_role(role)
+
+
+def member_in(connection: Connection, project_id: str, account_id: str) -> tuple[Account, Role]:
+    """A member of a project, and their role; NotFound for others."""
+    role = role_in(connection, project_id, account_id)
+    if role is None:
         raise _no_member(account_id)
-    return _account(connection, account_id), {row.project_id: row.role for row in rows}
-
-
-def owned_by(connection: Connection, account_id: str) -> set[str]:
-    """The projects this account is an owner of."""
-    mine = (memberships.c.account_id == account_id) & memberships.c.removed.is_(None)
-    return set(connection.scalars(select(memberships.c.project_id).where(mine, memberships.c.role == "owner")))
+    return _account(connection, account_id), role
 
 
 def _memberships(

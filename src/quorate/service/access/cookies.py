@@ -23,14 +23,17 @@ IDLE = 90 * DAY
 LONGEST = 400 * DAY  # what browsers keep a cookie for
 
 
-def open_sign_in(connection: Connection, account_id: str, *, key_id: str = "", now: float) -> str:
+def open_sign_in(
+    connection: Connection, account_id: str, *, key_id: str = "", only_project: str | None = None, now: float
+) -> str:
     """Sign an account in, within a write transaction; the id that goes into the cookie (`set_cookie`).
 
-    The id of a sign-in by an API key names the key (`key_of`), and ends when the key is revoked.
+    The id of a sign-in by an API key names the key (`key_of`), and ends when the key is revoked. `only_project`: the
+    one it opens; None: all of the account's.
     """
     session_id = new_secret() + (MARK + key_id if key_id else "")
     row = {"digest": digest(session_id), "account_id": account_id, "created": now, "expires": now + IDLE}
-    connection.execute(insert(sign_ins).values(row))
+    connection.execute(insert(sign_ins).values(row | {"project_id": only_project}))
     return session_id
 
 
@@ -77,10 +80,14 @@ def end_sign_ins(connection: Connection, account_id: str, *, now: float) -> None
     end_links(connection, account_id, now=now)
 
 
-def end_links(connection: Connection, account_id: str, *, now: float) -> None:
-    """Make the links worthless that would still sign an account in, within a write transaction."""
+def end_links(connection: Connection, account_id: str, *, only_project: str | None = None, now: float) -> None:
+    """Make the links worthless that would still sign an account in, within a write transaction.
+
+    `only_project`: those that open this project alone; None: all.
+    """
     unused = (links.c.account_id == account_id, links.c.used.is_(None), links.c.expires > now)
-    connection.execute(update(links).where(*unused).values(expires=now))
+    which = unused if only_project is None else (*unused, links.c.project_id == only_project)
+    connection.execute(update(links).where(*which).values(expires=now))
 
 
 def _revoke(connection: Connection, which: ColumnElement[bool], *, now: float) -> None:

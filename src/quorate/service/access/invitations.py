@@ -27,6 +27,10 @@ DAY = 86400.0
 LASTS = 14 * DAY
 LONGEST = 366 * DAY
 INVITED: tuple[Role, ...] = ("voter", "reader")  # owners are made by owners, by name
+ELSEWHERE = (
+    "you are signed in to one project only, by a link that its owner made, and cannot join another with it; open the "
+    "invitation in another browser, or sign out first: then it takes a new link to come back to where you are."
+)
 AGAIN = 600.0  # seconds in which the same form, sent again, is the same person
 
 
@@ -116,13 +120,16 @@ def accept(store: Store, token: str, *, name: str, form: str | None = None, now:
         return SignedIn(account_id, open_sign_in(connection, account_id, now=now), row.project_id)
 
 
-def join(store: Store, token: str, account_id: str, *, now: float) -> str:
+def join(store: Store, token: str, account_id: str, *, only_project: str | None = None, now: float) -> str:
     """Join with an account one has; the project's id. Who is a member stays what they are, and no use is counted.
 
-    Whoever an owner removed does not come back by an invitation older than that.
+    Whoever an owner removed does not come back by an invitation older than that. Who is signed in to `only_project`
+    joins no other: the owner whose link they came by could be who is asking. They are told so, rather than made
+    somebody new: that would take the sign-in they have.
     """
     with store.write() as connection:
         row = _locked(connection, token)
+        refuse_elsewhere(row.project_id, only_project)
         before = connection.execute(
             select(memberships.c.role, memberships.c.removed).where(
                 memberships.c.project_id == row.project_id, memberships.c.account_id == account_id
@@ -135,6 +142,12 @@ def join(store: Store, token: str, account_id: str, *, now: float) -> str:
             raise NotAllowed("an owner removed you from this project; ask for a new invitation.")
         _count_in(connection, row, account_id, now=now)
         return str(row.project_id)
+
+
+def refuse_elsewhere(project_id: str, only_project: str | None) -> None:
+    """Raise NotAllowed for somebody who is signed in to another project only."""
+    if only_project not in (None, project_id):
+        raise NotAllowed(ELSEWHERE)
 
 
 def _count_in(connection: Connection, row: Row[Any], account_id: str, *, now: float) -> None:

@@ -1,4 +1,5 @@
-"""Links of one use: for the first owner, printed at the first start, and for signing in on another device or anew.
+"""Links of one use: for the first owner, printed at the first start; for signing in on another device; for a member who
+comes back to a project, made by its owner, that opens this project alone.
 
 Looking at a link (`look`) changes nothing, so that a preview in a chat does not use it up; only the form on its page
 does (`use`). Called by the `serve` command, `api` and pages.
@@ -7,10 +8,11 @@ does (`use`). Called by the `serve` command, `api` and pages.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, update
 
-from quorate.service.access.accounts import load_account, owned_by, with_roles
+from quorate.service.access.accounts import Account, load_account, member_in, role_in
 from quorate.service.access.cookies import end_links, open_sign_in
 from quorate.service.access.names import checked_name
 from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
@@ -34,6 +36,7 @@ class Link:
     account_id: str | None
     name: str | None
     expires: float
+    project_id: str | None = None  # the only one it opens
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,34 +58,29 @@ def first_owner_link(store: Store, base_url: str, *, now: float) -> str | None:
 
 def sign_in_link(store: Store, account_id: str, base_url: str, *, now: float) -> str:
     """A link that signs this account in on another device; ends those made before. Whoever has it is the account."""
-    if load_account(store, account_id).disabled is not None:
-        raise NotFound(f"account={account_id!r} is disabled; expected one that may act; enable it first.")
+    _refuse_disabled(load_account(store, account_id))
     with store.write() as connection:
         end_links(connection, account_id, now=now)
         return _new_link(connection, account_id, base_url, expires=now + SIGN_IN_LASTS, now=now)
 
 
-def member_link(
-    store: Store, project_id: str, account_id: str, base_url: str, *, by: str, only: str | None, now: float
-) -> tuple[str, float]:
-    """A link for a member who lost theirs, and when it expires; ends those made before. Whoever has it is the account.
+def member_link(store: Store, project_id: str, account_id: str, base_url: str, *, now: float) -> tuple[str, float]:
+    """A link for a voter or reader who lost theirs, and when it expires; ends those made before for this project.
 
-    So the caller `by` must own all that it opens: every project the member is or was in (`only` this one for a caller
-    whose key opens no other), where the member owns nothing. An owner signs in by a link of their own.
+    Whoever has it is the account, the owner who made it too if they wished. So it signs in to this project alone,
+    whatever else the account is in or comes to: the owner rules there anyway. An owner's own sign-in is not lent.
     """
     expires = now + MEMBER_LASTS
     with store.write() as connection:
-        account, roles = with_roles(connection, project_id, account_id)
-        owned = {only} if only is not None else owned_by(connection, by)
-        if account.may_create or "owner" in roles.values() or not set(roles) <= owned:
+        account, role = member_in(connection, project_id, account_id)
+        if role == "owner":
             raise NotAllowed(
-                "a link can be made for voters and readers of your projects alone, and this account can do more; "
+                "a link can be made for voters and readers, and this account is an owner; "
                 f"who runs the service can make one: quorate service owner-link --account {account_id}."
             )
-        if account.disabled is not None:
-            raise NotFound(f"account={account_id!r} is disabled; expected one that may act; enable it first.")
-        end_links(connection, account_id, now=now)
-        return _new_link(connection, account_id, base_url, expires=expires, now=now), expires
+        _refuse_disabled(account)
+        end_links(connection, account_id, only_project=project_id, now=now)
+        return _new_link(connection, account_id, base_url, only_project=project_id, expires=expires, now=now), expires
 
 
 def look(store: Store, token: str, *, now: float) -> Link:
@@ -90,7 +88,7 @@ def look(store: Store, token: str, *, now: float) -> Link:
     with store.read() as connection:
         row = _usable(connection, token, now=now)
         name = connection.scalar(select(accounts.c.name).where(accounts.c.id == row.account_id))
-        return Link(row.account_id, name, row.expires)
+        return Link(row.account_id, name, row.expires, row.project_id)
 
 
 def use(store: Store, token: str, *, name: str | None = None, now: float) -> SignedIn:
@@ -99,7 +97,12 @@ def use(store: Store, token: str, *, name: str | None = None, now: float) -> Sig
         row = _usable(connection, token, now=now, lock=True)
         connection.execute(update(links).where(links.c.digest == row.digest).values(used=now))
         account_id = row.account_id or _first_owner(connection, name or "", now=now)
-        return SignedIn(account_id, open_sign_in(connection, account_id, now=now))
+        return SignedIn(account_id, open_sign_in(connection, account_id, only_project=row.project_id, now=now))
+
+
+def _refuse_disabled(account: Account) -> None:
+    if account.disabled is not None:
+        raise NotFound(f"account={account.id!r} is disabled; expected one that may act; enable it first.")
 
 
 def _first_owner(connection: Connection, name: str, *, now: float) -> str:
@@ -110,16 +113,22 @@ def _first_owner(connection: Connection, name: str, *, now: float) -> str:
     return FIRST_OWNER
 
 
-def _new_link(connection: Connection, account_id: str | None, base_url: str, *, expires: float, now: float) -> str:
+def _new_link(
+    connection: Connection,
+    account_id: str | None,
+    base_url: str,
+    *,
+    only_project: str | None = None,
+    expires: float,
+    now: float,
+) -> str:
     token = new_secret()
     row = {"digest": digest(token), "account_id": account_id, "created": now, "expires": expires}
-    connection.execute(insert(links).values(row))
+    connection.execute(insert(links).values(row | {"project_id": only_project}))
     return base_url.rstrip("/") + PATH + token
 
 
-def _usable(
-    connection: Connection, token: str, *, now: float, lock: bool = False
-) -> Row[tuple[str, str | None, float]]:
+def _usable(connection: Connection, token: str, *, now: float, lock: bool = False) -> Row[Any]:
     query = select(links).where(links.c.digest == digest(token))
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     if row is None:
@@ -128,6 +137,8 @@ def _usable(
         raise LinkOver(USED)
     if row.expires <= now:
         raise LinkOver("this link has expired, or was replaced by a newer one. Ask for a new one.")
+    if row.project_id is not None and role_in(connection, row.project_id, row.account_id) in (None, "owner"):
+        raise LinkOver("this link was for a voter or reader of a project, who is none any more. Ask for a new one.")
     return row
 
 

@@ -41,7 +41,7 @@ class Principal:
     name: str
     may_create: bool
     via: Literal["cookie", "key"]
-    key_project: str | None = None  # the only project the key is for
+    only_project: str | None = None  # the only one that the key, or the sign-in by an owner's link, opens
 
 
 class Member(NamedTuple):
@@ -74,11 +74,17 @@ def member(*roles: Role) -> Callable[..., Coroutine[Any, Any, Member]]:
 
 
 async def as_member(request: Request, project_id: str, *roles: Role, token: str | None = None) -> Member:
-    """Who is calling, in this project: 401 for nobody, 404 for strangers, 403 for members of another role."""
+    """Who is calling, in this project: 401 for nobody, 404 for strangers, 403 for members of another role.
+
+    A sign-in for one project was made by a link that another owner had in hand (`links.member_link`): it was for a
+    voter or reader, and is refused as long as the account is an owner there.
+    """
     is_id = PROJECT_ID.fullmatch(project_id) is not None  # nothing else goes to the database
     principal, role = await _identify(request, project_id if is_id else "", token)
-    if role is None or (principal.key_project or project_id) != project_id:
+    if role is None:
         raise Problem(404, "Not found", f"no project {project_id[:40]!r}, or you are not a member of it.")
+    if role == "owner" and principal.via == "cookie" and principal.only_project is not None:
+        raise _lent()
     if roles and role not in roles:
         raise _too_low(role, roles)
     return Member(principal, role)
@@ -86,15 +92,18 @@ async def as_member(request: Request, project_id: str, *roles: Role, token: str 
 
 async def creator(caller: Annotated[Principal, Depends(current)]) -> Principal:
     """Who is calling, if they may create projects; 403 otherwise. A dependency."""
-    if not caller.may_create or caller.key_project is not None:
+    if not caller.may_create or caller.only_project is not None:
         raise Problem(403, "Not allowed", "this account or key may not create projects; ask who runs the service.")
     return caller
 
 
 async def unrestricted(caller: Annotated[Principal, Depends(current)]) -> Principal:
-    """Who is calling, with all the account's rights: a key for one project must not make itself a wider one."""
-    if caller.key_project is not None:
-        raise Problem(403, "Not allowed", "this key is for one project only; sign in, or use a key without a project.")
+    """Who is calling, with all the account's rights: what opens one project must not make itself open more."""
+    if caller.only_project is not None:
+        words = "this key is for one project only; sign in, or use a key without a project."
+        if caller.via == "cookie":
+            words = "you are signed in to one project only, by a link that its owner made; use a link of your own."
+        raise Problem(403, "Not allowed", words)
     return caller
 
 
@@ -137,7 +146,8 @@ async def _by_cookie(
     if cookies.is_to_extend(row.created, row.expires, now):
         with suppress(StoreUnavailable):
             await run_in_threadpool(cookies.extend, store, session_id, created=row.created, now=now)
-    return Principal(row.id, row.name, row.may_create, "cookie"), known.role
+    may_create = row.may_create and row.project_id is None
+    return Principal(row.id, row.name, may_create, "cookie", row.project_id), known.role
 
 
 def _callers(request: Request) -> Together[Proof, Known | None]:
@@ -150,6 +160,16 @@ def _callers(request: Request) -> Together[Proof, Known | None]:
 
 def _nobody(fix: str) -> Problem:
     return Problem(401, "Who are you?", fix, headers={"WWW-Authenticate": "Bearer"})
+
+
+def _lent() -> Problem:
+    return Problem(
+        403,
+        "Not allowed",
+        "you are an owner of this project now, and signed in by a link that was made for a voter or reader.",
+        rule="an owner signs in by a link that no other owner has seen",
+        fix="Ask who runs the service for a link of your own: quorate service owner-link --account <id>.",
+    )
 
 
 def _too_low(role: str, roles: tuple[Role, ...]) -> Problem:

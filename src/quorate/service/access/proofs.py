@@ -38,14 +38,15 @@ def _statement(table: Table, *columns: Any) -> Select[Any]:  # noqa: ANN401
 
 STATEMENTS = {
     "key": _statement(api_keys, api_keys.c.id.label("key_id"), api_keys.c.project_id, api_keys.c.used),
-    "cookie": _statement(sign_ins, sign_ins.c.created, sign_ins.c.expires),
+    "cookie": _statement(sign_ins, sign_ins.c.project_id, sign_ins.c.created, sign_ins.c.expires),
 }
 REVOKED = select(api_keys.c.id).where(among(api_keys.c.id, "ids"))
 REVOKED = REVOKED.where(api_keys.c.revoked.is_not(None))
 
 
 class Known(NamedTuple):
-    """An account that a proof stands for, as it was read, and its role in the proof's project."""
+    """An account that a proof stands for, as it was read, and its role in the proof's project: None if none there, or
+    if the proof (`row.project_id`) opens another project only."""
 
     row: Row[Any]
     role: Role | None
@@ -79,5 +80,5 @@ def _known(proof: Proof, rows: Sequence[Row[Any]]) -> Known | None:
     """One row for each project asked about that the account is a member of; one without a role if of none."""
     if not rows:
         return None
-    here = [row for row in rows if row.member_of == proof.project_id]
+    here = [row for row in rows if row.member_of == proof.project_id and row.project_id in (None, row.member_of)]
     return Known(here[0], here[0].role) if here else Known(rows[0], None)

@@ -31,7 +31,7 @@ class MemberOut(Out):
 
 
 class MemberLinkMade(Out):
-    """A link that signs a member in, once. It is shown this once; null where the answer is a repeated one."""
+    """A link that signs a member in to this project. It is shown this once; null where the answer is a repeated one."""
 
     link: str | None
     expires: Time
@@ -104,7 +104,10 @@ class MeOut(Out):
     name: str
     may_create: bool
     via: Literal["cookie", "key"]
-    key_project: str | None
+    key_project: Annotated[
+        str | None,
+        Field(validation_alias="only_project", description="The only project that the key, or the sign-in, opens."),
+    ]
 
 
 @router.get("/me", summary="Who is calling", responses=problems())
@@ -164,16 +167,13 @@ def remove_member(request: Request, project_id: ProjectId, account_id: Id, calle
 def create_member_link(
     request: Request, project_id: ProjectId, account_id: Id, caller: Owner, key: Key = None
 ) -> Response:
-    """For a voter or reader who lost the browser they joined with: it works once, for a day, and ends older links.
+    """For a voter or reader who lost the browser they joined with: it works once, for a day, and ends older ones.
 
-    Whoever opens it is that account, so it is made only where the caller owns every project the account is in.
+    Whoever opens it is that account in this project, and in no other.
     """
 
     def work(on: Work) -> MemberLinkMade:
-        made, expires = links.member_link(
-            on.store, project_id, account_id, base_url_of(request), by=caller.principal.account_id,
-            only=caller.principal.key_project, now=on.now,
-        )  # fmt: skip
+        made, expires = links.member_link(on.store, project_id, account_id, base_url_of(request), now=on.now)
         return MemberLinkMade(link=made, expires=expires)
 
     return carried_out(request, caller.principal, key, work, status=201, secrets=("link",))

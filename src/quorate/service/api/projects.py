@@ -24,7 +24,6 @@ from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.settings import ProjectSettings
 
 router = APIRouter(prefix="/api/v1/projects", tags=["projects"], route_class=StrictRoute)
-MOST_MEMBERSHIPS = 100_000
 
 
 @router.post("", summary="Make a project", status_code=201, response_model=ProjectOut, responses=problems(403, 409))
@@ -44,10 +43,9 @@ def create_project(request: Request, caller: Creator, body: ProjectIn, key: Key 
 def list_projects(
     caller: Caller, store: TheStore, projects_: TheProjects, cursor: Cursor = None, limit: Limit = 100
 ) -> Page[ProjectRow]:
-    """Those the caller is a member of; with a key for one project, that one."""
-    most = limit + 1 if caller.key_project is None else MOST_MEMBERSHIPS
-    found = memberships_of(store, caller.account_id, after=after_name(cursor), limit=most)
-    mine = [each for each in found if caller.key_project in (None, each.project_id)]
+    """Those the caller is a member of; with a key for one project, or a sign-in to one, that one."""
+    only = caller.only_project
+    mine = memberships_of(store, caller.account_id, only=only, after=after_name(cursor), limit=limit + 1)
 
     def shown(project_id: str, role: Role) -> ProjectRow:
         project = projects_.get(project_id)

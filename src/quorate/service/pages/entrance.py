@@ -18,7 +18,7 @@ from quorate.service.access.limits import limit_entry
 from quorate.service.access.principal import Principal, current
 from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.access.tokens import digest
-from quorate.service.api.here import Caller, base_url_of, projects_of
+from quorate.service.api.here import Caller, Unrestricted, base_url_of, projects_of
 from quorate.service.pages.project_list import cards
 from quorate.service.pages.rendering import go, render
 from quorate.service.problems import Problem, of_error
@@ -36,15 +36,13 @@ def start(request: Request) -> Response:
     me = signed_in(request)
     if me is None:
         return render(request, "sign_in.html")
-    return render(
-        request, "projects.html", me=me, cards=cards(projects_of(request), me.account_id, now=now_of(request))
-    )
+    return render(request, "projects.html", me=me, cards=cards(projects_of(request), me, now=now_of(request)))
 
 
 def signed_in(request: Request) -> Principal | None:
-    """Who opens this page; None for nobody. Only for pages that change nothing."""
+    """Who has opened this page; None for nobody. Not for doing anything in their name: no token is asked for."""
     try:
-        return from_thread.run(current, request, None)
+        return from_thread.run(current, Request({**request.scope, "method": "GET"}), None)
     except Problem as problem:
         if problem.status != 401:
             raise
@@ -86,8 +84,11 @@ def sign_out(request: Request, _caller: Caller) -> Response:
 
 
 @router.post("/sign-out-everywhere")
-def sign_out_everywhere(request: Request, caller: Caller) -> Response:
-    """End every sign-in of the reader, this one too, and links that were made for another."""
+def sign_out_everywhere(request: Request, caller: Unrestricted) -> Response:
+    """End every sign-in of the reader, this one too, and links that were made for another.
+
+    Not for who is signed in to one project: an owner who kept a voter's link would end the voter's other sign-ins.
+    """
     cookies.sign_out_everywhere(store_of(request), caller.account_id, now=now_of(request))
     response = go("/", "left-everywhere")
     cookies.clear_cookie(request, response)
@@ -95,11 +96,11 @@ def sign_out_everywhere(request: Request, caller: Caller) -> Response:
 
 
 @router.post("/sign-in-link")
-def make_sign_in_link(request: Request, caller: Caller) -> Response:
-    """A link of one use that signs the reader in on another device; shown once."""
+def make_sign_in_link(request: Request, caller: Unrestricted) -> Response:
+    """A link of one use that signs the reader in on another device; shown once. Not for a sign-in to one project."""
     now = now_of(request)
     link = links.sign_in_link(store_of(request), caller.account_id, base_url_of(request), now=now)
-    shown = {"me": caller, "cards": cards(projects_of(request), caller.account_id, now=now), "link": link}
+    shown = {"me": caller, "cards": cards(projects_of(request), caller, now=now), "link": link}
     return render(request, "projects.html", **shown)
 
 
@@ -112,12 +113,18 @@ def link_page(request: Request, token: str) -> Response:
 
 @router.post("/link/{token}", dependencies=ENTRY)
 def use_link(request: Request, token: str, name: Text = "") -> Response:
-    """Use the link up: make the first owner, or sign in."""
+    """Use the link up: make the first owner, or sign in.
+
+    Who is signed in as the same account keeps that sign-in where the link's opens less, and the link is not used up.
+    """
     store, now = store_of(request), now_of(request)
+    found = links.look(store, token, now=now)
+    me = signed_in(request) if found.project_id is not None else None
+    if me is not None and me.account_id == found.account_id and me.only_project is None:
+        return go(f"/p/{found.project_id}")
     try:
         signed = links.use(store, token, name=name, now=now)
     except InvalidInput as error:  # of the name: the link is not used up
-        found = links.look(store, token, now=now)
         return render(request, "link.html", 422, link=found, name=name, problem=of_error(error).body())
     response = go("/", "joined")
     cookies.set_cookie(request, response, signed.session_id)
@@ -132,11 +139,11 @@ def invitation_page(request: Request, token: str) -> Response:
 
 @router.post("/join/{token}", dependencies=ENTRY)
 def join(request: Request, token: str, sent: Token, name: Text = "", form: Text = "", as_me: Text = "") -> Response:
-    """Join the project, as somebody new or as who one is."""
+    """Join the project, as somebody new or as who one is; nobody joins another by a sign-in to one project."""
     store, now = store_of(request), now_of(request)
     if as_me:
         me = from_thread.run(current, request, sent)
-        project_id = invitations.join(store, token, me.account_id, now=now)
+        project_id = invitations.join(store, token, me.account_id, only_project=me.only_project, now=now)
         return go(f"/p/{project_id}")
     try:
         signed = invitations.accept(store, token, name=name, form=form or None, now=now)
@@ -150,6 +157,8 @@ def join(request: Request, token: str, sent: Token, name: Text = "", form: Text 
 def _invitation(request: Request, token: str, problem: object = None, name: str = "") -> Response:
     found, project_name = invitations.look(store_of(request), token, now=now_of(request))
     me = signed_in(request) if request.method == "GET" else None
+    if me is not None:
+        invitations.refuse_elsewhere(found.project_id, me.only_project)
     shown: dict[str, Any] = {"me": me, "form": invitations.form_id()}
     shown |= {"invitation": found, "project_name": project_name, "problem": problem, "name": name}
     return render(request, "join.html", 422 if problem else 200, **shown)

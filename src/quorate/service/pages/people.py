@@ -72,13 +72,10 @@ def remove(request: Request, project_id: ProjectId, caller: Owner, fields: Field
 
 @router.post("/p/{project_id}/people/link")
 def make_link(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
-    """A link that lets a member in again; it is on the answer, and nowhere else ever again."""
-    me, account = caller.principal, fields.get("account", "")
+    """A link that lets a member into this project again; it is on the answer, and nowhere else ever again."""
+    store, account = store_of(request), fields.get("account", "")
     try:
-        link, _ = links.member_link(
-            store_of(request), project_id, account, base_url_of(request), by=me.account_id, only=me.key_project,
-            now=now_of(request),
-        )  # fmt: skip
+        link, _ = links.member_link(store, project_id, account, base_url_of(request), now=now_of(request))
     except QuorateError as error:
         return _page(request, project_id, caller, problem=of_error(error).body())
     return _page(request, project_id, caller, member_link=link)

@@ -254,11 +254,12 @@ api_keys = Table(
     Column("revoked", Double),
 )
 
-links = Table(  # of one use: the first owner, signing in on another device
+links = Table(  # of one use: the first owner, signing in on another device, a member who comes back
     "links",
     metadata,
     Column("digest", String(64), primary_key=True),
     Column("account_id", String(40), ForeignKey("accounts.id")),
+    Column("project_id", String(40), ForeignKey("projects.id")),  # null: it opens the whole account
     Column("created", Double, nullable=False),
     Column("expires", Double, nullable=False),
     Column("used", Double),
@@ -284,6 +285,7 @@ sign_ins = Table(  # one for each signed cookie
     metadata,
     Column("digest", String(64), primary_key=True),
     Column("account_id", String(40), ForeignKey("accounts.id"), nullable=False),
+    Column("project_id", String(40), ForeignKey("projects.id")),  # null: every project of the account
     Column("created", Double, nullable=False),
     Column("expires", Double, nullable=False),
     Column("revoked", Double),

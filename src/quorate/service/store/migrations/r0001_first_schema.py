@@ -253,10 +253,12 @@ def _who_may_act() -> None:
         "links",
         sa.Column("digest", sa.String(length=64), nullable=False),
         sa.Column("account_id", sa.String(length=40)),
+        sa.Column("project_id", sa.String(length=40)),
         sa.Column("created", sa.Double(), nullable=False),
         sa.Column("expires", sa.Double(), nullable=False),
         sa.Column("used", sa.Double()),
         sa.ForeignKeyConstraint(["account_id"], ["accounts.id"], name="fk_links_account_id"),
+        sa.ForeignKeyConstraint(["project_id"], ["projects.id"], name="fk_links_project_id"),
         sa.PrimaryKeyConstraint("digest", name="pk_links"),
     )
     op.create_table(
@@ -279,10 +281,12 @@ def _who_may_act() -> None:
         "sign_ins",
         sa.Column("digest", sa.String(length=64), nullable=False),
         sa.Column("account_id", sa.String(length=40), nullable=False),
+        sa.Column("project_id", sa.String(length=40)),
         sa.Column("created", sa.Double(), nullable=False),
         sa.Column("expires", sa.Double(), nullable=False),
         sa.Column("revoked", sa.Double()),
         sa.ForeignKeyConstraint(["account_id"], ["accounts.id"], name="fk_sign_ins_account_id"),
+        sa.ForeignKeyConstraint(["project_id"], ["projects.id"], name="fk_sign_ins_project_id"),
         sa.PrimaryKeyConstraint("digest", name="pk_sign_ins"),
     )
     op.create_table(
