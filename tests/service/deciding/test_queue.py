@@ -3,12 +3,14 @@
 import random
 
 import pytest
+from sqlalchemy import select
 
 from quorate.service.deciding.acts import Request
 from quorate.service.deciding.ballots import act
 from quorate.service.deciding.items import NewItem
 from quorate.service.deciding.leases import Want, give_back
 from quorate.service.deciding.queue import next_items, serve
+from quorate.service.store.schema import items
 
 
 def take(desk, project, voter, now=1001.0, count=1):
@@ -109,6 +111,16 @@ def test_an_item_closed_meanwhile_is_shown_no_longer(desk):
     (first,) = take(desk, project, "a")
     act(desk.projects, Request(project.id, first, "owner", "close", served=False), now=1001.0)
     assert take(desk, project, "a") == [({"x", "y"} - {first}).pop()]
+
+
+def test_what_others_have_in_hand_hides_nothing_behind_it(desk):
+    """On PostgreSQL another worker's transaction may hold the whole front of the line."""
+    if desk.store.is_sqlite:
+        pytest.skip("SQLite has one writer at a time")
+    project = desk.project([f"i{number}" for number in range(120)])
+    with desk.store.engine.begin() as other:
+        other.execute(select(items.c.id).order_by(items.c.number).limit(100).with_for_update()).all()
+        assert [each.item for each in next_items(desk.projects, project.id, "a", now=1001.0)] == ["i100"]
 
 
 def test_priority_holds_however_many_the_voter_has_acted_on(desk):

@@ -8,8 +8,9 @@ call is tried alone, so that nobody pays for another's mistake. Called by `api/v
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from quorate.errors import QuorateError
 from quorate.service.deciding.acts import Recorded, Request
@@ -21,6 +22,7 @@ from quorate.service.store.failures import StoreBusy, StoreUnavailable
 from quorate.service.together import LATER, Later
 
 log = logging.getLogger("quorate.service")
+WORTH_COUNTING = 1.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,13 @@ class Call:
     act: Request | None
     count: int
     now: float
+    since: float = field(default_factory=time.monotonic)
+
+    @property
+    def later(self) -> float:
+        """The time by now: a lease begins when it is granted, not when a call that had to wait came in."""
+        waited = time.monotonic() - self.since
+        return self.now + (waited if waited >= WORTH_COUNTING else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +90,8 @@ def _answer_part(projects_: Projects, calls: Sequence[Call]) -> Sequence[Answer 
     try:
         return _in_one(projects_, calls)
     except StoreBusy as problem:
+        if projects_.store.is_sqlite:  # all of it was busy, and would be for each: nobody waits for the others' turns
+            return [problem] * len(calls)
         log.info("%d calls are tried one by one: %s", len(calls), problem)
     except StoreUnavailable as problem:
         return [problem] * len(calls)
@@ -91,9 +102,9 @@ def _answer_part(projects_: Projects, calls: Sequence[Call]) -> Sequence[Answer 
 
 def _in_one(projects_: Projects, calls: Sequence[Call]) -> list[Answer | Exception]:
     """One transaction: the acts, then the next items of those whose act was stored."""
-    now = max(call.now for call in calls)
     answers: list[Answer | Exception] = [Answer() for _ in calls]
     with projects_.store.write() as connection:
+        now = max(call.later for call in calls)
         acting = [number for number, call in enumerate(calls) if call.act is not None]
         if acting:
             requests = [act for number in acting if (act := calls[number].act) is not None]
@@ -106,6 +117,7 @@ def _in_one(projects_: Projects, calls: Sequence[Call]) -> list[Answer | Excepti
         ]
         if asking:
             wants = [Want(calls[number].voter, calls[number].count) for number, _ in asking]
+            now = max(call.later for call in calls)  # the acts may have waited for their items
             project, found = serve(projects_, connection, calls[0].project_id, wants, now=now)
             for (number, answer), items in zip(asking, found, strict=True):
                 answers[number] = replace(answer, project=project, items=items)
@@ -128,7 +140,7 @@ def _with_next(projects_: Projects, call: Call, answer: Answer) -> Answer:
     try:
         with projects_.store.write() as connection:
             wants = [Want(call.voter, call.count)]
-            project, (items,) = serve(projects_, connection, call.project_id, wants, now=call.now)
+            project, (items,) = serve(projects_, connection, call.project_id, wants, now=call.later)
     except Exception as problem:
         if call.act is None:
             raise

@@ -59,7 +59,7 @@ def _is_new(item_id: ColumnElement[int] = items.c.id) -> ColumnElement[bool]:
 
 
 def _looks() -> list[Select[Any]]:
-    """Items with a place left, in order, locked: the first looks are short, the last one sees everything."""
+    """Items with a place left, in order, locked: the first looks are short, the last goes on past what is locked."""
     line = items.alias("line")
     in_line = and_(line.c.project_id == bindparam("project"), line.c.is_wanted, line.c.slots > 0)
     order = (line.c.priority.desc(), line.c.to_close, line.c.number)
@@ -70,10 +70,10 @@ def _looks() -> list[Select[Any]]:
         everything.order_by(*order).limit(FIRST_LOOK),
         everything.order_by(*order).limit(LOOKED_AT),
         everything.where(new).order_by(order[0], order[2]).limit(LOOKED_AT),
-        everything.where(_is_new(line.c.id)).order_by(*order).limit(LOOKED_AT),
     )
     free = _in_line().where(_is_new())
-    return [free.where(items.c.id.in_(each)) for each in candidates]
+    whole = free.where(items.c.project_id == bindparam("project"))
+    return [*(free.where(items.c.id.in_(each)) for each in candidates), whole]
 
 
 def _in_line() -> Select[Any]:
