@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Annotated
 
@@ -34,9 +35,12 @@ def number(fields: Mapping[str, str], name: str, *, per: float = 1.0) -> float |
     if not text:
         return None
     try:
-        return float(text) / per
+        value = float(text) / per
     except ValueError:
-        raise InvalidInput(f"{name}={shown(text)}; expected a number; write digits, e.g. 3 or 2.5.") from None
+        value = math.nan
+    if not math.isfinite(value):  # also "inf", "nan", and what is too large, such as 1e400
+        raise InvalidInput(f"{name}={shown(text)}; expected a number; write digits, e.g. 3 or 2.5.")
+    return value
 
 
 def whole_number(fields: Mapping[str, str], name: str) -> int | None:

@@ -1,0 +1,35 @@
+"""Fields of a form: numbers that are none are refused, never an internal error."""
+
+import pytest
+
+from quorate.errors import InvalidInput
+from quorate.service.pages.form_fields import number, whole_number
+from tests.service.pages.world import made_world, token
+
+NONE = ["inf", "-inf", "nan", "Infinity", "1e400", "-1e400", "three", "0x10"]
+
+
+@pytest.mark.parametrize("text", NONE)
+@pytest.mark.parametrize("read", [number, whole_number])
+def test_what_is_no_number_is_refused_by_its_field(read, text):
+    with pytest.raises(InvalidInput, match=r"pool_size=.*; expected a number; write digits, e\.g\. 3"):
+        read({"pool_size": text}, "pool_size")
+
+
+def test_numbers_are_read():
+    assert (number({"a": " 2,5 "}, "a"), number({"a": "1e3"}, "a"), whole_number({"a": "1e3"}, "a")) == (2.5, 1e3, 1000)
+    with pytest.raises(InvalidInput, match="drop the decimals"):
+        whole_number({"a": "2.5"}, "a")
+
+
+def test_pages_refuse_them_in_the_same_words(tmp_path):
+    with made_world(tmp_path) as world:
+        owner = world.browser("owner")
+        given = {"csrf_token": token(owner), "name": "x"}
+        settings = {"state": "active", "goal": "value", "pool_size": "3"}
+        forms = [(world.address("/settings"), settings | {name: "nan"}) for name in ("pool_size", "max_votes", "price")]
+        forms += [(world.address("/people/invite"), {"role": "voter", name: "inf"}) for name in ("most_uses", "days")]
+        forms.append(("/new", {"classes": "a,b", "pool_size": "1e400"}))
+        for path, fields in forms:
+            answer = owner.post(path, data=given | fields)
+            assert answer.status_code == 422 and "expected a number" in answer.text, (path, fields)
