@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from sqlalchemy import Connection, and_, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, or_, select, update
 
 from quorate.service.store.schema import deliveries, pending, webhooks
 from quorate.service.store.store import Store
@@ -19,6 +19,7 @@ BATCH = 64
 EACH = 8  # deliveries of one webhook at a time: one that is down does not keep others waiting
 FIRST_DELAY, LONGEST_DELAY = 5.0, 3600.0
 GIVE_UP = 3 * 86400.0
+FARTHEST = 2 * LONGEST_DELAY  # nothing is put off as long: what is due later was set by a clock that was ahead
 KEPT = 30 * 86400.0
 LONGEST_PROBLEM = 300
 
@@ -40,7 +41,7 @@ def claim(store: Store, *, now: float, but: Collection[str] = ()) -> list[Due]:
     """Some deliveries that are due, ours for HOLD seconds, none of the webhooks `but`. Removed ones' are given up."""
     with store.write() as connection:
         gone = select(webhooks.c.id).where(webhooks.c.removed.is_not(None))
-        over = update(deliveries).where(pending, deliveries.c.due <= now, deliveries.c.webhook_id.in_(gone))
+        over = update(deliveries).where(_is_due(now), deliveries.c.webhook_id.in_(gone))
         connection.execute(over.values(failed=now, problem="the webhook was removed"))
         found = _due(connection, now, but)
         ids = [each.id for each in found]
@@ -48,8 +49,12 @@ def claim(store: Store, *, now: float, but: Collection[str] = ()) -> list[Due]:
     return found
 
 
+def _is_due(now: float) -> ColumnElement[bool]:
+    return and_(pending, or_(deliveries.c.due <= now, deliveries.c.due > now + FARTHEST))
+
+
 def _due(connection: Connection, now: float, but: Collection[str]) -> list[Due]:
-    is_due = and_(pending, deliveries.c.due <= now, deliveries.c.webhook_id.not_in(but))
+    is_due = and_(_is_due(now), deliveries.c.webhook_id.not_in(but))
     rank = func.row_number().over(partition_by=deliveries.c.webhook_id, order_by=(deliveries.c.due, deliveries.c.id))
     ranked = select(deliveries.c.id, rank.label("rank")).where(is_due).subquery()
     first = select(ranked.c.id).where(ranked.c.rank <= EACH)
