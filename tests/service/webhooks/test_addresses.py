@@ -12,6 +12,10 @@ REFUSED = [
     "http://10.1.2.3/", "http://192.168.0.1", "http://172.16.0.1", "http://169.254.169.254/", "http://0.0.0.0/",
     "http://[::ffff:10.0.0.1]/", "http://[fe80::1]/", "http://[fd00::1]/", "http://[64:ff9b::7f00:1]/",
     "http://[2002:7f00:1::]/", "http://224.0.0.1/", "http://100.64.0.1/", "https://example.org\\@10.0.0.1/",
+    "http://[fec0::1]/", "http://[feff::1]/", "http://[::127.0.0.1]/", "http://[::7f00:1]/", "http://[::10.0.0.1]/",
+    "http://[::ffff:0:7f00:1]/", "http://[::ffff:0:127.0.0.1]/", "http://[5f00::1]/", "http://[100::1]/",
+    "http://[4000::1]/", "http://[fc00::1]/", "http://[ff02::1]/", "http://240.0.0.1/", "http://255.255.255.255/",
+    "http://[64:ff9b:1::7f00:1]/", "http://[2001:0:7f00:1::]/", "http://[2001:db8::1]/", "http://[::]/",
 ]  # fmt: skip
 
 
@@ -21,7 +25,13 @@ def test_these_are_refused(url):
         checked_url(url, allow_private=False)
 
 
-@pytest.mark.parametrize("url", ["https://example.org/a?b=c", "http://93.184.215.14:8080/", "https://münchen.example/"])
+TAKEN = [
+    "https://example.org/a?b=c", "http://93.184.215.14:8080/", "https://münchen.example/", "https://8.8.8.8/",
+    "https://[2606:4700:4700::1111]/", "https://[2a00:1450:4001:81b::200e]/", "http://[::ffff:8.8.8.8]/",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("url", TAKEN)
 def test_these_are_taken(url):
     assert checked_url(url, allow_private=False) == url
 

@@ -66,7 +66,10 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
             return is_public(address.ipv4_mapped)
         if any(address in network for network in TRANSLATED):  # an IPv4 address within, which could be any
             return False
-    return address.is_global and not address.is_multicast
+        if address.is_site_local:
+            return False
+    # reserved: what nobody was given, and forms that hold an IPv4 address (::7f00:1, ::ffff:0:7f00:1)
+    return address.is_global and not (address.is_multicast or address.is_reserved)
 
 
 def allowed_addresses(addresses: Iterable[str], *, allow_private: bool) -> list[str]:
