@@ -18,6 +18,8 @@ from quorate.service.deciding.projects import Project
 from quorate.service.store.schema import items
 from quorate.types import FloatArray
 
+PART = 5000  # rows read at once
+
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
@@ -48,11 +50,7 @@ class AuditReport:
 
 def audit_report(connection: Connection, project: Project, *, alpha: float = 0.05) -> AuditReport:
     """Read every closed item's coin and outcome; O(closed items), for the background."""
-    columns = (items.c.confidence, items.c.audit_rate, items.c.audit, items.c.audit_loss, items.c.is_settled)
-    closed = select(*columns).where(items.c.project_id == project.id, ~items.c.is_open)
-    rows = connection.execute(closed.order_by(items.c.closed_event)).all()
-    table = np.array([(r[0], r[1] or 0.0, r[2] is not None, np.nan if r[3] is None else r[3], r[4]) for r in rows])
-    table = table.reshape(-1, 5).astype(float)
+    table = _closed_items(connection, project)
     u, q, drawn, loss, settled = 1.0 - table[:, 0], table[:, 1], table[:, 2] > 0, table[:, 3], table[:, 4] > 0
     counted = settled | (q > 0)
     num_drawn, complete = int(drawn.sum()), drawn & ~np.isnan(loss)
@@ -89,6 +87,20 @@ def audit_report(connection: Connection, project: Project, *, alpha: float = 0.0
         measured_low=low, measured_high=high, most_wrong=bound.mean, is_informative=is_informative, sentence=sentence,
         **known,
     )  # fmt: skip
+
+
+def _closed_items(connection: Connection, project: Project) -> FloatArray:
+    """Confidence, coin's rate, drawn, loss and settled of every closed item, in order: (items, 5).
+
+    Read in parts: 40 bytes an item stay in memory, not the rows.
+    """
+    columns = (items.c.confidence, items.c.audit_rate, items.c.audit, items.c.audit_loss, items.c.is_settled)
+    closed = select(*columns).where(items.c.project_id == project.id, ~items.c.is_open).order_by(items.c.closed_event)
+    parts = [np.empty((0, 5))]
+    for rows in connection.execute(closed.execution_options(yield_per=PART)).partitions():
+        told = [(r[0], r[1] or 0.0, r[2] is not None, np.nan if r[3] is None else r[3], r[4]) for r in rows]
+        parts.append(np.array(told, dtype=float))
+    return np.concatenate(parts)
 
 
 def _share(estimate: float) -> float:
