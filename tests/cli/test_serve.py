@@ -15,6 +15,8 @@ from quorate.cli import serve
 from quorate.service.config import ServiceConfig
 from tests.cli.serving import Serving, free_port
 
+PG = "postgresql://quorate@localhost/quorate"
+
 
 def test_the_first_start_makes_a_private_database_and_prints_a_link_that_opens(tmp_path):
     with Serving("--database", "votes.db", folder=tmp_path) as service:
@@ -98,6 +100,19 @@ def test_the_demo_starts_in_a_file_of_its_own_and_never_in_a_database_in_use(run
     refused = run("serve", "--demo", "--database", tmp_path / "mine.db", "--port", free_port())
     assert refused.exit_code == 1
     assert "holds projects of yours" in refused.stderr
+
+
+def test_a_secret_that_is_too_short_is_one_line_before_anything_is_served(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("QUORATE_SECRET", "short")
+    result = run("serve", "--database", tmp_path / "votes.db", "--port", free_port())
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1].startswith("quorate: QUORATE_SECRET has 5 characters; expected at least 32")
+
+
+@pytest.mark.parametrize(("database", "workers", "warns"), [("v.db", 2, True), ("v.db", 1, False), (PG, 2, False)])
+def test_many_workers_on_sqlite_are_told_what_they_gain(capsys, database, workers, warns):
+    serve._warn(ServiceConfig(database=database), "127.0.0.1", workers)
+    assert ("workers on SQLite" in capsys.readouterr().err) is warns
 
 
 def test_a_first_start_says_that_it_compiles_once(tmp_path, monkeypatch, capsys):

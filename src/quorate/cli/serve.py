@@ -109,7 +109,7 @@ def serve(
     )
     _refuse_taken_port(host, port)
     link = _make_ready(config, here)
-    _warn(config, host)
+    _warn(config, host, workers)
     page = (link or here) if open_browser else None
     news = (host, port, _lines(here, link, demo=demo) + _from_elsewhere(host, port, base_url), page)
     threading.Thread(target=_announce_when_up, args=news, daemon=True).start()
@@ -120,6 +120,7 @@ def serve(
 def _make_ready(config: ServiceConfig, here: str) -> str | None:
     """Make or upgrade the database; the link that lets its first owner in, None if there is one already."""
     from quorate.service.access.links import first_owner_link
+    from quorate.service.access.signing import signing_key
     from quorate.service.deciding.warm import warm_up
     from quorate.service.store.store import Store
     from quorate.service.store.upgrade import prepare
@@ -130,6 +131,7 @@ def _make_ready(config: ServiceConfig, here: str) -> str | None:
         done = prepare(store)
         if done.changed:
             print_lines(f"Database {'made' if done.before is None else 'upgraded'} (revision {done.now}).")
+        signing_key(store, now=time.time())  # a variable that does not do is told here, not by every worker
         with waiting(FIRST_START):
             warm_up()
         return _demo_link(store, here) if config.demo else first_owner_link(store, here, now=time.time())
@@ -190,7 +192,12 @@ def _address(host: str, port: int) -> str:
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 
-def _warn(config: ServiceConfig, host: str) -> None:
+def _warn(config: ServiceConfig, host: str, workers: int) -> None:
+    from quorate.service.store.store import as_url
+
+    if workers > 1 and as_url(config.database).get_backend_name() == "sqlite":
+        words = "SQLite takes one writer at a time, so that more workers gain little; PostgreSQL is for many"
+        print(f"quorate: {workers} workers on SQLite: {words} (docs/service.md).", file=sys.stderr)
     if not config.is_https and not config.trust_proxy and host not in ("127.0.0.1", "::1", "localhost"):
         print(
             f"quorate: listening on {host} without https: whoever shares the network can read votes and cookies. "

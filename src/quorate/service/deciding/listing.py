@@ -148,7 +148,7 @@ def _decided(
         num_votes=decision.num_votes,
         agreement=agreeing / decision.num_votes if decision.num_votes else None,
         stop_reason=decision.reason,
-        cost=row.num_votes * (project.settings.price or 1.0),
+        cost=round(row.num_votes * (project.settings.price or 1.0), 9),  # 0.3, not 0.30000000000000004
         pool_size=row.pool_size,
         audited=row.audit is not None,
         probs=tuple(float(value) for value in decision.probs),

@@ -99,10 +99,22 @@ class ProjectSettings:
                 )
 
     def check_limits(self) -> None:
-        """The least and the most votes of an item make sense together with the pool.
+        """The least and the most votes of an item make sense with the pool, and the goal with it and with the classes.
 
         Checked when they are chosen, not when they are read: projects made by older versions stay readable.
         """
+        threshold, least = knobs_of(self).get("threshold"), 1 / len(self.classes)
+        if threshold is not None and self.target_error is None and threshold <= least:
+            meant = f"did you mean {100 * threshold:g}? Raise" if threshold <= 0.01 else "raise"
+            raise InvalidInput(
+                f"threshold={threshold:g}; expected a share above {least:.3g}, which is one of {len(self.classes)} "
+                f"classes, or every item would close unasked; {meant} it."
+            )
+        if self.budget is not None and self.budget > self.pool_size:
+            raise InvalidInput(
+                f"budget={self.budget:g}; expected at most pool_size, which is {self.pool_size}: more votes per item "
+                "than there are experts cannot be spent; lower it."
+            )
         if self.max_votes is not None and self.max_votes < 1:
             raise InvalidInput(
                 f"max_votes={self.max_votes}; expected at least 1, or every item would close unasked; raise it, or "
@@ -157,7 +169,7 @@ class ProjectSettings:
                     "start a new project for another one."
                 )
         after = replace(self, **changes)
-        if changes.keys() & {"pool_size", "min_votes", "max_votes"}:
+        if changes.keys() & {"pool_size", "min_votes", "max_votes", "threshold", "budget", "method"}:
             after.check_limits()
         if knobs_of(after).keys() != knobs_of(self).keys():
             raise InvalidInput(
