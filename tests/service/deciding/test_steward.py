@@ -23,7 +23,8 @@ from quorate.service.deciding.stats import latest_stats, stats
 from quorate.service.deciding.steward import Steward
 from quorate.service.deciding.trail import disagreements
 from quorate.service.store import schema
-from quorate.service.store.schema import deliveries, events, projects, webhooks
+from quorate.service.store.failures import StoreBusy
+from quorate.service.store.schema import deliveries, events, projects, stewards, webhooks
 
 CLASSES = ["cat", "dog", "bird"]
 
@@ -322,3 +323,66 @@ def test_webhooks_hear_of_closed_items_changes_and_the_end(desk):
     assert sorted(each["type"] for each in told) == kinds
     assert data["project.changed"] == {"price": 0.5}
     assert data["item.completed"]["label"] == "cat" and data["project.completed"] == {"num_items": 1, "num_votes": 1}
+
+
+@pytest.fixture
+def ends(desk):
+    """`ends(project)`: how often a project's end was told by now, after one more round of its steward."""
+    stewards_ = {}
+
+    def count(project):
+        if project.id not in stewards_:
+            hook = {"id": project.id, "project_id": project.id, "url": "https://example.org", "secret": "s"}
+            with desk.store.write() as connection:
+                connection.execute(insert(webhooks).values(hook | {"created": 1.0, "kinds": '["project.completed"]'}))
+            stewards_[project.id] = Steward(desk.projects)
+        stewards_[project.id]._stats_due.clear()
+        stewards_[project.id].round()
+        with desk.store.read() as connection:
+            told = select(func.count()).select_from(deliveries).where(deliveries.c.webhook_id == project.id)
+            return connection.execute(told).scalar_one()
+
+    return count
+
+
+def test_the_end_is_told_once_also_of_items_that_no_round_saw_open(desk, ends):
+    project = desk.project(method="quorum:votes=1")
+    assert (ends(project), ends(project)) == (0, 0)  # no item, no end
+    for number, name in enumerate(["x", "y"], start=1):
+        add_items(desk.projects, project.id, [NewItem(name)], now=1001.0)
+        vote_until_closed(desk, project, name, ["cat"])
+        assert (ends(project), ends(project)) == (number, number)
+
+
+def test_the_end_is_told_again_when_an_item_was_seen_open_again(desk, ends):
+    project = desk.project(["x"], method="quorum:votes=1")
+    vote_until_closed(desk, project, "x", ["cat"])
+    assert ends(project) == 1
+    act(desk.projects, Request(project.id, "x", "v0", "retract", served=False), now=1002.0)
+    assert ends(project) == 1
+    vote_until_closed(desk, project, "x", ["dog"], now=1003.0)
+    assert (ends(project), ends(project)) == (2, 2)
+
+
+def test_an_end_that_an_older_version_told_is_not_told_again(desk, ends):
+    project = desk.project(["x"], method="quorum:votes=1")
+    vote_until_closed(desk, project, "x", ["cat"])
+    with desk.store.write() as connection:
+        seen = json.dumps({"stats": stats(connection, project, now=1001.0).as_json()})
+        connection.execute(insert(stewards).values(project_id=project.id, task="stats", state=seen))
+    assert (ends(project), ends(project)) == (0, 0)
+
+
+def test_a_project_that_somebody_holds_keeps_no_other_waiting(desk, monkeypatch):
+    held, sound = desk.project(), desk.project(refit_every=5)
+    play(desk, sound, stream(20))
+    told = learning.learn
+
+    def learn_or_wait(projects_, project_id, **more):
+        if project_id == held.id:
+            raise StoreBusy("the database is busy")
+        return told(projects_, project_id, **more)
+
+    monkeypatch.setattr("quorate.service.deciding.steward.learn", learn_or_wait)
+    Steward(desk.projects).round()
+    assert desk.projects.get(sound.id).learn_event > 0

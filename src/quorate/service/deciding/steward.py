@@ -11,8 +11,9 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 from sqlalchemy import insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
@@ -21,8 +22,8 @@ from quorate.service.deciding.control import steer
 from quorate.service.deciding.learning import learn
 from quorate.service.deciding.notices import announce
 from quorate.service.deciding.projects import Projects
-from quorate.service.deciding.stats import stats
-from quorate.service.store.failures import StoreUnavailable
+from quorate.service.deciding.stats import Stats, stats
+from quorate.service.store.failures import StoreBusy, StoreUnavailable
 from quorate.service.store.schema import projects, stewards
 
 log = logging.getLogger("quorate.service.steward")
@@ -81,6 +82,8 @@ class Steward:
         """Do the job; if it fails, the others are done all the same."""
         try:
             job(self.clock())
+        except StoreBusy as problem:  # somebody holds a row of this project; the others are none the worse
+            log.info("a job of the steward waits for the next round: %s", problem)
         except StoreUnavailable:
             raise
         except Exception:
@@ -106,9 +109,12 @@ class Steward:
             told = stats(connection, project, now=now)
         mine = (stewards.c.project_id == project_id, stewards.c.task == "stats")
         with self.projects.store.write() as connection:
-            before = json.loads(connection.execute(select(stewards.c.state).where(*mine)).scalar_one())
-            connection.execute(update(stewards).where(*mine).values(state=json.dumps({"stats": told.as_json()})))
-            if before.get("stats", {}).get("num_open", 0) > 0 == told.num_open:
+            query = select(stewards.c.state).where(*mine).with_for_update()
+            before = json.loads(connection.execute(query).scalar_one())
+            done = is_completed(before, told)
+            state = {"stats": told.as_json(), "announced": told.num_items if done else _announced(before)}
+            connection.execute(update(stewards).where(*mine).values(state=json.dumps(state)))
+            if done:
                 content = {"num_items": told.num_items, "num_votes": told.num_votes}
                 announce(connection, project, [("project.completed", content)], now=now)
 
@@ -138,3 +144,19 @@ class Steward:
                 return held is None
         except IntegrityError:
             return False
+
+
+def is_completed(before: Mapping[str, Any], told: Stats) -> bool:
+    """Whether the last open item of a project was closed since the state `before`: to be announced once.
+
+    So it is if all are closed and, since it was announced, items came (also if none of them was seen open) or one was
+    seen open again.
+    """
+    was_open = before.get("stats", {}).get("num_open", 0) > 0
+    return told.num_open == 0 and (was_open or told.num_items > _announced(before))
+
+
+def _announced(before: Mapping[str, Any]) -> int:
+    """The items there were when the project's end was announced; a state that does not say so: when it was seen."""
+    seen = before.get("stats", {"num_items": 0, "num_open": 0})
+    return int(before.get("announced", 0 if seen["num_open"] else seen["num_items"]))
