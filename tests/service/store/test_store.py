@@ -1,6 +1,8 @@
 """Transactions that hold or did not happen; errors that say whose they are."""
 
+import os
 import sqlite3
+import stat
 
 import pytest
 from sqlalchemy import text
@@ -58,6 +60,31 @@ def test_a_locked_database_is_unavailable_and_nothing_is_changed(tmp_path, monke
     other.close()
     assert names(store) == []
     store.close()
+
+
+@pytest.fixture
+def usual_mask():
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("usual_mask")
+def test_a_new_file_is_its_owners_alone_and_a_mode_that_was_chosen_stays(tmp_path):
+    file = tmp_path / "q.db"
+    for mode in (0o600, 0o640):
+        store = Store(str(file))
+        prepare(store)
+        with store.write() as connection:
+            connection.execute(ADD, {"name": f"{mode:o}"})
+            assert {stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir()} == {mode}  # -wal and -shm, too
+        store.close()
+        file.chmod(0o640)
+
+
+def test_a_store_that_nobody_reads_creates_no_file(tmp_path):
+    Store(str(tmp_path / "q.db")).close()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,11 @@ def _sqlite(url: URL) -> Engine:
         raise InvalidInput(f"database={url.database!r}: the folder {str(folder)!r} does not exist; create it first.")
     engine = create_engine(url, pool_size=POOL, max_overflow=POOL, connect_args={"timeout": BUSY_SECONDS})
 
+    @event.listens_for(engine, "do_connect")
+    def _create(_dialect: Any, _record: Any, names: list[str], given: dict[str, Any]) -> None:  # noqa: ANN401
+        if not given.get("uri"):
+            _create_private(names[0])
+
     @event.listens_for(engine, "connect")
     def _prepare(dbapi: sqlite3.Connection, _record: Any) -> None:  # noqa: ANN401
         dbapi.isolation_level = None  # we say BEGIN ourselves, below
@@ -128,6 +133,17 @@ def _sqlite(url: URL) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
 
     return engine
+
+
+def _create_private(file: str) -> None:
+    """Make the file, for its owner alone, if it is not there: it will hold the key that signs cookies.
+
+    One that is there is not even opened: to close it again would let go of the locks SQLite has on it in this process.
+    """
+    try:
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except OSError:  # it is there, and its mode is somebody's choice; or it cannot be made, which SQLite will say
+        return
 
 
 def _postgresql(url: URL) -> Engine:
