@@ -6,7 +6,7 @@ import pytest
 from fastapi import FastAPI, Header, HTTPException, Query
 from fastapi.responses import HTMLResponse
 from fastapi.testclient import TestClient
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, model_validator
 from sqlalchemy.exc import DataError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
@@ -29,6 +29,7 @@ class Body(BaseModel, extra="forbid"):
     token: str = ""
     prediction: str | Annotated[float, Field(le=1)] | list[float] | dict[str, float] | None = None
     inner: Inner | None = None
+    note: Annotated[str, BeforeValidator(lambda text: text), Field(min_length=1, max_length=5)] = "x"
     many: list[Inner] = []
 
     @model_validator(mode="after")
@@ -212,7 +213,7 @@ def test_a_rule_of_ours_is_told_without_the_words_of_the_validator():
 @pytest.mark.parametrize(
     ("sent", "field", "names"),
     [
-        ({"pool_size": 1, "nam": "x"}, "nam", "pool_size, name, token, prediction, inner, many"),
+        ({"pool_size": 1, "nam": "x"}, "nam", "pool_size, name, token, prediction, inner, note, many"),
         ({"pool_size": 1, "inner": {"label": "x", "lable": "x"}}, "inner.lable", "label"),
         ({"pool_size": 1, "many": [{"label": "x", "lable": "x"}]}, "many.0.lable", "label"),
     ],
@@ -244,6 +245,14 @@ def test_what_is_not_there_is_said_in_a_sentence():
     assert client.delete("/body").json()["detail"] == "this address does not take that method; it takes POST."
 
 
+def test_all_methods_of_an_address_are_named():
+    app = make_app()
+    app.patch("/body")(lambda: {})
+    answer = TestClient(app).delete("/body")
+    assert answer.json()["detail"] == "this address does not take that method; it takes POST, PATCH."
+    assert answer.headers["allow"] == "POST, PATCH"
+
+
 @pytest.mark.parametrize(
     ("where", "label", "field"),
     [("label", "tumour", "label"), ("label", "it's", "label"), ("prediction for item 'a=b'", "tumour", "prediction")],
@@ -257,3 +266,11 @@ def test_an_unknown_class_is_told_with_those_there_are(where, label, field):
 
 def test_a_prediction_that_is_refused_names_its_field():
     assert answer_to(errors.InvalidPrediction("prediction for item 'x' sums to 2.")).json()["field"] == "prediction"
+
+
+@pytest.mark.parametrize(
+    ("note", "rule"),
+    [("x" * 6, "Text should have at most 5 characters"), ("", "Text should have at least 1 character")],
+)
+def test_the_length_of_a_text_is_told_in_characters(note, rule):
+    assert told({"pool_size": 1, "note": note})["rule"] == rule

@@ -19,6 +19,7 @@ from fastapi.exceptions import RequestValidationError
 from sqlalchemy.exc import DataError
 from sqlalchemy.exc import TimeoutError as NoConnection
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from quorate.errors import (
     DuplicateVote,
@@ -40,6 +41,7 @@ log = logging.getLogger("quorate.service")
 
 MEDIA_TYPE = "application/problem+json"
 LONGEST_DETAIL = 2000
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 STATUSES: dict[type[QuorateError], tuple[int, str]] = {  # the nearest class of an error counts
     StoreUnavailable: (503, "The database cannot take this now"),
     UnknownItem: (404, "Not found"),
@@ -118,6 +120,10 @@ def install(app: FastAPI, *, page: Page | None = None) -> None:
         model = None if field is None else field.field_info.annotation
         return answer(request, of_request(cast(RequestValidationError, error), model))
 
+    async def of_framework(request: Request, error: Exception) -> Response:
+        refused = cast(HTTPException, error)
+        return answer(request, of_http(refused, methods_of(request) if refused.status_code == 405 else ""))
+
     async def unexpected(request: Request, error: Exception) -> Response:
         log.error("%s %s failed", request.method, request.url.path, exc_info=error)
         return answer(request, INTERNAL, security_headers(request.scope))  # sent outside every middleware
@@ -125,7 +131,7 @@ def install(app: FastAPI, *, page: Page | None = None) -> None:
     on(Problem, lambda problem: problem)
     on(QuorateError, of_error)
     app.add_exception_handler(RequestValidationError, unfit)
-    on(HTTPException, of_http)
+    app.add_exception_handler(HTTPException, of_framework)
     on(DataError, lambda _: UNKEEPABLE)
     on(UnicodeEncodeError, lambda _: UNKEEPABLE)
     on(OverflowError, of_overflow)
@@ -201,15 +207,26 @@ def of_request(error: RequestValidationError, model: object = None) -> Problem:
     return Problem(422, "Invalid input", detail, **first, errors=found if len(found) > 1 else ())
 
 
-def of_http(error: HTTPException) -> Problem:
-    """The problem of an answer of the framework: no such path, method not allowed, unreadable body."""
+def methods_of(request: Request) -> str:
+    """All that may be done at this address: the framework knows only what its first route there takes."""
+    routes = request.app.routes
+    taken = [
+        method
+        for method in METHODS
+        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
+    ]
+    return ", ".join(taken)
+
+
+def of_http(error: HTTPException, methods: str = "") -> Problem:
+    """The problem of an answer of the framework: no such path, method not allowed (but `methods`), unreadable body."""
     title = error.detail if isinstance(error.detail, str) else "Error"
     if title == "Not Found":
         return Problem(404, "Not found", "there is nothing at this address; check how it is written.")
     if title == "Method Not Allowed":
-        taken = (error.headers or {}).get("Allow", "another method")
-        detail = f"this address does not take that method; it takes {taken}."
-        return Problem(405, "Method not allowed", detail, headers=error.headers)
+        detail = f"this address does not take that method; it takes {methods or 'another one'}."
+        headers = {**(error.headers or {}), **({"Allow": methods} if methods else {})}
+        return Problem(405, "Method not allowed", detail, headers=headers)
     return Problem(error.status_code, title, title, headers=error.headers)
 
 

@@ -27,6 +27,10 @@ NOT_JSON = {
     "rule": "the body was not sent as JSON",
     "fix": "Send Content-Type: application/json.",
 }
+LENGTHS = {  # kinds of complaints -> words, name of the limit
+    "too_long": ("at most", "max_length"),
+    "too_short": ("at least", "min_length"),
+}
 FIXES = {
     "missing": "Send {field}.",
     "extra_forbidden": "Leave {field} out, or correct its name.",
@@ -89,11 +93,20 @@ def _worded(error: dict[str, Any], sent: object, model: object) -> dict[str, Any
     if kind == "extra_forbidden":
         names = known_names(model, error.get("loc", ())[1:-1])
         message = f"there is no such field; those there are: {', '.join(names)}" if names else "there is no such field"
+    if kind in LENGTHS and isinstance(error.get("input"), str):
+        message = _of_length(error)
     if kind == "json_invalid":
         message = f"not valid JSON: {error.get('ctx', {}).get('error', message)}{_position(error, sent)}"
     for theirs, ours in PLAIN.items():
         message = message.replace(theirs, ours)
     return error | {"msg": message}
+
+
+def _of_length(error: dict[str, Any]) -> str:
+    """What is said of a text's length: pydantic counts "items" where a validator of ours has seen the text before."""
+    words, limit = LENGTHS[error["type"]]
+    number = error["ctx"][limit]
+    return f"Text should have {words} {number} {'character' if number == 1 else 'characters'}"
 
 
 def _position(error: dict[str, Any], sent: object) -> str:

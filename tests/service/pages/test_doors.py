@@ -464,3 +464,13 @@ def test_no_page_is_part_of_the_api_description(world):
         for path in world.app.openapi()["paths"]
     )
     assert router is not None
+
+
+@pytest.mark.parametrize("role", ["nobody", "owner"])
+def test_a_browser_is_shown_a_page_at_an_address_that_is_none_and_programs_json(world, role):
+    browser = world.browser(role)
+    page = browser.get("/nowhere", headers=HTML)
+    assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "There is nothing at this address" in page.text
+    for address, headers in (("/nowhere", {"Accept": "application/json"}), ("/api/v1/nowhere", HTML), ("/api", HTML)):
+        assert browser.get(address, headers=headers).headers["content-type"] == "application/problem+json"

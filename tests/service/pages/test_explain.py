@@ -13,7 +13,7 @@ from quorate.types import Reason
 
 
 def decided(reason="not_worth_it", votes=(3, 0), probs=(0.98, 0.02), **more):
-    usual = {"pool_size": 9, "pool_left": 9, "min_votes": 0, "most_votes": None}
+    usual = {"pool_size": 9, "pool_left": 9, "min_votes": 0, "most_votes": None, "classes": ("cat", "dog", "cow")}
     return Decided(reason, "cat", max(probs), probs, votes, **(usual | more))
 
 
@@ -31,6 +31,36 @@ def test_the_worth_of_a_vote_is_the_one_the_policy_compares():
     gain = optimistic_gain(np.array([0.7, 0.3]), np.array([3, 0]), 6)
     assert gain == pytest.approx(0.3 / 4)
     assert "at most 7.5 points of accuracy, less than the 20 points" in sentence
+
+
+def test_what_is_hardly_worth_anything_is_said_in_plain_words():
+    sentence = because(decided(votes=(4, 0), probs=(1 - 1e-6, 1e-6)), ValueOfInformation(min_gain=0.01))
+    assert "a fifth vote was worth less than 0.01 points of accuracy, less than the 1 point it must be" in sentence
+    asked = because(decided("ask", (4, 0), (0.99, 0.01)), ValueOfInformation(min_gain=1e-6))
+    assert "points of accuracy, more than it must be;" in asked
+
+
+@pytest.mark.parametrize("reason", ["exhausted", "settled"])
+@pytest.mark.parametrize(
+    ("votes", "probs", "said"),
+    [
+        ((2, 2, 1), (0.5, 0.5, 0.0), "'cat' and 'dog' tie at 2 votes each, and the answer was drawn between them"),
+        ((1, 1, 1), (1 / 3,) * 3, "'cat', 'dog' and 'cow' tie at 1 vote each, and the answer was drawn among them"),
+        ((2, 2, 1), (0.6, 0.3, 0.1), "'cat' and 'dog' tie at 2 votes each, and 'cat' is the likelier one"),
+        ((0, 0, 0), (0.6, 0.3, 0.1), "nobody gave a vote, and 'cat' is the best guess"),
+    ],
+)
+def test_a_tie_is_called_a_tie(reason, votes, probs, said):
+    size = sum(votes)
+    sentence = because(decided(reason, votes, probs, pool_size=size, pool_left=size), None)
+    assert f"everybody of the pool of {size} was asked; {said}" in sentence
+    assert "most votes" not in sentence
+    assert "overtaken" not in sentence
+
+
+def test_whoever_has_most_votes_at_the_end_is_said_to():
+    sentence = because(decided("exhausted", (3, 2, 0), (1.0, 0.0, 0.0), pool_size=5, pool_left=5), None)
+    assert sentence == "Closed after 5 votes: everybody of the pool of 5 was asked; 'cat' has most votes."
 
 
 def test_what_is_asked_says_what_it_waits_for():

@@ -2,6 +2,7 @@
 
 import re
 import time
+from html import unescape
 
 import pytest
 
@@ -14,6 +15,7 @@ from quorate.service.deciding.settings import ProjectSettings
 from quorate.service.pages.words import together
 from tests.service.pages.conftest import window
 from tests.service.pages.people import come_in
+from tests.service.pages.world import NASTY, token
 
 
 def owned(store, projects, account, num_classes):
@@ -95,3 +97,45 @@ def test_the_button_that_chooses_files_stands_in_the_middle(live, chromium, phon
         assert page.get_by_text("Look at it first").is_hidden()  # a chosen file is looked at at once
         with page.expect_file_chooser():
             page.get_by_text("Choose files").click()
+
+
+def item_pages(world):
+    """The pages of both items: the first has a prediction and a vote, the second neither."""
+    browser = world.browser("owner")
+    return {name: browser.get(world.address("/item"), params={"id": name}).text for name in ("a", NASTY)}
+
+
+def test_a_classifier_without_a_prediction_says_nothing(world):
+    pages = item_pages(world)
+    cells = {name: re.findall(r'<td class="right">([^<]*)</td>', page)[::2] for name, page in pages.items()}
+    assert cells == {"a": ["61.2\u00a0%", "38.8\u00a0%"], NASTY: ["–", "–"]}
+    assert "classifier says nothing of this item" in pages[NASTY]
+    assert "says nothing" not in pages["a"]
+
+
+def test_one_decision_comes_out_the_same_and_several_come(world):
+    pages = item_pages(world)
+    assert "The one decision, computed again from the events, comes out the same." in pages[NASTY]
+    assert "All 2 decisions computed again from the events come out the same." in pages["a"]
+
+
+@pytest.mark.parametrize(("host", "told"), [("127.0.0.1:8123", ":8123"), ("localhost", "")])
+def test_the_hint_of_an_invitation_names_the_port_of_its_link(world, host, told):
+    browser = world.browser("owner")
+    headers = {"Host": host, "Origin": f"http://{host}"}
+    data = {"csrf_token": token(browser), "name": "x", "role": "voter"}
+    page = browser.post(world.address("/people/invite"), data=data, headers=headers).text
+    assert f"--base-url http://THIS-MACHINE{told}</code>" in page
+
+
+def test_a_tie_is_told_on_the_item_s_page(world):
+    projects, now = world.app.state.projects, time.time()
+    classes = ("billing", "delivery", "quality")
+    settings = ProjectSettings(classes=classes, pool_size=5, min_votes=5, audit_rate=0.0)
+    project = projects.create("Complaints", settings, now=now).id
+    add_member(world.store, project, world.people["owner"], role="owner", now=now)
+    add_items(projects, project, [NewItem("late")], now=now)
+    for number, label in enumerate(("billing", "delivery", "quality", "delivery", "billing")):
+        act(projects, Request(project, "late", f"ext:{number}", "vote", label, served=False), now=now)
+    page = unescape(world.browser("owner").get(f"/p/{project}/item?id=late").text)
+    assert "'billing' and 'delivery' tie at 2 votes each, and the answer was drawn between them: '" in page

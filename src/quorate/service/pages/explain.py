@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from quorate.decision.belief import TIE_WIDTH
 from quorate.decision.value import optimistic_gain
 from quorate.service.pages.words import decimal, percent, plural
 
@@ -24,6 +25,7 @@ SHORT = {  # the reasons, for tables and charts
     "exhausted": "everybody was asked",
     "closed": "closed by an owner",
 }
+TINY = "less than 0.01 points"
 NUMBERS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
@@ -40,6 +42,7 @@ class Decided:
     pool_left: int
     min_votes: int
     most_votes: int | None
+    classes: Sequence[str]
     num_abstained: int = 0
 
     @property
@@ -47,12 +50,17 @@ class Decided:
         """Votes behind it."""
         return sum(self.votes)
 
+    @property
+    def leaders(self) -> list[int]:
+        """The classes that have most votes, by number: several in a tie."""
+        return [index for index, count in enumerate(self.votes) if count == max(self.votes)]
+
 
 def because(decided: Decided, policy: Any) -> str:  # noqa: ANN401
     """One sentence: asked again, or closed, and why.
 
     >>> from quorate.decision.value import ValueOfInformation
-    >>> decided = Decided("not_worth_it", "cat", 0.981, [0.981, 0.019], [3, 0], 9, 9, 0, None)
+    >>> decided = Decided("not_worth_it", "cat", 0.981, [0.981, 0.019], [3, 0], 9, 9, 0, None, ["cat", "dog"])
     >>> because(decided, ValueOfInformation(min_gain=0.01)).replace("\\xa0", " ")
     "Closed after 3 votes: a fourth vote was worth at most 0.47 points of accuracy, less than the 1 point it must be: \
 98.1 % sure that the pool of 9 would say 'cat'."
@@ -67,10 +75,9 @@ def _asked(decided: Decided, policy: Any) -> str:  # noqa: ANN401
         return f"{after}: each item gets at least {plural(decided.min_votes, 'vote')}; {_sure(decided)} so far."
     least = getattr(policy, "min_gain", None)
     if least is not None and decided.probs is not None:
-        gain = _gain(decided)
         return (
-            f"{after}: a {_next(decided)} vote may be worth {_points(gain)} of accuracy, more than the "
-            f"{_points(least)} it must be; {_sure(decided)} so far."
+            f"{after}: a {_next(decided)} vote may be worth {_points(_gain(decided))} of accuracy, more than "
+            f"{_needed(least)}; {_sure(decided)} so far."
         )
     threshold = getattr(policy, "threshold", None)
     if threshold is not None:
@@ -88,20 +95,24 @@ def _not_worth_it(decided: Decided, policy: Any) -> str:  # noqa: ANN401
     least = getattr(policy, "min_gain", None)
     if least is None or decided.probs is None:
         return f"{_closed(decided)}: another vote was not worth its price; {_sure(decided)}."
+    worth = _points(_gain(decided))
+    most = "" if worth == TINY else "at most "
     return (
-        f"{_closed(decided)}: a {_next(decided)} vote was worth at most {_points(_gain(decided))} of accuracy, less "
-        f"than the {_points(least)} it must be: {_sure(decided)}."
+        f"{_closed(decided)}: a {_next(decided)} vote was worth {most}{worth} of accuracy, less "
+        f"than {_needed(least)}: {_sure(decided)}."
     )
 
 
-def _settled(decided: Decided, _policy: Any) -> str:  # noqa: ANN401
+def _settled(decided: Decided, policy: Any) -> str:  # noqa: ANN401
+    if len(decided.leaders) > 1:  # nobody is left who could part them
+        return _exhausted(decided, policy)
     return (
         f"{_closed(decided)}: whatever the rest of {_pool(decided)} would say, '{decided.label}' cannot be overtaken."
     )
 
 
 def _exhausted(decided: Decided, _policy: Any) -> str:  # noqa: ANN401
-    return f"{_closed(decided)}: everybody of {_pool(decided)} was asked; '{decided.label}' has most votes."
+    return f"{_closed(decided)}: everybody of {_pool(decided)} was asked; {_outcome(decided)}."
 
 
 def _quota(decided: Decided, _policy: Any) -> str:  # noqa: ANN401
@@ -146,6 +157,21 @@ def audit_sentence(audit: str | None, rate: float | None, loss: float | None) ->
     return f"{drawn}voted to the end, the pool {verdict}."
 
 
+def _outcome(decided: Decided) -> str:
+    """What the votes of the whole pool say; where classes tie, how the answer was found."""
+    leaders = decided.leaders
+    if not decided.num_votes:
+        return f"nobody gave a vote, and '{decided.label}' is the best guess"
+    if len(leaders) == 1:
+        return f"'{decided.label}' has most votes"
+    *names, last = [f"'{decided.classes[index]}'" for index in leaders]
+    tie = f"{', '.join(names)} and {last} tie at {plural(max(decided.votes), 'vote')} each"
+    beliefs = [decided.probs[index] for index in leaders] if decided.probs is not None else [0.0]
+    if max(beliefs) - min(beliefs) > TIE_WIDTH:  # a method whose belief tells them apart
+        return f"{tie}, and '{decided.label}' is the likelier one to this method"
+    return f"{tie}, and the answer was drawn {'between' if len(leaders) == 2 else 'among'} them: '{decided.label}'"
+
+
 def _closed(decided: Decided) -> str:
     return f"Closed after {plural(decided.num_votes, 'vote')}" if decided.num_votes else "Closed without a vote"
 
@@ -171,4 +197,9 @@ def _gain(decided: Decided) -> float:
 
 def _points(share: float) -> str:
     text = decimal(100 * share, 2 if share < 0.1 else 1)
-    return f"{text} point" if text == "1" else f"{text} points" if text != "0" else "less than 0.01 points"
+    return f"{text} point" if text == "1" else f"{text} points" if text != "0" else TINY
+
+
+def _needed(least: float) -> str:
+    """What a vote must be worth, after "more than" or "less than"."""
+    return "it must be" if _points(least) == TINY else f"the {_points(least)} it must be"

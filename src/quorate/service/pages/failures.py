@@ -1,6 +1,6 @@
 """A problem -> a page, where a browser asked for a page; programs get it as JSON. Handed to `problems.install`.
 
-Whoever is not signed in and opens a page is shown how to sign in.
+Whoever is not signed in and opens a page is shown how to sign in. The API answers everybody in JSON.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ PAGES = ("/p/", "/new", "/join/", "/link/", "/sign-")
 def error_page(request: Request, problem: dict[str, Any]) -> Response | None:
     """The problem as a page; None where JSON was asked for."""
     path = request.url.path
-    wants_page = "text/html" in request.headers.get("accept", "")
-    if not wants_page or not (path == "/" or path.startswith(PAGES)):
+    if "text/html" not in request.headers.get("accept", "") or path == "/api" or path.startswith("/api/"):
         return None
     shown = {"problem": problem, "csrf": "", "me": None, "project": None, "note": None, "tab": "", "role": None}
     template = "problem.html"
-    if problem["status"] == 401 and request.method == "GET":  # the words of the start page, not those for programs
+    is_page = request.method == "GET" and (path == "/" or path.startswith(PAGES))
+    if is_page and problem["status"] == 401:  # the words of the start page, not those for programs
         template, shown["problem"] = "sign_in.html", None
     html = environment.get_template(template).render(shown | {"static": address, "path": path})
     return Response(html, problem["status"], media_type="text/html")

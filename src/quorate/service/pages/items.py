@@ -24,6 +24,7 @@ from quorate.service.pages.story import Step, story
 from quorate.service.store.schema import accounts, events
 
 router = APIRouter(include_in_schema=False)
+NOTHING = 1e-9  # classes whose probabilities differ by no more are alike
 WORTH_A_LINE = 0.15  # the belief a class must have had at some time; the rest are one grey line
 Words = Annotated[str, Query(max_length=200)]
 
@@ -97,6 +98,7 @@ def _why(
         reason=step.reason or "ask", label=step.answer or "", confidence=step.confidence or 0.0, probs=step.probs,
         votes=step.votes, pool_size=row.pool_size, pool_left=max(row.pool_size - abstained, sum(step.votes)),
         min_votes=opening["min_votes"], most_votes=min(limits, default=None), num_abstained=abstained,
+        classes=project.settings.classes,
     )  # fmt: skip
     return because(decided, era.method.policy)
 
@@ -104,9 +106,11 @@ def _why(
 def _by_class(project: Project, row: Row[Any], predictions: Any, decided: list[Step]) -> list[dict[str, Any]]:  # noqa: ANN401
     """For each class: the classifiers' word, the votes, the belief over time; the likeliest first, with its colour."""
     votes, told = json.loads(row.votes), [step.probs for step in decided if step.probs is not None]
+    says = [max(each) - min(each) > NOTHING for each in predictions]  # no prediction is kept as all classes alike
     table = [
         {
-            "name": name, "predictions": [each[index] for each in predictions], "votes": votes[index],
+            "predictions": [each[index] if speaks else None for each, speaks in zip(predictions, says, strict=True)],
+            "name": name, "votes": votes[index],
             "beliefs": [probs[index] for probs in told], "belief": told[-1][index] if told else None,
         }
         for index, name in enumerate(project.settings.classes)

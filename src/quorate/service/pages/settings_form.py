@@ -157,7 +157,14 @@ def _kept_knobs(method: str) -> list[str]:
 def _gain(fields: Mapping[str, str]) -> list[str]:
     """An error that costs `error_price` votes makes a vote worth one part in as many."""
     price = number(fields, "error_price")
-    return [] if not price or price <= 0 else [f"min_gain={1 / price:.12g}"]
+    if price is None:
+        return []
+    if price <= 0:
+        raise InvalidInput(
+            f"error_price={price:g}; expected a number above 0, how many votes a wrong answer costs; "
+            "raise it, or leave it empty for the default."
+        )
+    return [f"min_gain={1 / price:.12g}"]
 
 
 def _needed(fields: Mapping[str, str], name: str, *, per: float = 1.0) -> float | None:
