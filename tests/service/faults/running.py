@@ -1,7 +1,8 @@
 """A real server process, and voters who send real votes to it and do not give up: what the fault tests break.
 
-`Server` is `quorate serve` as a user starts it. `Voters` send each vote with an idempotency key until it is
-acknowledged. `account` compares what was sent, what was acknowledged and what the database holds.
+`Server` is `quorate serve` as a user starts it. `Voters` vote, cannot tell, skip and undo, as the page does, and send
+each act with an idempotency key until it is acknowledged. `account` compares what was sent, what was acknowledged and
+what the database holds.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -34,6 +36,7 @@ from quorate.service.store.upgrade import prepare
 CLASSES = ["cat", "dog", "bird"]
 READY_WITHIN = 90.0
 CLOSED = select(func.count()).select_from(items).where(~items.c.is_open)
+FITS = select(func.count()).select_from(events).where(events.c.kind == "learn")
 
 
 def free_port() -> int:
@@ -107,7 +110,7 @@ def furnish(url: str, *, num_items: int = 200, num_voters: int = 6, **settings) 
     prepare(store)
     projects = Projects(store)
     now = time.time()
-    chosen = {"classes": CLASSES, "pool_size": 7, "audit_rate": 0.1, "refit_every": 10} | settings
+    chosen = {"classes": CLASSES, "pool_size": 7, "audit_rate": 0.1, "refit_every": 10, "undo_seconds": 3600} | settings
     project = projects.create("faults", ProjectSettings(**chosen), now=now)
     chance = random.Random(3)
     batch = [NewItem(f"i{n}", {chance.choice(CLASSES): 0.7}) for n in range(num_items)]
@@ -121,21 +124,27 @@ def furnish(url: str, *, num_items: int = 200, num_voters: int = 6, **settings) 
     return Place(project.id, keys)
 
 
+Act = tuple[str, str, str | None]  # item, kind, label
+KINDS = ["vote"] * 16 + ["abstain", "skip"]
+UNDONE = 0.1  # of the acts
+
+
 @dataclass
 class Log:
-    """What one voter sent, and what was acknowledged: idempotency key -> (item, label)."""
+    """What one voter sent, and what was acknowledged: idempotency key -> (item, kind, label)."""
 
-    sent: dict[str, tuple[str, str]] = field(default_factory=dict)
-    acknowledged: dict[str, tuple[str, str]] = field(default_factory=dict)
+    sent: dict[str, Act] = field(default_factory=dict)
+    acknowledged: dict[str, Act] = field(default_factory=dict)
     retries: int = 0
     answers: dict[int, int] = field(default_factory=dict)
 
 
 class Voters:
-    """One thread a voter: next item, vote, next item ... until told to stop. Every vote is sent until acknowledged."""
+    """One thread a voter: next item, vote, next item ... until told to stop. Every act is sent until acknowledged."""
 
-    def __init__(self, address: str, place: Place) -> None:
+    def __init__(self, address: str, place: Place, *, only_votes: bool = False) -> None:
         self.address, self.place = address, place
+        self.kinds, self.undone = (["vote"], 0.0) if only_votes else (KINDS, UNDONE)
         self.logs = {account: Log() for account in place.keys}
         self._stop, self._threads = threading.Event(), []
         self.problems: list[str] = []
@@ -167,26 +176,36 @@ class Voters:
         return wanted
 
     def _vote(self, number: int, account: str, key: str) -> None:
-        chance, log, count = random.Random(number), self.logs[account], 0
+        chance, log, held = random.Random(number), self.logs[account], []
         path = f"{self.address}/api/v1/projects/{self.place.project_id}"
-        headers = {"Authorization": f"Bearer {key}"}
-        with httpx.Client(headers=headers, timeout=10.0) as client:
+        with httpx.Client(headers={"Authorization": f"Bearer {key}"}, timeout=10.0) as client:
             while not self._stop.is_set():
-                answer = self._send(client, log, f"{path}/next", {"count": 1}, None, give_up=True)
-                if answer is None or not answer.json()["items"]:
-                    time.sleep(0.02)
+                if not held:
+                    answer = self._send(client, log, f"{path}/next", {"count": 1}, None, give_up=True)
+                    held = [] if answer is None else answer.json()["items"]
+                    time.sleep(0.0 if held else 0.02)
                     continue
-                (item,) = answer.json()["items"]
-                vote = (item["item"], chance.choice(CLASSES))
-                request, count = f"{account}:{count}", count + 1
-                log.sent[request] = vote
-                body = {"item": vote[0], "label": vote[1]}
-                answer = self._send(client, log, f"{path}/votes", body, request, give_up=False)
-                if answer is not None:
-                    log.acknowledged[request] = vote
+                kind = chance.choice(self.kinds)
+                act = (held.pop()["item"], kind, chance.choice(CLASSES) if kind == "vote" else None)
+                answer = self._act(client, log, f"{path}/votes", act, chance.randint(0, 1))
+                if chance.random() < self.undone and answer is not None:
+                    answer = self._act(client, log, f"{path}/undo", (act[0], "retract", None), 1) or answer
+                held = [] if answer is None else answer.json()["next"] or []
 
-    def _send(self, client, log, url, body, request, *, give_up) -> httpx.Response | None:
-        """Until there is an answer; a vote even after the end, for ten seconds."""
+    def _act(self, client, log, url, act, count) -> httpx.Response | None:
+        """Send an act, with the wish for as many next items."""
+        request = f"{len(log.sent)}"
+        log.sent[request] = act
+        item, kind, label = act
+        told = {"vote": {"label": label}, "abstain": {"abstain": True}, "skip": {"skip": True}, "retract": {}}[kind]
+        body = {"item": item, "next": count} | told
+        answer = self._send(client, log, url, body, request, give_up=False, may_refuse=kind == "retract")
+        if answer is not None:
+            log.acknowledged[request] = act
+        return answer
+
+    def _send(self, client, log, url, body, request, *, give_up, may_refuse=False) -> httpx.Response | None:
+        """Until there is an answer; an act even after the end, for ten seconds. An undo may come too late."""
         headers = {"Idempotency-Key": request} if request else {}
         patience = None
         while True:
@@ -199,7 +218,7 @@ class Voters:
                 if answer.status_code == 200:
                     return answer
                 if answer.status_code < 500 and answer.status_code != 429:
-                    self.problems.append(f"{answer.status_code}: {answer.text}")
+                    self.problems += [] if may_refuse else [f"{answer.status_code}: {answer.text}"]
                     return None
             log.retries += 1
             if self._stop.is_set():
@@ -217,22 +236,24 @@ def account(url: str, place: Place, voters: Voters) -> dict[str, int]:
     acknowledged = {(who, key): vote for who, log in voters.logs.items() for key, vote in log.acknowledged.items()}
     with store.read() as connection:
         project = projects.get_in(connection, place.project_id)
-        query = select(events.c.voter, events.c.request, items.c.name, events.c.body)
-        query = query.join(items, items.c.id == events.c.item_id).where(events.c.kind == "vote")
-        stored = [((row.voter, row.request), (row.name, _label(row.body))) for row in connection.execute(query)]
-        twice = len(stored) - len({(voter, vote[0]) for (voter, _), vote in stored})
-        num_ballots = connection.execute(select(func.count()).select_from(ballots)).scalar_one()
+        query = select(events.c.voter, events.c.request, items.c.name, events.c.kind, events.c.body)
+        query = query.join(items, items.c.id == events.c.item_id).where(events.c.voter.is_not(None))
+        stored = [((row.voter, row.request), _act_of(row)) for row in connection.execute(query.order_by(events.c.id))]
+        given = select(ballots.c.voter, items.c.name).join(items, items.c.id == ballots.c.item_id)
+        in_force = Counter((row.voter, row.name) for row in connection.execute(given))
         differing = list(disagreements(projects, connection, project))
-        learned = select(func.count()).select_from(events).where(events.c.kind == "learn")
-        num_learned = connection.execute(learned).scalar_one()
+        num_learned = connection.execute(FITS).scalar_one()
         closed = connection.execute(CLOSED).scalar_one()
     store.close()
-    held = dict(stored)
+    held, standing = dict(stored), Counter()
+    for (voter, _), (item, kind, _) in stored:
+        standing[voter, item] += -1 if kind == "retract" else 1
+    twice = sum(count > 1 for count in standing.values()) + sum(count < 0 for count in standing.values())
     return {
         "acknowledged": len(acknowledged),
         "stored": len(stored),
         "lost": sum(held.get(key) != vote for key, vote in acknowledged.items()),
-        "doubled": twice + len(stored) - len(held) + abs(len(stored) - num_ballots),
+        "doubled": twice + len(stored) - len(held) + len((+standing - in_force) + (in_force - +standing)),
         "invented": sum(sent.get(key) != vote for key, vote in held.items()),
         "decided differently": len(differing),
         "retries": sum(log.retries for log in voters.logs.values()),
@@ -243,12 +264,22 @@ def account(url: str, place: Place, voters: Voters) -> dict[str, int]:
 
 def num_closed(url: str) -> int:
     """Items closed so far, as the database has it."""
+    return _counted(url, CLOSED)
+
+
+def num_fits(url: str) -> int:
+    """How often something was learned so far."""
+    return _counted(url, FITS)
+
+
+def _counted(url: str, query) -> int:
     store = Store(url)
     with store.read() as connection:
-        closed = connection.execute(CLOSED).scalar_one()
+        number = connection.execute(query).scalar_one()
     store.close()
-    return closed
+    return number
 
 
-def _label(body: str) -> str:
-    return json.loads(body)["label"]
+def _act_of(row) -> Act:
+    body = json.loads(row.body)
+    return row.name, "retract" if body.get("undone") else row.kind, body.get("label")

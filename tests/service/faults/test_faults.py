@@ -15,7 +15,7 @@ import pytest
 from quorate.service.store.store import as_url
 from tests.conftest import COUNTS
 from tests.service.faults.network import CuttingProxy
-from tests.service.faults.running import Server, Voters, account, furnish, num_closed, wait_until
+from tests.service.faults.running import Server, Voters, account, furnish, num_closed, num_fits, wait_until
 from tests.service.postgres import Postgres, find_binaries, unprivileged
 
 NOTHING_WRONG = {"lost": 0, "doubled": 0, "invented": 0, "decided differently": 0}
@@ -69,7 +69,7 @@ def test_the_server_is_killed_again_and_again(database_url, running, told):
     voters.finish()
     counts = told(database_url, place, voters, f"server killed 3 times, {kind_of(database_url)}")
     assert wrong(counts) == NOTHING_WRONG
-    assert counts["acknowledged"] >= wanted >= 120 and counts["closed"] >= 10
+    assert counts["acknowledged"] >= wanted >= 120 and counts["closed"] >= 5  # an undo may have opened some again
 
 
 def test_postgresql_is_killed_again_and_again(postgres, told):
@@ -98,12 +98,13 @@ def test_two_workers_share_leases_and_learning(postgres, told):
     """Twelve voters, two processes: no item is out twice for one vote, no vote counts twice, both learn as one."""
     postgres.start()
     url = postgres.create_database("shared")
-    place = furnish(url, num_voters=12, num_items=60, method="ask-all", max_votes=2, audit_rate=0.0)
+    place = furnish(url, num_voters=12, num_items=60, min_votes=2, max_votes=2, audit_rate=0.0)
     server = Server(url, workers=2)
     server.start()
-    voters = Voters(server.address, place)
+    voters = Voters(server.address, place, only_votes=True)
     voters.start()
     voters.wait_for(120, within=120.0)
+    wait_until(lambda: num_fits(url) > 0, "something is learned")
     time.sleep(1.0)
     voters.finish()
     server.stop()
@@ -111,6 +112,7 @@ def test_two_workers_share_leases_and_learning(postgres, told):
     postgres.drop_database("shared")
     assert wrong(counts) == NOTHING_WRONG
     assert (counts["acknowledged"], counts["closed"]) == (120, 60)  # 60 items of 2 votes: nobody was asked in vain
+    assert 1 <= counts["fits"] <= 6  # every 10 items, by one of the two
 
 
 def test_the_network_is_cut_in_mid_vote_and_the_client_tries_again(database_url, running, told):
