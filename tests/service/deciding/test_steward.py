@@ -10,6 +10,7 @@ from sqlalchemy import func, insert, select, update
 
 from quorate import Session
 from quorate.errors import DuplicateVote, InvalidInput
+from quorate.learning.learner import refit
 from quorate.service.deciding import learning
 from quorate.service.deciding.acts import Request
 from quorate.service.deciding.audits import audit_report
@@ -193,6 +194,27 @@ def test_steering_keeps_no_voter_waiting(desk):
         voter.start()
         voter.join(10.0)
         assert not voter.is_alive()
+
+
+def test_no_vote_waits_for_a_fit(desk, monkeypatch):
+    project = desk.project(refit_every=5)
+    play(desk, project, stream(20))
+    add_items(desk.projects, project.id, [NewItem("x")], now=1000.0)
+    begun, voted = threading.Event(), threading.Event()
+
+    def slow(*given):
+        begun.set()
+        assert voted.wait(30.0), "a vote waited for a fit"
+        return refit(*given)
+
+    monkeypatch.setattr("quorate.service.deciding.learning.refit", slow)
+    fit = threading.Thread(target=lambda: learn(desk.projects, project.id, now=1002.0))
+    fit.start()
+    assert begun.wait(30.0)
+    vote_until_closed(desk, project, "x", ["cat"] * 5)
+    voted.set()
+    fit.join(30.0)
+    assert desk.projects.get(project.id).learn_event > 0
 
 
 def test_one_failing_project_keeps_no_other_waiting(desk, monkeypatch):
