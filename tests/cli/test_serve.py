@@ -1,8 +1,11 @@
 """`quorate serve`: the database made ready, one link for the first owner, nothing started that cannot run."""
 
 import os
+import re
+import shutil
 import socket
 import stat
+import subprocess
 import sys
 import time
 
@@ -43,6 +46,18 @@ def test_a_start_after_somebody_came_in_prints_no_link(tmp_path):
         assert service.links == []
         assert "Database" not in service.printed
         assert "Serving at http://labels.example.org" in service.printed
+
+
+def test_the_first_owner_can_come_in_without_a_browser(run, tmp_path):
+    if shutil.which("curl") is None:
+        pytest.skip("curl is not installed; on Debian or Ubuntu: apt-get install curl")
+    with Serving("--database", "votes.db", folder=tmp_path) as service:
+        made = run("service", "owner-key", "script", "--database", tmp_path / "votes.db")
+        (command,) = re.findall(r"curl --data 'name=Ada' LINK", made.stderr)
+        subprocess.run(["bash", "-c", f"{command.replace('LINK', service.links[0])} --fail --silent"], check=True)
+        made = run("service", "owner-key", "script", "--database", tmp_path / "votes.db")
+    assert made.exit_code == 0
+    assert made.stdout.startswith("qk_")
 
 
 def test_a_taken_port_is_named_before_anything_is_touched(run, tmp_path):
@@ -88,7 +103,7 @@ def test_the_demo_starts_in_a_file_of_its_own_and_never_in_a_database_in_use(run
 
     with Serving("--demo", folder=tmp_path) as service:
         assert "Open this link to see the demo" in service.printed
-        assert "Simulated colleagues vote until you stop it." in service.printed
+        assert "vote for about a quarter of an hour, until all is closed. To begin again, stop it" in service.printed
         assert service.status(service.links[0].removeprefix(service.url)) == 200
     assert service.printed.endswith("Stopped; everything is on disk.\n")
     assert (tmp_path / "quorate-demo.db").exists()
@@ -100,6 +115,32 @@ def test_the_demo_starts_in_a_file_of_its_own_and_never_in_a_database_in_use(run
     refused = run("serve", "--demo", "--database", tmp_path / "mine.db", "--port", free_port())
     assert refused.exit_code == 1
     assert "holds projects of yours" in refused.stderr
+
+
+def test_a_demo_in_which_all_is_closed_says_so_and_how_to_begin_again(tmp_path):
+    from sqlalchemy import select, update
+
+    from quorate.service.demo.seed import add_digits, seed
+    from quorate.service.store.schema import items, projects
+    from quorate.service.store.store import Store
+    from quorate.service.store.upgrade import prepare
+
+    store = Store(str(tmp_path / "demo.db"))
+    prepare(store)
+    seed(store, "http://127.0.0.1:8000", now=1.0)
+    with store.write() as connection:
+        connection.execute(update(items).values(is_wanted=False))
+        project = connection.execute(select(projects.c.id)).scalar_one()
+    assert serve._demo_told(str(store.url)).startswith("Simulated colleagues vote")  # more digits come in
+    add_digits(store, project, 10**6, now=2.0)
+    assert serve._demo_told(str(store.url)).startswith("Simulated colleagues vote")
+    with store.write() as connection:
+        connection.execute(update(items).values(is_wanted=False))
+    told = serve._demo_told(str(store.url))
+    store.close()
+    assert told.startswith("Nothing is left to vote on: ")
+    assert told.endswith(f"To begin again, stop it and delete {tmp_path / 'demo.db'}.")
+    assert serve._lines("http://127.0.0.1:8000", None, demo=told)[-1] == told
 
 
 def test_a_secret_that_is_too_short_is_one_line_before_anything_is_served(run, tmp_path, monkeypatch):

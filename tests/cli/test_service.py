@@ -108,7 +108,7 @@ def test_an_owner_who_lost_the_cookie_gets_a_link(run, database):
 def test_an_owner_gets_a_key_and_only_its_hash_is_kept(run, database):
     refused = run("service", "owner-key", "script", "--database", database)
     assert refused.exit_code == 1
-    assert "open the link" in refused.stderr
+    assert "open the link" in refused.stderr and "curl --data 'name=Ada' LINK" in refused.stderr
     store = Store(str(database))
     ada = create_account(store, "Ada", may_create=True, now=1.0)
     key = run("service", "owner-key", "script", "--database", database).stdout.strip()

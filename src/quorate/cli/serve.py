@@ -111,7 +111,8 @@ def serve(
     link = _make_ready(config, here)
     _warn(config, host, workers)
     page = (link or here) if open_browser else None
-    news = (host, port, _lines(here, link, demo=demo) + _from_elsewhere(host, port, base_url), page)
+    lines = _lines(here, link, demo=_demo_told(config.database) if demo else None)
+    news = (host, port, lines + _from_elsewhere(host, port, base_url), page)
     threading.Thread(target=_announce_when_up, args=news, daemon=True).start()
     _run(config, host=host, port=port, workers=workers)
     print_lines("Stopped; everything is on disk.")
@@ -217,7 +218,8 @@ def _refuse_taken_port(host: str, port: int) -> None:
             raise InvalidInput(f"cannot listen on {host} port {port} ({cause.strerror}); choose another.") from cause
 
 
-def _lines(here: str, link: str | None, *, demo: bool) -> list[str]:
+def _lines(here: str, link: str | None, *, demo: str | None) -> list[str]:
+    """What is printed once it answers; `demo` is what to say of the demo, None if it is none."""
     lines = [f"Serving at {here} (Ctrl-C stops it)"]
     if link is not None:
         use = (
@@ -227,8 +229,24 @@ def _lines(here: str, link: str | None, *, demo: bool) -> list[str]:
         )
         lines += [f"Open this link to {use}:", f"  {link}"]
     if demo:
-        lines.append("Simulated colleagues vote until you stop it.")
+        lines.append(demo)
     return lines
+
+
+def _demo_told(database: str) -> str:
+    """What is to be seen in the demo, and how to begin again once all of it is voted on."""
+    from quorate.service.demo.seed import is_over
+    from quorate.service.store.store import Store
+
+    store = Store(database)
+    try:
+        again = f"stop it and delete {store.url.database}" if store.is_sqlite else "give it another, empty database"
+        over = is_over(store)
+    finally:
+        store.close()
+    if over:
+        return f"Nothing is left to vote on: every item of this demo is closed. To begin again, {again}."
+    return f"Simulated colleagues vote for about a quarter of an hour, until all is closed. To begin again, {again}."
 
 
 def _from_elsewhere(host: str, port: int, base_url: str | None) -> list[str]:

@@ -127,7 +127,10 @@ def owner_key(
     account: OfAccount = None,
     json: Json = False,
 ) -> None:
-    """Print a new API key of an owner, this once: for scripts, and where there is no browser. Only its hash is kept.
+    """Print a new API key of an owner, this once, for scripts. Only its hash is kept.
+
+    The first owner comes in before: open the link that `quorate serve` prints, or without a browser send it a name,
+    `curl --data 'name=Ada' LINK`.
 
     Example: quorate service owner-key "nightly import" --database quorate.db
     """

@@ -28,7 +28,10 @@ def _only_owner(store: Store) -> str:
     if len(owners) == 1:
         return owners[0].id
     if not owners:
-        raise InvalidInput("nobody is an owner yet; open the link that `quorate serve` prints first.")
+        raise InvalidInput(
+            "nobody is an owner yet; open the link that `quorate serve` prints first, or without a browser send it a "
+            "name: curl --data 'name=Ada' LINK. `quorate service owner-link` prints a new one."
+        )
     names = ", ".join(f"{each.id} ({each.name})" for each in owners[:20])
     raise InvalidInput(f"{len(owners)} accounts may make projects; say which one with --account: {names}.")
 

@@ -1,7 +1,8 @@
 """Simulated colleagues who vote in the demo's project, at a pace one can watch. A thread beside the requests.
 
 They go through the same `next_items` and `act` as people do. When little is left, more digits come in, until all are
-there. Started by the app when the service runs as a demo; of several workers, one has the colleagues.
+there; once these are closed, after about a quarter of an hour, nobody votes any more. Started by the app when the
+service runs as a demo; of several workers, one has the colleagues.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 
-from sqlalchemy import insert, select
+from sqlalchemy import func, insert, select
 
 from quorate.service.access.accounts import add_member, create_account
 from quorate.service.access.links import sign_in_link
@@ -15,7 +15,7 @@ from quorate.service.deciding.items import NewItem, Show, add_items
 from quorate.service.deciding.projects import Projects
 from quorate.service.deciding.settings import ProjectSettings
 from quorate.service.demo.digits import digits
-from quorate.service.store.schema import accounts, memberships, projects, uploads
+from quorate.service.store.schema import accounts, items, memberships, projects, uploads
 from quorate.service.store.store import Store
 
 PROJECT = "Demo: which digit is it?"
@@ -48,6 +48,14 @@ def seed(store: Store, base_url: str, *, now: float) -> str:
     _people(store, made, owner, now)
     add_digits(store, made, FIRST_BATCH, now=now)
     return sign_in_link(store, owner, base_url, now=now)
+
+
+def is_over(store: Store) -> bool:
+    """Has every digit come in, and is none of them voted on any more, not even for an audit?"""
+    mine = select(func.count()).select_from(items).join(projects).where(projects.c.name == PROJECT)
+    with store.read() as connection:
+        num_wanted = connection.execute(mine.where(items.c.is_wanted)).scalar_one()
+        return num_wanted == 0 and connection.execute(mine).scalar_one() >= len(digits())
 
 
 def _people(store: Store, project_id: str, owner: str, now: float) -> None:
