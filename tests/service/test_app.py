@@ -1,10 +1,13 @@
 """The app as a whole: health, readiness, metrics, what runs beside requests, and its description."""
 
+import ast
 import time
+from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 
+from quorate import service
 from quorate.service.app import create_app, from_environment
 from quorate.service.config import ServiceConfig
 from quorate.service.housekeeping import EVERY, Housekeeping
@@ -137,3 +140,33 @@ def test_old_idempotency_keys_are_forgotten_once_an_hour(world):
     assert kept() == 1
     tidy(now + 30 * 86400)
     assert kept() == 0
+
+
+def test_nothing_but_webhooks_can_call_out():
+    """An image's address is for the voter's browser: no other part of the service could fetch it."""
+    service_files = Path(service.__file__).parent
+    clients = {"httpx", "requests", "urllib.request", "http.client", "aiohttp", "socket", "ftplib", "smtplib"}
+    found = set()
+    for path in service_files.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            found |= {str(path.relative_to(service_files)) for name in names if name in clients}
+    assert found == {"webhooks/sender.py"}
+
+
+def test_every_list_of_the_api_comes_in_pages(tmp_path):
+    store = Store(f"sqlite:///{tmp_path / 'x.db'}")
+    spec = create_app(store, ServiceConfig()).openapi()
+    lists = {}
+    for path, methods in spec["paths"].items():
+        answer = (
+            methods.get("get", {}).get("responses", {}).get("200", {}).get("content", {}).get("application/json", {})
+        )
+        schema = answer.get("schema", {})
+        parts = spec["components"]["schemas"].get(schema.get("$ref", "").rpartition("/")[2], schema)
+        assert parts.get("type") != "array", f"{path} answers with a bare list"
+        if {"items", "next"} <= set(parts.get("properties", {})):
+            lists[path] = {each["name"] for each in methods["get"]["parameters"]}
+    store.close()
+    assert len(lists) > 7 and all({"cursor", "limit"} <= names for names in lists.values()), lists

@@ -217,6 +217,18 @@ def test_no_vote_waits_for_a_fit(desk, monkeypatch):
     assert desk.projects.get(project.id).learn_event > 0
 
 
+def test_the_busiest_voters_are_named_and_all_are_counted(desk, monkeypatch):
+    monkeypatch.setattr("quorate.service.deciding.stats.MOST_VOTERS", 2)
+    project = desk.project(["x", "y", "z"], method="ask-all")
+    for voter, names in (("a", "x"), ("b", "xyz"), ("c", "xy")):
+        for name in names:
+            act(desk.projects, Request(project.id, name, voter, "vote", "cat", served=False), now=1001.0)
+    with desk.store.read() as connection:
+        told = stats(connection, project, now=1003.0)
+    assert told.num_voters == 3
+    assert [(each["voter"], each["votes"]) for each in told.voters] == [("b", 3), ("c", 2)]
+
+
 def test_one_failing_project_keeps_no_other_waiting(desk, monkeypatch):
     broken, sound = desk.project(), desk.project(refit_every=5)
     play(desk, sound, stream(20))

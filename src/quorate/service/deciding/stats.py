@@ -10,7 +10,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Integer, and_, case, cast, func, select
+from sqlalchemy import Connection, Integer, and_, case, cast, desc, func, select
 
 from quorate.service.deciding.audits import AuditReport, audit_report
 from quorate.service.deciding.control import stored_control
@@ -19,6 +19,7 @@ from quorate.service.store.schema import accounts, ballots, events, items, membe
 
 HOUR = 3600.0
 HISTORY = 200  # "learn" events shown over time
+MOST_VOTERS = 200  # named one by one, however many there are
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,8 @@ class Stats:
     reasons: dict[str, int]
     labels: dict[str, int]
     hours: list[dict[str, float]]
-    voters: list[dict[str, Any]]
+    num_voters: int
+    voters: list[dict[str, Any]]  # the busiest
     learning: list[dict[str, Any]]
     goal: dict[str, Any] | None
     audit: AuditReport
@@ -72,6 +74,7 @@ def stats(connection: Connection, project: Project, *, now: float) -> Stats:
         reasons=_grouped(connection, project, items.c.reason),
         labels=_grouped(connection, project, items.c.label),
         hours=_hours(connection, project, now),
+        num_voters=_num_voters(connection, project),
         voters=_voters(connection, project),
         learning=learning_history(connection, project),
         goal=_goal(connection, project),
@@ -142,8 +145,14 @@ def _hours(connection: Connection, project: Project, now: float) -> list[dict[st
     return [{"hours_ago": float(hour), "votes": float(votes), "seconds": seconds} for hour, votes, seconds in each]
 
 
+def _num_voters(connection: Connection, project: Project) -> int:
+    """How many people have acted on an item."""
+    people = select(func.count(ballots.c.voter.distinct())).where(ballots.c.project_id == project.id)
+    return int(connection.execute(people).scalar_one())
+
+
 def _voters(connection: Connection, project: Project) -> list[dict[str, Any]]:
-    """Each voter's votes, abstentions, skips, and how often they named the answer of items that are closed."""
+    """The busiest voters' votes, abstentions, skips, and how often they named the answer of items that are closed."""
     agreed = and_(ballots.c.kind == "vote", ~items.c.is_open, ballots.c.label == items.c.label)
     judged = and_(ballots.c.kind == "vote", ~items.c.is_open)
     query = select(
@@ -156,7 +165,8 @@ def _voters(connection: Connection, project: Project) -> list[dict[str, Any]]:
         func.max(ballots.c.time).label("last"),
     )
     query = query.join(items, items.c.id == ballots.c.item_id).where(ballots.c.project_id == project.id)
-    rows = connection.execute(query.group_by(ballots.c.voter)).all()
+    busiest = query.group_by(ballots.c.voter).order_by(desc("votes"), ballots.c.voter).limit(MOST_VOTERS)
+    rows = connection.execute(busiest).all()
     names = voter_names(connection, project)
     told = [
         {
