@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -28,6 +29,7 @@ IN_MEMORY = 8_000_000  # bytes; beyond them a temporary file is used
 ROWS = 5000  # of a Parquet row group
 CHUNK = 1 << 16
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
+NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 
 
 def spooled() -> IO[bytes]:
@@ -75,12 +77,12 @@ def _csv(export: Export, file: IO[bytes]) -> None:
 
 
 def inert(cell: str) -> str:
-    """The text, with an apostrophe before it if a spreadsheet would take it for a formula.
+    """The text, with an apostrophe before it if a spreadsheet would take it for a formula. A number is none.
 
-    >>> inert("=1+1"), inert("cat")
-    ("'=1+1", 'cat')
+    >>> inert("=1+1"), inert("cat"), inert("-1"), inert("-1+2")
+    ("'=1+1", 'cat', '-1', "'-1+2")
     """
-    return f"'{cell}" if cell.startswith(FORMULA) else cell
+    return f"'{cell}" if cell.startswith(FORMULA) and not NUMBER.fullmatch(cell) else cell
 
 
 def _parquet(export: Export, file: IO[bytes]) -> None:
