@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from quorate.service.api.project_models import SettingsChange, SettingsIn
-from quorate.service.deciding.notices import closed
+from quorate.service.deciding.notices import KINDS, closed
 from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.webhooks.hooks import PING
 from quorate.service.webhooks.signature import signed
 from tests.cli.serving import Serving, free_port
 
@@ -68,6 +69,14 @@ def test_the_table_of_settings_is_that_of_the_program():
     assert {name: default for name, default, _, _ in rows} == usual
     fixed = {name for name, _, later, _ in rows if later == "no"}
     assert fixed == set(SettingsIn.model_fields) - set(SettingsChange.model_fields)
+
+
+def test_every_kind_of_webhook_is_on_the_page():
+    rows = dict(re.findall(r"^\| `([\w.]+)` \| [^|`]+ \| (.+) \|$", PAGE.partition("**Webhooks**")[2], re.MULTILINE))
+    kinds = [kind for kind in rows if "." in kind or kind == PING]
+    assert kinds == [*KINDS, PING]
+    row = dict.fromkeys(("name", "label", "confidence", "decided_votes", "reason"))
+    assert re.findall(r"`(\w+)`", rows["item.completed"]) == list(closed(row)[1])
 
 
 def test_the_receiver_of_the_page_takes_what_is_signed_and_nothing_else(capsys):

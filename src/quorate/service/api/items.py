@@ -115,7 +115,7 @@ def show_trail(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, i
 def close_item(
     project_id: ProjectId, caller: Owner, projects_: TheProjects, now: Now, body: CloseIn, key: Key = None
 ) -> DecidedOut:
-    """No more votes are asked for; those that come are kept as late. What is decided now stays."""
+    """What is decided now stays, and later votes are kept as late; none are asked for unless the audit draws it."""
     asked = Act(project_id, body.id, caller.principal.account_id, "close", request=key, served=False)
     return decided(projects_, asked, act(projects_, asked, now=now))
 
