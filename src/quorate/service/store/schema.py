@@ -188,7 +188,7 @@ stewards = Table(  # work done off the request path, by one worker at a time
     "stewards",
     metadata,
     Column("project_id", String(40), ForeignKey("projects.id"), primary_key=True),
-    Column("task", String(20), primary_key=True),  # learn, control, audit
+    Column("task", String(20), primary_key=True),  # learn, control, stats, demo
     Column("holder", String(40), nullable=False, server_default=""),
     Column("until", Double, nullable=False, server_default="0"),
     Column("state", Text, nullable=False, server_default="{}"),  # JSON
