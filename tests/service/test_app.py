@@ -1,6 +1,7 @@
 """The app as a whole: health, readiness, metrics, what runs beside requests, and its description."""
 
 import ast
+import gc
 import time
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from quorate import service
-from quorate.service.app import create_app, from_environment
+from quorate.service.app import COLLECT_AFTER, create_app, from_environment
 from quorate.service.config import ServiceConfig
 from quorate.service.housekeeping import EVERY, Housekeeping
 from quorate.service.store.schema import requests
@@ -78,10 +79,22 @@ def test_the_background_starts_and_ends_with_the_app(world):
     assert not any(thread.is_alive() for thread in threads)
 
 
-def test_the_factory_prepares_the_database_the_environment_names(tmp_path, monkeypatch):
+@pytest.fixture
+def collector():
+    """The collector of garbage as it was, after a test."""
+    before = gc.get_threshold()
+    yield
+    gc.unfreeze()
+    gc.set_threshold(*before)
+
+
+def test_the_factory_prepares_the_database_the_environment_names(tmp_path, monkeypatch, collector):
     monkeypatch.setenv("QUORATE_DATABASE", f"sqlite:///{tmp_path / 'fresh.db'}")
     app = from_environment()
     assert TestClient(app).get("/readyz").status_code == 200
+    assert (
+        gc.get_threshold() == COLLECT_AFTER and gc.get_freeze_count() > 10_000
+    )  # what is loaded is not looked through
     app.state.store.close()
 
 
