@@ -201,6 +201,22 @@ def test_a_lower_declared_rate_never_gives_a_bound_out_of_its_limits(items, leas
     assert state.known_loss <= state.bound(0.05).total <= state.known_loss + state.num_unaudited
 
 
+@given(st.lists(ITEM, max_size=20), st.lists(ITEM, max_size=20))
+@settings(max_examples=40, deadline=None)
+def test_two_parts_of_a_stream_add_up_to_the_whole(first, second):
+    both, whole = folded(first, min_rate=0.01) + folded(second, min_rate=0.01), folded(first + second, min_rate=0.01)
+    assert (both.num_items, both.num_audited, both.num_incomplete) == (
+        whole.num_items, whole.num_audited, whole.num_incomplete,
+    )  # fmt: skip
+    assert both.bound(0.05).total == pytest.approx(whole.bound(0.05).total, abs=1e-9)
+    assert both.estimate == pytest.approx(whole.estimate, abs=1e-9)
+
+
+def test_parts_with_other_lowest_rates_do_not_add_up():
+    with pytest.raises(InvalidInput, match="expected the lowest of all, in both parts"):
+        RunningAudit(min_rate=0.1) + RunningAudit(min_rate=0.2)
+
+
 def test_a_whole_stream_at_once_is_the_stream_item_by_item():
     rng = np.random.default_rng(4)
     u, q = rng.random(200) * 0.3, rng.uniform(0.1, 1.0, 200)

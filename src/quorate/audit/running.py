@@ -7,7 +7,7 @@ same for whole arrays of streams. Called by `workflows.audit`, by dashboards and
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,6 +122,25 @@ class RunningAudit:
     def _with(self, terms: FloatArray, estimate: float) -> RunningAudit:
         sums = tuple(old + float(new) for old, new in zip(self.sums, terms, strict=True))
         return replace(self, num_items=self.num_items + 1, estimate=self.estimate + estimate, sums=sums)
+
+    def __add__(self, other: RunningAudit) -> RunningAudit:
+        """The items of both: a long stream can be read in parts, in any order.
+
+        >>> one = RunningAudit(min_rate=0.2).update(expected_loss=0.02, rate=0.2, audited=True, loss=0.0)
+        >>> (one + one).num_audited, (one + one).sums == one.update(
+        ...     expected_loss=0.02, rate=0.2, audited=True, loss=0.0).sums
+        (2, True)
+        """
+        if self.min_rate != other.min_rate:
+            raise InvalidInput(
+                f"min_rate={other.min_rate:g} beside {self.min_rate:g}; expected the lowest of all, in both parts."
+            )
+        added = {
+            each.name: getattr(self, each.name) + getattr(other, each.name)
+            for each in fields(self)
+            if each.name not in ("min_rate", "sums")
+        }
+        return replace(self, **added, sums=tuple(a + b for a, b in zip(self.sums, other.sums, strict=True)))
 
     def bound(self, alpha: float = 0.05) -> Bound:
         """The largest sum of losses not refuted at level alpha: where the mixture of `audit.mixture` equals 1/alpha.

@@ -1,9 +1,10 @@
 """What the audit says of a project, in words a reader can believe."""
 
 import random
+import tracemalloc
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import insert, select, update
 
 from quorate.service.deciding.acts import Request
 from quorate.service.deciding.audits import audit_report
@@ -93,3 +94,31 @@ def test_what_is_still_being_voted_on_widens_what_was_measured_and_is_not_taken_
             assert told.audited_low <= truth + 1e-9 and truth <= told.audited_high + 1e-9
             assert (told.measured_low < told.measured_high) is (told.num_complete < told.num_drawn)
     assert told.measured_high == pytest.approx(truth)
+
+
+def test_many_items_are_added_up_in_parts_to_the_same_report_in_constant_memory(desk, monkeypatch):
+    project = desk.project(audit_rate=0.5)
+    made = {"pool_size": 5, "slots": 0, "to_close": 0, "label": "cat", "reason": "rule", "seq": 4, "created": 1.0}
+    made |= {"project_id": project.id, "show": "{}", "is_open": False, "is_wanted": False, "votes": "[3, 0, 0]"}
+    rows = [
+        made | {"name": f"i{n}", "number": n, "closed_event": n, "confidence": 0.9 + n % 10 / 100, "audit_rate": 0.5}
+        | {"audit": ("done", "drawn", None)[n % 3], "audit_loss": float(n % 2) if n % 3 == 0 else None}
+        | {"is_settled": n % 7 == 0}
+        | ({"audit": None, "audit_rate": None, "audit_loss": 0.0} if n % 7 == 0 else {})
+        for n in range(6000)
+    ]  # fmt: skip
+    with desk.store.write() as connection:
+        connection.execute(insert(items), rows)
+    tracemalloc.start()
+    whole = report(desk, project)
+    at_once = tracemalloc.get_traced_memory()[1]
+    monkeypatch.setattr("quorate.service.deciding.audits.PART", 500)
+    tracemalloc.reset_peak()
+    parts = report(desk, project)
+    in_parts = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    for name in ("num_closed", "num_settled", "num_drawn", "num_complete", "is_informative", "sentence"):
+        assert getattr(parts, name) == getattr(whole, name)
+    for name in ("measured_low", "measured_high", "most_wrong", "audited_low", "audited_high", "believed_error"):
+        assert getattr(parts, name) == pytest.approx(getattr(whole, name), rel=1e-9)
+    assert whole.num_complete > 1000 and in_parts < at_once / 2

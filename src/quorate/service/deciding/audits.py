@@ -7,11 +7,11 @@ reads the outcome with `quorate.audit`. Called by the steward for the dashboard,
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from quorate.audit import RunningAudit, audit_of
 from quorate.service.deciding.projects import Project
@@ -48,59 +48,88 @@ class AuditReport:
     sentence: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a part of the closed items adds up to."""
+
+    audit: RunningAudit  # what is still being voted on counts as wrong
+    num_closed: int = 0
+    num_settled: int = 0
+    num_drawn: int = 0
+    num_complete: int = 0
+    num_counted: int = 0  # settled, or with a coin
+    doubt: float = 0.0
+    drawn_doubt: float = 0.0
+    drawn_loss: float = 0.0
+    certain_loss: float = 0.0
+    pending_weight: float = 0.0  # sum of 1 / rate: what the estimate would be lower by if all these were right
+
+    def __add__(self, other: _Seen) -> _Seen:
+        return _Seen(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+
+
 def audit_report(connection: Connection, project: Project, *, alpha: float = 0.05) -> AuditReport:
-    """Read every closed item's coin and outcome; O(closed items), for the background."""
-    table = _closed_items(connection, project)
-    u, q, drawn, loss, settled = 1.0 - table[:, 0], table[:, 1], table[:, 2] > 0, table[:, 3], table[:, 4] > 0
-    counted = settled | (q > 0)
-    num_drawn, complete = int(drawn.sum()), drawn & ~np.isnan(loss)
-    believed = float(u.mean()) if len(u) else None
+    """Read every closed item's coin and outcome; O(closed items), for the background, in constant memory."""
+    seen = _closed_items(connection, project)
+    num_drawn, pending, has_any = seen.num_drawn, seen.num_drawn - seen.num_complete, seen.num_complete > 0
     known: dict[str, Any] = {
-        "alpha": alpha, "num_closed": len(u), "num_settled": int(settled.sum()), "num_drawn": num_drawn,
-        "num_complete": int(complete.sum()), "num_without_coin": int((~counted).sum()), "believed_error": believed,
-        "audited_believed": float(u[drawn].mean()) if complete.any() else None,
-        "audited_low": float(np.nan_to_num(loss[drawn], nan=0.0).mean()) if complete.any() else None,
-        "audited_high": float(np.nan_to_num(loss[drawn], nan=1.0).mean()) if complete.any() else None,
+        "alpha": alpha, "num_closed": seen.num_closed, "num_settled": seen.num_settled, "num_drawn": num_drawn,
+        "num_complete": seen.num_complete, "num_without_coin": seen.num_closed - seen.num_counted,
+        "believed_error": seen.doubt / seen.num_closed if seen.num_closed else None,
+        "audited_believed": seen.drawn_doubt / num_drawn if has_any else None,
+        "audited_low": seen.drawn_loss / num_drawn if has_any else None,
+        "audited_high": (seen.drawn_loss + pending) / num_drawn if has_any else None,
     }  # fmt: skip
-    certain = settled | complete
-    if len(u) and certain.all():
-        return _all_known(known, np.nan_to_num(loss))
-    rates = q[q > 0]
-    if not counted.any() or (len(rates) == 0 and project.settings.audit_rate == 0):
+    if seen.num_closed and seen.num_settled + seen.num_complete == seen.num_closed:
+        return _all_known(known, seen.certain_loss / seen.num_closed)
+    if seen.num_counted == 0 or (seen.num_counted == seen.num_settled and project.settings.audit_rate == 0):
         return _nothing_yet(known)
-    min_rate = min([*rates.tolist(), project.settings.audit_rate or 1.0])
-    seen = np.where(settled, np.nan_to_num(loss), loss)
-
-    def audited(pending: float) -> RunningAudit:
-        told = np.where(drawn & np.isnan(seen), pending, seen)
-        return audit_of(
-            u[counted], q[counted], drawn[counted], told[counted], settled=settled[counted], min_rate=min_rate
-        )
-
-    bound = audited(np.nan).bound(alpha)  # what is still being voted on counts as wrong
-    num_items, has_any = int(counted.sum()), bool(complete.any())
-    low, high = ((_share(audited(pending).estimate / num_items) if has_any else None) for pending in (0.0, 1.0))
+    bound = seen.audit.bound(alpha)
+    low, high = ((seen.audit.estimate - less) / seen.num_counted for less in (seen.pending_weight, 0.0))
     is_informative = bound.is_informative and has_any
     say = _sentence if is_informative else _too_few
-    sentence = say(bound.mean, alpha, num_items, int(complete.sum()), num_drawn)
     return AuditReport(
-        measured_low=low, measured_high=high, most_wrong=bound.mean, is_informative=is_informative, sentence=sentence,
+        measured_low=_share(low) if has_any else None,
+        measured_high=_share(high) if has_any else None,
+        most_wrong=bound.mean,
+        is_informative=is_informative,
+        sentence=say(bound.mean, alpha, seen.num_counted, seen.num_complete, num_drawn),
         **known,
-    )  # fmt: skip
+    )
 
 
-def _closed_items(connection: Connection, project: Project) -> FloatArray:
-    """Confidence, coin's rate, drawn, loss and settled of every closed item, in order: (items, 5).
-
-    Read in parts: 40 bytes an item stay in memory, not the rows.
-    """
+def _closed_items(connection: Connection, project: Project) -> _Seen:
+    """All closed items, read and added up in parts."""
+    here = (items.c.project_id == project.id, ~items.c.is_open)
+    lowest = connection.execute(select(func.min(items.c.audit_rate)).where(*here, items.c.audit_rate > 0)).scalar_one()
+    min_rate = min(lowest or 1.0, project.settings.audit_rate or 1.0)
     columns = (items.c.confidence, items.c.audit_rate, items.c.audit, items.c.audit_loss, items.c.is_settled)
-    closed = select(*columns).where(items.c.project_id == project.id, ~items.c.is_open).order_by(items.c.closed_event)
-    parts = [np.empty((0, 5))]
-    for rows in connection.execute(closed.execution_options(yield_per=PART)).partitions():
+    found = _Seen(RunningAudit(min_rate))
+    for rows in connection.execute(select(*columns).where(*here).execution_options(yield_per=PART)).partitions():
         told = [(r[0], r[1] or 0.0, r[2] is not None, np.nan if r[3] is None else r[3], r[4]) for r in rows]
-        parts.append(np.array(told, dtype=float))
-    return np.concatenate(parts)
+        found += _part(np.array(told, dtype=float), min_rate)
+    return found
+
+
+def _part(table: FloatArray, min_rate: float) -> _Seen:
+    """Confidence, coin's rate, drawn, loss and settled of some items, (items, 5)."""
+    u, q, drawn, loss, settled = 1.0 - table[:, 0], table[:, 1], table[:, 2] > 0, table[:, 3], table[:, 4] > 0
+    counted, complete, known = settled | (q > 0), drawn & ~np.isnan(loss), np.nan_to_num(loss)
+    told = np.where(settled, known, loss)
+    audit = audit_of(u[counted], q[counted], drawn[counted], told[counted], settled=settled[counted], min_rate=min_rate)
+    return _Seen(
+        audit=audit,
+        num_closed=len(u),
+        num_settled=int(settled.sum()),
+        num_drawn=int(drawn.sum()),
+        num_complete=int(complete.sum()),
+        num_counted=int(counted.sum()),
+        doubt=float(u.sum()),
+        drawn_doubt=float(u[drawn].sum()),
+        drawn_loss=float(known[drawn].sum()),
+        certain_loss=float(known[settled | complete].sum()),
+        pending_weight=float((1 / q[drawn & ~complete]).sum()),
+    )
 
 
 def _share(estimate: float) -> float:
@@ -108,10 +137,9 @@ def _share(estimate: float) -> float:
     return min(max(estimate, 0.0), 1.0)
 
 
-def _all_known(known: dict[str, Any], loss: FloatArray) -> AuditReport:
+def _all_known(known: dict[str, Any], share: float) -> AuditReport:
     """Nothing is left to chance: of every closed item it is known what the whole pool says."""
     num_items, ended = known["num_closed"], known["num_closed"] - known["num_settled"]
-    share = float(loss.mean())
     how = [f"votes settled {known['num_settled']:,}"] if known["num_settled"] else []
     how += [f"{ended:,} {'was' if ended == 1 else 'were'} voted to the end"] if ended else []
     if share > 0:
