@@ -22,11 +22,12 @@ from rich.table import Table
 
 from common import machine, say
 from service_load import CONNECTIONS, bare_rates, load, typical_body
-from service_million import growth, million
+from service_million import beside_closed, growth, million
 from service_place import Place, Server, furnish, new_database, postgresql, scratch
 
 LEAST_SHARE, MOST_SLOWDOWN, MOST_GROWTH = 0.25, 1.5, 1.1
 WARM_UP = 5.0
+CLOSED = (40_000, 100_000, 200_000, 400_000)
 MODES = ("page", "apart", "people")
 
 
@@ -36,7 +37,10 @@ def main() -> int:
     told: dict[str, Any] = {"machine": machine(), "quick": options.quick, "cells": [], "growth": [], "million": []}
     for name in options.databases:
         with scratch() as folder, _database(name, folder, options.postgresql) as (where, pid):
-            if options.million:
+            if options.closed:
+                rows = beside_closed(new_database(where, "closed"), steps=CLOSED)
+                told["million"].append({"database": name, "rows": rows, "growth": growth(rows)})
+            elif options.million:
                 rows = million(new_database(where, "million"), votes=options.million, every=options.every)
                 told["million"].append({"database": name, "rows": rows, "growth": growth(rows)})
             else:
@@ -61,6 +65,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--bare-seconds", type=float, default=5.0, help="of every run of bare inserts")
     parser.add_argument("--postgresql", metavar="URL", help="a server of yours instead of a private one")
     parser.add_argument("--million", type=int, nargs="?", const=1_000_000, metavar="VOTES", help="only memory")
+    parser.add_argument("--closed", action="store_true", help="only memory, beside the closed items of a million votes")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--quick", action="store_true", help="a few seconds, to see that it runs")
     options = parser.parse_args()
@@ -163,7 +168,8 @@ def _show(told: dict[str, Any], options: argparse.Namespace) -> None:
         )
     for each in told["million"]:
         for row in each["rows"]:
-            console.print(f"{each['database']}: {row['votes']:>9,} votes {row['megabytes']:8.1f} MB")
+            what = f"{row['votes']:>9,} votes" if "votes" in row else f"{row['closed']:>9,} closed items"
+            console.print(f"{each['database']}: {what} {row['megabytes']:8.1f} MB")
         console.print(f"{each['database']}: end / after a tenth {each['growth']:.2f} (at most {MOST_GROWTH:g})")
 
 

@@ -10,13 +10,18 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any
+
+from sqlalchemy import insert
 
 from common import resident, say
 from quorate.service.deciding.acts import Request
 from quorate.service.deciding.desk import Answer, Call, answer_all
 from quorate.service.deciding.projects import Projects
 from quorate.service.deciding.steward import Steward
+from quorate.service.deciding.warm import warm_up
+from quorate.service.store.schema import items
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
 from quorate.service.together import Later
@@ -81,3 +86,42 @@ def _label(item: str, turn: int) -> str:
     """Four of five voters agree."""
     number = int(item.rpartition("-")[2])
     return CLASSES[(number if turn % 5 else turn) % len(CLASSES)]
+
+
+def beside_closed(url: str, *, steps: Sequence[int]) -> list[dict[str, Any]]:
+    """Resident memory of a worker that tends a project of so many closed items: what a million votes leave, at once."""
+    subprocess.run([sys.executable, "-c", WARM_UP], check=True)
+    warm_up()
+    store = Store(url)
+    prepare(store)
+    projects = Projects(store)
+    project_id, steward, rows, made = new_project(projects), Steward(projects), [], 0
+    for total in steps:
+        _fill(store, project_id, made, total)
+        made, peak = total, 0.0
+        for _ in range(3):
+            steward._stats_due.clear()
+            steward.round()
+            peak = max(peak, resident()[0] / 1e6)
+        rows.append({"closed": total, "megabytes": peak})
+        say(f"{total:>9} closed items   {peak:7.1f} MB")
+    store.close()
+    return rows
+
+
+def _fill(store: Store, project_id: str, start: int, end: int) -> None:
+    """Closed items as votes leave them, one in twenty audited; written straight into the table."""
+    row = {
+        "project_id": project_id, "show": "{}", "pool_size": 6, "is_open": False, "is_wanted": False, "slots": 0,
+        "to_close": 0, "votes": "[3, 0]", "num_votes": 3, "label": CLASSES[0], "confidence": 0.97, "reason": "rule",
+        "seq": 4, "created": 1.0, "closed": 2.0, "decided_votes": 3, "audit_rate": 0.05,
+    }  # fmt: skip
+    for first in range(start, end, AHEAD):
+        numbers = range(first, min(first + AHEAD, end))
+        seen = [
+            {"audit": "done", "audit_loss": 0.0} if n % 20 == 0 else {"audit": None, "audit_loss": None}
+            for n in numbers
+        ]
+        told = [{"name": f"c{n}", "number": n, "closed_event": n} | each for n, each in zip(numbers, seen, strict=True)]
+        with store.write() as connection:
+            connection.execute(insert(items), [row | each for each in told])
