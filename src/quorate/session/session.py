@@ -230,7 +230,7 @@ class Session:
         """
         with self._lock:
             state = self._state
-            self._state.check_known(item_id)
+            state.check_known(item_id)
             item = state.find(item_id)
             if item is None:
                 confidence, num_votes, label, reason = state.old.get(item_id) or ()

@@ -38,6 +38,17 @@ EraOf = Callable[[int, int], Era]
 """The era by the numbers of its "learn" and its "tune" event, as a decision names them."""
 
 
+def is_decided(event: Event) -> bool:
+    """Whether the item was decided at this event: not at a vote after its end, whose answer stands."""
+    return "params" in event.get("decision", {})
+
+
+def era_named(event: Event) -> tuple[int, int]:
+    """The numbers of the "learn" and the "tune" event that the event's decision was made under."""
+    decision = event["decision"]
+    return decision["params"], decision.get("tune", 0)
+
+
 class Outbox:
     """A journal that only collects what is written; the caller stores it."""
 
@@ -77,9 +88,8 @@ def item_session(
     state = session._state
     state.num_opened = number
     for event in events:
-        decision = event.get("decision", {})
-        if "params" in decision:
-            _enter(session, era_of(decision["params"], decision.get("tune", 0)))
+        if is_decided(event):
+            _enter(session, era_of(*era_named(event)))
         replay(state, event)
     _enter(session, now)
     return session, outbox
@@ -92,12 +102,11 @@ def recompute(settings: Settings, events: Iterable[Event], *, number: int, era_o
     """
     past: list[Event] = []
     for event in events:
-        recorded = event.get("decision", {})
-        if "params" not in recorded:
+        if not is_decided(event):
             past.append(event)
             yield None
             continue
-        era = era_of(recorded["params"], recorded.get("tune", 0))
+        era = era_of(*era_named(event))
         session, _ = item_session(settings, past, number=number, now=era, era_of=era_of)
         yield _decided(session, event)
         past.append(event)

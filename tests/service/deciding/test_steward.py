@@ -229,14 +229,15 @@ def test_the_busiest_voters_are_named_and_all_are_counted(desk, monkeypatch):
     assert [(each["voter"], each["votes"]) for each in told.voters] == [("b", 3), ("c", 2)]
 
 
-def test_one_failing_project_keeps_no_other_waiting(desk, monkeypatch):
+@pytest.mark.parametrize("problem", [ZeroDivisionError(), StoreBusy("somebody holds the project")])
+def test_one_failing_project_keeps_no_other_waiting(desk, monkeypatch, problem):
     broken, sound = desk.project(), desk.project(refit_every=5)
     play(desk, sound, stream(20))
     told = learning.learn
 
     def learn_or_fail(projects_, project_id, **more):
         if project_id == broken.id:
-            raise ZeroDivisionError
+            raise problem
         return told(projects_, project_id, **more)
 
     monkeypatch.setattr("quorate.service.deciding.steward.learn", learn_or_fail)
@@ -405,18 +406,3 @@ def test_an_end_that_an_older_version_told_is_not_told_again(desk, ends):
         seen = json.dumps({"stats": stats(connection, project, now=1001.0).as_json()})
         connection.execute(insert(stewards).values(project_id=project.id, task="stats", state=seen))
     assert (ends(project), ends(project)) == (0, 0)
-
-
-def test_a_project_that_somebody_holds_keeps_no_other_waiting(desk, monkeypatch):
-    held, sound = desk.project(), desk.project(refit_every=5)
-    play(desk, sound, stream(20))
-    told = learning.learn
-
-    def learn_or_wait(projects_, project_id, **more):
-        if project_id == held.id:
-            raise StoreBusy("the database is busy")
-        return told(projects_, project_id, **more)
-
-    monkeypatch.setattr("quorate.service.deciding.steward.learn", learn_or_wait)
-    Steward(desk.projects).round()
-    assert desk.projects.get(sound.id).learn_event > 0

@@ -50,15 +50,7 @@ class OneTransaction(Store):
         """The one connection."""
         yield self._connection
 
-    @contextmanager
-    def look(self) -> Iterator[Connection]:
-        """The one connection."""
-        yield self._connection
-
-    @contextmanager
-    def write(self) -> Iterator[Connection]:
-        """The one connection."""
-        yield self._connection
+    look = write = read
 
 
 def carried_out(

@@ -50,18 +50,12 @@ class AuditReport:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What a part of the closed items adds up to."""
+    """What a part of the closed items adds up to. `audit` has those that are settled or have a coin."""
 
     audit: RunningAudit  # what is still being voted on counts as wrong
     num_closed: int = 0
-    num_settled: int = 0
-    num_drawn: int = 0
-    num_complete: int = 0
-    num_counted: int = 0  # settled, or with a coin
     doubt: float = 0.0
     drawn_doubt: float = 0.0
-    drawn_loss: float = 0.0
-    certain_loss: float = 0.0
     pending_weight: float = 0.0  # sum of 1 / rate: what the estimate would be lower by if all these were right
 
     def __add__(self, other: _Seen) -> _Seen:
@@ -71,29 +65,31 @@ class _Seen:
 def audit_report(connection: Connection, project: Project, *, alpha: float = 0.05) -> AuditReport:
     """Read every closed item's coin and outcome; O(closed items), for the background, in constant memory."""
     seen = _closed_items(connection, project)
-    num_drawn, pending, has_any = seen.num_drawn, seen.num_drawn - seen.num_complete, seen.num_complete > 0
+    audit, num_closed = seen.audit, seen.num_closed
+    num_drawn, pending = audit.num_audited, audit.num_incomplete
+    complete, drawn_loss = num_drawn - pending, audit.known_loss - audit.settled_loss
     known: dict[str, Any] = {
-        "alpha": alpha, "num_closed": seen.num_closed, "num_settled": seen.num_settled, "num_drawn": num_drawn,
-        "num_complete": seen.num_complete, "num_without_coin": seen.num_closed - seen.num_counted,
-        "believed_error": seen.doubt / seen.num_closed if seen.num_closed else None,
-        "audited_believed": seen.drawn_doubt / num_drawn if has_any else None,
-        "audited_low": seen.drawn_loss / num_drawn if has_any else None,
-        "audited_high": (seen.drawn_loss + pending) / num_drawn if has_any else None,
+        "alpha": alpha, "num_closed": num_closed, "num_settled": audit.num_settled, "num_drawn": num_drawn,
+        "num_complete": complete, "num_without_coin": num_closed - audit.num_items,
+        "believed_error": seen.doubt / num_closed if num_closed else None,
+        "audited_believed": seen.drawn_doubt / num_drawn if complete else None,
+        "audited_low": (drawn_loss - pending) / num_drawn if complete else None,
+        "audited_high": drawn_loss / num_drawn if complete else None,
     }  # fmt: skip
-    if seen.num_closed and seen.num_settled + seen.num_complete == seen.num_closed:
-        return _all_known(known, seen.certain_loss / seen.num_closed)
-    if seen.num_counted == 0 or (seen.num_counted == seen.num_settled and project.settings.audit_rate == 0):
+    if num_closed and audit.num_settled + complete == num_closed:
+        return _all_known(known, audit.known_loss / num_closed)
+    if audit.num_items == 0 or (audit.num_items == audit.num_settled and project.settings.audit_rate == 0):
         return _nothing_yet(known)
-    bound = seen.audit.bound(alpha)
-    low, high = ((seen.audit.estimate - less) / seen.num_counted for less in (seen.pending_weight, 0.0))
-    is_informative = bound.is_informative and has_any
+    bound = audit.bound(alpha)
+    low, high = (_share((audit.estimate - less) / audit.num_items) for less in (seen.pending_weight, 0.0))
+    is_informative = bound.is_informative and complete > 0
     say = _sentence if is_informative else _too_few
     return AuditReport(
-        measured_low=_share(low) if has_any else None,
-        measured_high=_share(high) if has_any else None,
+        measured_low=low if complete else None,
+        measured_high=high if complete else None,
         most_wrong=bound.mean,
         is_informative=is_informative,
-        sentence=say(bound.mean, alpha, seen.num_counted, seen.num_complete, num_drawn),
+        sentence=say(bound.mean, alpha, audit.num_items, complete, num_drawn),
         **known,
     )
 
@@ -114,21 +110,13 @@ def _closed_items(connection: Connection, project: Project) -> _Seen:
 def _part(table: FloatArray, min_rate: float) -> _Seen:
     """Confidence, coin's rate, drawn, loss and settled of some items, (items, 5)."""
     u, q, drawn, loss, settled = 1.0 - table[:, 0], table[:, 1], table[:, 2] > 0, table[:, 3], table[:, 4] > 0
-    counted, complete, known = settled | (q > 0), drawn & ~np.isnan(loss), np.nan_to_num(loss)
-    told = np.where(settled, known, loss)
-    audit = audit_of(u[counted], q[counted], drawn[counted], told[counted], settled=settled[counted], min_rate=min_rate)
+    counted, told = settled | (q > 0), np.where(settled, np.nan_to_num(loss), loss)
     return _Seen(
-        audit=audit,
+        audit_of(u[counted], q[counted], drawn[counted], told[counted], settled=settled[counted], min_rate=min_rate),
         num_closed=len(u),
-        num_settled=int(settled.sum()),
-        num_drawn=int(drawn.sum()),
-        num_complete=int(complete.sum()),
-        num_counted=int(counted.sum()),
         doubt=float(u.sum()),
         drawn_doubt=float(u[drawn].sum()),
-        drawn_loss=float(known[drawn].sum()),
-        certain_loss=float(known[settled | complete].sum()),
-        pending_weight=float((1 / q[drawn & ~complete]).sum()),
+        pending_weight=float((1 / q[drawn & np.isnan(loss)]).sum()),
     )
 
 

@@ -18,12 +18,12 @@ from quorate.service.deciding.acts import Kind, NotServed, Recorded, Request, To
 from quorate.service.deciding.deeds import Deed, perform
 from quorate.service.deciding.leases import CLOCK_SLACK
 from quorate.service.deciding.projects import Project, Projects
-from quorate.service.deciding.row import after_event, is_decided, toss
+from quorate.service.deciding.row import after_event, toss
 from quorate.service.deciding.scene import Scene, meet
 from quorate.service.store.schema import events
 from quorate.session import Session
 from quorate.session.journal import Event
-from quorate.session.single import item_session
+from quorate.session.single import is_decided, item_session
 from quorate.types import Decision
 from quorate.validate import shown
 

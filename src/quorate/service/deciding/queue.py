@@ -51,10 +51,10 @@ def _start() -> Select[Any]:
     return select(projects, *columns).where(projects.c.id == bindparam("project"))
 
 
-def _is_new(item_id: ColumnElement[int] = items.c.id) -> ColumnElement[bool]:
+def _is_new() -> ColumnElement[bool]:
     """The voter has neither acted on the item nor holds it."""
-    voted = exists().where(ballots.c.item_id == item_id, ballots.c.voter == bindparam("voter"))
-    holds = exists().where(leases.c.item_id == item_id, leases.c.voter == bindparam("voter"), leases.c.is_out)
+    voted = exists().where(ballots.c.item_id == items.c.id, ballots.c.voter == bindparam("voter"))
+    holds = exists().where(leases.c.item_id == items.c.id, leases.c.voter == bindparam("voter"), leases.c.is_out)
     return and_(~voted, ~holds)  # as ~or_(...) PostgreSQL would read all ballots of the voter
 
 
@@ -72,8 +72,7 @@ def _looks() -> list[Select[Any]]:
         everything.where(new).order_by(order[0], order[2]).limit(LOOKED_AT),
     )
     free = _in_line().where(_is_new())
-    whole = free.where(items.c.project_id == bindparam("project"))
-    return [*(free.where(items.c.id.in_(each)) for each in candidates), whole]
+    return [*(free.where(items.c.id.in_(each)) for each in candidates), LINE.where(_is_new())]
 
 
 def _in_line() -> Select[Any]:
@@ -84,8 +83,8 @@ def _in_line() -> Select[Any]:
     return query.with_for_update(of=items, skip_locked=True)
 
 
-START, LOOKS = _start(), _looks()
-LINE = _in_line().where(items.c.project_id == bindparam("project"))
+START, LINE = _start(), _in_line().where(items.c.project_id == bindparam("project"))
+LOOKS = _looks()
 
 
 def next_items(projects_: Projects, project_id: str, voter: str, *, count: int = 1, now: float) -> list[Leased]:

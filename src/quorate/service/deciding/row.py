@@ -20,7 +20,6 @@ from quorate.service.deciding.settings import target_control
 from quorate.session import Session
 from quorate.session.decide import decide
 from quorate.session.items import ItemState
-from quorate.session.journal import Event
 from quorate.types import Decision, IntArray
 
 NO_AUDIT: dict[str, Any] = {"audit_rate": None, "audit": None, "audit_loss": None, "is_settled": False}
@@ -61,11 +60,6 @@ def after_event(
         values |= _late(project, item, decision, before)
     wanted = decision.ask or values["audit"] == "drawn"
     return values | {"is_wanted": wanted, "slots": int(wanted) - leases_out}
-
-
-def is_decided(event: Event) -> bool:
-    """Whether the item was decided at this event: not at a vote after its end, whose answer stands."""
-    return "params" in event.get("decision", {})
 
 
 def toss(values: Mapping[str, Any]) -> dict[str, Any] | None:

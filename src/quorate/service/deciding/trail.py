@@ -16,10 +16,10 @@ from quorate.errors import UnknownItem
 from quorate.service.deciding.events import item_events
 from quorate.service.deciding.listing import BATCH, Filter, list_items
 from quorate.service.deciding.projects import Project, Projects
-from quorate.service.deciding.row import after_event, is_decided
+from quorate.service.deciding.row import after_event
 from quorate.service.store.schema import events, items
 from quorate.session.journal import Event
-from quorate.session.single import Era, EraOf, item_session, recompute
+from quorate.session.single import Era, EraOf, era_named, is_decided, item_session, recompute
 from quorate.validate import shown
 
 CLOSE_ENOUGH = 1e-9  # of a confidence computed again, perhaps by another version of a mathematical library
@@ -101,9 +101,9 @@ def item_disagreements(
 def _row_again(project: Project, row: Row[Any], written: list[Event], era_of: EraOf) -> dict[str, Any]:
     """The row as its events make it: as it was last decided, with the coin tossed then, and what came later."""
     last = max(number for number, event in enumerate(written) if is_decided(event))
-    coin = written[last].get("audit") or {"drawn": False}
-    values = _values(project, row, written[: last + 1], era_of, None) | {"audit": "drawn" if coin["drawn"] else None}
-    values["is_wanted"] = values["is_open"] or coin["drawn"]
+    drawn = (_logged_coin(written) or {"drawn": False})["drawn"]
+    values = _values(project, row, written[: last + 1], era_of, None) | {"audit": "drawn" if drawn else None}
+    values["is_wanted"] = values["is_open"] or drawn
     if last + 1 < len(written):
         values |= _values(project, row, written, era_of, values)
     return values
@@ -142,7 +142,7 @@ def _eras_as_json(
     projects_: Projects, connection: Connection, project: Project, written: list[Event]
 ) -> list[dict[str, Any]]:
     """The parameters and knobs that the item's decisions name, once each."""
-    named = {(event["decision"]["params"], event["decision"].get("tune", 0)) for event in written if is_decided(event)}
+    named = {era_named(event) for event in written if is_decided(event)}
     found = []
     for learn, tune in sorted(named):
         params, era = projects_.params(connection, project, learn), projects_.era(connection, project, learn, tune)
