@@ -16,7 +16,8 @@ pytest.importorskip("sqlalchemy")
 
 from quorate.cli import serve
 from quorate.service.config import ServiceConfig
-from tests.cli.serving import Serving, free_port
+from tests.cli.serving import Serving
+from tests.processes import free_port
 
 PG = "postgresql://quorate@localhost/quorate"
 

@@ -11,13 +11,11 @@ import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import httpx
@@ -32,25 +30,12 @@ from quorate.service.deciding.trail import disagreements
 from quorate.service.store.schema import ballots, events, items
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
+from tests.processes import free_port, wait_until
 
 CLASSES = ["cat", "dog", "bird"]
 READY_WITHIN = 90.0
 CLOSED = select(func.count()).select_from(items).where(~items.c.is_open)
 FITS = select(func.count()).select_from(events).where(events.c.kind == "learn")
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
-def wait_until(true: Callable[[], bool], what: str, within: float = 60.0) -> None:
-    """However fast the machine is: a test waits for what it asserts, not for a time."""
-    deadline = time.monotonic() + within
-    while not true():
-        assert time.monotonic() < deadline, f"not within {within} s: {what}"
-        time.sleep(0.03)
 
 
 class Server:

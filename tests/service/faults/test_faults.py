@@ -14,8 +14,9 @@ import pytest
 
 from quorate.service.store.store import as_url
 from tests.conftest import COUNTS
+from tests.processes import wait_until
 from tests.service.faults.network import CuttingProxy
-from tests.service.faults.running import Server, Voters, account, furnish, num_closed, num_fits, wait_until
+from tests.service.faults.running import Server, Voters, account, furnish, num_closed, num_fits
 from tests.service.postgres import Postgres, find_binaries, unprivileged
 
 NOTHING_WRONG = {"lost": 0, "doubled": 0, "invented": 0, "decided differently": 0}

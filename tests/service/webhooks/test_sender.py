@@ -15,6 +15,7 @@ from quorate.service.store.schema import deliveries
 from quorate.service.webhooks import hooks, queue
 from quorate.service.webhooks.sender import Sender
 from quorate.service.webhooks.signature import verify
+from tests.processes import wait_until
 from tests.service.api.conftest import World
 
 
@@ -237,9 +238,7 @@ def test_it_runs_beside_the_requests_and_stops(telling, receiver):
     telling.sender.rhythm = 0.05
     telling.sender.start()
     close(telling, "x")
-    deadline = time.monotonic() + 10
-    while not receiver.got and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_until(lambda: receiver.got, "the delivery")
     telling.sender.stop()
     assert len(receiver.got) == 1 and not telling.sender._thread.is_alive()
 
@@ -268,19 +267,12 @@ def test_a_slow_receiver_delays_nobody_else(telling, receiver, quick):
     telling.sender.rhythm = 0.05
     close(telling, "a", "b")
     telling.sender.start()
-    wait_until(lambda: receiver.got)
+    wait_until(lambda: receiver.got, "the slow receiver's first delivery")
     close(telling, "c", "d")
-    wait_until(lambda: len(quick.got) == 4)
+    wait_until(lambda: len(quick.got) == 4, "all four at the quick receiver")
     assert len(receiver.got) == 1
     receiver.released.set()
     telling.sender.stop()
-
-
-def wait_until(is_so):
-    deadline = time.monotonic() + 10
-    while not is_so() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert is_so()
 
 
 def test_a_slow_receiver_waits_after_its_turn_as_long_as_it_took(telling, receiver, monkeypatch):
