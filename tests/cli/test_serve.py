@@ -17,6 +17,7 @@ pytest.importorskip("sqlalchemy")
 from quorate.cli import serve
 from quorate.service.config import ServiceConfig
 from tests.cli.serving import Serving
+from tests.missing import missing
 from tests.processes import free_port
 
 PG = "postgresql://quorate@localhost/quorate"
@@ -51,7 +52,7 @@ def test_a_start_after_somebody_came_in_prints_no_link(tmp_path):
 
 def test_the_first_owner_can_come_in_without_a_browser(run, tmp_path):
     if shutil.which("curl") is None:
-        pytest.skip("curl is not installed; on Debian or Ubuntu: apt-get install curl")
+        missing("curl", "apt-get install curl")
     with Serving("--database", "votes.db", folder=tmp_path) as service:
         made = run("service", "owner-key", "script", "--database", tmp_path / "votes.db")
         (command,) = re.findall(r"curl --data 'name=Ada' LINK", made.stderr)

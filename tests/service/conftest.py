@@ -5,17 +5,17 @@ Where PostgreSQL or Chromium is missing, the tests that need it skip and say wha
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.conftest import in_memory
+from tests.missing import missing
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -27,24 +27,16 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 NUMBERS = count(1)
 
 
-def _missing(what: str, install: str) -> NoReturn:
-    """Skip, saying what to install; fail where everything must be there."""
-    words = f"{what} is not installed; on Debian or Ubuntu: {install}"
-    if os.environ.get("CI", "").lower() == "true":
-        pytest.fail(f"{words} (CI=true: nothing may be skipped for want of it)")
-    pytest.skip(words)
-
-
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     """A private PostgreSQL server, running; each parallel worker has its own. Who stops or kills it starts it again."""
     try:
         from tests.service.postgres import Postgres, find_binaries
     except ImportError as problem:
-        _missing(f"psycopg ({problem})", "pip install 'quorate[postgres]'")
+        missing(f"psycopg ({problem})", "pip install 'quorate[postgres]'")
     binaries = find_binaries()
     if binaries is None:
-        _missing("PostgreSQL's server", "apt-get install postgresql")
+        missing("PostgreSQL's server", "apt-get install postgresql")
     folder = Path(tempfile.mkdtemp(prefix="quorate-pg-", dir=in_memory()))  # tmp_path is closed to others, and long
     cluster = None
     try:
@@ -128,11 +120,11 @@ def chromium() -> Iterator[Browser]:
     """
     executable = next(filter(None, map(shutil.which, BROWSERS)), None)
     if executable is None:
-        _missing("Chromium", "apt-get install chromium")
+        missing("Chromium", "apt-get install chromium")
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
-        _missing("playwright", "pip install playwright (no `playwright install`: the system's Chromium is used)")
+        missing("playwright", "pip install playwright (no `playwright install`: the system's Chromium is used)")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])
         yield browser

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from sqlalchemy import create_engine, text
 
-from tests.service.conftest import _missing
+from tests.missing import missing
 
 
 def run(url, *statements):
@@ -99,7 +99,7 @@ def test_a_test_may_leave_the_server_killed(database_url, postgres, left):
 def test_what_is_missing_skips_by_hand_and_fails_where_everything_must_be_there(monkeypatch):
     monkeypatch.delenv("CI", raising=False)
     with pytest.raises(pytest.skip.Exception, match="apt-get install postgresql"):
-        _missing("PostgreSQL", "apt-get install postgresql")
+        missing("PostgreSQL", "apt-get install postgresql")
     monkeypatch.setenv("CI", "true")
     with pytest.raises(pytest.fail.Exception, match="apt-get install postgresql"):
-        _missing("PostgreSQL", "apt-get install postgresql")
+        missing("PostgreSQL", "apt-get install postgresql")

@@ -20,6 +20,7 @@ from quorate.service.deciding.settings import ProjectSettings
 from quorate.service.webhooks.hooks import PING
 from quorate.service.webhooks.signature import signed
 from tests.cli.serving import Serving
+from tests.missing import missing
 from tests.processes import free_port, wait_until
 
 PAGE = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf-8")
@@ -37,7 +38,7 @@ def become_owner(service: Serving) -> None:
 
 def test_the_commands_of_the_page_run_in_its_order(tmp_path, postgres):
     if shutil.which("curl") is None:
-        pytest.skip("curl is not installed; on Debian or Ubuntu: apt-get install curl")
+        missing("curl", "apt-get install curl")
     assert len(COMMANDS) == 11
     url = postgres.create_database("moved")
     try:
@@ -110,7 +111,7 @@ def proxy(tmp_path):
     """`proxy(upstream)`: nginx with the page's file, on free ports, with a certificate of its own; its https port."""
     nginx = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
     if nginx is None or shutil.which("openssl") is None:
-        pytest.skip("nginx or openssl is not installed; on Debian or Ubuntu: apt-get install nginx-light openssl")
+        missing("nginx or openssl", "apt-get install nginx-light openssl")
     started = []
 
     def start(upstream: str) -> int:

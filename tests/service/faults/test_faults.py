@@ -14,6 +14,7 @@ import pytest
 
 from quorate.service.store.store import as_url
 from tests.conftest import COUNTS
+from tests.missing import missing
 from tests.processes import wait_until
 from tests.service.faults.network import CuttingProxy
 from tests.service.faults.running import Server, Voters, account, furnish, num_closed, num_fits
@@ -25,11 +26,6 @@ FAKETIME = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
 
 def kind_of(url):
     return as_url(url).get_backend_name()
-
-
-def missing(words):
-    """Skip, saying what is missing; fail where everything must be there."""
-    (pytest.fail if os.environ.get("CI", "").lower() == "true" else pytest.skip)(words)
 
 
 def wrong(counts):
@@ -134,7 +130,7 @@ def test_the_network_is_cut_in_mid_vote_and_the_client_tries_again(database_url,
 def test_the_clock_jumps_forth_and_back(database_url, tmp_path, told):
     """By a day in each direction: leases end at once or last too long, votes are neither lost nor doubled."""
     if not FAKETIME:
-        missing("libfaketime is not installed; on Debian or Ubuntu: apt-get install libfaketime")
+        missing("libfaketime", "apt-get install libfaketime")
     clock = tmp_path / "clock"
     clock.write_text("+0\n")
     faked = {
@@ -167,7 +163,7 @@ class SmallDisk:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             folder.rmdir()
-            missing(f"a small disk cannot be mounted here (needs root): {done.stderr.strip()}")
+            missing(f"a small disk ({done.stderr.strip()})", "run as root, who may mount one")
 
     def fill(self) -> None:
         """Take every byte that is left."""
@@ -206,7 +202,7 @@ def test_the_disk_is_full_for_a_while(kind, small_disk, told):
     if kind == "postgresql":
         binaries = find_binaries()
         if binaries is None:
-            missing("PostgreSQL is not installed; on Debian or Ubuntu: apt-get install postgresql")
+            missing("PostgreSQL's server", "apt-get install postgresql")
         if identity := unprivileged():
             shutil.chown(small_disk.folder, identity["user"], identity["group"])
         home = small_disk.folder / "pg"
