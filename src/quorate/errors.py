@@ -5,7 +5,21 @@ Nothing else is raised on bad input; the command line turns each of these into o
 
 
 class QuorateError(Exception):
-    """Root of all errors quorate raises on purpose."""
+    """Root of all errors quorate raises on purpose.
+
+    `field`, `value`, `rule` and `fix` say the same as the message, to programs; None where the message alone says it.
+    """
+
+    def __init__(
+        self,
+        *message: object,
+        field: str | None = None,
+        value: object = None,
+        rule: str | None = None,
+        fix: str | None = None,
+    ) -> None:
+        super().__init__(*message)
+        self.field, self.value, self.rule, self.fix = field, value, rule, fix
 
 
 class InvalidInput(QuorateError, ValueError):

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -25,6 +25,24 @@ if TYPE_CHECKING:
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 NUMBERS = count(1)
+
+
+@pytest.fixture(autouse=True)
+def every_problem_is_whole(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever a test asks for: an answer that the caller can mend names field, value, rule and fix."""
+    from quorate.service.problems import Problem
+
+    lacking, told = [], Problem.body
+
+    def body(problem: Problem) -> dict[str, Any]:
+        said = told(problem)
+        if problem.status < 500 and not ("value" in said and all(said.get(name) for name in ("field", "rule", "fix"))):
+            lacking.append(said)
+        return said
+
+    monkeypatch.setattr(Problem, "body", body)
+    yield
+    assert not lacking, "a problem below 500 without field, value, rule and fix"
 
 
 @pytest.fixture(scope="session")

@@ -71,9 +71,9 @@ def answer_to(error, **options):
         (errors.RequestReused("x"), 409),
         (errors.MissingExtra("x"), 501),
         (NotFound("x"), 404),
-        (UnknownLink("x"), 404),
-        (LinkOver("x"), 410),
-        (NotAllowed("x"), 403),
+        (UnknownLink("x", "y"), 404),
+        (LinkOver("x", "y"), 410),
+        (NotAllowed("x", "y", field="role", rule="owner"), 403),
         (HTTPException(418, "teapot"), 418),
         (DataError("select", {}, Exception("secret")), 422),
         (NoConnection("secret"), 503),
@@ -85,6 +85,8 @@ def test_each_error_has_its_status(error, status):
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.headers["cache-control"] == "no-store"
     assert {"type", "title", "detail"} <= set(answer.json())
+    if status < 500:
+        assert {"field", "value", "rule", "fix"} <= set(answer.json())
     assert "secret" not in answer.text
 
 
@@ -108,7 +110,6 @@ def test_a_message_of_the_house_is_taken_apart():
     assert body["value"] == "0"
     assert body["rule"] == "a whole number >= 1"
     assert body["fix"] == "raise it."
-    assert "field" not in answer_to(errors.InvalidInput("free words")).json()
 
 
 def test_a_problem_carries_its_headers_and_parts():
@@ -169,16 +170,18 @@ def test_a_body_that_is_no_json_at_all_is_not_sent_back():
 
 def test_unknown_paths_and_methods_are_problems_too():
     client = TestClient(make_app())
-    assert client.get("/nowhere").json()["status"] == 404
+    nowhere = client.get("/nowhere").json()
+    assert (nowhere["status"], nowhere["field"], nowhere["value"]) == (404, "path", "/nowhere")
     answer = client.delete("/body")
     assert (answer.json()["status"], answer.headers["allow"]) == (405, "POST")
+    assert (answer.json()["value"], answer.json()["rule"], answer.json()["fix"]) == ("DELETE", "POST", "Use POST.")
 
 
 def test_pages_may_answer_browsers_in_their_own_way():
     def page(request, body):
         return HTMLResponse(body["title"], body["status"]) if "html" in request.headers.get("accept", "") else None
 
-    client = TestClient(make_app(NotAllowed("x"), page=page))
+    client = TestClient(make_app(NotAllowed("x", "y", field="role", rule="owner"), page=page))
     assert client.get("/raise", headers={"Accept": "text/html"}).text == "Not allowed"
     assert client.get("/raise", headers={"Accept": "application/json"}).json()["status"] == 403
 

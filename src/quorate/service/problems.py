@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 import logging
 import math
-import re
-from ast import literal_eval
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -24,18 +22,17 @@ from starlette.routing import Match
 from quorate.errors import (
     DuplicateVote,
     InvalidInput,
-    InvalidPrediction,
     ItemExists,
     MissingExtra,
     QuorateError,
     RequestReused,
-    UnknownClass,
     UnknownItem,
 )
 from quorate.service.access.headers import security_headers
 from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
+from quorate.service.parts import of_message, parts
 from quorate.service.store.failures import StoreUnavailable
-from quorate.service.validation import complaints
+from quorate.service.validation import complaints, quoted
 
 log = logging.getLogger("quorate.service")
 
@@ -55,22 +52,17 @@ STATUSES: dict[type[QuorateError], tuple[int, str]] = {  # the nearest class of 
     MissingExtra: (501, "Not installed"),
     InvalidInput: (422, "Invalid input"),
 }
-HOUSE_FORM = re.compile(
-    r"(?P<field>[A-Za-z_][\w.\[\]]{0,79})=(?P<value>.{1,200}?); expected (?P<rule>.+?)[;.] (?P<fix>.+)", re.DOTALL
-)
-NO_CLASS = re.compile(
-    r"(?P<field>[a-z]+)( for item .{1,300}?)?=(?P<value>'[^']*'|\"[^\"]*\"|[^'\"=]+) is not a class; "
-    r"expected one of (?P<known>\[.*\])\. ",
-    re.DOTALL,
-)
 Page = Callable[[Request, dict[str, Any]], Response | None]
 
 
 class Problem(Exception):
     """An answer that says what is wrong: raise it from an endpoint or a dependency.
 
-    >>> Problem(403, "Not allowed", "voters may not see decisions").body()
-    {'type': 'about:blank', 'title': 'Not allowed', 'status': 403, 'detail': 'voters may not see decisions'}
+    What the caller can mend (status below 500) names field, value, rule and fix; `value` is None where nothing was
+    sent, and where it is a secret.
+
+    >>> Problem(503, "Not ready", "the database is away").body()
+    {'type': 'about:blank', 'title': 'Not ready', 'status': 503, 'detail': 'the database is away'}
     """
 
     def __init__(
@@ -91,10 +83,12 @@ class Problem(Exception):
         self.headers, self.errors = dict(headers or {}), [dict(error) for error in errors]
 
     def body(self) -> dict[str, Any]:
-        """The answer's members; those that say nothing are left out."""
+        """The answer's members; of a failure of ours, those that say nothing are left out."""
         whole = {"type": "about:blank", "title": self.title, "status": self.status, "detail": self.detail}
-        more = {"field": self.field, "value": self.value, "rule": self.rule, "fix": self.fix, "errors": self.errors}
-        return whole | {name: value for name, value in more.items() if value not in (None, [])}
+        four = {"field": self.field, "value": self.value, "rule": self.rule, "fix": self.fix}
+        if self.status >= 500:
+            four = {name: value for name, value in four.items() if value is not None}
+        return whole | four | ({"errors": self.errors} if self.errors else {})
 
 
 def install(app: FastAPI, *, page: Page | None = None) -> None:
@@ -122,7 +116,7 @@ def install(app: FastAPI, *, page: Page | None = None) -> None:
 
     async def of_framework(request: Request, error: Exception) -> Response:
         refused = cast(HTTPException, error)
-        return answer(request, of_http(refused, methods_of(request) if refused.status_code == 405 else ""))
+        return answer(request, of_http(refused, request))
 
     async def unexpected(request: Request, error: Exception) -> Response:
         log.error("%s %s failed", request.method, request.url.path, exc_info=error)
@@ -149,6 +143,7 @@ UNKEEPABLE = Problem(
     422,
     "Invalid input",
     "a text holds a character no database keeps (U+0000, or half of a surrogate pair), or a number is too large.",
+    field="request",
     rule="text without U+0000 and without lone surrogates; numbers of at most 64 bits",
     fix="remove the character, or lower the number",
 )
@@ -166,8 +161,7 @@ def of_error(error: QuorateError) -> Problem:
         return INTERNAL
     status, title = STATUSES[kind]
     headers = {"Retry-After": retry_after(error.retry_after)} if isinstance(error, StoreUnavailable) else None
-    detail = str(error)[:LONGEST_DETAIL]
-    return Problem(status, title, detail, headers=headers, **parts(error))
+    return Problem(status, title, str(error)[:LONGEST_DETAIL], headers=headers, **parts(error))
 
 
 def of_overflow(error: OverflowError) -> Problem:
@@ -176,27 +170,6 @@ def of_overflow(error: OverflowError) -> Problem:
         return UNKEEPABLE
     log.error("a number grew too large", exc_info=error)
     return INTERNAL
-
-
-def parts(error: QuorateError) -> dict[str, Any]:
-    """Field, value, rule and fix of an error: its attributes, or read off a message of the house's form."""
-    if isinstance(error, UnknownClass) and (said := NO_CLASS.match(str(error)[:LONGEST_DETAIL])):
-        return _of_class(said)
-    given = {name: getattr(error, name, None) for name in ("field", "value", "rule", "fix")}
-    if isinstance(error, InvalidPrediction):
-        given["field"] = "prediction"
-    found = HOUSE_FORM.fullmatch(str(error)[:LONGEST_DETAIL]) if isinstance(error, InvalidInput) else None
-    return {name: given[name] if given[name] is not None else found and found[name] for name in given}
-
-
-def _of_class(said: re.Match[str]) -> dict[str, Any]:
-    """The parts of "label='cow' is not a class; expected one of ['cat', 'dog']." """
-    try:
-        value, known = literal_eval(said["value"]), [str(name) for name in literal_eval(said["known"])]
-    except (SyntaxError, ValueError):  # cut short
-        value, known = said["value"], [said["known"]]
-    classes = ", ".join(known)
-    return {"field": said["field"], "value": value, "rule": "a class of the project", "fix": f"Use one of: {classes}."}
 
 
 def of_request(error: RequestValidationError, model: object = None) -> Problem:
@@ -218,16 +191,27 @@ def methods_of(request: Request) -> str:
     return ", ".join(taken)
 
 
-def of_http(error: HTTPException, methods: str = "") -> Problem:
-    """The problem of an answer of the framework: no such path, method not allowed (but `methods`), unreadable body."""
+def of_http(error: HTTPException, request: Request) -> Problem:
+    """The problem of an answer of the framework: no such path, method not allowed, unreadable body."""
     title = error.detail if isinstance(error.detail, str) else "Error"
     if title == "Not Found":
-        return Problem(404, "Not found", "there is nothing at this address; check how it is written.")
+        return nothing_here(request.url.path)
     if title == "Method Not Allowed":
-        detail = f"this address does not take that method; it takes {methods or 'another one'}."
+        methods = methods_of(request)
+        taken = methods or "another one"
+        detail = f"this address does not take that method; it takes {taken}."
+        four: dict[str, Any] = {"field": "method", "value": request.method, "rule": taken, "fix": f"Use {taken}."}
         headers = {**(error.headers or {}), **({"Allow": methods} if methods else {})}
-        return Problem(405, "Method not allowed", detail, headers=headers)
-    return Problem(error.status_code, title, title, headers=error.headers)
+        return Problem(405, "Method not allowed", detail, headers=headers, **four)
+    return Problem(error.status_code, title, title, headers=error.headers, **of_message(title) | {"field": "body"})
+
+
+def nothing_here(path: str) -> Problem:
+    """The answer where nothing is."""
+    return Problem(
+        404, "Not found", "there is nothing at this address; check how it is written.", field="path",
+        value=quoted(path), rule="an address of this service", fix="Check how it is written: see /api/v1/openapi.json.",
+    )  # fmt: skip
 
 
 def retry_after(seconds: float) -> str:

@@ -81,8 +81,8 @@ def open_vote(page, live: Live, project: str):
 
 
 def item_of(page) -> str:
-    """The id of the item that is shown."""
-    return page.locator("[data-vote]").get_attribute("data-item")
+    """The id of the item that is shown, as soon as one is."""
+    return page.locator("[data-vote][data-item]").get_attribute("data-item")
 
 
 def press(page, key: str):
@@ -92,9 +92,7 @@ def press(page, key: str):
 
 
 def all_sent(page):
-    page.wait_for_function(
-        "() => !Object.keys(localStorage).some((name) => name.startsWith('quorate-act:'))", timeout=20_000
-    )
+    page.wait_for_function("() => !Object.keys(localStorage).some((name) => name.startsWith('quorate-act:'))")
 
 
 def ballots_of(live: Live, project: str) -> list[tuple[str, str, str, str | None]]:

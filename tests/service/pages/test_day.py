@@ -45,7 +45,7 @@ def votes_to_the_end(page, phone):
         answer(page, phone)
         given += 1
         page.wait_for_function(
-            "(before) => document.querySelector('[data-vote]').dataset.item !== before"
+            "(before) => ![undefined, before].includes(document.querySelector('[data-vote]').dataset.item)"
             " || !document.querySelector('[data-part=thanks]').hidden",
             arg=before,
         )
@@ -117,7 +117,7 @@ def test_a_project_from_the_first_link_to_the_export(chromium, tmp_path, phone):
 
 def dashboard_agrees(page, live, project, *, num_votes):
     page.goto(f"{live.url}/p/{project}")
-    page.get_by_text(re.compile(r"6 of 6")).wait_for(timeout=15_000)  # by itself: the page is live
+    page.get_by_text(re.compile(r"6 of 6")).wait_for()  # by itself: the page is live
     page.get_by_text(f"{num_votes} votes so far").wait_for()
     saved = 18 - num_votes
     assert page.get_by_text(f"{saved} votes not asked").count() == 1

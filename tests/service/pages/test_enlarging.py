@@ -164,7 +164,7 @@ def test_nothing_can_be_pressed_while_nothing_is_asked(live, chromium):
         page.get_by_role("heading", name="Thank you").wait_for()
         assert page.locator(".bar button:enabled").count() == 0
         add_items(live.projects, project, [NewItem("late", show=Show(text="Late one"))], now=2.0)
-        page.get_by_text("Late one", exact=True).wait_for(timeout=15_000)
+        page.get_by_text("Late one", exact=True).wait_for()
         assert page.locator(".choices button:disabled").count() == 0
 
 
@@ -180,11 +180,11 @@ def test_a_pause_is_told_as_one_and_ends_by_itself(live, chromium):
         assert page.locator("[data-part=stage] svg:visible").count() == 0
         assert page.locator(".bar button:enabled").count() == 0
         live.projects.change(project, state="active", now=3.0)
-        page.locator(".shown").wait_for(timeout=15_000)
+        page.locator(".shown").wait_for()
         live.projects.change(project, state="paused", now=4.0)  # in the middle of the work
         for key in "11":
             press(page, key)
-        page.get_by_role("heading", name="Paused by the project's owner.").wait_for(timeout=15_000)
+        page.get_by_role("heading", name="Paused by the project's owner.").wait_for()
 
 
 @pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])

@@ -6,7 +6,7 @@ from quorate.service.access.accounts import add_member, create_account
 from quorate.service.deciding.settings import ProjectSettings
 from quorate.service.demo.digits import digits
 from tests.service.pages.conftest import window
-from tests.service.pages.people import come_in, open_vote, store_file
+from tests.service.pages.people import come_in, item_of, open_vote, store_file
 
 
 def image(name, number):
@@ -33,7 +33,7 @@ def test_images_come_with_their_table_or_alone_and_voters_see_them(live, chromiu
         store_file(page)
         open_vote(page, live, project)
         page.wait_for_function("() => document.querySelector('.shown img').naturalWidth > 100")
-        shown = page.locator("[data-vote]").get_attribute("data-item")
+        shown = item_of(page)
         assert shown in ("first", "two", "three")
         assert shown not in page.locator("[data-part=stage]").inner_text()  # an id may give the answer away
         page.goto(f"{live.url}/p/{project}/item?id=first")

@@ -53,6 +53,7 @@ def each_page(views, page):
         page.unroute_all()
         page.context.clear_cookies()
         getattr(views, name)(page)
+        page.wait_for_load_state()  # its style sheet too, where a form led to it
         yield name
         page.evaluate("() => { onbeforeunload = null; localStorage.clear(); }")
 
@@ -91,7 +92,7 @@ NAMES = (
 def test_the_dashboard_has_no_empty_space_and_names_on_one_line(views, chromium, phone):
     with window(chromium, phone=phone) as page:
         views.dashboard(page)
-        page.locator("table.voters").wait_for(timeout=20_000)  # until the numbers are computed anew
+        page.locator("table.voters").wait_for()  # until the numbers are computed anew
         page.evaluate("() => { document.querySelector('table.voters tbody th').textContent = 'Dr. Maria '.repeat(9); }")
         assert max(page.evaluate(EMPTY)) < 30
         assert max(page.evaluate(GAPS)) < 20

@@ -94,6 +94,8 @@ def test_keys_vote_undo_skip_and_say_cannot_tell(live, voter):
     seen = []
     for key in ("1", "2", "3", "x", "?", "s"):
         seen.append(item_of(voter))
+        if key == "s":
+            all_sent(voter)  # and the next item is here
         press(voter, key)
     heard = voter.locator("[data-part=say]").inner_text()  # what a screen reader says
     assert re.fullmatch(r"Skipped\. Next item: Animal \d+", heard)
@@ -330,7 +332,7 @@ def test_thanks_when_nothing_is_left_and_new_items_come_by_themselves(live, chro
         page.goto(f"{live.url}/p/{project}/vote")
         page.get_by_role("heading", name="Thank you").wait_for()
         add_items(live.projects, project, [NewItem("late", show=Show(text="Late one"))], now=2.0)
-        page.get_by_text("Late one", exact=True).wait_for(timeout=15_000)
+        page.get_by_text("Late one", exact=True).wait_for()
 
 
 def test_many_classes_are_found_by_typing(live, chromium):

@@ -211,4 +211,7 @@ def _keep_an_owner(connection: Connection, project_id: str, account_id: str) -> 
     owns = (memberships.c.project_id == project_id) & (memberships.c.role == "owner") & memberships.c.removed.is_(None)
     owners = set(connection.scalars(select(memberships.c.account_id).where(owns)))
     if owners == {account_id}:
-        raise NotAllowed("this is the project's only owner; make somebody else an owner first.")
+        raise NotAllowed(
+            "this is the project's only owner", "make somebody else an owner first.", field="role",
+            rule="every project has an owner",
+        )  # fmt: skip

@@ -28,9 +28,11 @@ LASTS = 14 * DAY
 LONGEST = 366 * DAY
 INVITED: tuple[Role, ...] = ("voter", "reader")  # owners are made by owners, by name
 ELSEWHERE = (
-    "you are signed in to one project only, by a link that its owner made, and cannot join another with it; open the "
-    "invitation in another browser, or sign out first: then it takes a new link to come back to where you are."
+    "you are signed in to one project only, by a link that its owner made, and cannot join another with it",
+    "open the invitation in another browser, or sign out first: then it takes a new link to come back to where you "
+    "are.",
 )
+ASK_SENDER = "Ask who sent it for a new one."
 AGAIN = 600.0  # seconds in which the same form, sent again, is the same person
 
 
@@ -139,7 +141,10 @@ def join(store: Store, token: str, account_id: str, *, only_project: str | None 
             return str(row.project_id)
         _refuse_ended(row, now=now)
         if before is not None and before.removed >= row.created:
-            raise NotAllowed("an owner removed you from this project; ask for a new invitation.")
+            raise NotAllowed(
+                "an owner removed you from this project", "ask for a new invitation.", field="invitation",
+                rule="an invitation that was made after you were removed",
+            )  # fmt: skip
         _count_in(connection, row, account_id, now=now)
         return str(row.project_id)
 
@@ -147,7 +152,7 @@ def join(store: Store, token: str, account_id: str, *, only_project: str | None 
 def refuse_elsewhere(project_id: str, only_project: str | None) -> None:
     """Raise NotAllowed for somebody who is signed in to another project only."""
     if only_project not in (None, project_id):
-        raise NotAllowed(ELSEWHERE)
+        raise NotAllowed(*ELSEWHERE, field="invitation", rule="an invitation to the project you are signed in to")
 
 
 def _count_in(connection: Connection, row: Row[Any], account_id: str, *, now: float) -> None:
@@ -178,15 +183,15 @@ def _found(connection: Connection, token: str, *, lock: bool = False) -> Row[Any
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     if row is None:
         raise UnknownLink(
-            "this invitation is not one of ours; copy the link whole, from the first character to the last."
+            "this invitation is not one of ours", "copy the link whole, from the first character to the last."
         )
     return row
 
 
 def _refuse_ended(row: Row[Any], *, now: float) -> None:
     if row.revoked is not None:
-        raise LinkOver("this invitation was withdrawn. Ask who sent it for a new one.")
+        raise LinkOver("this invitation was withdrawn", ASK_SENDER)
     if row.expires <= now:
-        raise LinkOver("this invitation has expired. Ask who sent it for a new one.")
+        raise LinkOver("this invitation has expired", ASK_SENDER)
     if row.most_uses is not None and row.uses >= row.most_uses:
-        raise LinkOver("this invitation was used as often as it may be. Ask who sent it for a new one.")
+        raise LinkOver("this invitation was used as often as it may be", ASK_SENDER)

@@ -49,7 +49,11 @@ def create_key(
             here = (memberships.c.account_id == accounts.c.id) & (memberships.c.project_id == project_id)
             may = may.join(memberships, here).where(memberships.c.removed.is_(None))
         if connection.scalar(may) is None:
-            raise NotFound(f"account={account_id!r} is not there, or no member of project={project_id!r}.")
+            raise NotFound(
+                f"account={account_id!r} is not there, or no member of project={project_id!r}; check both ids.",
+                field="project_id", value=project_id, rule="a project that the account is a member of",
+                fix="check both ids.",
+            )  # fmt: skip
         row = {column: getattr(key, column) for column in ApiKey.__dataclass_fields__}
         connection.execute(insert(api_keys).values(row | {"digest": digest(secret)}))
     return key, secret

@@ -92,7 +92,7 @@ def limit_entry(request: Request) -> None:
     """429 for a client address that tries too many links, invitations or sign-ins; a dependency of their POSTs."""
     wait = take(store_of(request), ENTRY, client_address(request), now=now_of(request))
     if wait > 0:
-        raise _too_many("attempts from your address", wait)
+        raise _too_many("attempts from your address", ENTRY, wait)
 
 
 def limit_votes(request: Request, account_id: str) -> None:
@@ -103,15 +103,17 @@ def limit_votes(request: Request, account_id: str) -> None:
         state.vote_buckets = Buckets(Limit("votes", rate, burst=VOTES_AT_ONCE * rate))
     wait = state.vote_buckets.take(account_id, now=now_of(request))
     if wait > 0:
-        raise _too_many("votes from your account", wait)
+        raise _too_many("votes from your account", state.vote_buckets.limit, wait)
 
 
-def _too_many(what: str, wait: float) -> Problem:
+def _too_many(what: str, limit: Limit, wait: float) -> Problem:
     seconds = retry_after(wait)
     return Problem(
         429,
         "Too many requests",
         f"too many {what}; wait {seconds} s, then send this again.",
+        field="request",
+        rule=f"{limit.burst:g} {what} at once, then {60 * limit.rate:g} a minute",
         fix=f"Wait {seconds} s.",
         headers={"Retry-After": seconds},
     )

@@ -26,7 +26,8 @@ FIRST_OWNER = "first"  # the id of the first owner's account: a second one canno
 FIRST_LASTS = 24 * 3600.0
 SIGN_IN_LASTS = 15 * 60.0
 MEMBER_LASTS = 24 * 3600.0  # it has to reach somebody
-USED = "this link was used already; it works once. Ask for a new one."
+ASK = "Ask for a new one."
+USED = ("this link was used already; it works once", ASK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +76,10 @@ def member_link(store: Store, project_id: str, account_id: str, base_url: str, *
         account, role = member_in(connection, project_id, account_id)
         if role == "owner":
             raise NotAllowed(
-                "a link can be made for voters and readers, and this account is an owner; "
-                f"who runs the service can make one: quorate service owner-link --account {account_id}."
-            )
+                "a link can be made for voters and readers, and this account is an owner",
+                f"who runs the service can make one: quorate service owner-link --account {account_id}.",
+                field="account", rule="a voter or reader of this project",
+            )  # fmt: skip
         _refuse_disabled(account)
         end_links(connection, account_id, only_project=project_id, now=now)
         return _new_link(connection, account_id, base_url, only_project=project_id, expires=expires, now=now), expires
@@ -109,7 +111,7 @@ def _first_owner(connection: Connection, name: str, *, now: float) -> str:
     row = {"id": FIRST_OWNER, "name": checked_name(name), "may_create": True, "created": now}
     made = upsert(connection, accounts).values(row).on_conflict_do_nothing().returning(accounts.c.id)
     if connection.scalar(made) is None:
-        raise LinkOver(USED)  # another link was printed and used at this moment
+        raise LinkOver(*USED)  # another link was printed and used at this moment
     return FIRST_OWNER
 
 
@@ -132,13 +134,13 @@ def _usable(connection: Connection, token: str, *, now: float, lock: bool = Fals
     query = select(links).where(links.c.digest == digest(token))
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     if row is None:
-        raise UnknownLink("this link is not one of ours; copy it whole, from the first character to the last.")
+        raise UnknownLink("this link is not one of ours", "copy it whole, from the first character to the last.")
     if row.used is not None or (row.account_id is None and _has_accounts(connection)):
-        raise LinkOver(USED)
+        raise LinkOver(*USED)
     if row.expires <= now:
-        raise LinkOver("this link has expired, or was replaced by a newer one. Ask for a new one.")
+        raise LinkOver("this link has expired, or was replaced by a newer one", ASK)
     if row.project_id is not None and role_in(connection, row.project_id, row.account_id) in (None, "owner"):
-        raise LinkOver("this link was for a voter or reader of a project, who is none any more. Ask for a new one.")
+        raise LinkOver("this link was for a voter or reader of a project, who is none any more", ASK)
     return row
 
 

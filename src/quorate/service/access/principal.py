@@ -82,7 +82,10 @@ async def as_member(request: Request, project_id: str, *roles: Role, token: str 
     is_id = PROJECT_ID.fullmatch(project_id) is not None  # nothing else goes to the database
     principal, role = await _identify(request, project_id if is_id else "", token)
     if role is None:
-        raise Problem(404, "Not found", f"no project {project_id[:40]!r}, or you are not a member of it.")
+        raise Problem(
+            404, "Not found", f"no project {project_id[:40]!r}, or you are not a member of it.", field="project",
+            value=project_id[:40], rule="the id of a project you are a member of", fix="List your projects to see it.",
+        )  # fmt: skip
     if role == "owner" and principal.via == "cookie" and principal.only_project is not None:
         raise _lent()
     if roles and role not in roles:
@@ -93,17 +96,25 @@ async def as_member(request: Request, project_id: str, *roles: Role, token: str 
 async def creator(caller: Annotated[Principal, Depends(current)]) -> Principal:
     """Who is calling, if they may create projects; 403 otherwise. A dependency."""
     if not caller.may_create or caller.only_project is not None:
-        raise Problem(403, "Not allowed", "this account or key may not create projects; ask who runs the service.")
+        raise Problem(
+            403, "Not allowed", "this account or key may not create projects; ask who runs the service.",
+            field="account", value=caller.account_id, rule="an account that may create projects, with all its rights",
+            fix="Ask who runs the service.",
+        )  # fmt: skip
     return caller
 
 
 async def unrestricted(caller: Annotated[Principal, Depends(current)]) -> Principal:
     """Who is calling, with all the account's rights: what opens one project must not make itself open more."""
     if caller.only_project is not None:
-        words = "this key is for one project only; sign in, or use a key without a project."
+        wrong, fix = "this key is for one project only", "sign in, or use a key without a project."
         if caller.via == "cookie":
-            words = "you are signed in to one project only, by a link that its owner made; use a link of your own."
-        raise Problem(403, "Not allowed", words)
+            wrong = "you are signed in to one project only, by a link that its owner made"
+            fix = "use a link of your own."
+        raise Problem(
+            403, "Not allowed", f"{wrong}; {fix}", field="project", value=caller.only_project,
+            rule="all the account's rights: what opens one project must not open more", fix=fix,
+        )  # fmt: skip
     return caller
 
 
@@ -159,7 +170,10 @@ def _callers(request: Request) -> Together[Proof, Known | None]:
 
 
 def _nobody(fix: str) -> Problem:
-    return Problem(401, "Who are you?", fix, headers={"WWW-Authenticate": "Bearer"})
+    return Problem(
+        401, "Who are you?", fix, field="Authorization", rule="the cookie of a sign-in that lasts, or a valid API key",
+        fix=fix, headers={"WWW-Authenticate": "Bearer"},
+    )  # fmt: skip
 
 
 def _lent() -> Problem:
@@ -167,6 +181,8 @@ def _lent() -> Problem:
         403,
         "Not allowed",
         "you are an owner of this project now, and signed in by a link that was made for a voter or reader.",
+        field="role",
+        value="owner",
         rule="an owner signs in by a link that no other owner has seen",
         fix="Ask who runs the service for a link of your own: quorate service owner-link --account <id>.",
     )

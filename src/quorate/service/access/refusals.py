@@ -12,10 +12,19 @@ class NotFound(InvalidInput):
 class UnknownLink(QuorateError):
     """No link or invitation with this token was ever made."""
 
+    def __init__(self, wrong: str, fix: str) -> None:
+        super().__init__(f"{wrong}; {fix}", field="link", rule="a link that this service made", fix=fix)
+
 
 class LinkOver(QuorateError):
     """The link or invitation was used up, has expired or was revoked."""
 
+    def __init__(self, wrong: str, fix: str) -> None:
+        super().__init__(f"{wrong}. {fix}", field="link", rule="a link that can still be used", fix=fix)
+
 
 class NotAllowed(QuorateError):
     """The caller is known, and may not do this."""
+
+    def __init__(self, wrong: str, fix: str, *, field: str, rule: str) -> None:
+        super().__init__(f"{wrong}; {fix}", field=field, rule=rule, fix=fix)

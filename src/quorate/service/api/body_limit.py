@@ -115,7 +115,7 @@ def _announced(scope: Scope) -> int:
 
 def _too_large(most: int) -> Problem:
     return Problem(
-        413, "Too large", f"the body has more than {most:,} bytes.", rule=f"at most {most} bytes",
+        413, "Too large", f"the body has more than {most:,} bytes.", field="body", rule=f"at most {most} bytes",
         fix="send it in several requests.",
     )  # fmt: skip
 

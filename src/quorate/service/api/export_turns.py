@@ -40,7 +40,7 @@ class Turns:
 def _wait(*, mine: bool) -> Problem:
     who = "your account is exporting already" if mine else f"{MOST} exports are being made already"
     return Problem(
-        429, "Too many requests", f"{who}; wait {SECONDS} s, then send this again.",
+        429, "Too many requests", f"{who}; wait {SECONDS} s, then send this again.", field="request",
         rule=f"one export at a time for each account, {MOST} for all", fix=f"Wait {SECONDS} s.",
         headers={"Retry-After": SECONDS},
     )  # fmt: skip

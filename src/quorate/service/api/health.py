@@ -58,7 +58,7 @@ def metrics(request: Request, authorization: Annotated[str | None, Header(includ
     token = request.app.state.config.metrics_token
     if not (_has_token(authorization, token) or (token is None and _is_local(request))):
         raise Problem(
-            403, "Not allowed", "metrics are read from this machine, or with the metrics token.",
+            403, "Not allowed", "metrics are read from this machine, or with the metrics token.", field="Authorization",
             rule="a request from a loopback address, or Authorization: Bearer <metrics token>",
             fix="set a metrics token in the configuration and send it.",
         )  # fmt: skip

@@ -32,7 +32,10 @@ def base_url_of(request: Request) -> str:
         return given
     host = request.headers.get("host", "")
     if not HOST.fullmatch(host):
-        raise Problem(422, "Invalid input", "the header Host names no host; set the service's base URL.", field="Host")
+        raise Problem(
+            422, "Invalid input", "the header Host names no host; set the service's base URL.", field="Host",
+            value=host[:80], rule="the name of a host, and a port if need be", fix="Set the service's base URL.",
+        )  # fmt: skip
     return f"{'https' if is_secure(request.scope) else 'http'}://{host}"
 
 

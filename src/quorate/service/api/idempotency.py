@@ -16,11 +16,11 @@ from hashlib import sha256
 from fastapi import Request, Response
 from sqlalchemy import Connection, delete, select, update
 
-from quorate.errors import RequestReused
 from quorate.service.access.principal import Principal
 from quorate.service.access.rows import upsert
 from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.api.fields import Out
+from quorate.service.deciding.acts import reused
 from quorate.service.deciding.projects import Projects
 from quorate.service.store.schema import requests
 from quorate.service.store.store import Store
@@ -95,7 +95,7 @@ def _claimed(connection: Connection, account_id: str, key: str, content: str, no
     mine = (requests.c.principal == account_id, requests.c.key == key)
     past = connection.execute(select(requests).where(*mine)).one()
     if past.content != content:
-        raise RequestReused(f"idempotency key {key!r} was used before for something else; use a new key.")
+        raise reused(key)
     return _response(past.body, past.status, REPEATED)
 
 

@@ -20,6 +20,9 @@ FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}  # JPEG markers that hold the
 class NotAnImage(InvalidInput):
     """The file is not one of the kinds of images that are taken."""
 
+    def __init__(self, wrong: str, rule: str, fix: str) -> None:
+        super().__init__(f"file {wrong}; expected {rule}; {fix}", field="file", value=wrong, rule=rule, fix=fix)
+
 
 @dataclass(frozen=True, slots=True)
 class Image:
@@ -37,17 +40,18 @@ def checked(content: bytes) -> Image:
     Image(media_type='image/gif', width=3, height=2)
     """
     if len(content) > LARGEST_FILE:
-        raise NotAnImage(f"file has {len(content):,} bytes; at most {LARGEST_FILE:,} are taken; make it smaller.")
+        raise NotAnImage(f"has {len(content):,} bytes", f"at most {LARGEST_FILE:,}", "make it smaller.")
     try:
         image = _image(content)
     except (struct.error, IndexError):
         image = None
     if image is None:
-        raise NotAnImage("file is no PNG, JPEG, GIF or WebP image, or it is damaged; convert it to one of these.")
+        raise NotAnImage("is no image, or damaged", "a PNG, JPEG, GIF or WebP image", "convert it to one of these.")
     if not (0 < image.width <= LONGEST_SIDE and 0 < image.height <= LONGEST_SIDE):
-        raise NotAnImage(f"file is {image.width} x {image.height} pixels; a side may have 1 to {LONGEST_SIDE}; resize.")
+        size = f"is {image.width} x {image.height} pixels"
+        raise NotAnImage(size, f"1 to {LONGEST_SIDE} pixels a side", "resize it.")
     if image.width * image.height > MOST_PIXELS:
-        raise NotAnImage(f"file has {image.width * image.height:,} pixels; at most {MOST_PIXELS:,} are taken; resize.")
+        raise NotAnImage(f"has {image.width * image.height:,} pixels", f"at most {MOST_PIXELS:,}", "resize it.")
     return image
 
 

@@ -56,6 +56,7 @@ def _full(held: int, size: int, most: int) -> Problem:
         f"the project's images have {held / MEGABYTE:.1f} MB, this one {size / MEGABYTE:.1f} MB more; "
         f"at most {most / MEGABYTE:g} MB fit.",
         field="file",
+        value=size,
         rule=f"the images of a project have at most {most} bytes together",
         fix="Send smaller images, name images by https address, or let the operator raise QUORATE_UPLOAD_MEGABYTES.",
     )

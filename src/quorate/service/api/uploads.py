@@ -54,8 +54,10 @@ async def sent_file(request: Request) -> bytes:
     async with request.form() as form:
         field = form.get("file")
         if not isinstance(field, UploadFile):
-            fix = "send a file as `file`."
-            raise Problem(422, "Invalid input", "file is missing in the form.", field="file", fix=fix)
+            raise Problem(
+                422, "Invalid input", "file is missing in the form.", field="file", rule="a file in the form's `file`",
+                fix="send a file as `file`.",
+            )  # fmt: skip
         content = await field.read(LARGEST_FILE + 1)
     request.state.content = sha256(content).hexdigest()
     return content

@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from quorate.errors import InvalidInput, UnknownItem
+from quorate.errors import InvalidInput, RequestReused, UnknownItem
 from quorate.types import Decision
+from quorate.validate import shown
 
 Kind = Literal["vote", "abstain", "skip", "retract", "close"]
 
@@ -20,6 +21,20 @@ class TooLate(InvalidInput):
 
 class NotServed(UnknownItem):
     """A voter acts on an item that was never shown to them."""
+
+
+def reused(key: str | None) -> RequestReused:
+    """The error of an idempotency key that came with another content than the first time."""
+    fix = "use a new key for a new act."
+    return RequestReused(
+        f"idempotency key {shown(key)} was used before for something else; {fix}",
+        field="Idempotency-Key", value=key, rule="a key of its own for every act", fix=fix,
+    )  # fmt: skip
+
+
+def of_item(error: type[InvalidInput], item: str, *, wrong: str, rule: str, fix: str) -> InvalidInput:
+    """Why an act on this item is refused."""
+    return error(f"item={shown(item)}{wrong}; {fix}", field="item", value=item, rule=rule, fix=fix)
 
 
 @dataclass(frozen=True, slots=True)

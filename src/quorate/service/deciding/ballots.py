@@ -13,8 +13,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, select
 from sqlalchemy.exc import IntegrityError
 
-from quorate.errors import DuplicateVote, InvalidInput, QuorateError, RequestReused, UnknownItem
-from quorate.service.deciding.acts import Kind, NotServed, Recorded, Request, TooLate
+from quorate.errors import DuplicateVote, InvalidInput, QuorateError, UnknownItem
+from quorate.service.deciding.acts import Kind, NotServed, Recorded, Request, TooLate, of_item, reused
 from quorate.service.deciding.deeds import Deed, perform
 from quorate.service.deciding.leases import CLOCK_SLACK
 from quorate.service.deciding.projects import Project, Projects
@@ -25,7 +25,6 @@ from quorate.session import Session
 from quorate.session.journal import Event
 from quorate.session.single import is_decided, item_session
 from quorate.types import Decision
-from quorate.validate import shown
 
 REQUESTS = "request"  # in the name of the constraint that two acts with one key, at the very same time, run into
 
@@ -38,7 +37,7 @@ def act(projects_: Projects, request: Request, *, now: float) -> Recorded:
     except IntegrityError as cause:
         if REQUESTS not in str(cause.orig):
             raise
-        raise _reused(request) from cause
+        raise reused(request.request) from cause
     if isinstance(answer, QuorateError):
         raise answer
     return answer
@@ -79,15 +78,9 @@ def _repeated(connection: Connection, scene: Scene, request: Request) -> Recorde
     body = json.loads(past.body)
     kind: Kind = "retract" if body.get("undone") else past.kind
     if (past.item_id, kind, body.get("label")) != (scene.row.id, request.kind, request.label):
-        raise _reused(request)
+        raise reused(request.request)
     until = _undo_until(scene.project, kind, body["time"])
     return Recorded(scene.row.name, kind, body.get("label"), body["time"], past.id, until, repeated=True, decision=None)
-
-
-def _reused(request: Request) -> RequestReused:
-    return RequestReused(
-        f"idempotency key {shown(request.request)} was used before for something else; use a new key for a new act."
-    )
 
 
 def _check(scene: Scene, request: Request, now: float) -> None:
@@ -98,23 +91,30 @@ def _check(scene: Scene, request: Request, now: float) -> None:
         _check_undo(scene, request, now)
         return
     if scene.acted is not None:
-        raise DuplicateVote(
-            f"item {shown(request.item)}: this voter has acted on it already ({scene.acted}); undo that first."
-        )
+        raise of_item(
+            DuplicateVote, request.item, wrong=f": this voter has acted on it already ({scene.acted})",
+            rule="one act of each voter on an item", fix="undo that first.",
+        )  # fmt: skip
     if request.served and scene.holds is None:
-        raise NotServed(f"item={shown(request.item)} was not given to this voter; ask for the next item first.")
+        raise of_item(
+            NotServed, request.item, wrong=" was not given to this voter", rule="an item that was given to this voter",
+            fix="ask for the next item first.",
+        )  # fmt: skip
 
 
 def _check_undo(scene: Scene, request: Request, now: float) -> None:
     if scene.acted_at is None:
-        raise UnknownItem(f"item={shown(request.item)}: this voter has no vote on it to undo.")
+        raise of_item(
+            UnknownItem, request.item, wrong=": this voter has no vote on it to undo",
+            rule="an item on which this voter has acted", fix="there is nothing to undo.",
+        )  # fmt: skip
     ago, most = now - scene.acted_at, scene.project.settings.undo_seconds
     if request.served and not -CLOCK_SLACK <= ago <= most:
-        raise TooLate(
-            f"item={shown(request.item)}: a vote can be undone for {most:g} seconds; that was "
-            + (f"{ago:.0f} seconds ago" if ago > 0 else "before the clock was set back")
-            + ". Ask the owner of the project."
-        )
+        when = f"{ago:.0f} seconds ago" if ago > 0 else "before the clock was set back"
+        raise of_item(
+            TooLate, request.item, wrong=f": a vote can be undone for {most:g} seconds, and that was {when}",
+            rule=f"an act of the last {most:g} seconds", fix="ask the owner of the project.",
+        )  # fmt: skip
 
 
 def _skip(scene: Scene, request: Request, now: float, **told: bool) -> Deed:
@@ -157,7 +157,9 @@ def _next_event(
     session._state.seq = row.seq
     decision = _told(session, row.name, request, now)
     if request.kind == "close" and not outbox.written:
-        raise InvalidInput(f"item={shown(row.name)} is closed already.")
+        raise of_item(
+            InvalidInput, row.name, wrong=" is closed already", rule="an open item", fix="there is nothing to do."
+        )
     return session, decision, outbox.written[0] if outbox.written else {}
 
 

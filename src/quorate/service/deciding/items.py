@@ -116,7 +116,11 @@ def _begin(projects_: Projects, project_id: str, batch: Sequence[NewItem]) -> tu
 
 def _unless_archived(project: Project) -> Project:
     if project.state == "archived":
-        raise InvalidInput(f"project {project.name!r} is archived; set its state to active to add items.")
+        fix = "set its state to active to add items."
+        raise InvalidInput(
+            f"project {project.name!r} is archived; {fix}", field="state", value=project.state,
+            rule="a project that is not archived", fix=fix,
+        )  # fmt: skip
     return project
 
 

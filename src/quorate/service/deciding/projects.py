@@ -128,7 +128,7 @@ class Projects:
             lock = select(projects).where(projects.c.id == project_id).with_for_update(key_share=True)
             row = connection.execute(lock).one_or_none()
             if row is None:
-                raise UnknownProject(f"project={shown(project_id)} does not exist, or is not yours.")
+                raise unknown(project_id)
             before = self.of_row(row)
             settings = before.settings.changed(**changes) if changes else before.settings
             values = {
@@ -205,7 +205,9 @@ def _changes(before: Project, after: Project) -> dict[str, Any]:
 
 def unknown(project_id: str) -> UnknownProject:
     """The error for a project that is not there, or that the caller may not know of."""
-    return UnknownProject(f"project={shown(project_id)} does not exist, or is not yours; see the list of projects.")
+    return UnknownProject(
+        f"project={shown(project_id)}; expected one that is there, and yours; see the list of projects."
+    )
 
 
 def _body(connection: Connection, number: int) -> dict[str, Any]:

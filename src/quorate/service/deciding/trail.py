@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, select
 
 from quorate.errors import UnknownItem
+from quorate.service.deciding.acts import of_item
 from quorate.service.deciding.events import item_events
 from quorate.service.deciding.listing import BATCH, Filter, list_items
 from quorate.service.deciding.projects import Project, Projects
@@ -20,7 +21,6 @@ from quorate.service.deciding.row import after_event
 from quorate.service.store.schema import events, items
 from quorate.session.journal import Event
 from quorate.session.single import Era, EraOf, era_named, is_decided, item_session, recompute
-from quorate.validate import shown
 
 CLOSE_ENOUGH = 1e-9  # of a confidence computed again, perhaps by another version of a mathematical library
 RECOMPUTED = (
@@ -61,7 +61,10 @@ def find(connection: Connection, project: Project, name: str) -> Row[Any]:
     query = select(items).where(items.c.project_id == project.id, items.c.name == name)
     row: Row[Any] | None = connection.execute(query).one_or_none()
     if row is None:
-        raise UnknownItem(f"item={shown(name)} is not in this project; see the list of its items.")
+        raise of_item(
+            UnknownItem, name, wrong=" is not in this project", rule="an item of this project",
+            fix="see the list of its items.",
+        )  # fmt: skip
     return row
 
 

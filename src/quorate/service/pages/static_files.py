@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fastapi import APIRouter, Response
 
-from quorate.service.problems import Problem
+from quorate.service.problems import nothing_here
 
 FOLDER = Path(__file__).parent / "static"
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".png": "image/png"}
@@ -53,7 +53,7 @@ def static_file(version: str, name: str) -> Response:
     """One file; under an address of another version it is sent, too, but not to be kept."""
     held = FILES.get(name)
     if held is None:
-        raise Problem(404, "Not found", f"no static file {name[:40]!r}.")
+        raise nothing_here(f"/static/{version}/{name}")
     keep = FOR_EVER if version == held.version else "no-cache"
     return Response(held.content, media_type=held.media_type, headers={"Cache-Control": keep})
 

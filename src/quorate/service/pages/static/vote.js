@@ -165,6 +165,7 @@ function show() {
   for (const each of [...buttons, part("skip"), part("abstain"), filter]) if (each) each.disabled = !here;
   shownAt = performance.now();
   nothing();
+  delete root.dataset.item;
   if (!here) return announce(outbox.size ? "Waiting for the connection." : NOTHING[state]);
   poll = POLL;
   stage.append(here.drawn);
