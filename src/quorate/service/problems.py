@@ -210,7 +210,8 @@ def nothing_here(path: str) -> Problem:
     """The answer where nothing is."""
     return Problem(
         404, "Not found", "there is nothing at this address; check how it is written.", field="path",
-        value=quoted(path), rule="an address of this service", fix="Check how it is written: see /api/v1/openapi.json.",
+        value=quoted(path), rule="an address of this service (the API's: /api/v1/openapi.json)",
+        fix="check how it is written.",
     )  # fmt: skip
 
 

@@ -1,5 +1,7 @@
 """Fields of a form: numbers that are none are refused, never an internal error."""
 
+import re
+
 import pytest
 
 from quorate.errors import InvalidInput
@@ -33,3 +35,5 @@ def test_pages_refuse_them_in_the_same_words(tmp_path):
         for path, fields in forms:
             answer = owner.post(path, data=given | fields)
             assert answer.status_code == 422 and "expected a number" in answer.text, (path, fields)
+            marked = re.search(r'<input id="(\w+)" aria-invalid="true" aria-describedby="problem"', answer.text)
+            assert "invite" in path or fields[marked[1]] in ("nan", "1e400")

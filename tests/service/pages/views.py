@@ -72,6 +72,16 @@ class Views:
         self.owner(page)
         page.goto(f"{self.live.url}/new")
 
+    def refused(self, page):
+        """A form that came back: what is wrong, in its words, and the field marked."""
+        self.new(page)
+        page.get_by_label("Name", exact=True).fill("Ducks")
+        page.get_by_label("What voters choose from").fill("mallard\nteal")
+        page.get_by_text("Limits, audit, times").click()
+        page.get_by_label("Fewest votes per item").fill("9")
+        page.get_by_role("button", name="Create the project").click()
+        page.locator("[aria-invalid]").wait_for()
+
     def dashboard(self, page):
         self.owner(page)
         self.go(page)
@@ -165,6 +175,6 @@ class Views:
 
 
 ALL = (
-    "sign_in", "first_link", "join", "projects", "new", "dashboard", "items", "item", "data", "webhooks", "people",
-    "settings", "vote", "many", "enlarged", "thanks", "paused", "cut_off", "problem",
+    "sign_in", "first_link", "join", "projects", "new", "refused", "dashboard", "items", "item", "data", "webhooks",
+    "people", "settings", "vote", "many", "enlarged", "thanks", "paused", "cut_off", "problem",
 )  # fmt: skip

@@ -15,6 +15,7 @@ from quorate.service.deciding.settings import ProjectSettings
 from quorate.service.pages.form_fields import Fields
 from quorate.service.pages.rendering import go, render
 from quorate.service.pages.settings_form import as_form, changes_of, goals_of, method_told, new_settings, why_not_all
+from quorate.service.pages.settings_words import LABELS, in_words_of_the_form
 from quorate.service.problems import of_error
 
 router = APIRouter(include_in_schema=False)
@@ -37,13 +38,13 @@ def create(request: Request, caller: Creator, fields: Fields) -> Response:
             made = projects_of(request).create_in(connection, fields.get("name", ""), settings, now=now)
             enrol(connection, made.id, caller.account_id, role="owner", now=now)
     except (InvalidInput, QuorateError) as error:
-        return _new(request, caller, BLANK | fields, of_error(error).body())
+        return _new(request, caller, BLANK | fields, in_words_of_the_form(of_error(error).body(), fields))
     return go(f"/p/{made.id}", "created")
 
 
 def _new(request: Request, caller: Principal, form: dict[str, str], problem: dict[str, Any] | None = None) -> Response:
     status = problem["status"] if problem else 200
-    return render(request, "new.html", status, me=caller, form=form, problem=problem)
+    return render(request, "new.html", status, me=caller, form=form, labels=LABELS, problem=problem)
 
 
 @router.get("/p/{project_id}/settings")
@@ -63,7 +64,8 @@ def change(request: Request, project_id: ProjectId, caller: Owner, fields: Field
         name, state = fields.get("name"), fields.get("state")
         projects_.change(project_id, name=name, state=state, now=now_of(request), **changes)
     except QuorateError as error:
-        return _settings(request, caller.principal, project_id, fields, of_error(error).body())
+        problem = in_words_of_the_form(of_error(error).body(), fields)
+        return _settings(request, caller.principal, project_id, fields, problem)
     return go(f"/p/{project_id}/settings", "saved")
 
 
@@ -73,6 +75,6 @@ def _settings(
     project = projects_of(request).get(project_id)
     whole = BLANK | as_form(project.settings) | {"name": project.name} | form
     shown = {"project": project, "form": whole, "problem": problem, "role": "owner", "tab": "settings"}
-    told = method_told(project.settings)
-    shown |= {"goals": goals_of(project.settings), "why_not_all": why_not_all(project.settings), "method": told}
+    told = {"labels": LABELS, "method": method_told(project.settings)}
+    shown |= told | {"goals": goals_of(project.settings), "why_not_all": why_not_all(project.settings)}
     return render(request, "settings.html", problem["status"] if problem else 200, me=me, **shown)

@@ -1,0 +1,52 @@
+"""A setting that is refused is named as the form names it, with what was typed; the field is marked."""
+
+import pytest
+
+from quorate.errors import InvalidInput
+from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.pages.settings_form import as_form, changes_of, new_settings
+from quorate.service.pages.settings_words import LABELS, in_words_of_the_form
+from quorate.service.problems import of_error
+
+FORM = as_form(ProjectSettings(classes=("cat", "dog", "fox"), pool_size=5)) | {"name": "Animals"}
+
+
+def refused(**typed):
+    form = FORM | typed
+    with pytest.raises(InvalidInput) as raised:
+        new_settings(form).check_limits()
+    return in_words_of_the_form(of_error(raised.value).body(), form)
+
+
+@pytest.mark.parametrize(
+    ("typed", "field", "begins", "holds"),
+    [
+        ({"pool_size": "0"}, "pool_size", "“Experts in the pool”: 0; expected ", ""),
+        ({"pool_size": "many"}, "pool_size", "“Experts in the pool”: many; expected a number", ""),
+        ({"min_votes": "9"}, "min_votes", "“Fewest votes per item”: 9; expected at most “Experts in the", "lower “Few"),
+        ({"audit_rate": "200"}, "audit_rate", "“Audited share, %”: 200 %; expected ", "(1 is 100 %.)"),
+        ({"goal": "budget", "budget": ""}, "budget", "“Spend so many votes per item on average", ": empty; expected"),
+        ({"goal": "value", "error_price": "-1"}, "error_price", "“Ask while", "”: -1; expected a number above 0"),
+        ({"classes": "cat"}, "classes", "“What voters choose from”", "expected"),
+    ],
+)  # fmt: skip
+def test_the_words_of_the_form_are_used(typed, field, begins, holds):
+    told = refused(**typed)
+    assert told["field"] == field
+    assert told["detail"].startswith(begins)
+    assert holds in told["detail"]
+    assert not any(name in told["detail"] for name in LABELS if "_" in name)
+
+
+def test_what_the_form_has_no_field_for_is_told_as_it_is():
+    told = {"field": "request", "detail": "the database is busy; send this again."}
+    assert in_words_of_the_form(told, {}) == told
+
+
+def test_a_rate_that_is_lowered():
+    before = ProjectSettings(classes=("cat", "dog"), pool_size=5, audit_rate=0.1)
+    form = as_form(before) | {"audit_rate": "5"}
+    with pytest.raises(InvalidInput) as raised:
+        before.changed(**changes_of(form))
+    told = in_words_of_the_form(of_error(raised.value).body(), form)["detail"]
+    assert told.startswith("“Audited share, %”: 5 % is below 0.1;")
