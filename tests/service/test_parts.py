@@ -44,7 +44,7 @@ def test_what_is_wrong_with_a_prediction(wrong, field, value, rule, fix):
     [
         ({"pool_size": 0}, "pool_size", "0"),
         ({"audit_rate": 2.0}, "audit_rate", "2.0"),
-        ({"classes": ["cat", ""]}, "classes", "''"),
+        ({"classes": ["cat", ""]}, "classes", ""),
         ({"classes": [f"c{number}" for number in range(2000)]}, "classes", "2000 names"),
         ({"target_error": 0.0}, "target_error", "0"),
         ({"budget": 2.0, "threshold": 0.9}, "request", None),
@@ -59,7 +59,7 @@ def test_what_is_wrong_with_settings(given_, field, value):
 
 def test_settings_that_cannot_change():
     told = refused(settings().changed, method="finexp")
-    assert (told["field"], told["value"], told["fix"]) == ("method", "'finexp'", "start a new project for another one.")
+    assert (told["field"], told["value"], told["fix"]) == ("method", "finexp", "start a new project for another one.")
     assert "cannot change while a project runs" in told["rule"]
 
 

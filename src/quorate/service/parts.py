@@ -60,10 +60,20 @@ def of_message(message: str) -> dict[str, Any]:
     field = about["field"] if about else "request"
     return {
         "field": field,
-        "value": (about["held"] or about["given"]) if about else None,
+        "value": _value(about["held"] or about["given"]) if about else None,
         "rule": rule or "what the service can take",
         "fix": fix or f"Change {'the ' if about is None else ''}{field} so that it fits.",
     }
+
+
+def _value(words: str | None) -> Any:  # noqa: ANN401
+    """A text without its quotes; anything else as it is written."""
+    if words is None or words[:1] not in ("'", '"'):
+        return words
+    try:
+        return literal_eval(words)
+    except (SyntaxError, ValueError):
+        return words
 
 
 def _of_class(said: re.Match[str]) -> dict[str, Any]:

@@ -103,6 +103,22 @@ def test_an_owner_sends_votes_of_others_and_sees_the_decision_and_a_voter_may_no
     assert refused.json()["field"] == "voter"
 
 
+def test_only_an_owner_is_told_that_a_vote_came_late(world):
+    world.items("x")
+    owner, where = world.client("owner"), f"/projects/{world.here}/votes"
+    body = {"item": "x", "label": "cat"}
+    asking, late = [], []
+    for number in range(7):  # a pool of 5: closed at the latest after that
+        sent = owner.api("POST", where, 200, json=body | {"voter": f"v{number}"}, headers={"Idempotency-Key": "k"})
+        again = owner.api("POST", where, 200, json=body | {"voter": f"v{number}"}, headers={"Idempotency-Key": "k"})
+        assert sent.json()["decision"]["late"] == again.json()["decision"]["late"]
+        asking.append(sent.json()["decision"]["ask"])
+        late.append(sent.json()["decision"]["late"])
+        assert "late" not in sent.json()["recorded"]
+    closed = asking.index(False)
+    assert late == [number > closed for number in range(7)]
+
+
 def test_acts_that_say_nothing_or_two_things_are_refused(small):
     small.items("x")
     owner = small.client("owner")

@@ -104,6 +104,7 @@ class DecidedOut(Out):
     confidence: float
     num_votes: int
     reason: str
+    late: Annotated[bool, Field(description="True: the item was closed before this came; it is kept.")] = False
 
 
 class VotedOut(Out):

@@ -138,9 +138,10 @@ async def _answer(http: HttpRequest, caller: Member, asked: Request, count: int,
 def decided(projects_: Projects, asked: Request, recorded: Recorded) -> DecidedOut:
     """What is decided of the item now, for an owner."""
     if recorded.decision is not None:
-        return DecidedOut.model_validate(recorded.decision)
+        return DecidedOut.model_validate(recorded.decision).model_copy(update={"late": recorded.late})
     with projects_.store.read() as connection:
         row = find(connection, projects_.get_in(connection, asked.project_id), asked.item)
     return DecidedOut(
-        ask=row.is_open, label=row.label, confidence=row.confidence, num_votes=row.decided_votes, reason=row.reason
-    )
+        ask=row.is_open, label=row.label, confidence=row.confidence, num_votes=row.decided_votes, reason=row.reason,
+        late=recorded.late,
+    )  # fmt: skip

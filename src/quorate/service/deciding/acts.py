@@ -37,6 +37,12 @@ def of_item(error: type[InvalidInput], item: str, *, wrong: str, rule: str, fix:
     return error(f"item={shown(item)}{wrong}; {fix}", field="item", value=item, rule=rule, fix=fix)
 
 
+def not_here(item: str) -> InvalidInput:
+    """The error of an item that is not in the project."""
+    fix = "see the list of its items."
+    return of_item(UnknownItem, item, wrong=" is not in this project", rule="an item of this project", fix=fix)
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """Who acts on which item, and how. `served`: the item must have been shown to this voter."""
@@ -52,7 +58,8 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What was stored. `decision` is for the owner's eyes, never for a voter's; None for a skip."""
+    """What was stored. For an owner's eyes, never for a voter's: `decision` (None for a skip), and `late`, whether the
+    item was closed already."""
 
     item: str
     kind: Kind
@@ -61,4 +68,5 @@ class Recorded:
     event: int
     undo_until: float | None
     repeated: bool
+    late: bool
     decision: Decision | None

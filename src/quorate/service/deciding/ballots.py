@@ -80,7 +80,8 @@ def _repeated(connection: Connection, scene: Scene, request: Request) -> Recorde
     if (past.item_id, kind, body.get("label")) != (scene.row.id, request.kind, request.label):
         raise reused(request.request)
     until = _undo_until(scene.project, kind, body["time"])
-    return Recorded(scene.row.name, kind, body.get("label"), body["time"], past.id, until, repeated=True, decision=None)
+    told = (body.get("label"), body["time"], past.id, until)
+    return Recorded(scene.row.name, kind, *told, repeated=True, late=body.get("late", False), decision=None)
 
 
 def _check(scene: Scene, request: Request, now: float) -> None:
@@ -195,7 +196,8 @@ def _recorded_deed(deed: Deed, numbers: Mapping[int, int]) -> Recorded:
     until = _undo_until(deed.scene.project, kind, event["time"])
     number = numbers[deed.scene.row.id]
     told = (event.get("label"), event["time"], number, until)
-    return Recorded(deed.scene.row.name, kind, *told, repeated=False, decision=deed.decision)
+    late = event.get("late", False)
+    return Recorded(deed.scene.row.name, kind, *told, repeated=False, late=late, decision=deed.decision)
 
 
 def _undo_until(project: Project, kind: Kind, time: float) -> float | None:

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from quorate.errors import InvalidInput
 from quorate.service.deciding.notices import announce, closed
-from quorate.service.deciding.projects import Project, Projects
+from quorate.service.deciding.projects import Project, Projects, archived
 from quorate.service.deciding.row import after_event, toss
 from quorate.service.store.bulk import change_rows
 from quorate.service.store.lists import among, encode
@@ -116,11 +116,7 @@ def _begin(projects_: Projects, project_id: str, batch: Sequence[NewItem]) -> tu
 
 def _unless_archived(project: Project) -> Project:
     if project.state == "archived":
-        fix = "set its state to active to add items."
-        raise InvalidInput(
-            f"project {project.name!r} is archived; {fix}", field="state", value=project.state,
-            rule="a project that is not archived", fix=fix,
-        )  # fmt: skip
+        raise archived(project)
     return project
 
 

@@ -210,6 +210,15 @@ def unknown(project_id: str) -> UnknownProject:
     )
 
 
+def archived(project: Project) -> InvalidInput:
+    """The error for a project that takes nothing any more."""
+    fix = "set its state to active."
+    return InvalidInput(
+        f"project {project.name!r} is archived and takes neither items nor votes; {fix}",
+        field="state", value=project.state, rule="a project that is not archived", fix=fix,
+    )  # fmt: skip
+
+
 def _body(connection: Connection, number: int) -> dict[str, Any]:
     text = connection.execute(select(events.c.body).where(events.c.id == number)).scalar_one()
     return dict(json.loads(text))

@@ -14,13 +14,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, bindparam, select
 
-from quorate.errors import InvalidInput, QuorateError, UnknownItem
-from quorate.service.deciding.acts import Request
-from quorate.service.deciding.projects import Project, Projects
+from quorate.errors import QuorateError
+from quorate.service.deciding.acts import Request, not_here
+from quorate.service.deciding.projects import Project, Projects, archived
 from quorate.service.store.lists import among, each_of, paired
 from quorate.service.store.schema import ballots, events, items, leases
 from quorate.session.journal import Event
-from quorate.validate import shown
 
 LOCK = select(items).where(items.c.project_id == bindparam("project"), among(items.c.name, "names"))
 LOCK = LOCK.order_by(items.c.id).with_for_update()  # in one order everywhere, so that nobody deadlocks
@@ -88,13 +87,10 @@ def meet(
     found = {row.name: row for row in connection.execute(LOCK, {"project": project_id, "names": names}).all()}
     project = projects_.get_in(connection, project_id)
     if project.state == "archived":
-        words = f"project {project.name!r} is archived and takes no votes; set its state to active."
-        return [InvalidInput(words) for _ in requests]
+        return [archived(project) for _ in requests]
     around = _look_around(connection, project, found, requests)
     return [
-        UnknownItem(f"item={shown(request.item)} is not in this project; see the list of its items.")
-        if request.item not in found
-        else around.scene(found[request.item], request)
+        not_here(request.item) if request.item not in found else around.scene(found[request.item], request)
         for request in requests
     ]
 

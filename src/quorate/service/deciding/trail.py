@@ -12,8 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
-from quorate.errors import UnknownItem
-from quorate.service.deciding.acts import of_item
+from quorate.service.deciding.acts import not_here
 from quorate.service.deciding.events import item_events
 from quorate.service.deciding.listing import BATCH, Filter, list_items
 from quorate.service.deciding.projects import Project, Projects
@@ -61,10 +60,7 @@ def find(connection: Connection, project: Project, name: str) -> Row[Any]:
     query = select(items).where(items.c.project_id == project.id, items.c.name == name)
     row: Row[Any] | None = connection.execute(query).one_or_none()
     if row is None:
-        raise of_item(
-            UnknownItem, name, wrong=" is not in this project", rule="an item of this project",
-            fix="see the list of its items.",
-        )  # fmt: skip
+        raise not_here(name)
     return row
 
 
