@@ -5,21 +5,20 @@ Called by `quorate service check`; the comparing itself is in `deciding.trail`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, func, select
 
-from quorate.service.deciding.listing import Filter, list_items
-from quorate.service.deciding.projects import Project, Projects
+from quorate.service.deciding.listing import all_items
+from quorate.service.deciding.projects import Projects
 from quorate.service.deciding.trail import Disagreement, item_disagreements
 from quorate.service.store.schema import events, items, projects
 from quorate.service.store.snapshot import snapshot
 from quorate.service.store.store import Store
 
 Progress = Callable[[int, int, str], None]
-PAGE = 500
 MOST_KEPT = 100  # of what disagrees; the rest is counted
 
 
@@ -44,7 +43,7 @@ def check(store: Store, *, progress: Progress | None = None) -> Checked:
         everything = [cache.of_row(row) for row in connection.execute(select(projects).order_by(projects.c.id))]
         total = _count(connection, items)
         for project in everything:
-            for row in _rows(connection, project):
+            for row in all_items(connection, project.id):
                 for each in item_disagreements(cache, connection, project, row):
                     num_wrong += 1
                     found += [(project.id, each)] if len(found) < MOST_KEPT else []
@@ -59,13 +58,6 @@ def check(store: Store, *, progress: Progress | None = None) -> Checked:
             num_disagreements=num_wrong,
             first=tuple(found),
         )
-
-
-def _rows(connection: Connection, project: Project) -> Iterator[Row[Any]]:
-    last = -1
-    while rows := list_items(connection, project.id, Filter(), after=last, limit=PAGE):
-        yield from rows
-        last = rows[-1].number
 
 
 def _count(connection: Connection, table: Any, *conditions: Any) -> int:  # noqa: ANN401

@@ -70,6 +70,14 @@ def list_items(
     return connection.execute(query.order_by(items.c.number).limit(limit)).all()
 
 
+def all_items(connection: Connection, project_id: str) -> Iterator[Row[Any]]:
+    """Every item in the order they came, read BATCH at a time."""
+    last = -1
+    while rows := list_items(connection, project_id, Filter(), after=last, limit=BATCH):
+        yield from rows
+        last = rows[-1].number
+
+
 def _conditions(chosen: Filter) -> Iterator[ColumnElement[bool]]:
     if chosen.status == "audit":
         yield items.c.audit.is_not(None)

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, select
 
 from quorate.service.deciding.acts import not_here
 from quorate.service.deciding.events import item_events
-from quorate.service.deciding.listing import BATCH, Filter, list_items
+from quorate.service.deciding.listing import all_items
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.row import after_event
 from quorate.service.store.schema import events, items
@@ -66,11 +66,8 @@ def find(connection: Connection, project: Project, name: str) -> Row[Any]:
 
 def disagreements(projects_: Projects, connection: Connection, project: Project) -> Iterator[Disagreement]:
     """Every stored decision, and every item's row, that its events do not bear out."""
-    last = -1
-    while rows := list_items(connection, project.id, Filter(), after=last, limit=BATCH):
-        for row in rows:
-            yield from item_disagreements(projects_, connection, project, row)
-        last = rows[-1].number
+    for row in all_items(connection, project.id):
+        yield from item_disagreements(projects_, connection, project, row)
 
 
 def item_disagreements(
