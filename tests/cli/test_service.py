@@ -144,7 +144,7 @@ def test_an_unknown_account_is_named_as_it_was_typed(run, database, command):
 
 
 def test_check_goes_through_every_page_of_items(run, database, monkeypatch):
-    monkeypatch.setattr("quorate.service.deciding.trail.BATCH", 2)
+    monkeypatch.setattr("quorate.service.deciding.listing.BATCH", 2)
     with sqlite3.connect(database) as connection:
         connection.execute("UPDATE items SET label = 'dog' WHERE name = 'photo2'")  # on the second page
     connection.close()

@@ -45,13 +45,26 @@ def told(record_property):
 
 
 @pytest.fixture
-def running(database_url):
+def serve():
+    """`serve(url)`: a server on this database, started; it ends with the test, however that ends."""
+    servers = []
+
+    def start(url, **options):
+        servers.append(Server(url, **options))
+        servers[-1].start()
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.stop()
+
+
+@pytest.fixture
+def running(database_url, serve):
     """A furnished database, a server on it, and voters who are about to start."""
     place = furnish(database_url)
-    server = Server(database_url)
-    server.start()
-    yield place, server, Voters(server.address, place)
-    server.stop()
+    server = serve(database_url)
+    return place, server, Voters(server.address, place)
 
 
 def test_the_server_is_killed_again_and_again(database_url, running, told):
@@ -69,12 +82,11 @@ def test_the_server_is_killed_again_and_again(database_url, running, told):
     assert counts["acknowledged"] >= wanted >= 120 and counts["closed"] >= 5  # an undo may have opened some again
 
 
-def test_postgresql_is_killed_again_and_again(postgres, told):
+def test_postgresql_is_killed_again_and_again(postgres, serve, told):
     postgres.start()
     url = postgres.create_database("killed")
     place = furnish(url)
-    server = Server(url)
-    server.start()
+    server = serve(url)
     voters = Voters(server.address, place)
     voters.start()
     for _ in range(3):
@@ -91,13 +103,12 @@ def test_postgresql_is_killed_again_and_again(postgres, told):
     assert counts["acknowledged"] >= wanted >= 120
 
 
-def test_two_workers_share_leases_and_learning(postgres, told):
+def test_two_workers_share_leases_and_learning(postgres, serve, told):
     """Twelve voters, two processes: no item is out twice for one vote, no vote counts twice, both learn as one."""
     postgres.start()
     url = postgres.create_database("shared")
     place = furnish(url, num_voters=12, num_items=60, min_votes=2, max_votes=2, audit_rate=0.0)
-    server = Server(url, workers=2)
-    server.start()
+    server = serve(url, workers=2)
     voters = Voters(server.address, place, only_votes=True)
     voters.start()
     voters.wait_for(120, within=120.0)
@@ -127,7 +138,7 @@ def test_the_network_is_cut_in_mid_vote_and_the_client_tries_again(database_url,
     assert proxy.num_cut >= 40 and counts["retries"] >= 20  # a connection may be cut on both ways at once
 
 
-def test_the_clock_jumps_forth_and_back(database_url, tmp_path, told):
+def test_the_clock_jumps_forth_and_back(database_url, tmp_path, serve, told):
     """By a day in each direction: leases end at once or last too long, votes are neither lost nor doubled."""
     if not FAKETIME:
         missing("libfaketime", "apt-get install libfaketime")
@@ -138,8 +149,7 @@ def test_the_clock_jumps_forth_and_back(database_url, tmp_path, told):
         "FAKETIME_DONT_FAKE_MONOTONIC": "1", "DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1",
     }  # fmt: skip
     place = furnish(database_url)
-    server = Server(database_url, environment=faked)
-    server.start()
+    server = serve(database_url, environment=faked)
     voters = Voters(server.address, place)
     voters.start()
     for jump in ("+86400", "-86400", "+5", "+0"):
@@ -197,7 +207,7 @@ def tended(server):
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_the_disk_is_full_for_a_while(kind, small_disk, told):
+def test_the_disk_is_full_for_a_while(kind, small_disk, serve, told):
     server_of, url = None, f"sqlite:///{small_disk.folder / 'service.db'}"
     if kind == "postgresql":
         binaries = find_binaries()
@@ -212,8 +222,7 @@ def test_the_disk_is_full_for_a_while(kind, small_disk, told):
         url = server_of.create_database("full")
     try:
         place = furnish(url)
-        server = Server(url)
-        server.start()
+        server = serve(url)
         voters = Voters(server.address, place)
         voters.start()
         voters.wait_for(40)
