@@ -3,6 +3,10 @@
 Nothing else is raised on bad input; the command line turns each of these into one line on stderr.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 
 class QuorateError(Exception):
     """Root of all errors quorate raises on purpose.
@@ -20,6 +24,16 @@ class QuorateError(Exception):
     ) -> None:
         super().__init__(*message)
         self.field, self.value, self.rule, self.fix = field, value, rule, fix
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As it is, whatever its class is made from: workers send errors to each other."""
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[QuorateError], args: tuple[object, ...], parts: dict[str, Any]) -> QuorateError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(parts)
+    return error
 
 
 class InvalidInput(QuorateError, ValueError):

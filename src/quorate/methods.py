@@ -88,8 +88,9 @@ def _quorate(
 ) -> Method:
     if min_gain is not None and threshold is not None:
         raise InvalidInput(
-            f"min_gain={min_gain!r} and threshold={threshold!r} are both given; a method stops by one rule. Pass one."
-        )
+            f"min_gain={min_gain!r} and threshold={threshold!r} are both given; a method stops by one rule. Pass one.",
+            field="threshold", value=threshold, rule="either min_gain or threshold", fix="Pass one.",
+        )  # fmt: skip
     belief = Belief("finite", learned=True)
     policy: QueryPolicy
     policy = ValueOfInformation(DEFAULT_MIN_GAIN if min_gain is None else min_gain)
@@ -159,13 +160,19 @@ def method(
     if not isinstance(name, str):
         return _own(name, **knobs)
     if name not in METHODS:
-        raise UnknownMethod(f"method {name!r} does not exist; choose one of: {', '.join(METHODS)}.")
+        rule = f"one of: {', '.join(METHODS)}"
+        raise UnknownMethod(
+            f"method {name!r} does not exist; choose {rule}.", field="method", value=name, rule=rule, fix="choose one."
+        )
     build = METHODS[name]
     known = signature(build).parameters
     for knob, value in knobs.items():
         if knob not in known:
             has = ", ".join(known) or "none"
-            raise UnknownMethod(f"method {name!r} has no knob {knob!r}={value!r}; its knobs are: {has}.")
+            raise UnknownMethod(
+                f"method {name!r} has no knob {knob!r}={value!r}; its knobs are: {has}.",
+                field="method", value=f"{knob}={value!r}", rule=f"knobs of {name}: {has}", fix="use one of these.",
+            )  # fmt: skip
     built = build(**knobs)
     return replace(built, name=name, knobs=MappingProxyType(_resolved(build, built, knobs)))
 

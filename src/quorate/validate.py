@@ -33,27 +33,21 @@ def probabilities(prediction: Any, *, where: str = "prediction") -> FloatArray: 
     """
     array = as_floats(prediction, where=where, error=InvalidPrediction)
     if array.ndim == 0 or array.shape[-1] < 2:
-        raise InvalidPrediction(
-            f"{where} has shape {array.shape}; expected at least 2 classes on the last axis. "
-            "For one score instead of a vector see quorate.Session.open."
-        )
+        fix = "For one score instead of a vector see quorate.Session.open."
+        raise _odd(where, array, f"has shape {array.shape}", "at least 2 classes on the last axis", fix)
     if not np.all(np.isfinite(array)):
-        raise InvalidPrediction(
-            f"{where} contains {_first(array, ~np.isfinite(array))}; expected finite probabilities. "
-            "Drop the item's prediction (None) if the classifier has none."
-        )
+        fix = "Drop the item's prediction (None) if the classifier has none."
+        said = f"contains {_first(array, ~np.isfinite(array))}"
+        raise _odd(where, array, said, "finite probabilities", fix)
     if np.any(array < 0):
-        raise InvalidPrediction(
-            f"{where} contains {_first(array, array < 0)}; expected probabilities, which are between 0 and 1. "
-            "Pass probabilities, not logits: apply softmax first."
-        )
+        rule, fix = "probabilities, which are between 0 and 1", "Pass probabilities, not logits: apply softmax first."
+        raise _odd(where, array, f"contains {_first(array, array < 0)}", rule, fix)
     sums = array.sum(axis=-1)
     off = np.abs(sums - 1) > SUM_TOLERANCE + _ROUND_OFF
     if np.any(off):
-        raise InvalidPrediction(
-            f"{where} sums to {_first(sums, off):.6g}; expected 1 (within {SUM_TOLERANCE:g}, then renormalised). "
-            "Are these percentages, scores or counts? Pass probabilities."
-        )
+        rule = f"1 (within {SUM_TOLERANCE:g}, then renormalised)"
+        fix = "Are these percentages, scores or counts? Pass probabilities."
+        raise _odd(where, array, f"sums to {_first(sums, off):.6g}", rule, fix)
     return floored(array)
 
 
@@ -71,7 +65,8 @@ def as_floats(values: Any, *, where: str, error: type[InvalidInput] = InvalidInp
             raise TypeError("not numbers")
         return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError, RuntimeError) as cause:
-        raise error(f"{where}={shown(values)} is not numeric; pass numbers in a rectangular array.") from cause
+        wrong, fix = f"{where}={shown(values)} is not numeric", "pass numbers in a rectangular array."
+        raise error(f"{wrong}; {fix}", field=where, value=values, rule="numbers", fix=fix) from cause
 
 
 def counts(votes: Any, *, where: str = "votes") -> IntArray:  # noqa: ANN401
@@ -120,7 +115,7 @@ def whole(value: Any, *, where: str, least: int = 1, most: int = MOST_WHOLE) -> 
         is_number = True
     if not is_number or value < least or value > most:
         fix = "lower it" if is_number and value > most else "raise it" if is_number else f"pass e.g. {where}={least}"
-        raise InvalidInput(f"{where}={shown(value)}; expected a whole number >= {least} and <= {most}; {fix}.")
+        raise broken(where, value, f"a whole number >= {least} and <= {most}", f"{fix}.")
     return int(value)
 
 
@@ -151,7 +146,7 @@ def bounded(
             fix = "lower it" if number > least else "raise it"
         if most <= 1.0 and 2 <= number <= 100:  # a percentage
             fix = f"did you mean {number / 100:g}? Pass a share, not a percentage"
-        raise error(f"{where}={shown(value)}; expected a number {rule}; {fix}.")
+        raise broken(where, value, f"a number {rule}", f"{fix}.", error=error)
     return number
 
 
@@ -166,27 +161,47 @@ def positive(value: Any, *, where: str) -> FloatArray:  # noqa: ANN401
 def vote_limits(min_votes: int, max_votes: int | None) -> None:
     """The most votes an item may have are not fewer than the least."""
     if max_votes is not None and max_votes < min_votes:
-        raise InvalidInput(f"max_votes={max_votes} is below min_votes={min_votes}; raise max_votes or lower min_votes.")
+        raise broken(
+            "max_votes", max_votes, f"at least min_votes, which is {min_votes}", "raise max_votes or lower min_votes."
+        )
 
 
 def class_names(classes: Iterable[str]) -> tuple[str, ...]:
     """At least two different, non-empty strings."""
     if isinstance(classes, str):
-        raise InvalidInput(f"classes={classes!r} is one string; pass a list of class names, e.g. ['cat', 'dog'].")
+        raise broken("classes", classes, "a list of names, not one string", "pass e.g. ['cat', 'dog'].")
     try:
         names = tuple(classes)
     except TypeError as cause:
-        raise InvalidInput(
-            f"classes={shown(classes)}; expected a list of names; pass them all, e.g. ['cat', 'dog']."
-        ) from cause
+        raise broken("classes", classes, "a list of names", "pass them all, e.g. ['cat', 'dog'].") from cause
     for name in names:
         if not isinstance(name, str) or not name:
-            raise InvalidInput(
-                f"classes contains {shown(name)}; expected non-empty strings; give each class a name, e.g. str(number)."
-            )
+            raise broken("classes", name, "non-empty strings", "give each class a name, e.g. str(number).")
     if len(names) < 2 or len(set(names)) != len(names):
-        raise InvalidInput(f"classes={shown(list(names))}; expected at least 2 different names; name every class once.")
+        raise broken("classes", list(names), "at least 2 different names", "name every class once.")
     return names
+
+
+def broken(
+    field: str,
+    value: Any,  # noqa: ANN401
+    rule: str,
+    fix: str,
+    *,
+    error: type[InvalidInput] = InvalidInput,
+) -> InvalidInput:
+    """The error of an argument that breaks a rule: the message of the house, and its parts for programs.
+
+    >>> broken("pool_size", 0, "a whole number >= 1", "raise it.")
+    InvalidInput('pool_size=0; expected a whole number >= 1; raise it.')
+    """
+    return error(f"{field}={shown(value)}; expected {rule}; {fix}", field=field, value=value, rule=rule, fix=fix)
+
+
+def _odd(where: str, array: FloatArray, what: str, rule: str, fix: str) -> InvalidPrediction:
+    """The same of a prediction, of which `what` is said: "contains -1", "has shape (3,)"."""
+    words = f"{where} {what}; expected {rule}. {fix}"
+    return InvalidPrediction(words, field=where, value=array.tolist(), rule=rule, fix=fix)
 
 
 def shown(value: Any) -> str:  # noqa: ANN401

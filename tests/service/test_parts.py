@@ -1,4 +1,4 @@
-"""What an error's words say is told to programs in four members; none is ever empty but the value."""
+"""What is wrong is told to programs in four members: what the error carries, else what its words say."""
 
 import pickle
 import time
@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorate.errors import InvalidInput, InvalidPrediction, QuorateError
+from quorate.errors import InvalidInput, InvalidPrediction, UnknownClass
+from quorate.service.access.refusals import LinkOver, NotAllowed, UnknownLink
+from quorate.service.api.images import NotAnImage
 from quorate.service.deciding.settings import ProjectSettings
-from quorate.service.parts import LONGEST, of_message, parts
-from quorate.validate import probabilities
+from quorate.service.parts import of_message, parts
+from quorate.session.inputs import class_number, parse_prediction
+from quorate.validate import broken
 
 
 def refused(call, *arguments, **named):
@@ -20,53 +23,76 @@ def refused(call, *arguments, **named):
 
 
 def settings(**given_):
-    return ProjectSettings(**{"classes": ["cat", "dog"], "pool_size": 5} | given_)
+    made = ProjectSettings(**{"classes": ["cat", "dog"], "pool_size": 5} | given_)
+    made.check_limits()
+    return made
 
 
 @pytest.mark.parametrize(
-    ("wrong", "field", "value", "rule", "fix"),
+    ("wrong", "rule", "fix"),
     [
-        ([0.5, 0.6], "prediction", "1.1", "1 (within", "Are these percentages"),
-        ([0.5, -0.6], "prediction", "-0.6", "probabilities, which are", "Pass probabilities, not logits"),
-        ([float("nan"), 1], "prediction", "nan", "finite probabilities", "Drop the item's prediction"),
-        ([1.0], "prediction", "(1,)", "at least 2 classes", "For one score"),
+        ([0.5, 0.6], "1 (within", "Are these percentages"),
+        ([0.5, -0.6], "probabilities, which are", "Pass probabilities, not logits"),
+        ([float("nan"), 1], "finite probabilities", "Drop the item's prediction"),
+        ([1.0], "at least 2 classes", "For one score"),
+        ([0.2, 0.3, 0.5], "2 probabilities: one for each of ['cat', 'dog']", "pass one for each class."),
+        ("cow", "a class of", "Use one of: cat, dog."),
+        ({"cat": 7}, "a number in [0, 1]", "did you mean 0.07?"),
     ],
 )
-def test_what_is_wrong_with_a_prediction(wrong, field, value, rule, fix):
-    told = refused(probabilities, wrong, where="prediction for item 'a; b'")
-    assert (told["field"], told["value"]) == (field, value)
+def test_what_is_wrong_with_a_prediction(wrong, rule, fix):
+    told = refused(parse_prediction, wrong, ["cat", "dog"], 1, item="a; expected b; c")
+    assert told["field"] == "prediction"
     assert told["rule"].startswith(rule)
     assert told["fix"].startswith(fix)
 
 
 @pytest.mark.parametrize(
-    ("given_", "field", "value"),
+    ("given_", "field", "value", "rule"),
     [
-        ({"pool_size": 0}, "pool_size", "0"),
-        ({"audit_rate": 2.0}, "audit_rate", "2.0"),
-        ({"classes": ["cat", ""]}, "classes", ""),
-        ({"classes": [f"c{number}" for number in range(2000)]}, "classes", "2000 names"),
-        ({"target_error": 0.0}, "target_error", "0"),
-        ({"budget": 2.0, "threshold": 0.9}, "request", None),
+        ({"pool_size": 0}, "pool_size", 0, "a whole number >= 1"),
+        ({"audit_rate": 2.0}, "audit_rate", 2.0, "a number in [0, 1]"),
+        ({"classes": ["a", "a"]}, "classes", "['a', 'a']", "at least 2 different names"),
+        ({"classes": ["cat", ""]}, "classes", "", "non-empty strings"),
+        ({"classes": [f"c{number}" for number in range(2000)]}, "classes", "2000 names", "at most"),
+        ({"classes": ["cat", "x" * 300]}, "classes", "x" * 120 + "…", "text of at most 100 characters"),
+        ({"currency": "a=b; expected x; y z"}, "currency", "a=b; expected x; y z", "text of at most 8 characters"),
+        ({"target_error": 0.0}, "target_error", 0, "a share above 0"),
+        ({"target_error": 0.1, "audit_rate": 0.0}, "audit_rate", 0, "a share above 0 with a target_error"),
+        ({"budget": 2.0, "threshold": 0.9}, "threshold and budget", "all given", "at most one"),
+        ({"min_votes": 3, "max_votes": 2}, "max_votes", 2, "at least min_votes, which is 3"),
+        ({"budget": 2.0, "min_votes": 3}, "budget", 2.0, "at least min_votes, which is 3"),
+        ({"method": "quorat"}, "method", "quorat", "one of: quorate"),
+        ({"method": "quorate:gain=1"}, "method", "gain=1", "knobs of quorate: min_gain"),
     ],
 )
-def test_what_is_wrong_with_settings(given_, field, value):
+def test_what_is_wrong_with_settings(given_, field, value, rule):
     told = refused(settings, **given_)
     assert (told["field"], told["value"]) == (field, value)
-    assert told["rule"]
+    assert told["rule"].startswith(rule)
     assert told["fix"]
 
 
 def test_settings_that_cannot_change():
     told = refused(settings().changed, method="finexp")
     assert (told["field"], told["value"], told["fix"]) == ("method", "finexp", "start a new project for another one.")
-    assert "cannot change while a project runs" in told["rule"]
+    assert told["rule"] == "'quorate', as it cannot change while a project runs"
 
 
-def test_what_an_error_carries_counts_and_survives_a_trip_to_another_process():
-    error = InvalidPrediction("words", field="f", value=1, rule="r", fix="x")
-    for each in (error, pickle.loads(pickle.dumps(error))):  # our own bytes
-        assert parts(each) == {"field": "f", "value": 1, "rule": "r", "fix": "x"}
+@pytest.mark.parametrize(
+    "error",
+    [
+        broken("f", [1], "r", "x", error=InvalidPrediction),
+        UnknownLink("wrong", "fix"),
+        LinkOver("wrong", "fix"),
+        NotAllowed("wrong", "fix", field="role", rule="owner", value="v"),
+        NotAnImage("is none", "an image", "convert it", "12 bytes"),
+    ],
+)
+def test_an_error_survives_a_trip_to_another_process(error):
+    again = pickle.loads(pickle.dumps(error))  # our own bytes
+    assert type(again) is type(error)
+    assert (str(again), parts(again)) == (str(error), parts(error))
 
 
 @given(st.text(max_size=300))
@@ -76,8 +102,15 @@ def test_any_message_has_a_field_a_rule_and_a_fix(message):
     assert all(told[name] for name in ("field", "rule", "fix"))
 
 
-@pytest.mark.parametrize("piece", ["a=", "a for item ", "'", "; ", " has ", "= is ", "a="])
+@pytest.mark.parametrize("piece", ["a=", "; expected ", "'", "; ", " a ", "= is ", "a[", ". A"])
 def test_no_message_takes_long_to_read(piece):
     started = time.process_time()
-    parts(QuorateError(piece * LONGEST))
+    of_message(piece * 2000)
     assert time.process_time() - started < 1.0
+
+
+def test_a_class_is_named_as_it_came():
+    with pytest.raises(UnknownClass) as raised:
+        class_number('it\'s "x"; expected y', ["cat", "dog's"])
+    assert parts(raised.value)["value"] == 'it\'s "x"; expected y'
+    assert parts(raised.value)["fix"] == "Use one of: cat, dog's."

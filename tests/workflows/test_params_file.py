@@ -94,7 +94,7 @@ def test_limits_costs_and_how_labels_were_read_come_back(tmp_path):
     found = read_params(path)
     assert found.error_costs.tolist() == costs.tolist()
     assert {name: getattr(found, name) for name in more} == more | {"abstain_labels": ("NA",)}
-    with pytest.raises(InvalidInput, match="below min_votes"):
+    with pytest.raises(InvalidInput, match="at least min_votes"):
         read_params(changed(path, min_votes=4))
 
 

@@ -38,7 +38,7 @@ def plain_errors(options: Options = dict) -> Iterator[None]:
     try:
         yield
     except QuorateError as problem:
-        fail(in_options(str(problem), options()))
+        fail(in_options(getattr(problem, "in_shell", None) or str(problem), options()))
     except OSError as problem:
         if problem.errno == errno.EPIPE:  # `quorate methods | head`: typer knows what to do
             raise

@@ -30,7 +30,7 @@ from quorate.errors import (
 )
 from quorate.service.access.headers import security_headers
 from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
-from quorate.service.parts import of_message, parts
+from quorate.service.parts import parts
 from quorate.service.store.failures import StoreUnavailable
 from quorate.service.validation import complaints, quoted
 
@@ -38,6 +38,7 @@ log = logging.getLogger("quorate.service")
 
 MEDIA_TYPE = "application/problem+json"
 LONGEST_DETAIL = 2000
+SECRET_PATHS = ("/link/", "/join/")  # what follows lets somebody in
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 STATUSES: dict[type[QuorateError], tuple[int, str]] = {  # the nearest class of an error counts
     StoreUnavailable: (503, "The database cannot take this now"),
@@ -161,7 +162,8 @@ def of_error(error: QuorateError) -> Problem:
         return INTERNAL
     status, title = STATUSES[kind]
     headers = {"Retry-After": retry_after(error.retry_after)} if isinstance(error, StoreUnavailable) else None
-    return Problem(status, title, str(error)[:LONGEST_DETAIL], headers=headers, **parts(error))
+    told = parts(error) if status < 500 else {}
+    return Problem(status, title, str(error)[:LONGEST_DETAIL], headers=headers, **told)
 
 
 def of_overflow(error: OverflowError) -> Problem:
@@ -203,14 +205,22 @@ def of_http(error: HTTPException, request: Request) -> Problem:
         four: dict[str, Any] = {"field": "method", "value": request.method, "rule": taken, "fix": f"Use {taken}."}
         headers = {**(error.headers or {}), **({"Allow": methods} if methods else {})}
         return Problem(405, "Method not allowed", detail, headers=headers, **four)
-    return Problem(error.status_code, title, title, headers=error.headers, **of_message(title) | {"field": "body"})
+    rule = getattr(error, "rule", "a body of the kind that its Content-Type says")
+    told: dict[str, Any] = {
+        "field": "body",
+        "rule": rule,
+        "fix": getattr(error, "fix", "check what was sent, and send it again."),
+    }
+    kind = "Invalid input" if error.status_code in (400, 422) else title
+    return Problem(error.status_code, kind, title, headers=error.headers, **told)
 
 
 def nothing_here(path: str) -> Problem:
     """The answer where nothing is."""
+    is_secret = path.startswith(SECRET_PATHS)
     return Problem(
         404, "Not found", "there is nothing at this address; check how it is written.", field="path",
-        value=quoted(path), rule="an address of this service (the API's: /api/v1/openapi.json)",
+        value=None if is_secret else quoted(path), rule="an address of this service (the API's: /api/v1/openapi.json)",
         fix="check how it is written.",
     )  # fmt: skip
 

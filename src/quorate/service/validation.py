@@ -5,6 +5,7 @@ Values that may be secret (headers, cookies, tokens) are never sent back; long o
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
@@ -21,6 +22,7 @@ PLAIN = {
     "greater than or equal to": "at least",
     "less than or equal to": "at most",
 }
+SHOULD = "Input should be "
 PREFIX = re.compile(r"^(Value error|Assertion failed), ")
 NOT_JSON = {
     "field": "body",
@@ -52,7 +54,7 @@ def complaints(errors: Sequence[Any], sent: object = None, model: object = None)
     are left out, and what is said of one field becomes one complaint.
 
     >>> complaints([{"type": "missing", "loc": ("body", "label"), "msg": "Field required", "input": {}}])
-    [{'field': 'label', 'rule': 'Field required', 'fix': 'Send label.'}]
+    [{'field': 'label', 'rule': 'it is required', 'fix': 'Send label.'}]
     >>> loc = ("body", "prediction", "constrained-str"), ("body", "prediction", "list[float]")
     >>> words = "Input should be a valid string", "Input should be a valid list"
     >>> each = [{"type": "x", "loc": loc[k], "msg": words[k], "input": 5} for k in (0, 1)]
@@ -95,6 +97,8 @@ def _worded(error: dict[str, Any], sent: object, model: object) -> dict[str, Any
         message = f"there is no such field; those there are: {', '.join(names)}" if names else "there is no such field"
     if kind in LENGTHS and isinstance(error.get("input"), str):
         message = _of_length(error)
+    if kind == "missing":
+        message = "it is required"
     if kind == "json_invalid":
         message = f"not valid JSON: {error.get('ctx', {}).get('error', message)}{_position(error, sent)}"
     for theirs, ours in PLAIN.items():
@@ -149,23 +153,36 @@ def _is_vague(place: tuple[str, ...], all_: Mapping[tuple[str, ...], list[Any]])
 
 
 def _complaint(place: tuple[str, ...], errors: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    field = ".".join(place[1:]) or (place[0] if place else "request")
+    field = _joined(place[1:]) or (place[0] if place else "request")
     kind = str(errors[0].get("type", ""))
-    words = (
-        FIXES.get(kind, "Change {field} so that it fits.") if len(errors) == 1 else "Change {field} so that it fits."
-    )
-    fix = words.format(**errors[0].get("ctx", {}) | {"field": field})
+    rule = _rule(errors)[: 4 * LONGEST]
+    known = FIXES.get(kind) if len(errors) == 1 else None
+    if known is not None:
+        fix = known.format(**errors[0].get("ctx", {}) | {"field": field})
+    elif rule.startswith(SHOULD):
+        fix = f"Send {field} as {rule.removeprefix(SHOULD)}."
+    else:
+        fix = f"Change {field} so that it follows the rule."
     found: dict[str, Any] = {"field": field[:LONGEST]}
     if kind not in ("missing", "json_invalid") and _may_be_quoted(list(place)):
         found["value"] = quoted(errors[0].get("input"))
-    return found | {"rule": _rule(errors)[: 4 * LONGEST], "fix": fix[: 2 * LONGEST]}
+    return found | {"rule": rule, "fix": fix[: 2 * LONGEST]}
+
+
+def _joined(place: Sequence[str]) -> str:
+    """A place as the rest of the house writes it.
+
+    >>> _joined(("items", "0", "text"))
+    'items[0].text'
+    """
+    return "".join(f"[{part}]" if part.isdecimal() else f".{part}" for part in place).removeprefix(".")
 
 
 def _rule(errors: Sequence[dict[str, Any]]) -> str:
     """What pydantic says, without its names of classes."""
     rules = [OF_CLASS.sub("", str(error.get("msg", "not valid"))) for error in errors]
     first, *more = dict.fromkeys(rules)
-    return ", or ".join([first, *(each.removeprefix("Input should be ") for each in more)])
+    return ", or ".join([first, *(each.removeprefix(SHOULD) for each in more)])
 
 
 def _may_be_quoted(place: list[str]) -> bool:
@@ -176,6 +193,8 @@ def _may_be_quoted(place: list[str]) -> bool:
 def quoted(value: object) -> str | int | float | bool | None:
     """A value to send back: small plain ones as they are, everything else as text, cut."""
     if value is None or isinstance(value, bool) or (isinstance(value, int) and abs(value) < 2**53):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
         return value
     words = value if isinstance(value, str) else repr(value)
     return words if len(words) <= LONGEST else words[:LONGEST] + "…"

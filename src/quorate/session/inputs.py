@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from quorate.errors import InvalidInput, InvalidPrediction, UnknownClass
+from quorate.errors import InvalidPrediction, UnknownClass
 from quorate.types import FloatArray
-from quorate.validate import bounded, floored, fraction, probabilities, shown
+from quorate.validate import bounded, broken, floored, fraction, probabilities, shown
 
 HARD_LABEL_CONFIDENCE = 0.9  # a bare label is taken as 90 % sure; how far that is true is what tau learns
 
@@ -38,9 +38,8 @@ def parse_prediction(raw: Any, classes: Sequence[str], num_classifiers: int, *, 
     if raw is None:
         raw = [None] * num_classifiers
     if not (isinstance(raw, (list, tuple)) or np.ndim(raw) > 0) or len(raw) != num_classifiers:
-        raise InvalidPrediction(
-            f"{where} is {raw!r}; expected a list of {num_classifiers} predictions, one per classifier."
-        )
+        rule = f"a list of {num_classifiers} predictions, one per classifier"
+        raise broken(where, raw, rule, "pass one for each, None where there is none.", error=InvalidPrediction)
     return np.stack([_one(each, classes, f"{where}, classifier {m}") for m, each in enumerate(raw)])
 
 
@@ -56,18 +55,16 @@ def _one(raw: Any, classes: Sequence[str], where: str) -> FloatArray:  # noqa: A
         return _score(raw, classes, where)
     vector = probabilities(raw, where=where)
     if vector.shape != (num_classes,):
-        raise InvalidPrediction(
-            f"{where} has shape {vector.shape}; expected {num_classes} probabilities: one for each of {list(classes)!r}"
-        )
+        rule = f"{num_classes} probabilities: one for each of {list(classes)!r}"
+        raise broken(where, raw, rule, "pass one for each class.", error=InvalidPrediction)
     return vector
 
 
 def _score(raw: Any, classes: Sequence[str], where: str) -> FloatArray:  # noqa: ANN401
     if len(classes) != 2:
-        raise InvalidPrediction(
-            f"{where} is the single number {raw!r}; with {len(classes)} classes say whose score it is, "
-            f"e.g. {{{classes[0]!r}: {raw!r}}}."
-        )
+        fix = f"say whose score it is, e.g. {{{classes[0]!r}: {raw!r}}}."
+        rule = f"more than a single number for {len(classes)} classes"
+        raise broken(where, raw, rule, fix, error=InvalidPrediction)
     score = _share(raw, where=where)
     return floored(np.array([1.0 - score, score]))
 
@@ -85,9 +82,8 @@ def _spread(named: Mapping[str, float], classes: Sequence[str], where: str) -> F
 def _share(value: Any, *, where: str) -> float:  # noqa: ANN401
     """A probability; of one below 0 it is said what it should be."""
     if isinstance(value, (float, int, np.number)) and value < 0:
-        raise InvalidPrediction(
-            f"{where}={value!r}; expected a probability, which is between 0 and 1; apply softmax if these are scores."
-        )
+        rule, fix = "a probability, which is between 0 and 1", "apply softmax if these are scores."
+        raise broken(where, value, rule, fix, error=InvalidPrediction)
     return fraction(value, where=where, error=InvalidPrediction)
 
 
@@ -96,17 +92,20 @@ def class_number(label: Any, classes: Sequence[str], *, where: str = "label") ->
     if isinstance(label, str) and label in classes:
         return classes.index(label)
     named = list(classes[:12]) + (["..."] if len(classes) > 12 else [])
-    raise UnknownClass(f"{where}={shown(label)} is not a class; expected one of {named!r}. Class names are strings.")
+    raise UnknownClass(
+        f"{where}={shown(label)} is not a class; expected one of {named!r}. Class names are strings.",
+        field=where, value=label, rule="a class of the project or session", fix=f"Use one of: {', '.join(named)}.",
+    )  # fmt: skip
 
 
 def checked_id(value: Any, *, where: str) -> str:  # noqa: ANN401
     """A non-empty string; ids are strings at the door, so that 7 and '7' cannot be two items."""
     if not isinstance(value, str) or not value:
-        raise InvalidInput(f"{where}={value!r}; expected a non-empty string. Use str(...) on numeric ids.")
+        raise broken(where, value, "a non-empty string", "use str(...) on numeric ids.")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise InvalidInput(f"{where}={value!r} is not valid Unicode text; remove the lone surrogate.") from None
+        raise broken(where, value, "valid Unicode text", "remove the lone surrogate.") from None
     return value
 
 

@@ -74,7 +74,7 @@ def test_nobody_votes_twice_and_only_on_what_they_were_given(desk):
     vote(desk, project, "x", "a", "cat")
     with pytest.raises(DuplicateVote, match="undo that first"):
         vote(desk, project, "x", "a", "dog")
-    with pytest.raises(UnknownItem, match="is not in this project"):
+    with pytest.raises(UnknownItem, match="was not given to this voter"):
         vote(desk, project, "nothing", "a", "dog")
     with pytest.raises(InvalidInput, match="giraffe"):
         vote(desk, project, "x", "b", "giraffe", served=False)

@@ -30,7 +30,9 @@ def test_a_goal_that_asks_nobody_or_more_than_there_are_is_refused(given, said):
 def test_what_a_method_learns_with_stays_as_past_decisions_rely_on_it(name):
     chosen = ProjectSettings(classes=["cat", "dog"], pool_size=5, method=name)
     other = f"{name}{',' if ':' in name else ':'}hyperprior=paper"
-    with pytest.raises(InvalidInput, match=r"hyperprior=paper'?: past decisions rely on hyperprior=default.*; only"):
+    with pytest.raises(
+        InvalidInput, match=r"hyperprior=paper'?; expected hyperprior=default.*, on which past decisions rely"
+    ):
         chosen.changed(method=other)
     assert chosen.changed(method=name.replace("0.9", "0.8")).pool_size == 5
 

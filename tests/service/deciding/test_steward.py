@@ -265,13 +265,13 @@ def test_the_audit_report_speaks_only_when_there_is_something_to_say(desk):
 def test_the_audit_rate_can_be_raised_but_not_lowered(desk):
     project = desk.project(audit_rate=0.1)
     desk.projects.change(project.id, audit_rate=0.2, now=1001.0)
-    with pytest.raises(InvalidInput, match="raised, not lowered"):
+    with pytest.raises(InvalidInput, match="relies on the lowest rate"):
         desk.projects.change(project.id, audit_rate=0.1, now=1001.0)
 
 
 def test_a_running_project_keeps_the_knob_it_asks_by(desk):
     project = desk.project(["x"])
-    with pytest.raises(InvalidInput, match="asks by min_gain"):
+    with pytest.raises(InvalidInput, match="expected min_gain, by which this project asks"):
         desk.projects.change(project.id, threshold=0.9, now=1001.0)
     desk.projects.change(project.id, method="quorate:min_gain=0.05", now=1001.0)
     vote_until_closed(desk, project, "x", ["cat"] * 5)

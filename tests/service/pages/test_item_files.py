@@ -163,7 +163,7 @@ HUGE = '{"id": "a", "priority": ' + "9" * 5000 + "}"
         ("a.json", "[" * 100_000, "the file is nested too deeply"),
         ("a.json", f"[{HUGE}]", "the file holds a whole number of more than 63 bits"),
         ("a.json", '[{"id": "a", "prediction": [NaN, 1]}]', "the file holds NaN"),
-        ("a.json", '[{"id": "a\\u0000"}]', "no database keeps"),
+        ("a.json", '[{"id": "a\\u0000"}]', "that a database keeps"),
         ("a.csv", "id,text\na," + "x" * 200_000, "no table that can be read"),
     ],
 )
@@ -186,9 +186,9 @@ def test_half_a_character_of_utf_16_is_no_text():
         (
             "a.json",
             '[{"id": "a", "prediction": [[[]]]}, {"id": "b"}]',
-            "prediction.0 ('[[]]'): Input should be a valid number.",
+            "prediction[0] ('[[]]'): Input should be a valid number.",
         ),
-        ("a.json", '[{"id": "a", "priority": "x"}, {"id": "b"}]', "Change priority so that it fits."),
+        ("a.json", '[{"id": "a", "priority": "x"}, {"id": "b"}]', "Send priority as a valid integer."),
         ("a.csv", "id,priority\na,inf\nb,\n", "priority='inf'; expected a number"),
         ("a.csv", "id,priority\na,nan\nb,\n", "priority='nan'; expected a number"),
         ("a.csv", "id,priority\na,1e400\nb,\n", "priority='1e400'; expected a number"),

@@ -44,13 +44,22 @@ def test_an_error_that_costs_a_hundred_votes_makes_a_vote_worth_one_point():
 
 def test_a_form_keeps_the_knobs_it_does_not_show():
     before = ProjectSettings(**BASE, method="quorate:hyperprior=paper,min_gain=0.01")
-    after = before.changed(**changes_of(as_form(before) | {"price": "0.5"}, method=before.method))
+    after = before.changed(**changes_of(as_form(before) | {"price": "0.5"}, before=before))
     assert (after.chosen_method(), after.price) == (before.chosen_method(), 0.5)
     assert goals_of(before) == goals_of(ProjectSettings(**BASE))
 
 
 def test_another_method_keeps_its_name():
-    assert "method" not in changes_of(as_form(ProjectSettings(**BASE, method="until-settled")), method="until-settled")
+    before = ProjectSettings(**BASE, method="until-settled")
+    assert "method" not in changes_of(as_form(before), before=before)
+
+
+@pytest.mark.parametrize("gain", [0.4, 0.5, 1 / 3, 0.002, 1e-9, 7.3])
+def test_saving_an_untouched_form_changes_nothing(gain):
+    before = ProjectSettings(**BASE, method=f"quorate:min_gain={gain!r}")
+    after = before.changed(**changes_of(as_form(before), before=before))
+    assert after == before
+    assert after.chosen_method().policy.min_gain == gain
 
 
 @pytest.mark.parametrize(
@@ -63,14 +72,21 @@ def test_what_cannot_be_is_refused(field, value):
 
 @pytest.mark.parametrize("price", ["0", "-3", "-0.5"])
 def test_an_error_that_costs_nothing_is_refused(price):
-    with pytest.raises(InvalidInput, match=rf"error_price={price}; expected a number above 0, .*; raise it"):
+    with pytest.raises(InvalidInput, match=rf"error_price={float(price)}; expected a number above 0, .*; raise it"):
         new_settings(as_form(ProjectSettings(**BASE)) | {"goal": "value", "error_price": price})
     assert new_settings(as_form(ProjectSettings(**BASE)) | {"goal": "value", "error_price": ""}).method == "quorate"
 
 
 def test_a_goal_without_its_number_is_refused():
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput, match="expected a number for the goal that is chosen"):
         new_settings(as_form(ProjectSettings(**BASE)) | {"goal": "threshold", "threshold": ""})
+
+
+@pytest.mark.parametrize("name", ["pool_size", "audit_rate", "lease_seconds", "undo_seconds"])
+def test_what_always_has_a_value_cannot_be_emptied(name):
+    before = ProjectSettings(**BASE)
+    with pytest.raises(InvalidInput, match=f"{name}=''; expected a number"):
+        changes_of(as_form(before) | {name: " "}, before=before)
 
 
 @pytest.mark.parametrize(

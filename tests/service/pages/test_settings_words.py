@@ -10,6 +10,8 @@ from quorate.service.problems import of_error
 
 FORM = as_form(ProjectSettings(classes=("cat", "dog", "fox"), pool_size=5)) | {"name": "Animals"}
 
+TARGET = {"goal": "target_error", "target_error": "2"}
+
 
 def refused(**typed):
     form = FORM | typed
@@ -22,12 +24,20 @@ def refused(**typed):
     ("typed", "field", "begins", "holds"),
     [
         ({"pool_size": "0"}, "pool_size", "“Experts in the pool”: 0; expected ", ""),
-        ({"pool_size": "many"}, "pool_size", "“Experts in the pool”: many; expected a number", ""),
+        ({"pool_size": "many"}, "pool_size", "“Experts in the pool”: many; expected a number", "e.g. 3."),
         ({"min_votes": "9"}, "min_votes", "“Fewest votes per item”: 9; expected at most “Experts in the", "lower “Few"),
-        ({"audit_rate": "200"}, "audit_rate", "“Audited share, %”: 200 %; expected ", "(1 is 100 %.)"),
+        ({"min_votes": "it's \"x\""}, "min_votes", "“Fewest votes per item”: it's \"x\"; expected a number", ""),
+        ({"audit_rate": "200"}, "audit_rate", "“Audited share, %”: 200; expected 0 to 100 %; lower it.", ""),
+        ({"audit_rate": "0"} | TARGET, "audit_rate", "“Audited share, %”: 0; expected more than 0 %", "e.g. 5."),
+        ({"goal": "threshold", "threshold": "0.95"}, "threshold", "“Close an item", "did you mean 95? Raise it."),
+        ({"goal": "threshold", "threshold": "30 %"}, "threshold", "“Close an item", "more than 33.3 % (one of 3 classes"),
+        ({"goal": "threshold", "threshold": "950"}, "threshold", "“Close an item", "100 %"),
+        ({"goal": "target_error", "target_error": "0"}, "target_error", "“Let at most", "more than 0 %, at most 100 %"),
         ({"goal": "budget", "budget": ""}, "budget", "“Spend so many votes per item on average", ": empty; expected"),
         ({"goal": "value", "error_price": "-1"}, "error_price", "“Ask while", "”: -1; expected a number above 0"),
+        ({"goal": "value", "error_price": "1,000"}, "error_price", "“Ask while", "write 1000, or 1.000."),
         ({"classes": "cat"}, "classes", "“What voters choose from”", "expected"),
+        ({"classes": "cat\n" + "x" * 300}, "classes", "“What voters choose from”: cat", "expected text of at most 100"),
     ],
 )  # fmt: skip
 def test_the_words_of_the_form_are_used(typed, field, begins, holds):
@@ -47,6 +57,6 @@ def test_a_rate_that_is_lowered():
     before = ProjectSettings(classes=("cat", "dog"), pool_size=5, audit_rate=0.1)
     form = as_form(before) | {"audit_rate": "5"}
     with pytest.raises(InvalidInput) as raised:
-        before.changed(**changes_of(form))
+        changes_of(form, before=before)
     told = in_words_of_the_form(of_error(raised.value).body(), form)["detail"]
-    assert told.startswith("“Audited share, %”: 5 % is below 0.1;")
+    assert told.startswith("“Audited share, %”: 5; expected at least 10 %: the bound on wrong answers relies on")

@@ -11,7 +11,6 @@ from typing import Literal, get_args
 
 from sqlalchemy import ColumnElement, Connection, insert, select, update
 
-from quorate.errors import InvalidInput
 from quorate.service.access.cookies import end_sign_ins
 from quorate.service.access.names import checked_name
 from quorate.service.access.refusals import NotAllowed, NotFound
@@ -19,6 +18,7 @@ from quorate.service.access.rows import upsert
 from quorate.service.access.tokens import new_id
 from quorate.service.store.schema import accounts, memberships, projects
 from quorate.service.store.store import Store
+from quorate.validate import broken
 
 Role = Literal["owner", "voter", "reader"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -53,7 +53,7 @@ def checked_role(role: str) -> Role:
     'voter'
     """
     if role not in ROLES:
-        raise InvalidInput(f"role={str(role)[:40]!r}; expected one of {', '.join(ROLES)}; choose one.")
+        raise broken("role", str(role)[:40], f"one of {', '.join(ROLES)}", "choose one.")
     return role
 
 
@@ -186,7 +186,7 @@ def _memberships(
 def _account(connection: Connection, account_id: str) -> Account:
     row = connection.execute(select(accounts).where(accounts.c.id == account_id)).one_or_none()
     if row is None:
-        raise NotFound(f"account={account_id[:40]!r}; expected the id of an account; list them to see it.")
+        raise broken("account", account_id[:40], "the id of an account", "list them to see it.", error=NotFound)
     return Account(*row)
 
 
@@ -203,7 +203,7 @@ def _lock(connection: Connection, project_id: str) -> None:
     """One change of a project's members at a time; voters, whose rows refer to the project, do not wait for it."""
     query = select(projects.c.id).where(projects.c.id == project_id).with_for_update(key_share=True)
     if connection.scalar(query) is None:
-        raise NotFound(f"project={project_id[:40]!r}; expected the id of a project; list them to see it.")
+        raise broken("project_id", project_id[:40], "the id of a project", "list them to see it.", error=NotFound)
 
 
 def _keep_an_owner(connection: Connection, project_id: str, account_id: str) -> None:
@@ -212,6 +212,6 @@ def _keep_an_owner(connection: Connection, project_id: str, account_id: str) -> 
     owners = set(connection.scalars(select(memberships.c.account_id).where(owns)))
     if owners == {account_id}:
         raise NotAllowed(
-            "this is the project's only owner", "make somebody else an owner first.", field="role",
-            rule="every project has an owner",
+            "this is the project's only owner", "make somebody else an owner first.", field="account",
+            value=account_id, rule="every project has an owner",
         )  # fmt: skip

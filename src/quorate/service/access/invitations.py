@@ -11,7 +11,6 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, update
 
-from quorate.errors import InvalidInput
 from quorate.service.access.accounts import Role, enrol, insert_account
 from quorate.service.access.cookies import open_sign_in
 from quorate.service.access.links import SignedIn
@@ -20,7 +19,7 @@ from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, Unkn
 from quorate.service.access.tokens import digest, new_id, new_secret
 from quorate.service.store.schema import accounts, invitations, memberships, projects
 from quorate.service.store.store import Store
-from quorate.validate import bounded, whole
+from quorate.validate import bounded, broken, whole
 
 PATH = "/join/"
 DAY = 86400.0
@@ -67,7 +66,7 @@ def create_invitation(
 ) -> tuple[Invitation, str]:
     """A new invitation to a project: what is known of it, and the link, shown this once."""
     if role not in INVITED:
-        raise InvalidInput(f"role={str(role)[:40]!r}; expected one of {', '.join(INVITED)}; choose one.")
+        raise broken("role", str(role)[:40], f"one of {', '.join(INVITED)}", "choose one.")
     most = None if most_uses is None else whole(most_uses, where="most_uses", most=100_000)
     expires = now + bounded(lasts, where="lasts", least=1.0, most=LONGEST)
     made = Invitation(new_id(), project_id, role, checked_name(name), most, 0, now, expires, None)
@@ -90,7 +89,8 @@ def revoke_invitation(store: Store, project_id: str, invitation_id: str, *, now:
     which = (invitations.c.id == invitation_id) & (invitations.c.project_id == project_id)
     with store.write() as connection:
         if connection.scalar(select(invitations.c.id).where(which)) is None:
-            raise NotFound(f"invitation={invitation_id[:40]!r}; expected one of this project's; list them to see it.")
+            fix = "list them to see it."
+            raise broken("invitation", invitation_id[:40], "one of this project's", fix, error=NotFound)
         connection.execute(update(invitations).where(which, invitations.c.revoked.is_(None)).values(revoked=now))
 
 

@@ -14,6 +14,7 @@ from quorate.service.access.refusals import NotFound
 from quorate.service.access.tokens import digest, new_id, new_secret
 from quorate.service.store.schema import accounts, api_keys, memberships
 from quorate.service.store.store import Store
+from quorate.validate import broken
 
 PREFIX = "qk_"
 SHOWN = 8  # first characters that are kept, to recognise a key by
@@ -71,7 +72,7 @@ def revoke_key(store: Store, key_id: str, *, account_id: str, now: float) -> Non
     mine = (api_keys.c.id == key_id) & (api_keys.c.account_id == account_id)
     with store.write() as connection:
         if connection.scalar(select(api_keys.c.id).where(mine)) is None:
-            raise NotFound(f"key={key_id!r}; expected the id of one of your own keys; list them to see it.")
+            raise broken("key", key_id, "the id of one of your own keys", "list them to see it.", error=NotFound)
         connection.execute(update(api_keys).where(mine, api_keys.c.revoked.is_(None)).values(revoked=now))
 
 

@@ -20,6 +20,7 @@ from quorate.service.access.rows import upsert
 from quorate.service.access.tokens import digest, new_secret
 from quorate.service.store.schema import accounts, links
 from quorate.service.store.store import Store
+from quorate.validate import broken
 
 PATH = "/link/"
 FIRST_OWNER = "first"  # the id of the first owner's account: a second one cannot be, whatever happens at once
@@ -78,7 +79,7 @@ def member_link(store: Store, project_id: str, account_id: str, base_url: str, *
             raise NotAllowed(
                 "a link can be made for voters and readers, and this account is an owner",
                 f"who runs the service can make one: quorate service owner-link --account {account_id}.",
-                field="account", rule="a voter or reader of this project",
+                field="account", value=account_id, rule="a voter or reader of this project",
             )  # fmt: skip
         _refuse_disabled(account)
         end_links(connection, account_id, only_project=project_id, now=now)
@@ -104,7 +105,7 @@ def use(store: Store, token: str, *, name: str | None = None, now: float) -> Sig
 
 def _refuse_disabled(account: Account) -> None:
     if account.disabled is not None:
-        raise NotFound(f"account={account.id!r} is disabled; expected one that may act; enable it first.")
+        raise broken("account", account.id, "one that is not disabled", "enable it first.", error=NotFound)
 
 
 def _first_owner(connection: Connection, name: str, *, now: float) -> str:

@@ -83,7 +83,7 @@ async def as_member(request: Request, project_id: str, *roles: Role, token: str 
     principal, role = await _identify(request, project_id if is_id else "", token)
     if role is None:
         raise Problem(
-            404, "Not found", f"no project {project_id[:40]!r}, or you are not a member of it.", field="project",
+            404, "Not found", f"no project {project_id[:40]!r}, or you are not a member of it.", field="project_id",
             value=project_id[:40], rule="the id of a project you are a member of", fix="List your projects to see it.",
         )  # fmt: skip
     if role == "owner" and principal.via == "cookie" and principal.only_project is not None:
@@ -112,7 +112,7 @@ async def unrestricted(caller: Annotated[Principal, Depends(current)]) -> Princi
             wrong = "you are signed in to one project only, by a link that its owner made"
             fix = "use a link of your own."
         raise Problem(
-            403, "Not allowed", f"{wrong}; {fix}", field="project", value=caller.only_project,
+            403, "Not allowed", f"{wrong}; {fix}", field="project_id", value=caller.only_project,
             rule="all the account's rights: what opens one project must not open more", fix=fix,
         )  # fmt: skip
     return caller

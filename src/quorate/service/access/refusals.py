@@ -26,5 +26,5 @@ class LinkOver(QuorateError):
 class NotAllowed(QuorateError):
     """The caller is known, and may not do this."""
 
-    def __init__(self, wrong: str, fix: str, *, field: str, rule: str) -> None:
-        super().__init__(f"{wrong}; {fix}", field=field, rule=rule, fix=fix)
+    def __init__(self, wrong: str, fix: str, *, field: str, rule: str, value: str | None = None) -> None:
+        super().__init__(f"{wrong}; {fix}", field=field, value=value, rule=rule, fix=fix)

@@ -69,7 +69,7 @@ class _Body:
             return
         most, project_id = largest_body(self.scope["path"])
         if num_bytes > most:
-            raise _Refused(_too_large(most))
+            raise _Refused(_too_large(most, num_bytes))
         if not self.is_owners:
             await _check_owner(self.scope, project_id)
             self.is_owners = True
@@ -113,10 +113,10 @@ def _announced(scope: Scope) -> int:
     return int(value) if value.isdigit() and len(value) < 20 else 0
 
 
-def _too_large(most: int) -> Problem:
+def _too_large(most: int, num_bytes: int) -> Problem:
     return Problem(
-        413, "Too large", f"the body has more than {most:,} bytes.", field="body", rule=f"at most {most} bytes",
-        fix="send it in several requests.",
+        413, "Too large", f"the body has more than {most:,} bytes.", field="body", value=f"{num_bytes} bytes so far",
+        rule=f"at most {most} bytes", fix="send it in several requests.",
     )  # fmt: skip
 
 

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from quorate.errors import InvalidInput
 from quorate.service.api import export_tables
 from quorate.service.api.export_files import MEDIA_TYPES, Format, chunks, spooled, write
 from quorate.service.api.fields import Out, Time, problems
@@ -18,6 +17,7 @@ from quorate.service.api.reading import StrictRoute
 from quorate.service.deciding.listing import Decided, Filter, decided, list_items
 from quorate.service.deciding.projects import Projects
 from quorate.service.store.snapshot import snapshot
+from quorate.validate import broken
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["decisions"], route_class=StrictRoute)
 
@@ -83,7 +83,7 @@ def export(
     formula gets an apostrophe. Votes: every act once; `label` is what stands, `cast_label` what was chosen, also of a
     vote that was taken back (`retracted`); `late`: cast when the item was closed."""
     if what == "journal" and format_ not in (None, "jsonl"):
-        raise InvalidInput(f"format={format_!r}; expected 'jsonl' for a journal; leave it out.")
+        raise broken("format", format_, "'jsonl' for a journal", "leave it out.")
     chosen: Format = format_ or ("jsonl" if what == "journal" else "json")
     with request.app.state.export_turns.taken(caller.principal.account_id):
         file = exported(projects_, project_id, what, chosen)

@@ -20,8 +20,8 @@ FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}  # JPEG markers that hold the
 class NotAnImage(InvalidInput):
     """The file is not one of the kinds of images that are taken."""
 
-    def __init__(self, wrong: str, rule: str, fix: str) -> None:
-        super().__init__(f"file {wrong}; expected {rule}; {fix}", field="file", value=wrong, rule=rule, fix=fix)
+    def __init__(self, wrong: str, rule: str, fix: str, value: str | None = None) -> None:
+        super().__init__(f"file {wrong}; expected {rule}; {fix}", field="file", value=value, rule=rule, fix=fix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,8 @@ def checked(content: bytes) -> Image:
     Image(media_type='image/gif', width=3, height=2)
     """
     if len(content) > LARGEST_FILE:
-        raise NotAnImage(f"has {len(content):,} bytes", f"at most {LARGEST_FILE:,}", "make it smaller.")
+        size = f"{len(content):,} bytes"
+        raise NotAnImage(f"has {size}", f"at most {LARGEST_FILE:,}", "make it smaller.", size)
     try:
         image = _image(content)
     except (struct.error, IndexError):
@@ -48,10 +49,11 @@ def checked(content: bytes) -> Image:
     if image is None:
         raise NotAnImage("is no image, or damaged", "a PNG, JPEG, GIF or WebP image", "convert it to one of these.")
     if not (0 < image.width <= LONGEST_SIDE and 0 < image.height <= LONGEST_SIDE):
-        size = f"is {image.width} x {image.height} pixels"
-        raise NotAnImage(size, f"1 to {LONGEST_SIDE} pixels a side", "resize it.")
+        size = f"{image.width} x {image.height} pixels"
+        raise NotAnImage(f"is {size}", f"1 to {LONGEST_SIDE} pixels a side", "resize it.", size)
     if image.width * image.height > MOST_PIXELS:
-        raise NotAnImage(f"has {image.width * image.height:,} pixels", f"at most {MOST_PIXELS:,}", "resize it.")
+        size = f"{image.width * image.height:,} pixels"
+        raise NotAnImage(f"has {size}", f"at most {MOST_PIXELS:,}", "resize it.", size)
     return image
 
 

@@ -12,7 +12,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy import Row, select
 
-from quorate.errors import InvalidInput
 from quorate.service.access.surroundings import now_of
 from quorate.service.api.fields import ItemQuery, Key, Text, problems
 from quorate.service.api.here import Now, Owner, ProjectId, TheProjects, Viewer
@@ -41,7 +40,7 @@ from quorate.service.deciding.trail import find, trail
 from quorate.service.store.lists import among
 from quorate.service.store.schema import uploads
 from quorate.service.store.store import Store
-from quorate.validate import shown
+from quorate.validate import broken, shown
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["items"], route_class=StrictRoute)
 
@@ -152,9 +151,7 @@ def _prediction(project: Project, item: ItemIn, index: int) -> Any:  # noqa: ANN
     if isinstance(said, dict):
         for name in said:
             if name not in models:
-                raise InvalidInput(
-                    f"items[{index}].predictions={shown(name)}; expected names of {', '.join(models)}; correct it."
-                )
+                raise broken(f"items[{index}].predictions", name, f"names of {', '.join(models)}", "correct it.")
         said = [said.get(name) for name in models]
     return said[0] if len(models) == 1 and len(said) == 1 else said
 
@@ -168,7 +165,5 @@ def _check_uploads(store: Store, project_id: str, batch: list[NewItem]) -> None:
     with store.read() as connection:
         there = set(connection.execute(query, {"ids": list(wanted)}).scalars())
     for missing in set(wanted) - there:
-        raise InvalidInput(
-            f"image={shown('upload:' + missing)}; expected an upload of this project (item "
-            f"{shown(wanted[missing])}); upload the image first."
-        )
+        rule = f"an upload of this project (item {shown(wanted[missing])})"
+        raise broken("image", f"upload:{missing}", rule, "upload the image first.")

@@ -75,6 +75,7 @@ def _position(cursor: str) -> object:
 def bad_cursor(cursor: str | None) -> Problem:
     """The answer to a cursor that was not given out for this list."""
     return Problem(
-        422, "Invalid input", "cursor is none of ours.", field="cursor", value=(cursor or "")[:80],
-        rule="the value of `next` in a page of this list", fix="send `next` as it came, or leave cursor out.",
+        422, "Invalid input", "cursor is none of ours; send `next` as it came.", field="cursor",
+        value=(cursor or "")[:80], rule="the value of `next` in a page of this list",
+        fix="send `next` as it came, or leave cursor out.",
     )  # fmt: skip

@@ -23,8 +23,18 @@ from quorate.service.api.body_limit import SMALL
 DEEPEST = 12  # lists and objects within each other
 LARGEST = 2**63 - 1
 ODD = re.compile(rb"\\u|[0-9]{19}|[eE]\+?[0-9]{3}")  # only a JSON text with one of these can hold what is refused below
-TOO_DEEP = f"the body is nested too deeply; at most {DEEPEST} lists or objects may stand within each other."
-TOO_MANY_BITS = "the body holds a whole number of more than 63 bits; lower it, or send it as text."
+TOO_DEEP = ("is nested too deeply", f"at most {DEEPEST} lists or objects within each other", "send it flatter.")
+TOO_MANY_BITS = (
+    "holds a whole number of more than 63 bits", "whole numbers of at most 63 bits", "lower it, or send it as text."
+)  # fmt: skip
+
+
+class Unreadable(HTTPException):
+    """What is wrong with a body; an error of the framework's kind, as it would hide any other."""
+
+    def __init__(self, wrong: str, rule: str, fix: str) -> None:
+        super().__init__(422, f"the body {wrong}; expected {rule}; {fix}")
+        self.rule, self.fix = rule, fix
 
 
 class StrictRequest(Request):
@@ -66,13 +76,13 @@ def parsed(raw: bytes) -> Any:  # noqa: ANN401
     try:
         value = json.loads(raw.decode(), parse_constant=_constant)
     except RecursionError:
-        _refuse(TOO_DEEP)
+        _refuse(*TOO_DEEP)
     except UnicodeDecodeError:
-        _refuse("the body is not UTF-8; send JSON in UTF-8.")
+        _refuse("is not UTF-8", "JSON in UTF-8", "send it so.")
     except json.JSONDecodeError:
         raise
     except ValueError:  # more digits than Python makes a number of
-        _refuse(TOO_MANY_BITS)
+        _refuse(*TOO_MANY_BITS)
     _check_depth(value, looks=ODD.search(raw) is not None)
     return value
 
@@ -87,7 +97,7 @@ def _check_depth(value: Any, *, looks: bool) -> None:  # noqa: ANN401
         level = [part for each in level for part in _parts(each) if type(part) in (dict, list)]
         if not level:
             return
-    _refuse(TOO_DEEP)
+    _refuse(*TOO_DEEP)
 
 
 def _parts(each: Any) -> Iterable[Any]:  # noqa: ANN401
@@ -97,16 +107,16 @@ def _parts(each: Any) -> Iterable[Any]:  # noqa: ANN401
 def _check_parts(each: Any) -> None:  # noqa: ANN401
     for part in chain(each, _parts(each)) if type(each) is dict else each:
         if isinstance(part, str) and ("\x00" in part or any("\ud800" <= char <= "\udfff" for char in part)):
-            _refuse("a text holds U+0000 or half of a surrogate pair, which no database keeps; remove it.")
+            _refuse("holds U+0000 or half of a surrogate pair", "text that a database keeps", "remove it.")
         if isinstance(part, int) and abs(part) > LARGEST:
-            _refuse(TOO_MANY_BITS)
+            _refuse(*TOO_MANY_BITS)
         if isinstance(part, float) and math.isinf(part):
-            _refuse("the body holds a number that is too large; lower it.")
+            _refuse("holds a number that is too large", "numbers that a computer can hold", "lower it.")
 
 
 def _constant(word: str) -> NoReturn:
-    _refuse(f"the body holds {word}, which is no JSON; leave it out or send null.")
+    _refuse(f"holds {word}", "JSON, which has no such word", "leave it out or send null.")
 
 
-def _refuse(detail: str) -> NoReturn:
-    raise HTTPException(422, detail)
+def _refuse(wrong: str, rule: str, fix: str) -> NoReturn:
+    raise Unreadable(wrong, rule, fix)

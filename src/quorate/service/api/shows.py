@@ -10,8 +10,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from quorate.errors import InvalidInput
-from quorate.validate import shown
+from quorate.validate import broken
 
 UPLOAD = re.compile(r"upload:([a-z0-9_]{1,40})")
 LONGEST_ADDRESS = 2000
@@ -29,17 +28,18 @@ def checked_image(image: str, *, where: str) -> str:
 
 def checked_address(address: str, *, where: str) -> str:
     """An address a browser may be sent to: https, or http of this very machine; never a script."""
-    rule = "expected an https address (or upload:<id> for an image); pass e.g. 'https://example.org/cat.png'."
+    rule, fix = "an https address (or upload:<id> for an image)", "pass e.g. 'https://example.org/cat.png'."
+    refused = broken(where, address[:80], rule, fix)
     if len(address) > LONGEST_ADDRESS or any(char.isspace() or not char.isprintable() for char in address):
-        raise InvalidInput(f"{where}={shown(address[:80])}; {rule}")
+        raise refused
     try:
         parts = urlsplit(address)
         host = parts.hostname or ""
     except ValueError:
-        raise InvalidInput(f"{where}={shown(address[:80])}; {rule}") from None
+        raise refused from None
     is_allowed = parts.scheme == "https" or (parts.scheme == "http" and host in LOCAL)
     if not is_allowed or not host or "\\" in address or parts.username is not None:
-        raise InvalidInput(f"{where}={shown(address[:80])}; {rule}")
+        raise refused
     return address
 
 

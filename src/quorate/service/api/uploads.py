@@ -24,6 +24,7 @@ from quorate.service.api.upload_room import UploadRoom
 from quorate.service.problems import Problem
 from quorate.service.store.schema import uploads
 from quorate.service.store.store import Store
+from quorate.validate import broken
 
 router = APIRouter(tags=["uploads"], route_class=StrictRoute)
 
@@ -131,7 +132,7 @@ def show_upload(project_id: ProjectId, upload_id: Id, _caller: Anyone, store: Th
         here = query.where(uploads.c.project_id == project_id, uploads.c.id == upload_id)
         row = connection.execute(here).one_or_none()
     if row is None:
-        raise NotFound(f"upload={upload_id!r}; expected one of this project's; upload the image again.")
+        raise broken("upload", upload_id, "one of this project's", "upload the image again.", error=NotFound)
     headers = {
         "Content-Security-Policy": INERT,
         "X-Content-Type-Options": "nosniff",

@@ -104,7 +104,7 @@ class DecidedOut(Out):
     confidence: float
     num_votes: int
     reason: str
-    late: Annotated[bool, Field(description="True: the item was closed before this came; it is kept.")] = False
+    late: Annotated[bool, Field(description="True: a vote or abstention that came after the item was closed.")] = False
 
 
 class VotedOut(Out):

@@ -39,8 +39,17 @@ def of_item(error: type[InvalidInput], item: str, *, wrong: str, rule: str, fix:
 
 def not_here(item: str) -> InvalidInput:
     """The error of an item that is not in the project."""
-    fix = "see the list of its items."
+    fix = "check how it is written."
     return of_item(UnknownItem, item, wrong=" is not in this project", rule="an item of this project", fix=fix)
+
+
+def not_met(item: str, kind: Kind) -> InvalidInput:
+    """The error of a voter who acts on an item that was never shown to them; whether it is there is not told."""
+    if kind == "retract":
+        wrong, rule = ": this voter has no vote on it", "an item on which this voter has acted"
+        return of_item(UnknownItem, item, wrong=wrong, rule=rule, fix="there is nothing to undo.")
+    wrong, rule = " was not given to this voter", "an item that was given to this voter"
+    return of_item(NotServed, item, wrong=wrong, rule=rule, fix="ask for the next item first.")
 
 
 @dataclass(frozen=True, slots=True)

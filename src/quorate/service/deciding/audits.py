@@ -56,6 +56,7 @@ class _Seen:
     num_closed: int = 0
     doubt: float = 0.0
     drawn_doubt: float = 0.0
+    drawn_loss: float = 0.0
     pending_weight: float = 0.0  # sum of 1 / rate: what the estimate would be lower by if all these were right
 
     def __add__(self, other: _Seen) -> _Seen:
@@ -67,14 +68,14 @@ def audit_report(connection: Connection, project: Project, *, alpha: float = 0.0
     seen = _closed_items(connection, project)
     audit, num_closed = seen.audit, seen.num_closed
     num_drawn, pending = audit.num_audited, audit.num_incomplete
-    complete, drawn_loss = num_drawn - pending, audit.known_loss - audit.settled_loss
+    complete = num_drawn - pending
     known: dict[str, Any] = {
         "alpha": alpha, "num_closed": num_closed, "num_settled": audit.num_settled, "num_drawn": num_drawn,
         "num_complete": complete, "num_without_coin": num_closed - audit.num_items,
         "believed_error": seen.doubt / num_closed if num_closed else None,
         "audited_believed": seen.drawn_doubt / num_drawn if complete else None,
-        "audited_low": (drawn_loss - pending) / num_drawn if complete else None,
-        "audited_high": drawn_loss / num_drawn if complete else None,
+        "audited_low": seen.drawn_loss / num_drawn if complete else None,
+        "audited_high": (seen.drawn_loss + pending) / num_drawn if complete else None,
     }  # fmt: skip
     if num_closed and audit.num_settled + complete == num_closed:
         return _all_known(known, audit.known_loss / num_closed)
@@ -116,6 +117,7 @@ def _part(table: FloatArray, min_rate: float) -> _Seen:
         num_closed=len(u),
         doubt=float(u.sum()),
         drawn_doubt=float(u[drawn].sum()),
+        drawn_loss=float(np.nansum(loss[drawn])),
         pending_weight=float((1 / q[drawn & np.isnan(loss)]).sum()),
     )
 
@@ -155,7 +157,7 @@ def _nothing_yet(known: dict[str, Any]) -> AuditReport:
 def _too_few(share: float, _alpha: float, _num_items: int, complete: int, drawn: int) -> str:
     voted = f"of {_count(drawn, 'drawn item')} {complete:,} {'is' if complete == 1 else 'are'} voted to the end"
     return (
-        f"Not enough audits yet: {voted}. All that is certain is that no more than {100 * share:.0f} % of the closed "
+        f"Not enough audits yet: {voted}. All that is certain is that no more than {_percent(share)} % of the closed "
         "items can be wrong."
     )
 

@@ -13,8 +13,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, select
 from sqlalchemy.exc import IntegrityError
 
-from quorate.errors import DuplicateVote, InvalidInput, QuorateError, UnknownItem
-from quorate.service.deciding.acts import Kind, NotServed, Recorded, Request, TooLate, of_item, reused
+from quorate.errors import DuplicateVote, InvalidInput, QuorateError
+from quorate.service.deciding.acts import Kind, Recorded, Request, TooLate, not_met, of_item, reused
 from quorate.service.deciding.deeds import Deed, perform
 from quorate.service.deciding.leases import CLOCK_SLACK
 from quorate.service.deciding.projects import Project, Projects
@@ -97,18 +97,12 @@ def _check(scene: Scene, request: Request, now: float) -> None:
             rule="one act of each voter on an item", fix="undo that first.",
         )  # fmt: skip
     if request.served and scene.holds is None:
-        raise of_item(
-            NotServed, request.item, wrong=" was not given to this voter", rule="an item that was given to this voter",
-            fix="ask for the next item first.",
-        )  # fmt: skip
+        raise not_met(request.item, request.kind)
 
 
 def _check_undo(scene: Scene, request: Request, now: float) -> None:
     if scene.acted_at is None:
-        raise of_item(
-            UnknownItem, request.item, wrong=": this voter has no vote on it to undo",
-            rule="an item on which this voter has acted", fix="there is nothing to undo.",
-        )  # fmt: skip
+        raise not_met(request.item, request.kind)
     ago, most = now - scene.acted_at, scene.project.settings.undo_seconds
     if request.served and not -CLOCK_SLACK <= ago <= most:
         when = f"{ago:.0f} seconds ago" if ago > 0 else "before the clock was set back"

@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, insert, select, update
 
-from quorate.errors import InvalidInput
 from quorate.service.deciding.notices import announce, closed
 from quorate.service.deciding.projects import Project, Projects, archived
 from quorate.service.deciding.row import after_event, toss
@@ -22,7 +21,7 @@ from quorate.service.store.lists import among, encode
 from quorate.service.store.schema import events, items, projects
 from quorate.session.journal import Event
 from quorate.session.single import Era, item_session
-from quorate.validate import members, shown, whole
+from quorate.validate import broken, members, whole
 
 MOST_ITEMS = 5000  # in one batch
 MOST_NAME = 200
@@ -89,11 +88,11 @@ def add_items(projects_: Projects, project_id: str, batch: Sequence[NewItem], *,
 def decide_items(projects_: Projects, project_id: str, batch: Sequence[NewItem], *, now: float) -> Batch:
     """Check and decide upon a batch. It can take long, and nothing is locked meanwhile: not for a transaction."""
     if len(batch) > MOST_ITEMS:
-        raise InvalidInput(f"items has {len(batch)} entries; at most {MOST_ITEMS} fit one batch; send several.")
+        raise broken("items", f"{len(batch)} entries", f"at most {MOST_ITEMS} in one batch", "send several.")
     names = [checked_name(item.name, where=f"items[{index}].id") for index, item in enumerate(batch)]
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidInput(f"items contains id {shown(twice)} twice; every item needs an id of its own; remove one.")
+        raise broken("items", twice, "an id of its own for every item; this one is there twice", "remove one.")
     project, era, fresh, first = _begin(projects_, project_id, batch)
     return Batch(names, project, fresh, first, _opened_all(project, era, fresh, first, now))
 
@@ -197,7 +196,5 @@ def _take_numbers(connection: Connection, project_id: str, count: int) -> int:
 def checked_name(name: Any, *, where: str) -> str:  # noqa: ANN401
     """An item's id: 1 to 200 printable characters, no space at either end."""
     if not isinstance(name, str) or not 0 < len(name) <= MOST_NAME or not name.isprintable() or name != name.strip():
-        raise InvalidInput(
-            f"{where}={shown(name)}; expected 1 to {MOST_NAME} printable characters without spaces around; rename it."
-        )
+        raise broken(where, name, f"1 to {MOST_NAME} printable characters without spaces around", "rename it.")
     return name

@@ -25,7 +25,7 @@ from quorate.session.single import Era
 from quorate.session.state import Settings, initial
 from quorate.session.tuning import tuned
 from quorate.types import PriorParams
-from quorate.validate import shown
+from quorate.validate import broken, shown
 
 ProjectId = NewType("ProjectId", str)
 State = Literal["active", "paused", "archived"]
@@ -141,7 +141,8 @@ class Projects:
             if knobs_of(settings) != knobs_of(before.settings):
                 self.tune_in(connection, project_id, knobs_of(settings), now=now)
             after = self.get_in(connection, project_id)
-            announce(connection, after, [("project.changed", _changes(before, after))], now=now)
+            if changed := _changes(before, after):
+                announce(connection, after, [("project.changed", changed)], now=now)
             return after
 
     def tune_in(self, connection: Connection, project_id: str, knobs: dict[str, Any], *, now: float) -> int:
@@ -206,13 +207,14 @@ def _changes(before: Project, after: Project) -> dict[str, Any]:
 def unknown(project_id: str) -> UnknownProject:
     """The error for a project that is not there, or that the caller may not know of."""
     return UnknownProject(
-        f"project={shown(project_id)}; expected one that is there, and yours; see the list of projects."
-    )
+        f"project={shown(project_id)}; expected the id of a project of yours; see the list of projects.",
+        field="project_id", value=project_id, rule="the id of a project of yours", fix="see the list of projects.",
+    )  # fmt: skip
 
 
 def archived(project: Project) -> InvalidInput:
     """The error for a project that takes nothing any more."""
-    fix = "set its state to active."
+    fix = "an owner can set its state to active."
     return InvalidInput(
         f"project {project.name!r} is archived and takes neither items nor votes; {fix}",
         field="state", value=project.state, rule="a project that is not archived", fix=fix,
@@ -227,12 +229,12 @@ def _body(connection: Connection, number: int) -> dict[str, Any]:
 def checked_name(name: Any) -> str:  # noqa: ANN401
     """A project's name: some text, on one line."""
     if not isinstance(name, str) or not name.strip() or len(name) > MOST_NAME or not name.isprintable():
-        raise InvalidInput(f"name={shown(name)}; expected 1 to {MOST_NAME} printable characters; choose another.")
+        raise broken("name", name, f"1 to {MOST_NAME} printable characters", "choose another.")
     return name.strip()
 
 
 def checked_state(state: Any) -> State:  # noqa: ANN401
     """One of the states a project can be in."""
     if state not in get_args(State):
-        raise InvalidInput(f"state={shown(state)}; expected one of {', '.join(get_args(State))}.")
+        raise broken("state", state, f"one of {', '.join(get_args(State))}", "choose one.")
     return state  # type: ignore[no-any-return]

@@ -12,14 +12,14 @@ from typing import Any, Self
 
 from quorate.decision.policy import Stateless
 from quorate.decision.quota import QuotaPolicy
-from quorate.errors import InvalidInput
 from quorate.methods import Method, method
 from quorate.session.state import Settings
 from quorate.session.tuning import policy_knobs
-from quorate.validate import bounded, class_names, fraction, members, shown, vote_limits, whole
+from quorate.validate import bounded, broken, class_names, fraction, members, shown, vote_limits, whole
 from quorate.workflows.control import BudgetControl, TargetErrorControl, rule_knob
 from quorate.workflows.specs import parse_method
 
+LOWEST_RATE = "the bound on wrong answers relies on the lowest rate since the first coin"
 MOST_CLASSES = 200
 MOST_MODELS = 20
 FIXED = ("classes", "models", "method", "seed", "window")  # what past events rely on
@@ -83,20 +83,15 @@ class ProjectSettings:
     def _check_goal(self) -> None:
         given = [name for name in ("threshold", "budget", "target_error") if getattr(self, name) is not None]
         if len(given) > 1:
-            raise InvalidInput(
-                f"{' and '.join(given)} are given; expected at most one: each says when to stop. Pass one."
-            )
+            raise broken(" and ".join(given), "all given", "at most one: each says when to stop", "pass one.")
         if self.budget is not None and bounded(self.budget, where="budget", least=0.0) == 0:
-            raise InvalidInput("budget=0; expected votes per item above 0; raise it.")
+            raise broken("budget", 0, "votes per item above 0", "raise it.")
         if self.target_error is not None:
             if fraction(self.target_error, where="target_error") == 0:
-                raise InvalidInput(
-                    "target_error=0; expected a share above 0; to be certain use method 'until-settled'."
-                )
+                raise broken("target_error", 0, "a share above 0", "to be certain use method 'until-settled'.")
             if self.audit_rate == 0:
-                raise InvalidInput(
-                    "audit_rate=0 with a target_error; audits are what holds it: pass e.g. audit_rate=0.05."
-                )
+                rule = "a share above 0 with a target_error: audits are what holds it"
+                raise broken("audit_rate", 0, rule, "pass e.g. audit_rate=0.05.")
 
     def check_limits(self) -> None:
         """The least and the most votes of an item make sense with the pool, and the goal with it and with the classes.
@@ -106,25 +101,22 @@ class ProjectSettings:
         threshold, least = knobs_of(self).get("threshold"), 1 / len(self.classes)
         if threshold is not None and self.target_error is None and threshold <= least:
             meant = f"did you mean {100 * threshold:g}? Raise" if threshold <= 0.01 else "raise"
-            raise InvalidInput(
-                f"threshold={threshold:g}; expected a share above {least:.3g}, which is one of {len(self.classes)} "
-                f"classes, or every item would close unasked; {meant} it."
-            )
+            num = len(self.classes)
+            rule = f"a share above {least:.3g}, which is one of {num} classes, or every item would close unasked"
+            raise broken("threshold", threshold, rule, f"{meant} it.")
         if self.budget is not None and self.budget > self.pool_size:
-            raise InvalidInput(
-                f"budget={self.budget:g}; expected at most pool_size, which is {self.pool_size}: more votes per item "
-                "than there are experts cannot be spent; lower it."
-            )
+            why = "more votes per item than there are experts cannot be spent"
+            rule = f"at most pool_size, which is {self.pool_size}: {why}"
+            raise broken("budget", self.budget, rule, "lower it.")
+        if self.budget is not None and self.budget < self.min_votes:
+            rule = f"at least min_votes, which is {self.min_votes}: every item is asked so often"
+            raise broken("budget", self.budget, rule, "raise it, or lower min_votes.")
         if self.max_votes is not None and self.max_votes < 1:
-            raise InvalidInput(
-                f"max_votes={self.max_votes}; expected at least 1, or every item would close unasked; raise it, or "
-                "leave it out (null) to ask up to the whole pool."
-            )
+            fix = "raise it, or leave it out to ask up to the whole pool."
+            raise broken("max_votes", self.max_votes, "at least 1, or every item would close unasked", fix)
         if self.min_votes > self.pool_size:
-            raise InvalidInput(
-                f"min_votes={self.min_votes}; expected at most pool_size, which is {self.pool_size}; lower min_votes "
-                "or raise pool_size."
-            )
+            rule = f"at most pool_size, which is {self.pool_size}"
+            raise broken("min_votes", self.min_votes, rule, "lower min_votes or raise pool_size.")
 
     def chosen_method(self) -> Method:
         """The method with its knobs, the threshold among them."""
@@ -154,38 +146,34 @@ class ProjectSettings:
         known = [each.name for each in fields(cls)]
         for name in content:
             if name not in known:
-                raise InvalidInput(f"{name}={shown(content[name])}: no such setting; settings are: {', '.join(known)}.")
+                rule = f"one of the settings there are: {', '.join(known)}"
+                raise broken(name, content[name], rule, "correct the name.")
         for name in ("classes", "pool_size"):
             if name not in content:
-                raise InvalidInput(f"{name} is missing; every project needs classes and pool_size; pass it.")
+                raise broken(name, None, "a value, as every project needs one", "give one.")
         return cls(**content)
 
     def changed(self, **changes: Any) -> Self:  # noqa: ANN401
         """The settings with other values; what past decisions rely on stays, but for the knobs of the method."""
         for name, value in changes.items():
             if name in FIXED and not self._same(name, value):
-                raise InvalidInput(
-                    f"{name}={shown(value)} cannot change while a project runs: it is {shown(getattr(self, name))}; "
-                    "start a new project for another one."
-                )
+                rule = f"{shown(getattr(self, name))}, as it cannot change while a project runs"
+                raise broken(name, value, rule, "start a new project for another one.")
         after = replace(self, **changes)
         if changes.keys() & {"pool_size", "min_votes", "max_votes", "threshold", "budget", "method"}:
             after.check_limits()
         if knobs_of(after).keys() != knobs_of(self).keys():
-            raise InvalidInput(
-                f"threshold={shown(after.threshold)}: this project asks by {', '.join(knobs_of(self))}, and past "
-                "decisions rely on it; change its value, or start a new project to ask by another rule."
-            )
+            rule = f"{', '.join(knobs_of(self))}, by which this project asks: past decisions rely on it"
+            fix = "change its value, or start a new project to ask by another rule."
+            raise broken("threshold", after.threshold, rule, fix)
         if _lasting(after) != _lasting(self):
-            raise InvalidInput(
-                f"method={shown(after.method)}: past decisions rely on {_told(_lasting(self))}; only "
-                f"{', '.join(knobs_of(self)) or 'nothing'} can change while a project runs. Leave the rest as it is."
-            )
+            rule = f"{_told(_lasting(self))}, on which past decisions rely"
+            may = ", ".join(knobs_of(self)) or "nothing"
+            fix = f"leave the rest as it is: only {may} can change while a project runs."
+            raise broken("method", after.method, rule, fix)
         if after.audit_rate < self.audit_rate:
-            raise InvalidInput(
-                f"audit_rate={after.audit_rate:g} is below {self.audit_rate:g}; it can be raised, not lowered: the "
-                "bound on wrong answers relies on the lowest rate since the first coin. Start a new project."
-            )
+            rule = f"at least {self.audit_rate:g}: {LOWEST_RATE}"
+            raise broken("audit_rate", after.audit_rate, rule, "raise it, or start a new project.")
         return after
 
     def _same(self, name: str, value: Any) -> bool:  # noqa: ANN401
@@ -229,17 +217,15 @@ def _told(knobs: Mapping[str, Any]) -> str:
 
 def _check_stateless(chosen: Method) -> None:
     if not isinstance(chosen.policy, (Stateless, QuotaPolicy)):
-        raise InvalidInput(
-            f"method={chosen.name!r} remembers past items, which workers cannot share; "
-            f"choose another, e.g. {method('quorate').name!r}."
-        )
+        rule = "a method that does not remember past items, which workers cannot share"
+        raise broken("method", chosen.name, rule, f"choose another, e.g. {method('quorate').name!r}.")
 
 
 def _names(classes: Any) -> tuple[str, ...]:  # noqa: ANN401
     if isinstance(classes, str) or not isinstance(classes, (list, tuple)):
-        raise InvalidInput(f"classes={shown(classes)}; expected a list of names, e.g. ['cat', 'dog'].")
+        raise broken("classes", classes, "a list of names", "pass e.g. ['cat', 'dog'].")
     if len(classes) > MOST_CLASSES:
-        raise InvalidInput(f"classes has {len(classes)} names; at most {MOST_CLASSES} fit a page; merge some.")
+        raise broken("classes", f"{len(classes)} names", f"at most {MOST_CLASSES}, which fit a page", "merge some.")
     names = class_names(classes)
     for name in names:
         _text(name, where="classes", most=100)
@@ -248,16 +234,15 @@ def _names(classes: Any) -> tuple[str, ...]:  # noqa: ANN401
 
 def _models(models: Any) -> tuple[str, ...]:  # noqa: ANN401
     if isinstance(models, str) or not isinstance(models, (list, tuple)) or not 1 <= len(models) <= MOST_MODELS:
-        raise InvalidInput(
-            f"models={shown(models)}; expected a list of 1 to {MOST_MODELS} names, one per classifier, e.g. ['resnet']."
-        )
+        rule = f"a list of 1 to {MOST_MODELS} names, one per classifier"
+        raise broken("models", models, rule, "pass e.g. ['resnet'].")
     names = tuple(_text(name, where="models", most=100) for name in models)
     if len(set(names)) != len(names) or "" in names:
-        raise InvalidInput(f"models={shown(list(names))}; expected different, non-empty names; rename one.")
+        raise broken("models", list(names), "different, non-empty names", "rename one.")
     return names
 
 
 def _text(value: Any, *, where: str, most: int) -> str:  # noqa: ANN401
     if not isinstance(value, str) or len(value) > most or "\x00" in value:
-        raise InvalidInput(f"{where}={shown(value)}; expected text of at most {most} characters; shorten it.")
+        raise broken(where, value, f"text of at most {most} characters", "shorten it.")
     return value

@@ -18,7 +18,6 @@ from quorate.service.deciding.items import MOST_ITEMS, add_items, names_there
 from quorate.service.pages.data_page import NOTHING_LOOKED_AT, data_page_of
 from quorate.service.pages.item_files import Reading, read_items
 from quorate.service.pages.rendering import render
-from quorate.service.problems import of_error
 
 router = APIRouter(include_in_schema=False)
 
@@ -45,7 +44,7 @@ def import_file(
         else:
             shown["there"] = _there(request, project_id, reading)
     except QuorateError as error:
-        shown["problem"] = of_error(error).body()
+        shown["problem"] = {"detail": str(error)}
     if part:
         return render(request, "import_part.html", **shown, project_id=project_id)
     return data_page_of(request, project_id, caller, **shown)

@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Annotated
 
 from fastapi import Depends, Request
 
-from quorate.errors import InvalidInput
 from quorate.service.access.csrf import FIELD
-from quorate.validate import shown
+from quorate.validate import broken
+
+THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")  # 1,000 is a thousand here, and one elsewhere
 
 
 async def text_fields(request: Request) -> dict[str, str]:
@@ -25,22 +27,45 @@ async def text_fields(request: Request) -> dict[str, str]:
 Fields = Annotated[dict[str, str], Depends(text_fields)]
 
 
-def number(fields: Mapping[str, str], name: str, *, per: float = 1.0) -> float | None:
-    """A number, divided by `per`; None if the field is empty.
+def number(fields: Mapping[str, str], name: str, *, example: str = "3 or 2.5") -> float | None:
+    """A number; None if the field is empty.
 
-    >>> number({"threshold": "95"}, "threshold", per=100), number({"price": ""}, "price")
-    (0.95, None)
+    >>> number({"price": "0,5"}, "price"), number({"price": ""}, "price")
+    (0.5, None)
     """
-    text = fields.get(name, "").strip().replace(",", ".")
-    if not text:
+    written = fields.get(name, "").strip()
+    if not written:
         return None
+    if THOUSANDS.fullmatch(written):
+        plain, point = written.replace(",", ""), written.replace(",", ".")
+        raise broken(name, written, "a number that can be read in one way only", f"write {plain}, or {point}.")
+    text = written.replace(",", ".")
     try:
-        value = float(text) / per
+        value = float(text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):  # also "inf", "nan", and what is too large, such as 1e400
-        raise InvalidInput(f"{name}={shown(text)}; expected a number; write digits, e.g. 3 or 2.5.")
+        raise broken(name, written, "a number", f"write digits, e.g. {example}.")
     return value
+
+
+def share(fields: Mapping[str, str], name: str, *, above: float = -1.0, why: str = "") -> float | None:
+    """The share that a percentage is, which must be above `above` percent, because of `why`; None if it is empty.
+
+    >>> share({"threshold": "95 %"}, "threshold")
+    0.95
+    """
+    told = {**fields, name: fields.get(name, "").strip().removesuffix("%").strip()}
+    percentage = number(told, name)
+    if percentage is None:
+        return None
+    if not (0 <= percentage <= 100 and percentage > above):
+        rule = f"more than {above:.3g} %{why}, at most 100 %" if above >= 0 else "0 to 100 %"
+        fix = "lower it." if percentage > 100 else "raise it."
+        if 0 < percentage <= 1:
+            fix = f"did you mean {100 * percentage:g}? Raise it."
+        raise broken(name, fields[name], rule, fix)
+    return percentage / 100
 
 
 def whole_number(fields: Mapping[str, str], name: str) -> int | None:
@@ -49,9 +74,9 @@ def whole_number(fields: Mapping[str, str], name: str) -> int | None:
     >>> whole_number({"pool_size": "9"}, "pool_size")
     9
     """
-    value = number(fields, name)
+    value = number(fields, name, example="3")
     if value is not None and value != int(value):
-        raise InvalidInput(f"{name}={shown(fields[name])}; expected a whole number; drop the decimals.")
+        raise broken(name, fields[name], "a whole number", "drop the decimals.")
     return None if value is None else int(value)
 
 

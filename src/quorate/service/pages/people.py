@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
@@ -15,9 +15,14 @@ from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.api.here import Owner, ProjectId, base_url_of, projects_of
 from quorate.service.pages.form_fields import Fields, number, whole_number
 from quorate.service.pages.rendering import go, render
+from quorate.service.pages.settings_words import in_words_of_the_form
 from quorate.service.problems import of_error
+from quorate.validate import broken
 
 router = APIRouter(include_in_schema=False)
+INVITATION = {"name": "For whom", "role": "They come as", "days": "Valid, days", "most_uses": "Most people"}
+USUAL = {"name": "", "role": "voter", "days": "14", "most_uses": ""}
+LEAST_DAYS, MOST_DAYS = 0.01, 366
 BATCH = 500
 Listed = TypeVar("Listed")
 
@@ -34,12 +39,20 @@ def invite(request: Request, project_id: ProjectId, caller: Owner, fields: Field
     try:
         _, link = invitations.create_invitation(
             store_of(request), project_id, base_url_of(request), role=fields.get("role", "voter"),
-            name=fields.get("name", ""), lasts=86400 * (number(fields, "days") or 14),
-            most_uses=whole_number(fields, "most_uses"), now=now_of(request),
+            name=fields.get("name", ""), lasts=86400 * _days(fields), most_uses=whole_number(fields, "most_uses"),
+            now=now_of(request),
         )  # fmt: skip
     except QuorateError as error:
-        return _page(request, project_id, caller, problem=of_error(error).body())
+        problem = in_words_of_the_form(of_error(error).body(), fields, INVITATION)
+        return _page(request, project_id, caller, problem=problem, invite=USUAL | fields)
     return _page(request, project_id, caller, invitation_link=link)
+
+
+def _days(fields: Mapping[str, str]) -> float:
+    days = number(USUAL | dict(fields), "days", example="14")
+    if days is None or not LEAST_DAYS <= days <= MOST_DAYS:
+        raise broken("days", fields.get("days", ""), f"{LEAST_DAYS} to {MOST_DAYS} days", "write e.g. 14.")
+    return days
 
 
 @router.post("/p/{project_id}/people/uninvite")
@@ -111,7 +124,8 @@ def _page(request: Request, project_id: str, caller: Member, **more: Any) -> Res
         "members": sorted(members, key=lambda each: each.name.lower()),
         "invitations": [each for each in invited if each.revoked is None and each.expires > now],
         "keys": [each for each in mine if each.revoked is None and each.project_id in (None, project_id)],
-        "invitation_link": None, "member_link": None, "key": None,
+        "invitation_link": None, "member_link": None, "key": None, "labels": INVITATION,
+        "invite": USUAL,
     }  # fmt: skip
     problem = more.get("problem")
     return render(request, "people.html", problem["status"] if problem else 200, **(shown | more))

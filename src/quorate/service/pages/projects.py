@@ -60,7 +60,7 @@ def change(request: Request, project_id: ProjectId, caller: Owner, fields: Field
     projects_ = projects_of(request)
     try:
         before = projects_.get(project_id).settings
-        changes = changes_of(fields, method=before.method)
+        changes = changes_of(fields, before=before)
         name, state = fields.get("name"), fields.get("state")
         projects_.change(project_id, name=name, state=state, now=now_of(request), **changes)
     except QuorateError as error:

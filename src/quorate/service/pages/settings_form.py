@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from quorate.errors import InvalidInput
-from quorate.service.deciding.settings import ProjectSettings, knobs_of
-from quorate.service.pages.form_fields import lines, number, whole_number
+from quorate.service.deciding.settings import LOWEST_RATE, ProjectSettings, knobs_of
+from quorate.service.pages.form_fields import lines, number, share, whole_number
 from quorate.service.pages.words import decimal
+from quorate.validate import broken
 from quorate.workflows.catalogue import catalogue
 
 DEFAULT_METHOD = "quorate"
+NEVER_EMPTY = ("pool_size", "audit_rate", "lease_seconds", "undo_seconds")
 GOALS = ("value", "threshold", "budget", "target_error")
 SHORT = {
     "value": "asking while a vote is worth it",
@@ -24,8 +26,8 @@ SHORT = {
 }
 
 
-def changes_of(fields: Mapping[str, str], *, method: str = DEFAULT_METHOD) -> dict[str, Any]:
-    """The settings a filled-in form asks for; `method` is the project's.
+def changes_of(fields: Mapping[str, str], *, before: ProjectSettings | None = None) -> dict[str, Any]:
+    """The settings a filled-in form asks for; `before`: those of the project, if there is one.
 
     >>> form = {"pool_size": "5", "goal": "threshold", "threshold": "95", "price": "", "audit_rate": "5"}
     >>> changes = changes_of(form)
@@ -33,19 +35,20 @@ def changes_of(fields: Mapping[str, str], *, method: str = DEFAULT_METHOD) -> di
     (0.95, 0.05, 0.0)
     """
     found: dict[str, Any] = {"threshold": None, "budget": None, "target_error": None}
-    goal = fields.get("goal", "value")
-    if goal in ("threshold", "target_error"):
-        found[goal] = _needed(fields, goal, per=100)
-    elif goal == "budget":
-        found[goal] = _needed(fields, goal)
+    goal, method = fields.get("goal", "value"), DEFAULT_METHOD if before is None else before.method
+    if goal in GOALS[1:]:
+        found[goal] = _goal(fields, goal, before)
     if method.partition(":")[0].strip() == DEFAULT_METHOD:
-        found["method"] = _with_knobs(_gain(fields) if goal == "value" else [], method)
+        found["method"] = _with_knobs(_gain(fields, before) if goal == "value" else [], method)
+    for name in NEVER_EMPTY:
+        if name in fields and not fields[name].strip():
+            raise broken(name, "", "a number", "write one.")
     found["max_votes"] = whole_number(fields, "max_votes")
     wanted = {
         "pool_size": whole_number(fields, "pool_size"),
         "min_votes": whole_number(fields, "min_votes") or 0,
         "price": number(fields, "price") or 0.0,
-        "audit_rate": number(fields, "audit_rate", per=100),
+        "audit_rate": _audit_rate(fields, goal, before),
         "lease_seconds": number(fields, "lease_seconds"),
         "undo_seconds": number(fields, "undo_seconds"),
         "currency": fields.get("currency", "").strip(),
@@ -125,7 +128,7 @@ def as_form(settings: ProjectSettings) -> dict[str, str]:
     gain = settings.chosen_method().knobs.get("min_gain")
     shown = {
         "goal": goal,
-        "error_price": decimal(1 / gain, 0) if gain else "",
+        "error_price": decimal(1 / gain, 6) if gain else "",
         "threshold": "" if settings.threshold is None else decimal(100 * settings.threshold, 3),
         "budget": "" if settings.budget is None else decimal(settings.budget, 3),
         "target_error": "" if settings.target_error is None else decimal(100 * settings.target_error, 3),
@@ -154,19 +157,43 @@ def _kept_knobs(method: str) -> list[str]:
     return [part for part in parts if part.partition("=")[0].strip() not in by_form]
 
 
-def _gain(fields: Mapping[str, str]) -> list[str]:
-    """An error that costs `error_price` votes makes a vote worth one part in as many."""
+def _gain(fields: Mapping[str, str], before: ProjectSettings | None) -> list[str]:
+    """An error that costs `error_price` votes makes a vote worth one part in as many; unchanged, it stays as it is."""
+    if before is not None and fields.get("error_price") == as_form(before)["error_price"]:
+        gain = before.chosen_method().knobs.get("min_gain")
+        return [] if gain is None else [f"min_gain={gain!r}"]
     price = number(fields, "error_price")
     if price is None:
         return []
     if price <= 0:
-        raise InvalidInput(
-            f"error_price={price:g}; expected a number above 0, how many votes a wrong answer costs; "
-            "raise it, or leave it empty for the default."
+        rule, fix = (
+            "a number above 0, how many votes a wrong answer costs",
+            "raise it, or leave it empty for the default.",
         )
+        raise broken("error_price", price, rule, fix)
     return [f"min_gain={1 / price:.12g}"]
 
 
-def _needed(fields: Mapping[str, str], name: str, *, per: float = 1.0) -> float | None:
-    found = number(fields, name, per=per)
-    return -1.0 if found is None else found  # refused by the settings, which say what is expected
+def _goal(fields: Mapping[str, str], goal: str, before: ProjectSettings | None) -> float:
+    """The number of the goal that was chosen: votes, or a percentage as a share."""
+    if goal == "budget":
+        found = number(fields, goal)
+    elif goal == "threshold":
+        num_classes = len(lines(fields, "classes") if before is None else before.classes)
+        why = f" (one of {num_classes} classes: else every item would close unasked)"
+        found = share(fields, goal, above=100 / max(num_classes, 2), why=why)
+    else:
+        found = share(fields, goal, above=0.0)
+    if found is None:
+        raise broken(goal, None, "a number for the goal that is chosen", "write one, or choose another goal.")
+    return found
+
+
+def _audit_rate(fields: Mapping[str, str], goal: str, before: ProjectSettings | None) -> float | None:
+    rate = share(fields, "audit_rate")
+    if rate == 0 and goal == "target_error":
+        raise broken("audit_rate", fields["audit_rate"], "more than 0 %: audits hold the goal chosen", "write e.g. 5.")
+    if rate is not None and before is not None and rate < before.audit_rate:
+        rule = f"at least {decimal(100 * before.audit_rate, 3)} %: {LOWEST_RATE}"
+        raise broken("audit_rate", fields["audit_rate"], rule, "raise it, or start a new project.")
+    return rate

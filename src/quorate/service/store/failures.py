@@ -18,9 +18,10 @@ BUSY_CODES = ("40001", "40P01", "55P03", "57014")  # PostgreSQL's, whatever lang
 class StoreUnavailable(QuorateError):
     """The database cannot take this now; send the same request again."""
 
-    def __init__(self, message: str, *, retry_after: float = 1.0) -> None:
+    def __init__(self, message: str, *, retry_after: float = 1.0, in_shell: str | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+        self.in_shell = in_shell  # for whoever runs a command, and may know where the database is
 
 
 class StoreBusy(StoreUnavailable):
@@ -40,7 +41,10 @@ def failure(problem: DBAPIError) -> StoreUnavailable | None:
     if getattr(problem.orig, "sqlite_errorname", "") == "SQLITE_ERROR":  # a statement that is wrong, not a broken disk
         return None
     if problem.connection_invalidated or isinstance(problem, (OperationalError, InterfaceError)):
+        reason = " ".join(str(problem.orig).split("\n")[0].split())
         return StoreUnavailable(
-            "the database cannot be reached; send this again with the same idempotency key.", retry_after=2.0
+            "the database cannot be reached; send this again with the same idempotency key.",
+            retry_after=2.0,
+            in_shell=f"the database cannot be reached ({reason}); check --database, and whether its server runs.",
         )
     return None

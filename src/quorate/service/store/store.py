@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,8 +24,8 @@ from quorate.errors import InvalidInput
 from quorate.service.store.failures import StoreUnavailable, failure
 
 BUSY_SECONDS = 15.0
+WAL = "journal_mode=WAL"
 PRAGMAS = (
-    "journal_mode=WAL",
     "synchronous=FULL",
     "foreign_keys=ON",
     "recursive_triggers=ON",  # so that INSERT OR REPLACE cannot slip past the triggers that guard the events
@@ -124,6 +125,7 @@ def _sqlite(url: URL) -> Engine:
     @event.listens_for(engine, "connect")
     def _prepare(dbapi: sqlite3.Connection, _record: Any) -> None:  # noqa: ANN401
         dbapi.isolation_level = None  # we say BEGIN ourselves, below
+        _into_wal(dbapi)
         for pragma in PRAGMAS:
             dbapi.execute(f"PRAGMA {pragma}").close()
 
@@ -133,6 +135,19 @@ def _sqlite(url: URL) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
 
     return engine
+
+
+def _into_wal(dbapi: sqlite3.Connection) -> None:
+    """Of a new file many may want this at once, and here SQLite itself does not wait for the others."""
+    give_up = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            dbapi.execute(f"PRAGMA {WAL}").close()
+            return
+        except sqlite3.OperationalError as problem:
+            if "locked" not in str(problem) or time.monotonic() > give_up:
+                raise
+            time.sleep(0.01)
 
 
 def _create_private(file: str) -> None:

@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
 
-from quorate.errors import InvalidInput
-from quorate.validate import shown
+from quorate.validate import broken
 
 LONGEST = 2000
 TRANSLATED = tuple(ip_network(each) for each in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32"))
@@ -27,22 +26,21 @@ def checked_url(url: str, *, allow_private: bool) -> str:
     >>> checked_url("https://example.org/hook", allow_private=False)
     'https://example.org/hook'
     """
-    rule = "expected an http or https address without user, password or fragment; pass e.g. 'https://example.org/hook'."
+    rule, fix = "an http or https address without user, password or fragment", "pass e.g. 'https://example.org/hook'."
+    refused = broken("url", url[:80], rule, fix)
     if len(url) > LONGEST or any(char.isspace() or not char.isprintable() or char == "\\" for char in url):
-        raise InvalidInput(f"url={shown(url[:80])}; {rule}")
+        raise refused
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
         host.encode("idna")
     except ValueError:  # a wrong port, wrong brackets, a name that is none
-        raise InvalidInput(f"url={shown(url[:80])}; {rule}") from None
+        raise refused from None
     if parts.scheme not in ("http", "https") or not host or parts.username is not None or parts.fragment:
-        raise InvalidInput(f"url={shown(url[:80])}; {rule}")
+        raise refused
     if not allow_private and not _may_be_public(host):
-        raise InvalidInput(
-            f"url={shown(url[:80])}; expected an address outside this machine and its network; pass a public one, or "
-            "restart the service with QUORATE_PRIVATE_WEBHOOKS=1 to allow these."
-        )
+        fix = "pass a public one, or restart the service with QUORATE_PRIVATE_WEBHOOKS=1 to allow these."
+        raise broken("url", url[:80], "an address outside this machine and its network", fix)
     return url
 
 

@@ -13,13 +13,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, insert, select, tuple_, update
 
-from quorate.errors import InvalidInput
 from quorate.service.access.refusals import NotFound
 from quorate.service.deciding.notices import KINDS
 from quorate.service.store.schema import deliveries, webhooks
 from quorate.service.store.store import Store
 from quorate.service.webhooks.addresses import checked_url
-from quorate.validate import shown
+from quorate.validate import broken
 
 MOST = 20  # of a project
 PING = "ping"
@@ -42,7 +41,7 @@ def create_webhook(
     """A new webhook and its secret."""
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown or not kinds:
-        raise InvalidInput(f"kinds={shown(unknown or [])}; expected some of {', '.join(KINDS)}; choose.")
+        raise broken("kinds", unknown or [], f"some of {', '.join(KINDS)}", "choose at least one.")
     chosen = tuple(dict.fromkeys(kinds))
     made = Webhook(f"w_{secrets.token_hex(8)}", project_id, checked_url(url, allow_private=allow_private), chosen, now)
     secret = f"ws_{secrets.token_urlsafe(32)}"
@@ -50,7 +49,7 @@ def create_webhook(
     with store.write() as connection:
         here = (webhooks.c.project_id == project_id, webhooks.c.removed.is_(None))
         if connection.execute(select(func.count()).select_from(webhooks).where(*here)).scalar_one() >= MOST:
-            raise InvalidInput(f"the project has {MOST} webhooks, as many as it may; remove one first.")
+            raise broken("webhooks", MOST, f"fewer than {MOST} of a project before another one", "remove one first.")
         connection.execute(insert(webhooks).values(row | {"kinds": json.dumps(chosen)}))
     return made, secret
 
@@ -100,4 +99,4 @@ def list_deliveries(
 def _check(connection: Connection, project_id: str, webhook_id: str) -> None:
     here = (webhooks.c.id == webhook_id, webhooks.c.project_id == project_id, webhooks.c.removed.is_(None))
     if connection.execute(select(webhooks.c.id).where(*here)).one_or_none() is None:
-        raise NotFound(f"webhook={webhook_id[:40]!r}; expected one of this project's; list them to see it.")
+        raise broken("webhook", webhook_id[:40], "one of this project's", "list them to see it.", error=NotFound)
