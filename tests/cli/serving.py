@@ -5,12 +5,11 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 
-from tests.processes import free_port
+from tests.processes import free_port, wait_until
 
 
 class Serving:
@@ -25,12 +24,17 @@ class Serving:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, env=surroundings, cwd=folder)
 
     def __enter__(self) -> "Serving":
-        deadline = time.monotonic() + self._within
-        while "Serving at" not in self.printed or self.status("/readyz") != 200:
-            assert self.process.poll() is None, self.printed
-            assert time.monotonic() < deadline, self.printed
-            time.sleep(0.1)
+        try:
+            wait_until(self._is_ready, "the service is ready", self._within)
+        except BaseException:
+            self.stop()
+            print(self.printed)
+            raise
         return self
+
+    def _is_ready(self) -> bool:
+        assert self.process.poll() is None, self.printed
+        return "Serving at" in self.printed and self.status("/readyz") == 200
 
     def __exit__(self, *_: object) -> None:
         self.stop()

@@ -1,5 +1,11 @@
 """Projects over HTTP: made once per key, listed in pages, shown by role, changed."""
 
+import pytest
+from sqlalchemy import func, select
+
+from quorate.service.store.schema import deliveries
+from quorate.service.webhooks.hooks import create_webhook
+
 SETTINGS = {"classes": ["cat", "dog"], "pool_size": 5}
 
 
@@ -78,6 +84,31 @@ def test_limits_that_make_no_sense_are_refused_with_the_fix(small):
     assert "raise max_votes or lower min_votes" in told["detail"]
     made = {"name": "a", "settings": SETTINGS | {"min_votes": 6}}
     assert owner.api("POST", "/projects", 422, json=made).json()["field"] == "min_votes"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("classes", ["a", "b"]), ("classes", None), ("models", ["m"]), ("window", 3), ("seed", 9)]
+)
+def test_what_cannot_change_is_said_to_be_so(small, name, value):
+    told = small.client("owner").api("PATCH", f"/projects/{small.here}", 422, json={"settings": {name: value}}).json()
+    assert told["field"] == name
+    assert "as it cannot change while a project runs" in told["rule"]
+    before = small.client("owner").api("GET", f"/projects/{small.here}", 200).json()["settings"][name]
+    small.client("owner").api("PATCH", f"/projects/{small.here}", 200, json={"settings": {name: before}})
+
+
+def test_a_change_of_nothing_is_told_to_nobody(small):
+    with small.store.read() as connection:
+        before = connection.execute(select(func.count()).select_from(deliveries)).scalar_one()
+    create_webhook(small.store, small.here, "https://example.org/x", ["project.changed"], allow_private=False, now=1.0)
+    owner = small.client("owner")
+    owner.api("PATCH", f"/projects/{small.here}", 200, json={})
+    owner.api("PATCH", f"/projects/{small.here}", 200, json={"settings": {}})
+    with small.store.read() as connection:
+        assert connection.execute(select(func.count()).select_from(deliveries)).scalar_one() == before
+    owner.api("PATCH", f"/projects/{small.here}", 200, json={"name": "Other"})
+    with small.store.read() as connection:
+        assert connection.execute(select(func.count()).select_from(deliveries)).scalar_one() == before + 1
 
 
 def test_a_limit_holds_for_items_added_from_then_on(small):

@@ -12,6 +12,8 @@ State = Literal["active", "paused", "archived"]
 Role = Literal["owner", "voter", "reader"]
 Whole = Annotated[int, Field(ge=0, le=10**9)]
 Seconds = Annotated[float, Field(ge=0, le=86400)]
+Classes = Annotated[list[Annotated[Text, Field(max_length=100)]], Field(min_length=2, max_length=200)]
+Models = Annotated[list[Annotated[Text, Field(max_length=100)]], Field(min_length=1, max_length=20)]
 Name = Annotated[Text, Field(min_length=1, max_length=200, examples=["Chest X-rays"])]
 
 
@@ -32,6 +34,10 @@ class SettingsChange(In):
     lease_seconds: Seconds | None = None
     undo_seconds: Seconds | None = None
     refit_every: Whole | None = None
+    classes: Annotated[Classes | None, Field(description="Those it has; they cannot change.")] = None
+    models: Annotated[Models | None, Field(description="Those it has; they cannot change.")] = None
+    window: Annotated[Whole | None, Field(description="As it is; it cannot change.")] = None
+    seed: Annotated[Whole | None, Field(description="As it is; it cannot change.")] = None
 
     def given(self) -> dict[str, Any]:
         """What was sent; null where a setting is taken back (threshold, budget, target_error, max_votes)."""
@@ -45,9 +51,9 @@ class SettingsIn(SettingsChange):
         json_schema_extra={"examples": [{"classes": ["cat", "dog"], "pool_size": 5, "threshold": 0.95}]}
     )
 
-    classes: Annotated[list[Annotated[Text, Field(max_length=100)]], Field(min_length=2, max_length=200)]
+    classes: Classes
     pool_size: Annotated[int, Field(ge=1, le=10**9, description="The pool whose plurality is the truth.")]
-    models: Annotated[list[Annotated[Text, Field(max_length=100)]], Field(min_length=1, max_length=20)] | None = None
+    models: Models | None = None
     window: Whole | None = None
     seed: Whole | None = None
 

@@ -180,7 +180,9 @@ class ProjectSettings:
         now = getattr(self, name)
         if name == "method":  # its knobs may change: that is a "tune" event
             return isinstance(value, str) and value.partition(":")[0].strip() == now.partition(":")[0].strip()
-        return tuple(value) == now if isinstance(now, tuple) else value == now
+        if isinstance(now, tuple):
+            return isinstance(value, (list, tuple)) and tuple(value) == now
+        return bool(value == now)
 
 
 def goal_control(settings: ProjectSettings) -> BudgetControl | TargetErrorControl | None:

@@ -34,6 +34,7 @@ class Stats:
     num_open: int
     num_closed: int
     num_in_audit: int
+    num_exhausted: int  # of those open or in the audit: all who ever voted in the project have acted on it
     num_votes: int
     num_abstained: int
     num_late: int
@@ -61,7 +62,8 @@ class Stats:
 
 def stats(connection: Connection, project: Project, *, now: float) -> Stats:
     """Compute them all now."""
-    counts = _counts(connection, project)
+    num_voters = _num_voters(connection, project)
+    counts = _counts(connection, project, num_voters)
     closed, asked, pools = counts["num_closed"], counts["votes_on_closed"], counts["votes_of_pools"]
     price = project.settings.price
     return Stats(
@@ -74,7 +76,7 @@ def stats(connection: Connection, project: Project, *, now: float) -> Stats:
         reasons=_grouped(connection, project, items.c.reason),
         labels=_grouped(connection, project, items.c.label),
         hours=_hours(connection, project, now),
-        num_voters=_num_voters(connection, project),
+        num_voters=num_voters,
         voters=_voters(connection, project),
         learning=learning_history(connection, project),
         goal=_goal(connection, project),
@@ -105,14 +107,16 @@ def learning_history(connection: Connection, project: Project, *, most: int = HI
     return told
 
 
-def _counts(connection: Connection, project: Project) -> dict[str, Any]:
+def _counts(connection: Connection, project: Project, num_voters: int) -> dict[str, Any]:
     closed = ~items.c.is_open
+    exhausted = and_(items.c.is_wanted, items.c.num_ballots >= max(1, num_voters))
     row = connection.execute(
         select(
             func.count().label("num_items"),
             func.sum(case((items.c.is_open, 1), else_=0)).label("num_open"),
             func.sum(case((closed, 1), else_=0)).label("num_closed"),
             func.sum(case((items.c.audit == "drawn", 1), else_=0)).label("num_in_audit"),
+            func.sum(case((exhausted, 1), else_=0)).label("num_exhausted"),
             func.sum(items.c.num_votes).label("num_votes"),
             func.sum(items.c.num_abstained).label("num_abstained"),
             func.sum(items.c.num_late).label("num_late"),

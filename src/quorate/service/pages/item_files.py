@@ -150,6 +150,7 @@ def _table_records(text: str, project: Project) -> tuple[list[Record], list[str]
     """The rows of a table, and the columns that mean nothing here."""
     head = text.partition("\n")[0]
     delimiter = max("\t;,", key=head.count)
+    _check_quotes(text, delimiter)
     table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     names = [cell.strip() for cell in next(_rows(table), [])]
     meanings = {index: meaning for index, name in enumerate(names) if (meaning := _meaning(name, project))}
@@ -159,6 +160,17 @@ def _table_records(text: str, project: Project) -> tuple[list[Record], list[str]
         raise InvalidInput(f"No column id (found: {found}{more}). Rename the one that holds the items' ids.")
     rows = [_record(row, len(names), meanings, project) for row in _rows(table) if any(cell.strip() for cell in row)]
     return rows, [name for index, name in enumerate(names) if index not in meanings and name]
+
+
+def _check_quotes(text: str, delimiter: str) -> None:
+    """A quotation mark that is opened and not closed makes one cell of all that follows."""
+    try:
+        for _ in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True):
+            pass
+    except csv.Error as error:
+        if "unexpected end of data" in str(error):
+            wrong = "a quotation mark is opened and never closed, so that the rest of the file would be one cell"
+            raise InvalidInput(f'{wrong}; close it, or write "" for one that is part of a text.') from None
 
 
 def _rows(table: Iterator[list[str]]) -> Iterator[list[str]]:
