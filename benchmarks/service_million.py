@@ -89,7 +89,7 @@ def _label(item: str, turn: int) -> str:
 
 
 def beside_closed(url: str, *, steps: Sequence[int]) -> list[dict[str, Any]]:
-    """Resident memory of a worker that tends a project of so many closed items: what a million votes leave, at once."""
+    """Most memory of a worker that tends a project of so many closed items: what a million votes leave, at once."""
     subprocess.run([sys.executable, "-c", WARM_UP], check=True)
     warm_up()
     store = Store(url)
@@ -102,7 +102,7 @@ def beside_closed(url: str, *, steps: Sequence[int]) -> list[dict[str, Any]]:
         for _ in range(3):
             steward._stats_due.clear()
             steward.round()
-            peak = max(peak, resident()[0] / 1e6)
+            peak = max(peak, resident()[1] / 1e6)
         rows.append({"closed": total, "megabytes": peak})
         say(f"{total:>9} closed items   {peak:7.1f} MB")
     store.close()
