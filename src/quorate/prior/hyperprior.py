@@ -14,6 +14,7 @@ from quorate import validate
 from quorate.densities import log_gamma_density
 from quorate.errors import InvalidInput
 from quorate.types import PriorParams
+from quorate.validate import broken
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,6 @@ def hyperprior(name: str | Hyperprior) -> Hyperprior:
         return name
     found = HYPERPRIORS.get(name) if isinstance(name, str) else None
     if found is None:
-        raise InvalidInput(
-            f"hyperprior={name!r} is not known; pass one of {sorted(HYPERPRIORS)} or a Hyperprior(shape, rate)."
-        )
+        rule = f"one of {sorted(HYPERPRIORS)} or a Hyperprior(shape, rate)"
+        raise broken("hyperprior", name, rule, "pass one of these.")
     return found

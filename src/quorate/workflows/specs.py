@@ -28,15 +28,20 @@ def parse_method(spec: str, **extra: Any) -> Method:  # noqa: ANN401
         twice = next(key for key in knobs if [other for other, _ in pairs].count(key) > 1)
         values = " and ".join(repr(value) for key, value in pairs if key == twice)
         raise InvalidInput(
-            f"method {spec!r}: knob {twice!r} is given twice ({values}); a knob has one value. Pass one."
-        )
+            f"method {spec!r}: knob {twice!r} is given twice ({values}); a knob has one value. Pass one.",
+            field="method", value=spec, rule=f"one value for each knob, and {twice} has two: {values}", fix="Pass one.",
+        )  # fmt: skip
     return method(name, **knobs)
 
 
 def _knob(text: str, spec: str) -> tuple[str, Any]:
     key, equals, value = (part.strip() for part in text.partition("="))
     if not (key and equals and value):
-        raise UnknownMethod(f"method {spec!r}: {text!r} is not knob=value; write e.g. quorate:min_gain=0.01.")
+        fix = "write e.g. quorate:min_gain=0.01."
+        raise UnknownMethod(
+            f"method {spec!r}: {text!r} is not knob=value; {fix}", field="method", value=spec,
+            rule="a name, a colon, and knobs as knob=value", fix=fix,
+        )  # fmt: skip
     return key, _value(value)
 
 
