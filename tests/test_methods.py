@@ -48,7 +48,7 @@ def test_a_hyperprior_may_be_named_or_given():
         (lambda: method("ask-all", threshold=1), UnknownMethod, "its knobs are: none"),
         (lambda: method("quorate", threshold=0.9, min_gain=0.1), InvalidInput, "both given"),
         (lambda: method("finexp", threshold=1.5), InvalidInput, "threshold=1.5"),
-        (lambda: method("finexp", hyperprior="flat"), InvalidInput, "'flat' is not known"),
+        (lambda: method("finexp", hyperprior="flat"), InvalidInput, "hyperprior='flat'; expected one of"),
         (lambda: method(object()), UnknownMethod, "is not a policy"),
         (lambda: method(Threshold(0.5), foo=1), UnknownMethod, "no knob 'foo'"),
         (lambda: method(Threshold(0.5), posterior="banana"), InvalidInput, "posterior='banana'"),

@@ -20,7 +20,7 @@ def test_names_give_the_two_hyperpriors_of_the_paper():
 def test_unknown_name_lists_the_known_ones():
     with pytest.raises(InvalidInput, match=r"'flat'.*default.*paper"):
         hyperprior("flat")
-    with pytest.raises(InvalidInput, match="not known"):
+    with pytest.raises(InvalidInput, match="hyperprior=3; expected one of"):
         hyperprior(3)
 
 

@@ -14,7 +14,6 @@ from quorate import validate
 from quorate.densities import log_gamma_density
 from quorate.errors import InvalidInput
 from quorate.types import PriorParams
-from quorate.validate import broken
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,5 +92,5 @@ def hyperprior(name: str | Hyperprior) -> Hyperprior:
     found = HYPERPRIORS.get(name) if isinstance(name, str) else None
     if found is None:
         rule = f"one of {sorted(HYPERPRIORS)} or a Hyperprior(shape, rate)"
-        raise broken("hyperprior", name, rule, "pass one of these.")
+        raise validate.broken("hyperprior", name, rule, "pass one of these.")
     return found
