@@ -39,6 +39,6 @@ def test_what_a_method_learns_with_stays_as_past_decisions_rely_on_it(name):
 
 def test_settings_of_older_versions_stay_readable_and_other_settings_of_theirs_can_change():
     old = ProjectSettings.from_json({"classes": ["cat", "dog"], "pool_size": 2, "min_votes": 3})
-    assert old.changed(price=0.5).price == 0.5
-    with pytest.raises(InvalidInput, match="min_votes=3; expected at most pool_size, which is 2"):
-        old.changed(pool_size=2)
+    assert old.changed(price=0.5, pool_size=2, min_votes=3).price == 0.5, "as a form sends them all"
+    with pytest.raises(InvalidInput, match="min_votes=3; expected at most pool_size, which is 1"):
+        old.changed(pool_size=1)

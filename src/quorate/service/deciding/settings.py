@@ -22,6 +22,7 @@ from quorate.workflows.specs import parse_method
 LOWEST_RATE = "the bound on wrong answers relies on the lowest rate since the first coin"
 MOST_CLASSES = 200
 MOST_MODELS = 20
+LIMITED = ("pool_size", "min_votes", "max_votes", "threshold", "budget", "method")  # what `check_limits` looks at
 FIXED = ("classes", "models", "method", "seed", "window")  # what past events rely on
 
 
@@ -160,7 +161,7 @@ class ProjectSettings:
                 rule = f"{shown(getattr(self, name))}, as it cannot change while a project runs"
                 raise broken(name, value, rule, "start a new project for another one.")
         after = replace(self, **changes)
-        if changes.keys() & {"pool_size", "min_votes", "max_votes", "threshold", "budget", "method"}:
+        if any(getattr(after, name) != getattr(self, name) for name in LIMITED):  # else it stays as it was once allowed
             after.check_limits()
         if knobs_of(after).keys() != knobs_of(self).keys():
             rule = f"{', '.join(knobs_of(self))}, by which this project asks: past decisions rely on it"
