@@ -27,7 +27,8 @@ class QuorateError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """As it is, whatever its class is made from: workers send errors to each other."""
-        return _again, (type(self), self.args, self.__dict__)
+        plain = self.value if isinstance(self.value, (str, int, float, type(None))) else repr(self.value)
+        return _again, (type(self), self.args, {**self.__dict__, "value": plain})
 
 
 def _again(kind: type[QuorateError], args: tuple[object, ...], parts: dict[str, Any]) -> QuorateError:

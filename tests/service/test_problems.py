@@ -205,6 +205,16 @@ def test_names_of_types_are_not_part_of_what_is_said(sent, field, rule):
     assert not any(word in whole for word in ("constrained", "list[", "dict[", "function-", "instance of", "Inner"))
 
 
+def test_the_fix_says_what_to_send_and_keys_are_no_numbers():
+    said = TestClient(make_app()).post("/body", params={"limit": "x"}, json={"pool_size": 1}).json()
+    assert (said["field"], said["rule"]) == ("limit", "Input should be a valid integer")
+    assert said["fix"] == "Send limit as a valid integer."
+    said = TestClient(make_app()).post("/body", json={"pool_size": 1, "prediction": {"7": "x"}}).json()
+    assert said["field"] == "prediction.7"
+    said = TestClient(make_app()).post("/body", json={"pool_size": 1, "many": [{"label": 5}]}).json()
+    assert said["field"] == "many[0].label"
+
+
 def told(sent):
     return TestClient(make_app()).post("/body", json=sent).json()
 

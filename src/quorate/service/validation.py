@@ -23,6 +23,7 @@ PLAIN = {
     "less than or equal to": "at most",
 }
 SHOULD = "Input should be "
+WHY = re.compile(r", (?:unable to parse|got a number)")  # what was sent is in `value`
 PREFIX = re.compile(r"^(Value error|Assertion failed), ")
 NOT_JSON = {
     "field": "body",
@@ -63,21 +64,22 @@ def complaints(errors: Sequence[Any], sent: object = None, model: object = None)
     """
     if isinstance(sent, bytes) and sent and any(tuple(error.get("loc", ())) == ("body",) for error in errors):
         return [dict(NOT_JSON)]
-    by_place: dict[tuple[str, ...], list[Any]] = {}
+    by_place: dict[tuple[str | int, ...], list[Any]] = {}
     for error in errors:
         by_place.setdefault(_place(error, sent), []).append(_worded(error, sent, model))
     found = [_complaint(place, together) for place, together in by_place.items() if not _is_vague(place, by_place)]
     return found[:MOST] or [{"field": "request", "rule": "valid", "fix": "Change it."}]
 
 
-def _place(error: dict[str, Any], sent: object) -> tuple[str, ...]:
+def _place(error: dict[str, Any], sent: object) -> tuple[str | int, ...]:
     """Where in the request, without names of types: what is neither a key nor an index of what was sent."""
     loc = tuple(error.get("loc", ()))
     if error.get("type") == "json_invalid":
         return ("body",)
     if sent is None or loc[:1] != ("body",):
-        return tuple(map(str, loc))
-    place, here = ["body"], sent
+        return loc
+    place: list[str | int] = ["body"]
+    here = sent
     for number, part in enumerate(loc[1:], start=1):
         is_key = isinstance(here, Mapping) and part in here
         is_index = isinstance(here, Sequence) and isinstance(part, int) and 0 <= part < len(here)
@@ -85,7 +87,7 @@ def _place(error: dict[str, Any], sent: object) -> tuple[str, ...]:
         if is_key or is_index:
             here = here[part]  # type: ignore[index]
         if is_key or is_index or is_missing:
-            place.append(str(part))
+            place.append(part)
     return tuple(place)
 
 
@@ -103,6 +105,7 @@ def _worded(error: dict[str, Any], sent: object, model: object) -> dict[str, Any
         message = f"not valid JSON: {error.get('ctx', {}).get('error', message)}{_position(error, sent)}"
     for theirs, ours in PLAIN.items():
         message = message.replace(theirs, ours)
+    message = WHY.split(message)[0]
     return error | {"msg": message}
 
 
@@ -146,14 +149,14 @@ def _models(annotation: object) -> Iterator[type[BaseModel]]:
         yield from _models(part)
 
 
-def _is_vague(place: tuple[str, ...], all_: Mapping[tuple[str, ...], list[Any]]) -> bool:
+def _is_vague(place: tuple[str | int, ...], all_: Mapping[tuple[str | int, ...], list[Any]]) -> bool:
     """Said of a field because it is not of another type, while something is said of what is inside it."""
     is_union = any(len(error.get("loc", ())) > len(place) for error in all_[place])
     return is_union and any(other[: len(place)] == place and len(other) > len(place) for other in all_)
 
 
-def _complaint(place: tuple[str, ...], errors: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    field = _joined(place[1:]) or (place[0] if place else "request")
+def _complaint(place: tuple[str | int, ...], errors: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    field = _joined(place[1:]) or (str(place[0]) if place else "request")
     kind = str(errors[0].get("type", ""))
     rule = _rule(errors)[: 4 * LONGEST]
     known = FIXES.get(kind) if len(errors) == 1 else None
@@ -169,13 +172,13 @@ def _complaint(place: tuple[str, ...], errors: Sequence[dict[str, Any]]) -> dict
     return found | {"rule": rule, "fix": fix[: 2 * LONGEST]}
 
 
-def _joined(place: Sequence[str]) -> str:
+def _joined(place: Sequence[str | int]) -> str:
     """A place as the rest of the house writes it.
 
-    >>> _joined(("items", "0", "text"))
+    >>> _joined(("items", 0, "text"))
     'items[0].text'
     """
-    return "".join(f"[{part}]" if part.isdecimal() else f".{part}" for part in place).removeprefix(".")
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
 
 
 def _rule(errors: Sequence[dict[str, Any]]) -> str:
@@ -185,9 +188,11 @@ def _rule(errors: Sequence[dict[str, Any]]) -> str:
     return ", or ".join([first, *(each.removeprefix(SHOULD) for each in more)])
 
 
-def _may_be_quoted(place: list[str]) -> bool:
+def _may_be_quoted(place: list[str | int]) -> bool:
     """Not headers, not cookies, not a whole body, nothing that is called like a secret."""
-    return not (place[:1] in (["header"], ["cookie"]) or len(place) < 2 or {part.lower() for part in place} & SECRET)
+    return not (
+        place[:1] in (["header"], ["cookie"]) or len(place) < 2 or {str(part).lower() for part in place} & SECRET
+    )
 
 
 def quoted(value: object) -> str | int | float | bool | None:

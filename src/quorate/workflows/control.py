@@ -72,10 +72,12 @@ def rule_knob(method: Method) -> Rule:
     for name in get_args(Rule):
         if name in policy_knobs(method):
             return name  # type: ignore[no-any-return]
+    rule = "a method that asks by one of them, since that is what a controller turns"
     raise InvalidInput(
-        f"method {method.name!r} has neither `min_gain` nor `threshold`; expected a method that asks by one of them, "
-        "since that is what a controller turns; use e.g. quorate.method('quorate')."
-    )
+        f"method {method.name!r} has neither `min_gain` nor `threshold`; expected {rule}; use e.g. 'quorate'.",
+        field="method", value=method.name, rule="a method with min_gain or threshold, which a goal turns",
+        fix="use e.g. 'quorate'.",
+    )  # fmt: skip
 
 
 def check_rule(control: Control, method: Method) -> None:

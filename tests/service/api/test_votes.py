@@ -2,6 +2,8 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from quorate.service.deciding.trail import find
 
 
@@ -101,6 +103,22 @@ def test_an_owner_sends_votes_of_others_and_sees_the_decision_and_a_voter_may_no
     owner.api("POST", f"/projects/{world.here}/undo", 200, json={"item": "x", "voter": "anna"})
     refused = world.client("voter").api("POST", f"/projects/{world.here}/votes", 403, json=body)
     assert refused.json()["field"] == "voter"
+
+
+@pytest.mark.parametrize("head", [{}, {"Idempotency-Key": "fresh"}, {"Idempotency-Key": "used"}])
+@pytest.mark.parametrize("what", ["votes", "undo"])
+def test_a_voter_cannot_find_out_which_items_there_are(world, head, what):
+    world.items("first", "hidden")
+    voter = world.client("voter")
+    voter.api("POST", f"/projects/{world.here}/next", 200)
+    act = {"item": "first", "label": "cat"}
+    voter.api("POST", f"/projects/{world.here}/votes", 200, json=act, headers={"Idempotency-Key": "used"})
+    body = {"label": "cat"} if what == "votes" else {}
+    told = [
+        voter.api("POST", f"/projects/{world.here}/{what}", json=body | {"item": name}, headers=head).text
+        for name in ("hidden", "absent")
+    ]
+    assert told[0].replace("hidden", "absent") == told[1]
 
 
 def test_only_an_owner_is_told_that_a_vote_came_late(world):

@@ -272,7 +272,7 @@ def test_the_audit_rate_can_be_raised_but_not_lowered(desk):
 
 def test_a_running_project_keeps_the_knob_it_asks_by(desk):
     project = desk.project(["x"])
-    with pytest.raises(InvalidInput, match="expected min_gain, by which this project asks"):
+    with pytest.raises(InvalidInput, match="expected none, as this project asks by min_gain"):
         desk.projects.change(project.id, threshold=0.9, now=1001.0)
     desk.projects.change(project.id, method="quorate:min_gain=0.05", now=1001.0)
     vote_until_closed(desk, project, "x", ["cat"] * 5)

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from quorate.errors import InvalidInput
-from quorate.service.pages.form_fields import number, whole_number
+from quorate.service.pages.form_fields import number, share, whole_number
 from tests.service.pages.world import made_world, token
 
 NONE = ["inf", "-inf", "nan", "Infinity", "1e400", "-1e400", "three", "0x10"]
@@ -37,3 +37,25 @@ def test_pages_refuse_them_in_the_same_words(tmp_path):
             assert answer.status_code == 422 and "expected a number" in answer.text, (path, fields)
             marked = re.search(r'<input id="(\w+)" aria-invalid="true" aria-describedby="problem"', answer.text)
             assert "invite" in path or fields[marked[1]] in ("nan", "1e400")
+
+
+@pytest.mark.parametrize(
+    ("written", "fix"), [("1,000", "write 1000, or 1.000"), ("+01,000", "write"), ("-12,345", "write")]
+)
+def test_a_comma_that_may_mean_thousands_is_asked_about(written, fix):
+    with pytest.raises(InvalidInput, match=fix):
+        number({"a": written}, "a")
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [("99,875 %", 0.99875), ("12.5", 0.125), ("95\u00a0%", 0.95), (" 0 ", 0.0), ("%", None), ("", None)],
+)
+def test_percentages_are_shares(written, found):
+    assert share({"a": written}, "a") == found
+
+
+@pytest.mark.parametrize("written", ["-1", "100.1", "950", "abc", "5 % %"])
+def test_what_is_no_percentage_is_refused(written):
+    with pytest.raises(InvalidInput, match=r"expected (0 to 100 %|a number)"):
+        share({"a": written}, "a")

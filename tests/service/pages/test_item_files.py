@@ -165,6 +165,7 @@ HUGE = '{"id": "a", "priority": ' + "9" * 5000 + "}"
         ("a.json", '[{"id": "a", "prediction": [NaN, 1]}]', "the file holds NaN"),
         ("a.json", '[{"id": "a\\u0000"}]', "that a database keeps"),
         ("a.csv", 'id,text\na,"one\nb,two\nc,three', "opened and never closed"),
+        ("a.csv", 'id,text\na,"x" y\nb,"one\nc,two\nd,three\n', "opened and never closed"),
         ("a.csv", "id,text\na," + "x" * 200_000, "no table that can be read"),
     ],
 )

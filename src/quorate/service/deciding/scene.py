@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, bindparam, select
 
 from quorate.errors import QuorateError
-from quorate.service.deciding.acts import Request, not_here, not_met
+from quorate.service.deciding.acts import Request, not_here, not_met, reused
 from quorate.service.deciding.projects import Project, Projects, archived
 from quorate.service.store.lists import among, each_of, paired
 from quorate.service.store.schema import ballots, events, items, leases
@@ -90,14 +90,9 @@ def meet(
         return [archived(project) for _ in requests]
     around = _look_around(connection, project, found, requests)
     return [
-        around.scene(found[request.item], request) if request.item in found else _unknown(request)
+        around.scene(found[request.item], request) if request.item in found else around.unknown(request)
         for request in requests
     ]
-
-
-def _unknown(request: Request) -> QuorateError:
-    """Why there is nothing to do. A voter is not told whether an item they were not given is there."""
-    return not_met(request.item, request.kind) if request.served else not_here(request.item)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +119,12 @@ class _Around:
             repeats=None if request.request is None else self.repeats.get((voter, request.request)),
             past=self.past[row.id],
         )
+
+    def unknown(self, request: Request) -> QuorateError:
+        """Why there is nothing to do. A voter is not told whether an item they were not given is there."""
+        if (request.voter, request.request) in self.repeats:
+            return reused(request.request)
+        return not_met(request.item, request.kind) if request.served else not_here(request.item)
 
 
 def _look_around(

@@ -84,7 +84,8 @@ class ProjectSettings:
     def _check_goal(self) -> None:
         given = [name for name in ("threshold", "budget", "target_error") if getattr(self, name) is not None]
         if len(given) > 1:
-            raise broken(" and ".join(given), "all given", "at most one: each says when to stop", "pass one.")
+            rule = f"no other goal beside {given[0]}: each says when to stop"
+            raise broken(given[1], getattr(self, given[1]), rule, "pass one of them.")
         if self.budget is not None and bounded(self.budget, where="budget", least=0.0) == 0:
             raise broken("budget", 0, "votes per item above 0", "raise it.")
         if self.target_error is not None:
@@ -164,7 +165,7 @@ class ProjectSettings:
         if any(getattr(after, name) != getattr(self, name) for name in LIMITED):  # else it stays as it was once allowed
             after.check_limits()
         if knobs_of(after).keys() != knobs_of(self).keys():
-            rule = f"{', '.join(knobs_of(self))}, by which this project asks: past decisions rely on it"
+            rule = f"none, as this project asks by {', '.join(knobs_of(self))}, and past decisions rely on it"
             fix = "change its value, or start a new project to ask by another rule."
             raise broken("threshold", after.threshold, rule, fix)
         if _lasting(after) != _lasting(self):

@@ -15,7 +15,7 @@ from fastapi import Depends, Request
 from quorate.service.access.csrf import FIELD
 from quorate.validate import broken
 
-THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")  # 1,000 is a thousand here, and one elsewhere
+THOUSANDS = re.compile(r"[+-]?0*[1-9]\d{0,2},\d{3}")  # 1,000 is a thousand here, and one elsewhere
 
 
 async def text_fields(request: Request) -> dict[str, str]:
@@ -27,8 +27,8 @@ async def text_fields(request: Request) -> dict[str, str]:
 Fields = Annotated[dict[str, str], Depends(text_fields)]
 
 
-def number(fields: Mapping[str, str], name: str, *, example: str = "3 or 2.5") -> float | None:
-    """A number; None if the field is empty.
+def number(fields: Mapping[str, str], name: str, *, example: str = "3 or 2.5", thousands: bool = True) -> float | None:
+    """A number; None if the field is empty. `thousands`: it may be so large that a comma can mean them.
 
     >>> number({"price": "0,5"}, "price"), number({"price": ""}, "price")
     (0.5, None)
@@ -36,7 +36,7 @@ def number(fields: Mapping[str, str], name: str, *, example: str = "3 or 2.5") -
     written = fields.get(name, "").strip()
     if not written:
         return None
-    if THOUSANDS.fullmatch(written):
+    if thousands and THOUSANDS.fullmatch(written):
         plain, point = written.replace(",", ""), written.replace(",", ".")
         raise broken(name, written, "a number that can be read in one way only", f"write {plain}, or {point}.")
     text = written.replace(",", ".")
@@ -56,7 +56,7 @@ def share(fields: Mapping[str, str], name: str, *, above: float = -1.0, why: str
     0.95
     """
     told = {**fields, name: fields.get(name, "").strip().removesuffix("%").strip()}
-    percentage = number(told, name)
+    percentage = number(told, name, thousands=False)
     if percentage is None:
         return None
     if not (0 <= percentage <= 100 and percentage > above):

@@ -11,6 +11,7 @@ import io
 import json
 import math
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -34,6 +35,7 @@ IDS = ("id", "item", "item_id", "name")
 FIELDS = ("text", "image", "link", "pool_size", "priority", "prediction")
 OTHER_NAMES = {"url": "link", "image_url": "image", "pool": "pool_size"}
 PREFIXES = ("", "p_", "prob_", "p.", "prediction.", "prediction_", "probs_")
+END = "the-end-of-the-table"
 IMAGE_FILE = re.compile(r"[^:]+\.(png|jpe?g|webp|gif)", re.IGNORECASE)  # no address: the name of a file
 MOST_NAMES, LONGEST_NAME = 12, 40  # of columns, in a message
 Record = dict[str, Any]
@@ -163,14 +165,11 @@ def _table_records(text: str, project: Project) -> tuple[list[Record], list[str]
 
 
 def _check_quotes(text: str, delimiter: str) -> None:
-    """A quotation mark that is opened and not closed makes one cell of all that follows."""
-    try:
-        for _ in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True):
-            pass
-    except csv.Error as error:
-        if "unexpected end of data" in str(error):
-            wrong = "a quotation mark is opened and never closed, so that the rest of the file would be one cell"
-            raise InvalidInput(f'{wrong}; close it, or write "" for one that is part of a text.') from None
+    """A quotation mark that is opened and not closed makes one cell of all that follows: of a last line, too."""
+    table = csv.reader(io.StringIO(f"{text}\n{END}", newline=""), delimiter=delimiter)
+    if deque(_rows(table), maxlen=1) != deque([[END]]):
+        wrong = "a quotation mark is opened and never closed, so that the rest of the file would be one cell"
+        raise InvalidInput(f'{wrong}; close it, or write "" for one that is part of a text.')
 
 
 def _rows(table: Iterator[list[str]]) -> Iterator[list[str]]:

@@ -21,8 +21,8 @@ from quorate.validate import broken
 
 router = APIRouter(include_in_schema=False)
 INVITATION = {"name": "For whom", "role": "They come as", "days": "Valid, days", "most_uses": "Most people"}
-USUAL = {"name": "", "role": "voter", "days": "14", "most_uses": ""}
-LEAST_DAYS, MOST_DAYS = 0.01, 366
+USUAL = {"name": "", "role": "voter", "days": "14", "most_uses": "", "refused": ""}
+LEAST_DAYS, MOST_DAYS = 0.01, round(invitations.LONGEST / invitations.DAY)
 BATCH = 500
 Listed = TypeVar("Listed")
 
@@ -39,12 +39,12 @@ def invite(request: Request, project_id: ProjectId, caller: Owner, fields: Field
     try:
         _, link = invitations.create_invitation(
             store_of(request), project_id, base_url_of(request), role=fields.get("role", "voter"),
-            name=fields.get("name", ""), lasts=86400 * _days(fields), most_uses=whole_number(fields, "most_uses"),
-            now=now_of(request),
+            name=fields.get("name", ""), lasts=invitations.DAY * _days(fields),
+            most_uses=whole_number(fields, "most_uses"), now=now_of(request),
         )  # fmt: skip
     except QuorateError as error:
         problem = in_words_of_the_form(of_error(error).body(), fields, INVITATION)
-        return _page(request, project_id, caller, problem=problem, invite=USUAL | fields)
+        return _page(request, project_id, caller, problem=problem, invite=USUAL | fields | {"refused": "yes"})
     return _page(request, project_id, caller, invitation_link=link)
 
 

@@ -5,7 +5,8 @@ Pure. Called by the pages of a new project and of its settings.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from quorate.errors import InvalidInput
@@ -16,8 +17,9 @@ from quorate.validate import broken
 from quorate.workflows.catalogue import catalogue
 
 DEFAULT_METHOD = "quorate"
-NEVER_EMPTY = ("pool_size", "audit_rate", "lease_seconds", "undo_seconds")
 GOALS = ("value", "threshold", "budget", "target_error")
+NUMBERS = {goal: goal for goal in GOALS[1:]} | {"value": "error_price"}  # the field with the number of a goal
+USUAL = {"error_price": "500", "threshold": "95", "budget": "3", "target_error": "2"}  # shown where a goal has none
 SHORT = {
     "value": "asking while a vote is worth it",
     "threshold": "closing at a given sureness",
@@ -27,34 +29,59 @@ SHORT = {
 
 
 def changes_of(fields: Mapping[str, str], *, before: ProjectSettings | None = None) -> dict[str, Any]:
-    """The settings a filled-in form asks for; `before`: those of the project, if there is one.
+    """The settings a filled-in form asks for; of a project's (`before`) those that its owner has changed.
+
+    What stands in a field as the form showed it stays as it is: the form shows fewer digits than there may be.
 
     >>> form = {"pool_size": "5", "goal": "threshold", "threshold": "95", "price": "", "audit_rate": "5"}
     >>> changes = changes_of(form)
     >>> changes["threshold"], changes["audit_rate"], changes["price"]
     (0.95, 0.05, 0.0)
     """
+    shown = {} if before is None else as_form(before)
+    touched = {name for name, text in fields.items() if before is None or _plain(text) != _plain(shown.get(name, ""))}
+    goal = _plain(fields.get("goal", shown.get("goal", "value")))
+    found = _goal_settings(fields, goal, before) if {"goal", NUMBERS.get(goal, "")} & touched else {}
+    read: dict[str, Callable[[str], Any]] = {
+        "max_votes": lambda name: whole_number(fields, name),
+        "pool_size": lambda name: _given(whole_number(fields, name), name),
+        "min_votes": lambda name: whole_number(fields, name) or 0,
+        "price": lambda name: number(fields, name) or 0.0,
+        "audit_rate": lambda name: _audit_rate(fields, name, before),
+        "lease_seconds": lambda name: _given(number(fields, name), name),
+        "undo_seconds": lambda name: _given(number(fields, name), name),
+        "currency": lambda name: _plain(fields[name]),
+        "instructions": lambda name: _plain(fields[name]),
+    }
+    found |= {name: value(name) for name, value in read.items() if name in touched}
+    if goal == "target_error" and found.get("audit_rate", 0.0 if before is None else before.audit_rate) == 0:
+        typed = fields.get("audit_rate", "0")
+        raise broken("audit_rate", typed, "more than 0 %: audits hold the goal chosen", "write e.g. 5.")
+    return found
+
+
+def _goal_settings(fields: Mapping[str, str], goal: str, before: ProjectSettings | None) -> dict[str, Any]:
+    """The settings that say when to stop: the goal chosen, the others none, and the method with the knob for it."""
+    if goal not in GOALS:
+        raise broken("goal", goal, f"one of {', '.join(GOALS)}", "choose one.")
+    method = DEFAULT_METHOD if before is None else before.method
     found: dict[str, Any] = {"threshold": None, "budget": None, "target_error": None}
-    goal, method = fields.get("goal", "value"), DEFAULT_METHOD if before is None else before.method
-    if goal in GOALS[1:]:
+    if goal != "value":
         found[goal] = _goal(fields, goal, before)
     if method.partition(":")[0].strip() == DEFAULT_METHOD:
-        found["method"] = _with_knobs(_gain(fields, before) if goal == "value" else [], method)
-    for name in NEVER_EMPTY:
-        if name in fields and not fields[name].strip():
-            raise broken(name, "", "a number", "write one.")
-    found["max_votes"] = whole_number(fields, "max_votes")
-    wanted = {
-        "pool_size": whole_number(fields, "pool_size"),
-        "min_votes": whole_number(fields, "min_votes") or 0,
-        "price": number(fields, "price") or 0.0,
-        "audit_rate": _audit_rate(fields, goal, before),
-        "lease_seconds": number(fields, "lease_seconds"),
-        "undo_seconds": number(fields, "undo_seconds"),
-        "currency": fields.get("currency", "").strip(),
-        "instructions": fields.get("instructions", "").replace("\r\n", "\n").strip(),
-    }
-    return found | {name: value for name, value in wanted.items() if value is not None}
+        found["method"] = _with_knobs(_gain(fields) if goal == "value" else [], method)
+    return found
+
+
+def _plain(text: str) -> str:
+    """As a form would show it: browsers send line ends of their own."""
+    return text.replace("\r\n", "\n").strip()
+
+
+def _given(value: Any, name: str) -> Any:  # noqa: ANN401
+    if value is None:
+        raise broken(name, "", "a number", "write one.")
+    return value
 
 
 def new_settings(fields: Mapping[str, str]) -> ProjectSettings:
@@ -70,9 +97,9 @@ def goals_of(settings: ProjectSettings) -> list[str]:
     >>> goals_of(ProjectSettings(classes=["cat", "dog"], pool_size=5))
     ['value', 'budget', 'target_error']
     """
-    audited = settings.audit_rate or 1.0
-    tries = {"value": 1.0, "threshold": 0.9, "budget": 1.0, "target_error": 0.1}
-    return [goal for goal, value in tries.items() if _can_change(settings, goal, value, audited)]
+    audited, now = settings.audit_rate or 1.0, as_form(settings)["goal"]
+    tries = {"value": 1.0, "threshold": 0.9, "budget": max(1.0, settings.min_votes), "target_error": 0.1}
+    return [goal for goal, value in tries.items() if goal == now or _can_change(settings, goal, value, audited)]
 
 
 def why_not_all(settings: ProjectSettings) -> str | None:
@@ -124,23 +151,26 @@ def _can_change(settings: ProjectSettings, goal: str, value: float, audit_rate: 
 
 def as_form(settings: ProjectSettings) -> dict[str, str]:
     """The settings as a form shows them."""
-    goal = next((name for name in GOALS[1:] if getattr(settings, name) is not None), "value")
-    gain = settings.chosen_method().knobs.get("min_gain")
+    knobs = settings.chosen_method().knobs
+    is_default = settings.method.partition(":")[0].strip() == DEFAULT_METHOD
+    threshold = settings.threshold if settings.threshold is not None or not is_default else knobs.get("threshold")
+    goals = {"threshold": threshold, "budget": settings.budget, "target_error": settings.target_error}
+    numbers = {name: value if name == "budget" else 100 * value for name, value in goals.items() if value is not None}
+    gain = knobs.get("min_gain")
     shown = {
-        "goal": goal,
-        "error_price": decimal(1 / gain, 6) if gain else "",
-        "threshold": "" if settings.threshold is None else decimal(100 * settings.threshold, 3),
-        "budget": "" if settings.budget is None else decimal(settings.budget, 3),
-        "target_error": "" if settings.target_error is None else decimal(100 * settings.target_error, 3),
+        "goal": next(iter(numbers), "value"),
         "audit_rate": decimal(100 * settings.audit_rate, 3),
         "classes": "\n".join(settings.classes),
         "models": "\n".join(settings.models),
         "max_votes": "" if settings.max_votes is None else str(settings.max_votes),
     }
+    shown |= USUAL | {name: decimal(value, 3) for name, value in numbers.items()}
+    shown |= {"error_price": decimal(1 / gain, 6)} if gain else {}
     plain = ("pool_size", "min_votes", "currency", "instructions")
     timed = ("price", "lease_seconds", "undo_seconds")
     told = {name: str(getattr(settings, name)) for name in plain}
-    return shown | told | {name: decimal(getattr(settings, name), 4) for name in timed}
+    told |= {name: decimal(getattr(settings, name), 4) for name in timed}
+    return shown | told | ({} if settings.price else {"price": ""})
 
 
 def _with_knobs(shown: list[str], method: str) -> str:
@@ -157,20 +187,14 @@ def _kept_knobs(method: str) -> list[str]:
     return [part for part in parts if part.partition("=")[0].strip() not in by_form]
 
 
-def _gain(fields: Mapping[str, str], before: ProjectSettings | None) -> list[str]:
-    """An error that costs `error_price` votes makes a vote worth one part in as many; unchanged, it stays as it is."""
-    if before is not None and fields.get("error_price") == as_form(before)["error_price"]:
-        gain = before.chosen_method().knobs.get("min_gain")
-        return [] if gain is None else [f"min_gain={gain!r}"]
+def _gain(fields: Mapping[str, str]) -> list[str]:
+    """An error that costs `error_price` votes makes a vote worth one part in as many."""
     price = number(fields, "error_price")
     if price is None:
         return []
-    if price <= 0:
-        rule, fix = (
-            "a number above 0, how many votes a wrong answer costs",
-            "raise it, or leave it empty for the default.",
-        )
-        raise broken("error_price", price, rule, fix)
+    if not (price > 0 and math.isfinite(1 / price)):
+        fix = "raise it, or leave it empty for the default."
+        raise broken("error_price", fields["error_price"], "a number above 0, how many votes a wrong answer costs", fix)
     return [f"min_gain={1 / price:.12g}"]
 
 
@@ -181,7 +205,7 @@ def _goal(fields: Mapping[str, str], goal: str, before: ProjectSettings | None) 
     elif goal == "threshold":
         num_classes = len(lines(fields, "classes") if before is None else before.classes)
         why = f" (one of {num_classes} classes: else every item would close unasked)"
-        found = share(fields, goal, above=100 / max(num_classes, 2), why=why)
+        found = share(fields, goal, above=100 / num_classes if num_classes > 1 else 0.0, why=why)
     else:
         found = share(fields, goal, above=0.0)
     if found is None:
@@ -189,11 +213,9 @@ def _goal(fields: Mapping[str, str], goal: str, before: ProjectSettings | None) 
     return found
 
 
-def _audit_rate(fields: Mapping[str, str], goal: str, before: ProjectSettings | None) -> float | None:
-    rate = share(fields, "audit_rate")
-    if rate == 0 and goal == "target_error":
-        raise broken("audit_rate", fields["audit_rate"], "more than 0 %: audits hold the goal chosen", "write e.g. 5.")
-    if rate is not None and before is not None and rate < before.audit_rate:
+def _audit_rate(fields: Mapping[str, str], name: str, before: ProjectSettings | None) -> float:
+    rate = float(_given(share(fields, name), name))
+    if before is not None and rate < before.audit_rate:
         rule = f"at least {decimal(100 * before.audit_rate, 3)} %: {LOWEST_RATE}"
-        raise broken("audit_rate", fields["audit_rate"], rule, "raise it, or start a new project.")
+        raise broken(name, fields[name], rule, "raise it, or start a new project.")
     return rate

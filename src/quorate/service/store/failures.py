@@ -45,6 +45,11 @@ def failure(problem: DBAPIError) -> StoreUnavailable | None:
         return StoreUnavailable(
             "the database cannot be reached; send this again with the same idempotency key.",
             retry_after=2.0,
-            in_shell=f"the database cannot be reached ({reason}); check --database, and whether its server runs.",
+            in_shell=f"the database cannot be reached ({reason}); check --database{_and_its_server(problem)}.",
         )
     return None
+
+
+def _and_its_server(problem: DBAPIError) -> str:
+    """SQLite has none."""
+    return "" if type(problem.orig).__module__.startswith("sqlite3") else ", and whether its server runs"

@@ -1,0 +1,150 @@
+"""The settings page as a browser sends it back: what nobody touched stays to the last digit, and is told to nobody."""
+
+import json
+import time
+from html.parser import HTMLParser
+
+import pytest
+from sqlalchemy import func, select, update
+
+from quorate.service.access.accounts import add_member
+from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.store.schema import deliveries, events, projects
+from quorate.service.webhooks.hooks import create_webhook
+from tests.service.pages.world import made_world
+
+SETTINGS = [
+    {},
+    {"method": "quorate:min_gain=0"},
+    {"method": "quorate:min_gain=0.4"},
+    {"method": "quorate:min_gain=1e9"},
+    {"method": "quorate:min_gain=1e-12,hyperprior=paper"},
+    {"method": "quorate:threshold=0.87654321"},
+    {"method": "quorate:min_gain=0.01", "target_error": 1 / 3},
+    {"threshold": 1.0},
+    {"threshold": 2 / 3},
+    {"threshold": 0.999999},
+    {"budget": 7 / 3},
+    {"budget": 3.0, "min_votes": 2},
+    {"budget": 1.0, "min_votes": 3},
+    {"target_error": 1e-6, "audit_rate": 0.028},
+    {"target_error": 0.05, "min_votes": 4},
+    {"method": "finexp:threshold=0.9"},
+    {"method": "quorum:votes=3"},
+    {"method": "until-settled"},
+    {"method": "entropy", "min_votes": 2},
+    {"min_votes": 9, "max_votes": 9},
+    {"audit_rate": 0.007, "price": 1e-5, "lease_seconds": 30.123456, "undo_seconds": 0.5},
+    {"audit_rate": 1e-6, "currency": " € ", "instructions": " two\nlines \n"},
+    {"audit_rate": 0.0, "max_votes": 1, "pool_size": 100_000},
+    {"models": ["a", "b"], "window": 7, "seed": 5, "refit_every": 3},
+]
+
+
+class Form(HTMLParser):
+    """What a browser would send of the form with this action."""
+
+    def __init__(self, page, action):
+        super().__init__()
+        self.sent, self._action, self._here, self._select, self._area = {}, action, False, None, None
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        if tag == "form":
+            self._here = given.get("action") == self._action
+        if not self._here:
+            return
+        if tag == "input" and (given.get("type") not in ("radio", "checkbox") or "checked" in given):
+            self.sent[given["name"]] = given.get("value", "")
+        if tag == "select":
+            self._select = given["name"]
+        if tag == "option" and ("selected" in given or self._select not in self.sent):
+            self.sent[self._select] = given["value"]
+        if tag == "textarea":
+            self._area = given["name"]
+            self.sent[self._area] = ""
+
+    def handle_data(self, data):
+        if self._area:
+            self.sent[self._area] += data.replace("\n", "\r\n")
+
+    def handle_endtag(self, tag):
+        if tag == "textarea":
+            self._area = None
+        if tag == "form":
+            self._here = False
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    with made_world(tmp_path_factory.mktemp("settings")) as made:
+        yield made
+
+
+def made_project(world, given):
+    """A project with these settings, though an older version made it, perhaps, which allowed more."""
+    base = {"classes": ("cat", "dog", "fox"), "pool_size": 9}
+    kept = {name: given[name] for name in given if name not in ("min_votes", "max_votes")}
+    project = world.app.state.projects.create("Animals", ProjectSettings(**base | kept), now=time.time()).id
+    text = json.dumps(ProjectSettings(**base | given).as_json())
+    with world.store.write() as connection:
+        connection.execute(update(projects).where(projects.c.id == project).values(settings=text))
+    add_member(world.store, project, world.people["owner"], role="owner", now=time.time())
+    create_webhook(
+        world.store, project, "https://example.org/x", ["project.changed"], allow_private=False, now=time.time()
+    )
+    return project
+
+
+def tolds(world, project):
+    """How many events and deliveries there are."""
+    with world.store.read() as connection:
+        here = select(func.count()).select_from(events).where(events.c.project_id == project)
+        return [connection.execute(each).scalar_one() for each in (here, select(func.count()).select_from(deliveries))]
+
+
+@pytest.mark.parametrize("given", SETTINGS, ids=str)
+def test_what_nobody_touched_stays_and_is_told_to_nobody(world, given):
+    project, kept, owner = made_project(world, given), world.app.state.projects, world.browser("owner")
+    before, (num_events, num_told) = kept.get(project), tolds(world, project)
+    path = f"/p/{project}/settings"
+    form = Form(owner.get(path).text, path).sent
+    answer = owner.post(path, data=form)
+    assert answer.status_code == 303, answer.text
+    after = kept.get(project)
+    assert (after.settings, after.name, after.state) == (before.settings, before.name, before.state)
+    assert tolds(world, project) == [num_events, num_told]
+    assert owner.post(path, data=form | {"instructions": "Look twice."}).status_code == 303
+    assert kept.get(project).settings.as_json() == before.settings.as_json() | {"instructions": "Look twice."}
+    assert tolds(world, project) == [num_events, num_told + 1]
+
+
+def test_a_goal_that_is_none_is_refused_and_none_at_all_stays(world):
+    project, owner = made_project(world, {"budget": 3.0}), world.browser("owner")
+    path = f"/p/{project}/settings"
+    form = Form(owner.get(path).text, path).sent
+    assert form["goal"] == "budget"
+    assert owner.post(path, data=form | {"goal": "bogus"}).status_code == 422
+    del form["goal"]
+    assert owner.post(path, data=form).status_code == 303
+    assert world.app.state.projects.get(project).settings.budget == 3.0
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [
+        ({"goal": "budget", "budget": "4,5"}, {"budget": 4.5}),
+        ({"goal": "target_error", "target_error": "2 %"}, {"target_error": 0.02}),
+        ({"goal": "value", "error_price": "100"}, {"method": "quorate:min_gain=0.01"}),
+        ({"audit_rate": "12,5 %", "price": "0,08"}, {"audit_rate": 0.125, "price": 0.08}),
+        ({"max_votes": "4", "min_votes": "2"}, {"max_votes": 4, "min_votes": 2}),
+    ],
+)
+def test_what_is_touched_changes(world, typed, wanted):
+    project, owner = made_project(world, {}), world.browser("owner")
+    path = f"/p/{project}/settings"
+    answer = owner.post(path, data=Form(owner.get(path).text, path).sent | typed)
+    assert answer.status_code == 303, answer.text
+    settings = world.app.state.projects.get(project).settings.as_json()
+    assert {name: settings[name] for name in wanted} == wanted
