@@ -13,6 +13,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
@@ -34,6 +35,8 @@ from tests.processes import free_port, wait_until
 
 CLASSES = ["cat", "dog", "bird"]
 READY_WITHIN = 90.0
+WARM_UP = "from quorate.service.deciding.warm import warm_up; warm_up()"
+SURROUNDINGS = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 CLOSED = select(func.count()).select_from(items).where(~items.c.is_open)
 FITS = select(func.count()).select_from(events).where(events.c.kind == "learn")
 
@@ -45,26 +48,40 @@ class Server:
         self.url, self.port, self.workers = url, free_port(), workers
         self.environment = environment or {}
         self.process: subprocess.Popen | None = None
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - what it prints, told if it does not start
 
     @property
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    def compile(self) -> None:
+        """Compile all it needs in a process of its own: under libfaketime the compiler ends in a fault now and then."""
+        subprocess.run([sys.executable, "-c", WARM_UP], env=SURROUNDINGS, check=True, stderr=subprocess.DEVNULL)
+
     def start(self) -> None:
         command = [sys.executable, "-m", "quorate", "serve", "--database", self.url, "--port", str(self.port)]
         command += ["--workers", str(self.workers)]
-        surroundings = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", **self.environment}
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
-        self.process = subprocess.Popen(command, env=surroundings, **quiet)
+        if self.environment:
+            self.compile()
+        surroundings = {**SURROUNDINGS, **self.environment}
+        logged = {"stdout": self._log, "stderr": self._log, "start_new_session": True}
+        self.process = subprocess.Popen(command, env=surroundings, **logged)
         with httpx.Client(timeout=2.0) as client:
             wait_until(lambda: self._is_ready(client), "the server is ready", READY_WITHIN)
 
     def _is_ready(self, client: httpx.Client) -> bool:
-        assert self.process.poll() is None, "the server ended while starting"
+        ended = self.process.poll()
+        assert ended is None, f"the server ended with {ended} while starting: {self.printed}"
         try:
             return client.get(f"{self.address}/readyz").status_code == 200
         except httpx.HTTPError:
             return False
+
+    @property
+    def printed(self) -> str:
+        """The end of what it printed."""
+        self._log.seek(0)
+        return self._log.read()[-2000:].decode(errors="replace")
 
     def kill(self) -> None:
         """SIGKILL to the server and its workers, in the middle of whatever they do."""
@@ -79,6 +96,7 @@ class Server:
                 self.process.wait(15)
             except subprocess.TimeoutExpired:
                 self.kill()
+        self._log.close()
 
 
 @dataclass(frozen=True)
