@@ -1,6 +1,6 @@
 # Every target sets itself up in .venv, once; nothing is fetched again until pyproject.toml changes.
 # Needs only make and Python 3.11 or newer with its venv module. `make help` lists what there is.
-# The tests of the service also want PostgreSQL's server, Chromium, nginx, openssl, curl and libfaketime; they skip, saying so, where those are missing.
+# The tests of the service also want PostgreSQL's server, Chromium, nginx, openssl and curl; they skip, saying so, where those are missing.
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python

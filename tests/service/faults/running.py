@@ -35,8 +35,6 @@ from tests.processes import free_port, wait_until
 
 CLASSES = ["cat", "dog", "bird"]
 READY_WITHIN = 90.0
-WARM_UP = "from quorate.service.deciding.warm import warm_up; warm_up()"
-SURROUNDINGS = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 CLOSED = select(func.count()).select_from(items).where(~items.c.is_open)
 FITS = select(func.count()).select_from(events).where(events.c.kind == "learn")
 
@@ -54,16 +52,10 @@ class Server:
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def compile(self) -> None:
-        """Compile all it needs in a process of its own: under libfaketime the compiler ends in a fault now and then."""
-        subprocess.run([sys.executable, "-c", WARM_UP], env=SURROUNDINGS, check=True, stderr=subprocess.DEVNULL)
-
     def start(self) -> None:
         command = [sys.executable, "-m", "quorate", "serve", "--database", self.url, "--port", str(self.port)]
         command += ["--workers", str(self.workers)]
-        if self.environment:
-            self.compile()
-        surroundings = {**SURROUNDINGS, **self.environment}
+        surroundings = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", **self.environment}
         logged = {"stdout": self._log, "stderr": self._log, "start_new_session": True}
         self.process = subprocess.Popen(command, env=surroundings, **logged)
         with httpx.Client(timeout=2.0) as client:
@@ -275,7 +267,13 @@ def num_fits(url: str) -> int:
     return _counted(url, FITS)
 
 
-def _counted(url: str, query) -> int:
+def span_of_votes(url: str) -> tuple[float, float]:
+    """The earliest and the latest time of a vote, by the server's clock."""
+    earliest, latest = (select(each(events.c.time)).where(events.c.kind == "vote") for each in (func.min, func.max))
+    return _counted(url, earliest), _counted(url, latest)
+
+
+def _counted(url: str, query) -> float:
     store = Store(url)
     with store.read() as connection:
         number = connection.execute(query).scalar_one()
