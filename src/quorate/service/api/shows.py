@@ -28,19 +28,22 @@ def checked_image(image: str, *, where: str) -> str:
 
 def checked_address(address: str, *, where: str) -> str:
     """An address a browser may be sent to: https, or http of this very machine; never a script."""
-    rule, fix = "an https address (or upload:<id> for an image)", "pass e.g. 'https://example.org/cat.png'."
-    refused = broken(where, address[:80], rule, fix)
+    if not _may_be_opened(address):
+        fix = "pass e.g. 'https://example.org/cat.png'."
+        raise broken(where, address[:80], "an https address (or upload:<id> for an image)", fix)
+    return address
+
+
+def _may_be_opened(address: str) -> bool:
     if len(address) > LONGEST_ADDRESS or any(char.isspace() or not char.isprintable() for char in address):
-        raise refused
+        return False
     try:
         parts = urlsplit(address)
         host = parts.hostname or ""
     except ValueError:
-        raise refused from None
+        return False
     is_allowed = parts.scheme == "https" or (parts.scheme == "http" and host in LOCAL)
-    if not is_allowed or not host or "\\" in address or parts.username is not None:
-        raise refused
-    return address
+    return is_allowed and bool(host) and "\\" not in address and parts.username is None
 
 
 def upload_of(show: Mapping[str, str]) -> str | None:

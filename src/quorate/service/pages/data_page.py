@@ -49,6 +49,7 @@ HOOK_KINDS = {
     "project.learned": "the classifier's worth was learned anew",
     "project.changed": "the settings were changed",
 }
+HOOK_LABELS = {"url": "Address", "kinds": "Tell it when"}
 NO_HOOK_SENT: dict[str, Any] = {
     "hook_secret": None, "hook_problem": None, "hook_url": "", "hook_kinds": ("item.completed",)
 }  # fmt: skip
@@ -58,7 +59,7 @@ def data_page_of(request: Request, project_id: str, caller: Member, **more: Any)
     """The whole page; `more` is what a form sent to it led to."""
     shown = {
         "project": projects_of(request).get(project_id), "me": caller.principal, "role": caller.role, "tab": "data",
-        "exports": EXPORTS, "project_id": project_id, "kinds": HOOK_KINDS,
+        "exports": EXPORTS, "project_id": project_id, "kinds": HOOK_KINDS, "hook_labels": HOOK_LABELS,
         "webhooks": _hooks(store_of(request), project_id) if caller.role == "owner" else [],
     }  # fmt: skip
     problem = more.get("hook_problem")

@@ -8,13 +8,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
 from quorate.service.access.csrf import FIELD
 from quorate.validate import broken
 
+LONGEST = 80  # characters of what was typed that are told
+NAME = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")  # of a setting: everyday words have no such thing
 THOUSANDS = re.compile(r"[+-]?0*[1-9]\d{0,2},\d{3}")  # 1,000 is a thousand here, and one elsewhere
 
 
@@ -89,3 +91,25 @@ def lines(fields: Mapping[str, str], name: str) -> list[str]:
     text = fields.get(name, "").strip()
     parts = text.splitlines() if len(text.splitlines()) > 1 else text.split(",")
     return [part.strip() for part in parts if part.strip()]
+
+
+def in_words_of_the_form(
+    problem: Mapping[str, Any], typed: Mapping[str, str], labels: Mapping[str, str]
+) -> dict[str, Any]:
+    """The problem with the form's `labels` for the names of fields, and what was `typed` for the value.
+
+    >>> labels = {"pool_size": "Experts", "min_votes": "Fewest votes"}
+    >>> said = {"field": "pool_size", "rule": "at least min_votes, which is 3", "fix": "raise pool_size."}
+    >>> in_words_of_the_form(said, {"pool_size": "0"}, labels)["detail"]
+    '“Experts”: 0; expected at least “Fewest votes”, which is 3; raise “Experts”.'
+    """
+    field = str(problem.get("field"))
+    if field not in labels:
+        return dict(problem)
+
+    def labelled(found: re.Match[str]) -> str:
+        return f"“{labels[found[0]]}”" if found[0] in labels else found[0]
+
+    rule, fix = (NAME.sub(labelled, problem[name]) for name in ("rule", "fix"))
+    told = typed.get(field, "").strip()[:LONGEST] or "empty"
+    return {**problem, "detail": f"“{labels[field]}”: {told}; expected {rule}; {fix}"}

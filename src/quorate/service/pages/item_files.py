@@ -11,7 +11,6 @@ import io
 import json
 import math
 import re
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -152,31 +151,30 @@ def _table_records(text: str, project: Project) -> tuple[list[Record], list[str]
     """The rows of a table, and the columns that mean nothing here."""
     head = text.partition("\n")[0]
     delimiter = max("\t;,", key=head.count)
-    _check_quotes(text, delimiter)
-    table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    names = [cell.strip() for cell in next(_rows(table), [])]
+    table = _rows(text, delimiter)
+    names = [cell.strip() for cell in next(table, [])]
     meanings = {index: meaning for index, name in enumerate(names) if (meaning := _meaning(name, project))}
     if not any(kind == "id" for kind, *_ in meanings.values()):
         found = ", ".join(name[:LONGEST_NAME] for name in names[:MOST_NAMES]) or "nothing"
         more = ", …" if len(names) > MOST_NAMES else ""
         raise InvalidInput(f"No column id (found: {found}{more}). Rename the one that holds the items' ids.")
-    rows = [_record(row, len(names), meanings, project) for row in _rows(table) if any(cell.strip() for cell in row)]
+    rows = [_record(row, len(names), meanings, project) for row in table if any(cell.strip() for cell in row)]
     return rows, [name for index, name in enumerate(names) if index not in meanings and name]
 
 
-def _check_quotes(text: str, delimiter: str) -> None:
-    """A quotation mark that is opened and not closed makes one cell of all that follows: of a last line, too."""
-    table = csv.reader(io.StringIO(f"{text}\n{END}", newline=""), delimiter=delimiter)
-    if deque(_rows(table), maxlen=1) != deque([[END]]):
-        wrong = "a quotation mark is opened and never closed, so that the rest of the file would be one cell"
-        raise InvalidInput(f'{wrong}; close it, or write "" for one that is part of a text.')
-
-
-def _rows(table: Iterator[list[str]]) -> Iterator[list[str]]:
+def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
+    """The rows. A quotation mark that is opened and not closed makes one cell of all that follows, END included."""
+    row: list[str] | None = None
     try:
-        yield from table
+        for following in csv.reader(io.StringIO(f"{text}\n{END}", newline=""), delimiter=delimiter):
+            if row is not None:
+                yield row
+            row = following
     except csv.Error as error:
         raise InvalidInput(f"the file is no table that can be read: {error}; write it again as CSV.") from None
+    if row != [END]:
+        wrong = "a quotation mark is opened and never closed, so that the rest of the file would be one cell"
+        raise InvalidInput(f'{wrong}; close it, or write "" for one that is part of a text.')
 
 
 def _meaning(name: str, project: Project) -> tuple[str, ...] | None:

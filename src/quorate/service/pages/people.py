@@ -13,15 +13,14 @@ from quorate.service.access import accounts, invitations, keys, links
 from quorate.service.access.principal import Member
 from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.api.here import Owner, ProjectId, base_url_of, projects_of
-from quorate.service.pages.form_fields import Fields, number, whole_number
+from quorate.service.pages.form_fields import Fields, in_words_of_the_form, number, whole_number
 from quorate.service.pages.rendering import go, render
-from quorate.service.pages.settings_words import in_words_of_the_form
 from quorate.service.problems import of_error
 from quorate.validate import broken
 
 router = APIRouter(include_in_schema=False)
 INVITATION = {"name": "For whom", "role": "They come as", "days": "Valid, days", "most_uses": "Most people"}
-USUAL = {"name": "", "role": "voter", "days": "14", "most_uses": "", "refused": ""}
+USUAL = {"name": "", "role": "voter", "days": "14", "most_uses": ""}
 LEAST_DAYS, MOST_DAYS = 0.01, round(invitations.LONGEST / invitations.DAY)
 BATCH = 500
 Listed = TypeVar("Listed")
@@ -44,7 +43,7 @@ def invite(request: Request, project_id: ProjectId, caller: Owner, fields: Field
         )  # fmt: skip
     except QuorateError as error:
         problem = in_words_of_the_form(of_error(error).body(), fields, INVITATION)
-        return _page(request, project_id, caller, problem=problem, invite=USUAL | fields | {"refused": "yes"})
+        return _page(request, project_id, caller, problem=problem, invite=USUAL | fields, invite_problem=problem)
     return _page(request, project_id, caller, invitation_link=link)
 
 
@@ -125,7 +124,7 @@ def _page(request: Request, project_id: str, caller: Member, **more: Any) -> Res
         "invitations": [each for each in invited if each.revoked is None and each.expires > now],
         "keys": [each for each in mine if each.revoked is None and each.project_id in (None, project_id)],
         "invitation_link": None, "member_link": None, "key": None, "labels": INVITATION,
-        "invite": USUAL,
+        "invite": USUAL, "invite_problem": None,
     }  # fmt: skip
     problem = more.get("problem")
     return render(request, "people.html", problem["status"] if problem else 200, **(shown | more))

@@ -12,10 +12,17 @@ from quorate.service.access.principal import Principal
 from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.api.here import Creator, Owner, ProjectId, projects_of
 from quorate.service.deciding.settings import ProjectSettings
-from quorate.service.pages.form_fields import Fields
+from quorate.service.pages.form_fields import Fields, in_words_of_the_form
 from quorate.service.pages.rendering import go, render
-from quorate.service.pages.settings_form import as_form, changes_of, goals_of, method_told, new_settings, why_not_all
-from quorate.service.pages.settings_words import LABELS, in_words_of_the_form
+from quorate.service.pages.settings_form import (
+    LABELS,
+    as_form,
+    changes_of,
+    goals_of,
+    method_told,
+    new_settings,
+    why_not_all,
+)
 from quorate.service.problems import of_error
 
 router = APIRouter(include_in_schema=False)
@@ -38,7 +45,7 @@ def create(request: Request, caller: Creator, fields: Fields) -> Response:
             made = projects_of(request).create_in(connection, fields.get("name", ""), settings, now=now)
             enrol(connection, made.id, caller.account_id, role="owner", now=now)
     except (InvalidInput, QuorateError) as error:
-        return _new(request, caller, BLANK | fields, in_words_of_the_form(of_error(error).body(), fields))
+        return _new(request, caller, BLANK | fields, in_words_of_the_form(of_error(error).body(), fields, LABELS))
     return go(f"/p/{made.id}", "created")
 
 
@@ -64,7 +71,7 @@ def change(request: Request, project_id: ProjectId, caller: Owner, fields: Field
         name, state = fields.get("name"), fields.get("state")
         projects_.change(project_id, name=name, state=state, now=now_of(request), **changes)
     except QuorateError as error:
-        problem = in_words_of_the_form(of_error(error).body(), fields)
+        problem = in_words_of_the_form(of_error(error).body(), fields, LABELS)
         return _settings(request, caller.principal, project_id, fields, problem)
     return go(f"/p/{project_id}/settings", "saved")
 

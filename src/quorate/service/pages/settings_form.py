@@ -20,6 +20,25 @@ DEFAULT_METHOD = "quorate"
 GOALS = ("value", "threshold", "budget", "target_error")
 NUMBERS = {goal: goal for goal in GOALS[1:]} | {"value": "error_price"}  # the field with the number of a goal
 USUAL = {"error_price": "500", "threshold": "95", "budget": "3", "target_error": "2"}  # shown where a goal has none
+LABELS = {
+    "name": "Name",
+    "state": "State",
+    "classes": "What voters choose from",
+    "models": "Classifiers",
+    "instructions": "Instructions for voters",
+    "pool_size": "Experts in the pool",
+    "min_votes": "Fewest votes per item",
+    "max_votes": "Most votes per item",
+    "audit_rate": "Audited share, %",
+    "lease_seconds": "Item kept for a voter, s",
+    "undo_seconds": "Undo possible for, s",
+    "price": "Price of one vote",
+    "currency": "Currency",
+    "error_price": "Ask while another vote is worth it; a wrong answer costs as much as so many votes",
+    "threshold": "Close an item as soon as its answer is this sure",
+    "budget": "Spend so many votes per item on average, where they help most",
+    "target_error": "Let at most this share of answers be wrong, held by the audit",
+}
 SHORT = {
     "value": "asking while a vote is worth it",
     "threshold": "closing at a given sureness",

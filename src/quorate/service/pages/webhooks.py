@@ -11,15 +11,13 @@ from quorate.errors import QuorateError
 from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.api.here import Owner, ProjectId
 from quorate.service.deciding.notices import KINDS
-from quorate.service.pages.data_page import data_page_of
-from quorate.service.pages.form_fields import Fields
+from quorate.service.pages.data_page import HOOK_LABELS, data_page_of
+from quorate.service.pages.form_fields import Fields, in_words_of_the_form
 from quorate.service.pages.rendering import go
-from quorate.service.pages.settings_words import in_words_of_the_form
 from quorate.service.problems import of_error
 from quorate.service.webhooks import hooks
 
 router = APIRouter(include_in_schema=False, prefix="/p/{project_id}/webhooks")
-LABELS = {"url": "Address", "kinds": "Tell it when"}  # as in data.html
 
 
 @router.post("/add")
@@ -32,7 +30,7 @@ def add(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) 
             store_of(request), project_id, url, kinds, allow_private=allow, now=now_of(request)
         )
     except QuorateError as error:
-        problem = in_words_of_the_form(of_error(error).body(), {"url": url, "kinds": ", ".join(kinds)}, LABELS)
+        problem = in_words_of_the_form(of_error(error).body(), {"url": url, "kinds": ", ".join(kinds)}, HOOK_LABELS)
         return data_page_of(request, project_id, caller, hook_problem=problem, hook_url=url, hook_kinds=kinds)
     return data_page_of(request, project_id, caller, hook_secret=secret)
 

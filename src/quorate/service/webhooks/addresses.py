@@ -26,22 +26,28 @@ def checked_url(url: str, *, allow_private: bool) -> str:
     >>> checked_url("https://example.org/hook", allow_private=False)
     'https://example.org/hook'
     """
-    rule, fix = "an http or https address without user, password or fragment", "pass e.g. 'https://example.org/hook'."
-    refused = broken("url", url[:80], rule, fix)
+    host = _host_of(url)
+    if host is None:
+        rule = "an http or https address without user, password or fragment"
+        raise broken("url", url[:80], rule, "pass e.g. 'https://example.org/hook'.")
+    if not allow_private and not _may_be_public(host):
+        fix = "pass a public one, or restart the service with QUORATE_PRIVATE_WEBHOOKS=1 to allow these."
+        raise broken("url", url[:80], "an address outside this machine and its network", fix)
+    return url
+
+
+def _host_of(url: str) -> str | None:
+    """The host of an address that a request can go to; None if it is none."""
     if len(url) > LONGEST or any(char.isspace() or not char.isprintable() or char == "\\" for char in url):
-        raise refused
+        return None
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
         host.encode("idna")
     except ValueError:  # a wrong port, wrong brackets, a name that is none
-        raise refused from None
-    if parts.scheme not in ("http", "https") or not host or parts.username is not None or parts.fragment:
-        raise refused
-    if not allow_private and not _may_be_public(host):
-        fix = "pass a public one, or restart the service with QUORATE_PRIVATE_WEBHOOKS=1 to allow these."
-        raise broken("url", url[:80], "an address outside this machine and its network", fix)
-    return url
+        return None
+    is_plain = parts.scheme in ("http", "https") and parts.username is None and not parts.fragment
+    return host if host and is_plain else None
 
 
 def _may_be_public(host: str) -> bool:

@@ -4,8 +4,8 @@ import pytest
 
 from quorate.errors import InvalidInput
 from quorate.service.deciding.settings import ProjectSettings
-from quorate.service.pages.settings_form import as_form, changes_of, new_settings
-from quorate.service.pages.settings_words import LABELS, in_words_of_the_form
+from quorate.service.pages.form_fields import in_words_of_the_form
+from quorate.service.pages.settings_form import LABELS, as_form, changes_of, new_settings
 from quorate.service.problems import of_error
 
 FORM = as_form(ProjectSettings(classes=("cat", "dog", "fox"), pool_size=5)) | {"name": "Animals"}
@@ -17,7 +17,7 @@ def refused(**typed):
     form = FORM | typed
     with pytest.raises(InvalidInput) as raised:
         new_settings(form).check_limits()
-    return in_words_of_the_form(of_error(raised.value).body(), form)
+    return in_words_of_the_form(of_error(raised.value).body(), form, LABELS)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_the_words_of_the_form_are_used(typed, field, begins, holds):
 
 def test_what_the_form_has_no_field_for_is_told_as_it_is():
     told = {"field": "request", "detail": "the database is busy; send this again."}
-    assert in_words_of_the_form(told, {}) == told
+    assert in_words_of_the_form(told, {}, LABELS) == told
 
 
 def test_a_rate_that_is_lowered():
@@ -58,5 +58,5 @@ def test_a_rate_that_is_lowered():
     form = as_form(before) | {"audit_rate": "5"}
     with pytest.raises(InvalidInput) as raised:
         changes_of(form, before=before)
-    told = in_words_of_the_form(of_error(raised.value).body(), form)["detail"]
+    told = in_words_of_the_form(of_error(raised.value).body(), form, LABELS)["detail"]
     assert told.startswith("“Audited share, %”: 5; expected at least 10 %: the bound on wrong answers relies on")
