@@ -88,7 +88,11 @@ def _wins(k: int, weights, votes: list[int], remaining: int):
 
 def _times(product, row, num_terms: int):
     """Each polynomial of `product` times the first `num_terms` terms of `row`, cut at the same degree."""
+    size = product.shape[1]
+    row = row[: min(num_terms, size)]
+    if row.size > 0 and product.shape[0] < row.size:  # the same sums; the fewer calls, the sooner
+        return np.array([np.convolve(line, row)[:size] for line in product])
     result = np.zeros_like(product)
-    for x in range(min(num_terms, product.shape[1])):
-        result[:, x:] += row[x] * product[:, : product.shape[1] - x]
+    for x, factor in enumerate(row):
+        result[:, x:] += factor * product[:, : size - x]
     return result

@@ -7,6 +7,7 @@ affordable when few values differ. Each answer is checked against the one thing 
 
 import math
 from collections import Counter
+from functools import cache
 
 import mpmath as mp
 import numpy as np
@@ -63,38 +64,51 @@ def _integrate(shapes, counts):
     sharpness = (1 + math.sqrt(float(max(shapes)))) * math.sqrt(1 + math.log(sum(counts)) / 3)
     panels = max(4, math.ceil((end - start) * sharpness / 1.6))
     width = (mp.mpf(end) - mp.mpf(start)) / panels
-    points, weights = _gauss_legendre(OUTER)
-    inner = _gauss_legendre(INNER)
+    steps = [_growth(step, shapes, width) for step in _steps()]
     norms = [mp.loggamma(b) for b in shapes]
     cdfs = [distribution(b, mp.exp(start)) for b in shapes]
     left, total = _product(cdfs, counts), mp.fdot(shapes, counts)
     probs = [left * b / total for b in shapes]
-    here = mp.mpf(start)
     for panel in range(panels):
         begin = start + panel * width
-        for point, weight in zip(points, weights, strict=True):
-            node = begin + point * width
-            cdfs = _carry(shapes, norms, cdfs, (here, node), inner)
-            here = node
-            x, product = mp.exp(node), _product(cdfs, counts)
-            for d, b in enumerate(shapes):
-                density = mp.exp(b * node - x - norms[d])
-                probs[d] += weight * width * density * product / cdfs[d]
-        cdfs = _carry(shapes, norms, cdfs, (here, begin + width), inner)
-        here = begin + width
+        x = mp.exp(begin)
+        scales = [width * mp.exp(b * begin - norm) for b, norm in zip(shapes, norms, strict=True)]
+        for factors, weights, powers in steps:
+            *between, here = [weight * mp.exp(-x * factor) for factor, weight in zip(factors, weights, strict=True)]
+            cdfs = [
+                cdf + scale * mp.fdot(between, power[:INNER])
+                for cdf, scale, power in zip(cdfs, scales, powers, strict=True)
+            ]
+            product = here * _product(cdfs, counts)
+            for d, (scale, power) in enumerate(zip(scales, powers, strict=True)):
+                probs[d] += scale * power[INNER] * product / cdfs[d]
     return probs
 
 
-def _carry(shapes, norms, cdfs, span, rule):
-    """Every G_j at the end of the span from its value at the beginning."""
-    here, there = span
-    gains = [mp.mpf(0)] * len(shapes)
-    for point, weight in zip(*rule, strict=True):
-        t = here + point * (there - here)
-        x = mp.exp(t)
-        for d, b in enumerate(shapes):
-            gains[d] += weight * mp.exp(b * t - x - norms[d])
-    return [cdf + gain * (there - here) for cdf, gain in zip(cdfs, gains, strict=True)]
+@cache
+def _steps():
+    """A panel [0, 1] from node to node: the places in the gap before each, then the node itself, and their weights.
+
+    The gap carries every G_j to the node. The last step ends at 1, which is no node and weighs nothing.
+    """
+    points, weights = _gauss_legendre(OUTER)
+    places, shares = _gauss_legendre(INNER)
+    steps, here = [], mp.mpf(0)
+    for node, weight in [*zip(points, weights, strict=True), (mp.mpf(1), mp.mpf(0))]:
+        gap = node - here
+        steps.append(([*(here + gap * place for place in places), node], [*(gap * share for share in shares), weight]))
+        here = node
+    return steps
+
+
+def _growth(step, shapes, width):
+    """x and x^b at the places of a step, as multiples of their values where the panel begins: alike in all panels."""
+    places, weights = step
+    return (
+        [mp.exp(width * place) for place in places],
+        weights,
+        [[mp.exp(b * width * place) for place in places] for b in shapes],
+    )
 
 
 def _product(cdfs, counts):
