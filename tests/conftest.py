@@ -42,12 +42,21 @@ TRACED = {
 }  # fmt: skip
 
 
+def pytest_configure(config):
+    """Let a worker have one tracer: it begins with that of a lone pytest, which would go on whenever its own pauses."""
+    plugin = config.pluginmanager.getplugin("_cov")
+    if os.environ.get("PYTEST_XDIST_WORKER") and plugin is not None and plugin.cov_controller is not None:
+        plugin.cov_controller.pause()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
     """Trace the tests of the core alone: a tracer costs a third of the time of whatever runs."""
     plugin = item.config.pluginmanager.getplugin("_cov")
     path = [part.removeprefix("test_").removesuffix(".py") for part in item.path.parts]
     if plugin is None or plugin.cov_controller is None or not TRACED.isdisjoint(path):
+        return (yield)
+    if item.get_closest_marker("no_cover"):  # the plugin pauses; to go on twice would start a second tracer
         return (yield)
     plugin.cov_controller.pause()
     try:
