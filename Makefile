@@ -5,6 +5,7 @@
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 CORE := prior posterior learning decision session simulation methods audit densities validate rng
+CHECKED := $(addprefix tests/,prior posterior decision learning session simulation audit conformance properties) $(wildcard tests/test_*.py)
 COMPILED := posterior densities.py simulation/fixed_paths.py workflows/decide.py workflows/plan.py workflows/score.py
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 unexport PYTHONDONTWRITEBYTECODE  # else every process that a test starts would compile all it imports
@@ -13,7 +14,7 @@ empty :=
 space := $(empty) $(empty)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint kernels collected bench bench-memory bench-service bench-peers test-slow default-knob docs docs-experiments docs-figures docs-screenshots clean
+.PHONY: help demo check test lint kernels bench bench-memory bench-service bench-peers test-slow default-knob docs docs-experiments docs-figures docs-screenshots clean
 
 help: ## This list
 	@echo "quorate: decides, online, when enough experts have been asked."
@@ -51,20 +52,32 @@ lint: $(VENV)/.ready-dev ## Style, types and who may import whom
 	@echo "mypy: types" && $(VENV)/bin/mypy
 	@echo "import-linter: layers" && $(VENV)/bin/lint-imports
 
-kernels: $(VENV)/.ready-dev
+# all that the cache of a kernel is tied to (src/quorate/compiled.py); workers begin with a copy of it (tests/conftest.py)
+KERNEL_SOURCES := $(shell cd src/quorate && find compiled.py densities.py prior posterior decision learning simulation -name '*.py')
+
+kernels: .kernels/ready
+
+.kernels/ready: $(VENV)/.ready-dev $(addprefix src/quorate/,$(KERNEL_SOURCES))
 	@echo "compiling the kernels the tests begin with (.kernels/made)"
 	@mkdir -p .kernels
 	@export NUMBA_CACHE_DIR=$(CURDIR)/.kernels/made $(ONE_THREAD); \
 	{ $(PYTHON) -m quorate demo --quick --out .kernels/demo && \
 	  $(PYTHON) -m pytest -q -p no:cacheprovider $(addprefix src/quorate/,$(COMPILED)); } >.kernels/log 2>&1 \
 	  || { cat .kernels/log; exit 1; }
+	@touch $@
 
-collected: $(VENV)/.ready-dev
+$(VENV)/.ready-imports: $(VENV)/.ready-dev
 	@echo "compiling what the test processes import"
 	@NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest --collect-only -q -p no:cacheprovider >/dev/null
+	@touch $@
+
+check: $(VENV)/.ready-dev ## While you work: lint, and the unit tests of the core without real data (under two minutes)
+	@$(MAKE) --no-print-directory --jobs=2 lint kernels
+	@echo "pytest: the core, on every core of the machine"
+	@env -u QUORATE_DATA $(PYTHON) -m pytest -q -m "not slow and not timing" -n logical --dist worksteal -r fE $(CHECKED)
 
 test: $(VENV)/.ready-dev ## Lint, then all tests but the slow ones, with the coverage of the core (must be 95 %)
-	@$(MAKE) --no-print-directory --jobs=2 kernels lint collected
+	@$(MAKE) --no-print-directory --jobs=2 kernels lint $(VENV)/.ready-imports
 	@# one process more than cores: some tests wait for servers
 	@echo "pytest: tests and examples, on every core (skipped ones are listed with their reason at the end)"
 	@$(PYTHON) -m pytest -m "not slow and not timing" -n $$($(PYTHON) -c 'import os; print(os.cpu_count() + 1)') --dist worksteal --cov --cov-report= --durations=15

@@ -147,6 +147,7 @@ def test_a_vote_survives_when_only_the_learned_parameters_cannot_be_written(capl
     assert known(Session.resume(journal)) == known(session)
 
 
+@pytest.mark.no_cover
 def test_memory_per_closed_item_stays_below_150_bytes():
     """A benchmark runs a million items; this holds the growth per item itself."""
     session = make(method=method("finexp", threshold=0.5), window=20, refit_every=None)
