@@ -109,7 +109,7 @@ def _check_act(state: State, event: Event) -> bool:
         ballots = state.held(item_id).ballots
         if voter not in ballots:
             raise broken("voter", voter, f"a voter with a ballot on item {item_id!r}", RESTORE)
-        closed = closed and ballots[voter].late
+        closed = closed and ballots[str(voter)].late
     elif kind != "close":
         if kind == "vote":
             class_number(event["label"], state.settings.classes)

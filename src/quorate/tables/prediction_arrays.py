@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from zipfile import BadZipFile
 
 import numpy as np
@@ -97,7 +97,9 @@ def _given(array: np.ndarray, model: str, source: str, classes: tuple[str, ...],
 
 def _load(file: Path) -> dict[str, Any]:
     try:
-        mapped = "r" if file.suffix.lower() == ".npy" else None  # a header that lies about its shape is refused
+        mapped: Literal["r"] | None = (
+            "r" if file.suffix.lower() == ".npy" else None
+        )  # a header that lies about its shape is refused
         loaded = np.load(file, mmap_mode=mapped, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
             return {"probs": loaded}
