@@ -78,7 +78,11 @@ class JournalError(QuorateError):
 
 
 class JournalCorrupt(JournalError):
-    """A line in the middle of a journal is damaged."""
+    """A line of a journal is damaged, or was changed by something other than quorate; `line` is its number."""
+
+    def __init__(self, *message: object, line: int | None = None, **parts: Any) -> None:  # noqa: ANN401
+        super().__init__(*message, **parts)
+        self.line = line
 
 
 class JournalLocked(JournalError):

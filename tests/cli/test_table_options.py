@@ -1,6 +1,8 @@
 """Arrays on the command line: `--ids` names their rows and `--classes` their columns, in each command."""
 
+import gzip
 import json
+import os
 
 import numpy as np
 import pytest
@@ -77,3 +79,13 @@ def test_a_file_of_ids_that_cannot_be_used_is_named(tmp_path):
         id_list(str(tmp_path / "gone.txt"), ["probs.npy"])
     with pytest.raises(InvalidInput, match="there are none"):
         id_list("ids.txt", ["probs.csv"])
+
+
+def test_max_size_limits_what_a_packed_table_unpacks_to(run, tmp_path, monkeypatch):
+    monkeypatch.delenv("QUORATE_MAX_SIZE", raising=False)
+    file = tmp_path / "votes.csv.gz"
+    file.write_bytes(gzip.compress(b"item,worker,label\n" + b"a,b,cat\n" * 100_000))
+    refused = run("run", "--votes", str(file), "--max-size", "100KB", "--out", str(tmp_path / "out"))
+    assert refused.exit_code == 1
+    assert "--max-size" in refused.stderr
+    assert "QUORATE_MAX_SIZE" not in os.environ

@@ -12,6 +12,7 @@ from quorate.cli.table_options import (
     AbstainLabels,
     AsRead,
     LabelColumn,
+    MaxSize,
     Strict,
     TaskColumn,
     TimeColumn,
@@ -106,6 +107,7 @@ def report(
     time_column: TimeColumn = None,
     abstain_labels: AbstainLabels = None,
     as_read: AsRead = False,
+    max_size: MaxSize = None,
     strict: Strict = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:

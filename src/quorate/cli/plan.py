@@ -15,6 +15,7 @@ from quorate.cli.table_options import (
     HardLabelAccuracy,
     IdColumn,
     LabelColumn,
+    MaxSize,
     PredictionTables,
     RowIds,
     Strict,
@@ -105,6 +106,7 @@ def plan(
     accuracy: HardLabelAccuracy = 0.9,
     abstain_labels: AbstainLabels = None,
     as_read: AsRead = False,
+    max_size: MaxSize = None,
     strict: Strict = False,
     out: Annotated[
         str | None,

@@ -14,6 +14,7 @@ from quorate.cli.table_options import (
     AsRead,
     IdColumn,
     LabelColumn,
+    MaxSize,
     RowIds,
     Strict,
     TaskColumn,
@@ -80,6 +81,7 @@ def score(
     accuracy: Accuracy = None,
     abstain_labels: AbstainLabels = None,
     as_read: AsRead = False,
+    max_size: MaxSize = None,
     strict: Strict = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:

@@ -10,6 +10,7 @@ import typer
 
 from quorate.cli.completion import FORMATS, ITEMS, one_of
 from quorate.errors import InvalidInput
+from quorate.unpacked import DEFAULT, VARIABLE, limited_to
 
 TABLES = "How to read the tables"
 
@@ -85,6 +86,22 @@ HardLabelAccuracy = Annotated[
     ),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Refuse any irregularity of the data.", rich_help_panel=TABLES)]
+
+
+def _limit_size(context: typer.Context, text: str | None) -> str | None:
+    context.with_resource(limited_to(text))
+    return text
+
+
+MaxSize = Annotated[
+    str | None,
+    typer.Option(
+        "--max-size",
+        help=f"Largest size a packed file may unpack to, e.g. 20GB; default {DEFAULT} or {VARIABLE}.",
+        rich_help_panel=TABLES,
+        callback=_limit_size,
+    ),
+]
 
 
 def class_list(text: str | None) -> list[str] | None:

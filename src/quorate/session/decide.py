@@ -78,9 +78,7 @@ def believe(belief: Belief, learned: Prior, item: ItemState, votes: IntArray, po
 def decide(method: Method, learned: Prior, policy_state: Any, item: ItemState, *, closing: bool = False) -> Verdict:  # noqa: ANN401
     """Ask one more, or stop and answer. `closing`: nobody is available, so stop now whatever the policy says."""
     votes, pool_size = item.votes, item.pool_left
-    limits = [limit for limit in (item.quota, item.max_votes) if limit is not None]
-    settles = getattr(method.policy, "stops_when_settled", True)
-    code = stop_before_rule(votes, pool_size, item.min_votes, min(limits, default=NO_LIMIT), settles)
+    code = stop_code(method, item)
     predicting = believe(method.predicting, learned, item, votes, pool_size)
     reason: Reason
     if code in STOP_REASONS:
@@ -92,7 +90,7 @@ def decide(method: Method, learned: Prior, policy_state: Any, item: ItemState, *
     else:
         same = method.asking == method.predicting
         asking = predicting if same else believe(method.asking, learned, item, votes, pool_size)
-        reason = "ask" if _rule_asks(method, policy_state, item, asking) else _stop_reason(method)
+        reason = "ask" if _rule_asks(method, policy_state, item, asking) else stop_reason(method)
     label = int(pick_label(predicting, item.tie_draw))
     predicting.flags.writeable = False
     return Verdict(reason == "ask", label, float(predicting[label]), predicting, reason)
@@ -119,7 +117,15 @@ def _rule_asks(method: Method, policy_state: Any, item: ItemState, probs: FloatA
     return bool(answer)
 
 
-def _stop_reason(method: Method) -> Reason:
+def stop_code(method: Method, item: ItemState) -> int:
+    """What the item's counts and limits say before the policy's rule is heard (`stop_before_rule`)."""
+    limits = [limit for limit in (item.quota, item.max_votes) if limit is not None]
+    settles = getattr(method.policy, "stops_when_settled", True)
+    return int(stop_before_rule(item.votes, item.pool_left, item.min_votes, min(limits, default=NO_LIMIT), settles))
+
+
+def stop_reason(method: Method) -> Reason:
+    """The reason the method gives when its policy's rule stops."""
     reason: Reason = getattr(method.policy, "stop_reason", "rule")
     if reason not in get_args(Reason) or reason == "ask":
         raise PolicyError(

@@ -27,6 +27,7 @@ log = logging.getLogger("quorate.journal")
 
 _OPEN_FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _BLOCK = 1 << 16
+OWNER_ONLY = 0o600  # of files made here: who voted what is nobody else's business; an existing file keeps its mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ class JsonlJournal:
         if self._fd >= 0:
             return True
         try:
-            fd = os.open(self.path, _OPEN_FLAGS | (os.O_CREAT if create else 0), 0o666)
+            fd = os.open(self.path, _OPEN_FLAGS | (os.O_CREAT if create else 0), OWNER_ONLY)
         except OSError as cause:
             if isinstance(cause, FileNotFoundError) and not create:
                 return False
@@ -240,7 +241,7 @@ def _set_torn_line_aside(fd: int, path: Path) -> TornLine | None:
     with path.open("rb") as file:
         number = 1 + sum(1 for line in file if line.endswith(b"\n"))
     refuse_damaged_newline(path, tail, number=number, offset=offset)
-    saved_as = _save_beside(path, tail, offset, mode=stat.S_IMODE(os.fstat(fd).st_mode))
+    saved_as = _save_beside(path, tail, offset)
     os.ftruncate(fd, offset)
     sync(fd)
     log.warning(
@@ -263,11 +264,11 @@ def _after_last_newline(path: Path) -> tuple[int, bytes]:
     return start + cut, tail[cut:]
 
 
-def _save_beside(path: Path, tail: bytes, offset: int, *, mode: int) -> Path:
+def _save_beside(path: Path, tail: bytes, offset: int) -> Path:
     """A copy of `tail` on disk under a name not taken yet (a crash can tear the same place twice)."""
     names = (f"{path.name}.torn-{offset}" + (f".{attempt}" if attempt else "") for attempt in count())
     saved_as = next(place for place in map(path.with_name, names) if not place.exists())
-    fd = os.open(saved_as, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+    fd = os.open(saved_as, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), OWNER_ONLY)
     try:
         write_all(fd, tail)
         sync(fd)

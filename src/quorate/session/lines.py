@@ -26,6 +26,13 @@ _CRC_START, _CRC_END = b',"crc":"', b'"}'
 _CRC_LENGTH = len(_CRC_START) + 8 + len(_CRC_END)
 
 
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"it holds {name}, which is not a number of JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
 def header_line(header: Mapping[str, Any]) -> bytes:
     """The first line: format, package version, then the session's settings."""
     taken = [name for name in _FRAME if name in header]
@@ -54,7 +61,10 @@ def decode_line(line: bytes) -> dict[str, Any]:
     written, computed = mark[len(_CRC_START) : -len(_CRC_END)], b"%08x" % crc32(body)
     if written != computed:
         raise ValueError(f"its checksum is {written.decode('ascii', 'replace')}, its content gives {computed.decode()}")
-    content = json.loads(body)
+    try:
+        content = _DECODER.decode(body.decode())
+    except RecursionError as cause:
+        raise ValueError("it is nested too deeply") from cause
     if not isinstance(content, dict):
         raise ValueError("it is not a JSON object")
     return content
@@ -85,9 +95,10 @@ def _checked_header(path: Path, line: bytes) -> Header:
         content = decode_line(line[:-1])
     except ValueError as cause:
         raise _corrupt(path, 1, 0, str(cause)) from cause
-    if content["quorate_journal"] != FORMAT:
+    found = content.get("quorate_journal")
+    if found != FORMAT:
         raise JournalError(
-            f"journal {path} has format {content['quorate_journal']!r}, written by quorate {content.get('version')}; "
+            f"journal {path} has format {found!r}, written by quorate {content.get('version')}; "
             f"quorate {__version__} reads format {FORMAT}. Install that version, or a newer one."
         )
     return {name: value for name, value in content.items() if name not in _FRAME}
@@ -136,7 +147,7 @@ def _checked_event(path: Path, line: bytes, number: int, offset: int) -> Event:
     except ValueError as cause:
         raise _corrupt(path, number, offset, str(cause)) from cause
     expected = number - 2 + FIRST_SEQ
-    if event.get("seq") != expected:
+    if type(event.get("seq")) is not int or event["seq"] != expected:
         raise _corrupt(path, number, offset, f"its seq is {event.get('seq')!r} where {expected} should follow")
     return event
 
@@ -152,8 +163,9 @@ def refuse_damaged_newline(path: Path, tail: bytes, *, number: int, offset: int)
 
 def _corrupt(path: Path, number: int, offset: int, wrong: str) -> JournalCorrupt:
     return JournalCorrupt(
-        f"journal {path} is damaged at line {number} (byte {offset}): {wrong}. Restore the file from a copy; or, "
-        f"to give up this line and all after it, keep the first {offset} bytes: head -c {offset} {path.name} > repaired"
+        f"journal {path} is damaged at line {number} (byte {offset}): {wrong}. Restore the file from a copy; or, to "
+        f"give up this line and all after it, keep the first {offset} bytes: head -c {offset} {path.name} > repaired",
+        line=number,
     )
 
 

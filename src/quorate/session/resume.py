@@ -8,8 +8,9 @@ from typing import Any
 
 from quorate.errors import JournalCorrupt, JournalError, JournalMismatch, QuorateError
 from quorate.methods import METHODS, Method, method
-from quorate.session.journal import Event, Header
-from quorate.session.state import Settings, State, apply
+from quorate.session.event_checks import Recomputed, check_after, check_before
+from quorate.session.journal import FIRST_SEQ, Event, Header
+from quorate.session.state import Settings, State, apply, checked_settings
 
 
 def settings_from(header: Header | None, given: Method | None, expected: dict[str, Any]) -> Settings:
@@ -21,11 +22,12 @@ def settings_from(header: Header | None, given: Method | None, expected: dict[st
     try:
         name, knobs = header["method"]["name"], header["method"]["knobs"]
         stored = {key: header[key] for key in Settings.__dataclass_fields__ if key != "method"}
+        is_ours = name in METHODS
     except (KeyError, TypeError) as cause:
-        raise JournalCorrupt(f"the journal's header lacks {cause}; it is not a session's journal.") from cause
+        raise JournalCorrupt(f"the journal's header lacks {cause}; it is not a session's journal.", line=1) from cause
     if given is not None:
         _compare("method", given.describe(), {"name": name, "knobs": knobs})
-    elif name not in METHODS:
+    elif not is_ours:
         raise JournalMismatch(
             f"the journal was written with the policy {name!r}, which is not one of ours; "
             "pass it: Session.resume(journal, method=quorate.method(YourPolicy()))."
@@ -34,8 +36,10 @@ def settings_from(header: Header | None, given: Method | None, expected: dict[st
         if key not in stored:
             raise JournalMismatch(f"{key!r} is not a setting of a session; settings are: method, {', '.join(stored)}.")
         _compare(key, list(value) if key == "classes" else value, stored[key])
-    stored["classes"] = tuple(stored["classes"])
-    return Settings(method=given or method(name, **knobs), **stored)
+    try:
+        return checked_settings(given or method(name, **knobs), **stored)
+    except Exception as cause:  # a method's knobs may be wrong in any way
+        raise _corrupt("the journal's header", 1, cause) from cause
 
 
 def _compare(what: str, asked: Any, stored: Any) -> None:  # noqa: ANN401
@@ -47,16 +51,50 @@ def _compare(what: str, asked: Any, stored: Any) -> None:  # noqa: ANN401
 
 
 def replay(state: State, event: Event) -> None:
-    """Apply one event of a journal; a damaged one is an error that names it."""
+    """Apply one event without checking it; one that cannot be applied is an error that names it."""
     try:
         apply(state, event)
-    except QuorateError:
+    except JournalError:
         raise
-    except (KeyError, ValueError, TypeError, IndexError) as cause:
-        raise JournalCorrupt(
-            f"event {event.get('seq')!r} ({event.get('type')!r}) does not fit the events before it: {cause!r}. "
-            "The journal was changed by something other than quorate; restore it from a copy."
-        ) from cause
+    except Exception as cause:  # what a changed event leads to, in a user's own policy too, cannot be foreseen
+        raise _corrupt(f"event {event.get('seq')!r} ({event.get('type')!r})", None, cause) from cause
+
+
+class Replay:
+    """Takes the events of a journal one by one: each is checked as a live call is, then applied.
+
+    `verify`: the decision in each event is computed again and compared.
+    """
+
+    def __init__(self, state: State, *, verify: bool = False) -> None:
+        self._state = state
+        self._again = Recomputed(state) if verify else None
+
+    def __call__(self, event: Event) -> None:
+        """Apply the next event; JournalCorrupt with its line if a session would not have written it."""
+        state, policy_state = self._state, self._state.policy_state
+        seq = state.seq + 1
+        try:
+            is_decided = check_before(state, event)
+            apply(state, event)
+            if is_decided:
+                check_after(state, event)
+            if self._again is not None:
+                self._again.compare(state, event, policy_state)
+        except Exception as cause:  # as in `replay`
+            raise _corrupt(f"event {seq}", seq - FIRST_SEQ + 2, cause) from cause
+
+
+def _corrupt(what: str, line: int | None, cause: Exception) -> JournalCorrupt:
+    said = str(cause) if isinstance(cause, QuorateError) else f"{type(cause).__name__}: {cause}"
+    where = what if line is None else f"line {line} of the journal, {what},"
+    fix = "restore it from a copy."
+    return JournalCorrupt(
+        f"{where} does not fit what stands before it: {said[:300]} "
+        f"The journal was changed by something other than quorate; {fix}",
+        line=line, field=getattr(cause, "field", None), value=getattr(cause, "value", None),
+        rule=getattr(cause, "rule", None), fix=fix,
+    )  # fmt: skip
 
 
 class StderrProgress:

@@ -28,6 +28,7 @@ from quorate.session.state import (
     REASONS,
     Settings,
     apply,
+    checked_settings,
     decision_record,
     initial,
     is_repeat,
@@ -36,7 +37,7 @@ from quorate.session.state import (
 )
 from quorate.session.tuning import checked_knobs, in_force, policy_knobs
 from quorate.types import Decision, FitReport, PriorParams
-from quorate.validate import class_names, members, vote_limits, whole
+from quorate.validate import members, vote_limits, whole
 
 log = logging.getLogger("quorate.session")
 
@@ -71,18 +72,10 @@ class Session:
         min_votes: int = 0,
         max_votes: int | None = None,
     ) -> None:
-        settings = Settings(
-            method=as_method(method),
-            classes=class_names(classes),
-            pool_size=members(pool_size),
-            window=None if window is None else whole(window, where="window"),
-            refit_every=None if refit_every is None else whole(refit_every, where="refit_every"),
-            seed=whole(seed, where="seed", least=0),
-            num_classifiers=whole(num_classifiers, where="num_classifiers", most=1000),
-            min_votes=whole(min_votes, where="min_votes", least=0),
-            max_votes=None if max_votes is None else whole(max_votes, where="max_votes", least=0),
-        )
-        vote_limits(settings.min_votes, settings.max_votes)
+        settings = checked_settings(
+            as_method(method), classes=classes, pool_size=pool_size, window=window, refit_every=refit_every, seed=seed,
+            num_classifiers=num_classifiers, min_votes=min_votes, max_votes=max_votes,
+        )  # fmt: skip
         store = as_journal(journal)
         self._use(settings, store)
         if store is not None:
@@ -101,6 +94,7 @@ class Session:
         *,
         method: Method | str | QueryPolicy | None = None,
         progress: Callable[[int, int], None] | None = None,
+        verify: bool = False,
         **expected: Any,  # noqa: ANN401
     ) -> Session:
         """The session as its journal has it, ready to go on.
@@ -108,6 +102,8 @@ class Session:
         `method` is needed only for a user's own policy; when given, it must be the one the journal was written with.
         Further settings (`classes=`, `pool_size=`, ...) are compared likewise: an error says what differs.
         `progress(done, total)` is called now and then; without it, a resume of over two seconds reports on stderr.
+        Every event is checked as the call that wrote it was; one that breaks a rule is a `JournalCorrupt` with its
+        `line`. `verify=True` also makes every decision again, which takes about as long as the session itself took.
         """
         given = None if method is None else as_method(method)
         store = as_journal(journal)
@@ -116,8 +112,9 @@ class Session:
         settings = resuming.settings_from(store.header(), given, expected)
         session = cls.__new__(cls)
         session._use(settings, store)
+        replay = resuming.Replay(session._state, verify=verify)
         for event in store.events(progress=progress or resuming.StderrProgress()):
-            resuming.replay(session._state, event)
+            replay(event)
         return session
 
     def open(

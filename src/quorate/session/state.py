@@ -23,6 +23,7 @@ from quorate.session.journal import Event
 from quorate.session.ledger import CompactMap
 from quorate.session.tuning import tuned
 from quorate.types import Decision, PriorParams, Reason
+from quorate.validate import class_names, members, vote_limits, whole
 
 REASONS: tuple[Reason, ...] = get_args(Reason)
 REQUESTED = ("type", "item", "label", "voter", "prediction", "pool_size", "min_votes", "max_votes", "knobs")
@@ -56,6 +57,34 @@ class Settings:
             "min_votes": self.min_votes,
             "max_votes": self.max_votes,
         }
+
+
+def checked_settings(
+    method: Method,
+    *,
+    classes: Any,  # noqa: ANN401
+    pool_size: Any,  # noqa: ANN401
+    window: Any,  # noqa: ANN401
+    refit_every: Any,  # noqa: ANN401
+    seed: Any,  # noqa: ANN401
+    num_classifiers: Any,  # noqa: ANN401
+    min_votes: Any,  # noqa: ANN401
+    max_votes: Any,  # noqa: ANN401
+) -> Settings:
+    """The settings as a caller gives them or a journal's header holds them, each checked."""
+    settings = Settings(
+        method=method,
+        classes=class_names(classes),
+        pool_size=members(pool_size),
+        window=None if window is None else whole(window, where="window"),
+        refit_every=None if refit_every is None else whole(refit_every, where="refit_every"),
+        seed=whole(seed, where="seed", least=0),
+        num_classifiers=whole(num_classifiers, where="num_classifiers", most=1000),
+        min_votes=whole(min_votes, where="min_votes", least=0),
+        max_votes=None if max_votes is None else whole(max_votes, where="max_votes", least=0),
+    )
+    vote_limits(settings.min_votes, settings.max_votes)
+    return settings
 
 
 @dataclass(slots=True)

@@ -5,7 +5,12 @@
 
 from __future__ import annotations
 
+import io
+from pathlib import Path
+from typing import Any
+
 from quorate.errors import MissingExtra
+from quorate.unpacked import check_size
 
 INSTALL = "pip install 'quorate[tables]'"
 
@@ -19,4 +24,28 @@ except ImportError as cause:  # pragma: no cover - the tests have it
 
 TEXT = pa.large_string()  # 64-bit offsets: the names of many long ids pass 2 GB
 
-__all__ = ["INSTALL", "TEXT", "arrow_csv", "pa", "pc", "pq"]
+
+class Counted(io.RawIOBase):
+    """A stream that unpacks a file, and refuses to give more than the file may unpack to (`quorate.unpacked`)."""
+
+    def __init__(self, stream: Any, file: Path) -> None:  # noqa: ANN401
+        super().__init__()
+        self._stream, self._file, self._num_bytes = stream, file, 0
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes; InvalidInput beyond the limit."""
+        taken = bytes(self._stream.read(None if size < 0 else size))
+        self._num_bytes += len(taken)
+        check_size(self._file, self._num_bytes)
+        return taken
+
+    def read1(self, size: int = -1) -> bytes:
+        """The same, for readers of text."""
+        return self.read(1 << 20 if size < 0 else size)
+
+
+__all__ = ["INSTALL", "TEXT", "Counted", "arrow_csv", "pa", "pc", "pq"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from quorate.errors import InvalidInput
-from quorate.tables.arrow import pa
+from quorate.tables.arrow import Counted, pa
 from quorate.tables.sniff import encoding_of
 
 CHUNK = 1 << 20
@@ -23,10 +23,12 @@ def records(path: Path) -> Iterator[tuple[int, Any, int]]:
     """(number from 1, record, bytes read so far); a record that is not a JSON object comes as None."""
     try:
         with pa.OSFile(str(path)) as raw, pa.input_stream(raw, compression=_compression(path)) as stream:
-            text = _text(stream, encoding_of(_first_bytes(path))[0])
+            text = _text(Counted(stream, path) if _compression(path) else stream, encoding_of(_first_bytes(path))[0])
             each = _lines(text) if is_lines(path) else _elements(text, path.name)
             for number, record in each:
                 yield number, record if isinstance(record, dict) else None, raw.tell()
+    except InvalidInput:
+        raise
     except (UnicodeError, OSError) as cause:
         raise InvalidInput(f"source={str(path)!r} cannot be read: {cause}; save it as JSON in UTF-8.") from cause
 

@@ -14,11 +14,12 @@ import numpy as np
 
 from quorate.errors import InvalidInput
 from quorate.tables import json_records
-from quorate.tables.arrow import TEXT, arrow_csv, pa, pq
+from quorate.tables.arrow import TEXT, Counted, arrow_csv, pa, pq
 from quorate.tables.rules import fired
 from quorate.tables.sheets import open_sheet, sheet_of
 from quorate.tables.sniff import Sniffed, sniff
 from quorate.tables.sources import Batch, Opened, unique_columns
+from quorate.unpacked import check_size
 
 BLOCK_BYTES = 8 << 20  # text read at a time
 BLOCK_ROWS = 1 << 17  # rows of Parquet and JSONL read at a time
@@ -96,11 +97,14 @@ def _read_text(file: Path, found: Sniffed, columns: Sequence[str] | None) -> Ite
     good = told = 0
     try:
         with pa.OSFile(str(file)) as raw, pa.input_stream(raw, compression=_packing(file)) as stream:
-            for chunk in _csv_reader(stream, found, columns, keep_apart):
+            counted = Counted(stream, file) if _packing(file) else stream
+            for chunk in _csv_reader(counted, found, columns, keep_apart):
                 rows = _row_numbers(good, chunk.num_rows, [row.number for row in bad])
                 new, told = bad[told:], len(bad)
                 yield Batch(pa.Table.from_batches([chunk]), rows, raw.tell(), total, _ragged(file.name, new))
                 good += chunk.num_rows
+    except InvalidInput:
+        raise
     except (pa.ArrowInvalid, OSError) as cause:
         raise InvalidInput(
             f"source={str(file)!r} cannot be read as {found.encoding} text: {cause}. Save it as CSV in UTF-8."
@@ -158,12 +162,14 @@ def _open_parquet(file: Path) -> Opened:
 
 
 def _read_parquet(file: Path, columns: Sequence[str] | None) -> Iterator[Batch]:
-    done = 0
+    done = num_bytes = 0
     with pq.ParquetFile(file, pre_buffer=False) as source:  # else it keeps every byte it has read
         total = source.metadata.num_rows
         for chunk in source.iter_batches(batch_size=BLOCK_ROWS, columns=None if columns is None else list(columns)):
             rows = np.arange(done, done + chunk.num_rows, dtype=np.int64) + 1
             done += chunk.num_rows
+            num_bytes += chunk.nbytes
+            check_size(file, num_bytes)
             yield Batch(pa.Table.from_batches([chunk]), rows, done, total)
 
 

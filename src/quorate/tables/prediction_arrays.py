@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from zipfile import BadZipFile
 
 import numpy as np
@@ -19,6 +19,7 @@ from quorate.tables.arrow import TEXT, pa
 from quorate.tables.codes import encode
 from quorate.tables.prediction_checks import Given
 from quorate.tables.sheets import cell_text
+from quorate.unpacked import check_size
 from quorate.validate import as_floats, class_names
 
 _PROBS = ("probs", "predictions", "probabilities")
@@ -96,14 +97,20 @@ def _given(array: np.ndarray, model: str, source: str, classes: tuple[str, ...],
 
 def _load(file: Path) -> dict[str, Any]:
     try:
-        loaded = np.load(file, allow_pickle=False)
+        mapped: Literal["r"] | None = (
+            "r" if file.suffix.lower() == ".npy" else None
+        )  # a header that lies about its shape is refused
+        loaded = np.load(file, mmap_mode=mapped, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
             return {"probs": loaded}
         with loaded as archive:
+            check_size(file, sum(part.file_size for part in archive.zip.infolist()))
             wanted = (*_PROBS, *_IDS, "classes", "models")
             found = {name: archive[name] for name in wanted if name in archive}
             lone = archive.files[0] if len(archive.files) == 1 else None
             return {"probs": archive[lone]} if lone is not None and not found else found
+    except InvalidInput:
+        raise
     except (ValueError, OSError, BadZipFile, EOFError) as cause:
         raise InvalidInput(
             f"source={str(file)!r} is not a file of plain arrays: {cause}. Pickles are not read."

@@ -12,15 +12,18 @@ from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
 from quorate.errors import InvalidInput, MissingExtra
 from quorate.tables.arrow import INSTALL, TEXT, pa
 from quorate.tables.sources import Batch, Opened, unique_columns
+from quorate.unpacked import check_size
 
 BLOCK_ROWS = 1 << 15
+BLOCK_CELLS = 1 << 20  # a sheet may be 16384 columns wide
+XML_IN_MEMORY = 5  # bytes that a byte of a workbook's XML takes while it is read
 MOST_NAMED = 10  # sheets in a message
 
 
@@ -95,7 +98,11 @@ def _rows(file: Path, sheet: str | None) -> Iterator[tuple[Any, ...]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # openpyxl warns of styles and validations it does not keep: no data
         try:
+            with ZipFile(file) as archive:
+                check_size(file, XML_IN_MEMORY * sum(part.file_size for part in archive.infolist()))
             book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+        except InvalidInput:
+            raise
         except (BadZipFile, KeyError, ValueError, OSError) as cause:
             raise InvalidInput(f"source={str(file)!r} is not an Excel workbook: {cause}; save it as .xlsx.") from cause
         try:
@@ -121,9 +128,14 @@ def _read(file: Path, sheet: str | None, every: tuple[str, ...], columns: Sequen
     next(rows, None)
     cells: list[list[str | None]] = []
     start = 2
+    most = max(1, min(BLOCK_ROWS, BLOCK_CELLS // max(1, len(wanted))))
+    num_cells = 0
     for row in rows:
+        num_cells += len(wanted)
+        if num_cells % BLOCK_CELLS < len(wanted):
+            check_size(file, 8 * num_cells)
         cells.append([cell_text(row[at]) if at < len(row) else None for at in places])
-        if len(cells) == BLOCK_ROWS:
+        if len(cells) == most:
             yield _batch(wanted, cells, start)
             start, cells = start + len(cells), []
     if cells:

@@ -1,0 +1,213 @@
+"""An event of a journal -> nothing, or an error: the rules a live session checks before it writes such an event.
+
+A checksum shows that a line was not damaged, not that a session wrote it. `check_before` looks at what the event says
+and `check_after` at the decision it led to; `check_decision` makes the decision again. Called by `resume`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from quorate.decision.belief import ASK, EXHAUSTED, SETTLED
+from quorate.methods import METHODS, Method
+from quorate.session.decide import NO_LIMIT, STOP_REASONS, decide, stop_code, stop_reason, through_json
+from quorate.session.inputs import checked_id, checked_time, class_number
+from quorate.session.items import Prior
+from quorate.session.journal import Event
+from quorate.session.state import REASONS, State
+from quorate.session.tuning import checked_knobs
+from quorate.types import PriorParams
+from quorate.validate import SUM_TOLERANCE, broken, fraction, members, vote_limits, whole
+
+CLOSE_ENOUGH = 1e-9  # of a confidence computed again, perhaps by another version of a mathematical library
+RESTORE = "restore the journal from a copy."
+
+
+def check_before(state: State, event: Event) -> bool:
+    """Refuse an event that a session in this state would not write; True if the item is decided at it."""
+    kind, seq, time = event["type"], event["seq"], event["time"]
+    if type(seq) is not int or seq != state.seq + 1:
+        raise broken("seq", seq, f"{state.seq + 1}, the next number", RESTORE)
+    if time is None or not (type(time) is float and -1e12 <= time <= 1e12):
+        checked_time(math.nan if time is None else time)
+    if event.get("request") is not None:
+        checked_id(event["request"], where="request")
+    if kind == "learn":
+        _check_learn(state, event)
+    elif kind == "tune":
+        _check_tune(state, event)
+    elif kind == "open":
+        _check_open(state, event)
+        return True
+    elif kind in ("vote", "abstain", "retract", "close"):
+        return _check_act(state, event)
+    return False
+
+
+def _check_learn(state: State, event: Event) -> None:
+    settings = state.settings
+    if settings.method.learner is None:
+        raise broken("type", "learn", f"no such event: method {settings.method.name!r} does not learn", RESTORE)
+    whole(event["num_items"], where="num_items", least=0)
+    params = PriorParams(event["theta"], event["phi"], event["tau"], event["bias"])
+    shape = (settings.num_classifiers, len(settings.classes))
+    if np.atleast_2d(params.tau).shape != shape:
+        raise broken("tau", event["tau"], f"{shape[0]} x {shape[1]} numbers: classifiers by classes", RESTORE)
+
+
+def _check_tune(state: State, event: Event) -> None:
+    if not isinstance(event["knobs"], dict):
+        raise broken("knobs", event["knobs"], "values by name", RESTORE)
+    checked_knobs(state.method, event["knobs"])
+
+
+def _check_open(state: State, event: Event) -> None:
+    item_id = checked_id(event["item"], where="item")
+    if state.find(item_id) is not None or item_id in state.old:
+        raise broken("item", item_id, "an item that was not opened before", RESTORE)
+    _check_prediction(event["prediction"], state.settings.num_classifiers, len(state.settings.classes))
+    members(_integer(event["pool_size"], "pool_size"))
+    low = whole(_integer(event["min_votes"], "min_votes"), where="min_votes", least=0)
+    high = event["max_votes"]
+    vote_limits(low, None if high is None else whole(_integer(high, "max_votes"), where="max_votes", least=0))
+    if event["quota"] is not None:
+        whole(_integer(event["quota"], "quota"), where="quota", least=0, most=NO_LIMIT)
+    draw = event["tie_draw"]
+    if type(draw) is not float or not 0.0 <= draw < 1.0:
+        raise broken("tie_draw", draw, "a number in [0, 1)", RESTORE)
+    _check_decision_fields(state, event)
+
+
+def _check_prediction(rows: Any, num_classifiers: int, num_classes: int) -> None:  # noqa: ANN401
+    """Probabilities as `parse_prediction` leaves them: above 0, and summing to 1, for every classifier."""
+    rule = f"{num_classifiers} list(s) of {num_classes} probabilities above 0 that sum to 1"
+    if not isinstance(rows, list) or len(rows) != num_classifiers:
+        raise broken("prediction", rows, rule, RESTORE)
+    for row in rows:
+        if (
+            not isinstance(row, list)
+            or len(row) != num_classes
+            or any(type(value) is not float for value in row)
+            or not (min(row) > 0.0 and abs(sum(row) - 1.0) <= SUM_TOLERANCE)
+        ):
+            raise broken("prediction", rows, rule, RESTORE)
+
+
+def _check_act(state: State, event: Event) -> bool:
+    """A vote, an abstention, one taken back, or a close; True if the item is decided at it."""
+    kind, item_id, voter = event["type"], checked_id(event["item"], where="item"), event.get("voter")
+    item = state.find(item_id)
+    if item is None:
+        state.check_known(item_id)
+    closed = item is None or item.is_closed
+    if voter is not None or kind == "retract":
+        checked_id(voter, where="voter")
+    if kind == "retract":
+        ballots = state.held(item_id).ballots
+        if voter not in ballots:
+            raise broken("voter", voter, f"a voter with a ballot on item {item_id!r}", RESTORE)
+        closed = closed and ballots[str(voter)].late
+    elif kind != "close":
+        if kind == "vote":
+            class_number(event["label"], state.settings.classes)
+        if voter is not None and state.has_acted(item_id, voter):
+            raise broken("voter", voter, f"a voter without a ballot on item {item_id!r}", RESTORE)
+        if event.get("late", False) is not closed:
+            raise broken("late", event.get("late", False), f"{closed}, as the item is", RESTORE)
+    if not closed:
+        _check_decision_fields(state, event)
+    elif not isinstance(event["decision"], dict) or event["decision"].get("ask") is not False:
+        raise broken("decision", event["decision"], "no question about a closed item", RESTORE)
+    return not closed
+
+
+def _check_decision_fields(state: State, event: Event) -> None:
+    """The decision's values, each by itself."""
+    decision = event["decision"]
+    if not isinstance(decision, dict):
+        raise broken("decision", decision, "a decision by field", RESTORE)
+    class_number(decision["label"], state.settings.classes, where="decision.label")
+    fraction(decision["confidence"], where="decision.confidence")
+    reason = decision["reason"]
+    if reason not in REASONS or decision["ask"] is not (reason == "ask"):
+        raise broken("decision.reason", reason, f"one of {', '.join(REASONS)}, and ask as it says", RESTORE)
+    for name, last in (("params", state.prior.seq), ("tune", state.tune_seq)):
+        # An export of the service may name an earlier one: its votes do not wait for a fit.
+        whole(_integer(decision.get(name, 0), f"decision.{name}"), where=f"decision.{name}", least=0, most=last)
+    if not decision["ask"] and "policy_state" in event:
+        _check_policy_state(state, event["policy_state"])
+
+
+def _check_policy_state(state: State, given: Any) -> None:  # noqa: ANN401
+    """Built as the method's first state is. A user's own policy may keep what it likes."""
+    method = state.settings.method
+    if method.name in METHODS:
+        first = through_json(method.policy.init(len(state.settings.classes)), method)
+        if not _is_alike(given, first):
+            raise broken("policy_state", given, f"numbers at least 0, in the form of {first!r}", RESTORE)
+
+
+def _is_alike(given: Any, first: Any) -> bool:  # noqa: ANN401
+    if isinstance(first, dict):
+        return (
+            isinstance(given, dict) and list(given) == list(first) and _is_alike([*given.values()], [*first.values()])
+        )
+    if isinstance(first, list):
+        return isinstance(given, list) and len(given) == len(first) and all(map(_is_alike, given, first))
+    return type(given) is type(first) and (given is None or (math.isfinite(given) and given >= 0))
+
+
+def _integer(value: Any, name: str) -> int:  # noqa: ANN401
+    if type(value) is not int:
+        raise broken(name, value, "a whole number", RESTORE)
+    return value
+
+
+def check_after(state: State, event: Event) -> None:
+    """Compare a decision that took effect with what the item's counts and limits leave open."""
+    item = state.find(event["item"])
+    if item is None or item.standing is None:
+        return
+    standing, num_votes = item.standing, int(item.votes.sum())
+    if type(standing.num_votes) is not int or standing.num_votes != num_votes:
+        raise broken("decision.num_votes", standing.num_votes, f"{num_votes}, the votes so far", RESTORE)
+    code = stop_code(state.method, item)
+    possible = ("ask",) if code == ASK else ("ask", stop_reason(state.method))
+    if event["type"] == "close":
+        possible = ("closed",)
+    if code in STOP_REASONS:
+        possible = (STOP_REASONS[code],)
+    if standing.reason not in possible:
+        raise broken("decision.reason", standing.reason, " or ".join(possible), RESTORE)
+    is_over = code in (SETTLED, EXHAUSTED) and num_votes > 0 and state.method.predicting.posterior == "finite"
+    if is_over and item.votes[standing.label] < item.votes.max():
+        label = state.settings.classes[standing.label]
+        raise broken("decision.label", label, "a class with the most votes, as the pool is settled", RESTORE)
+
+
+class Recomputed:
+    """Makes decisions again, each under the parameters and knobs it names."""
+
+    def __init__(self, state: State) -> None:
+        self._priors: dict[int, Prior] = {state.prior.seq: state.prior}
+        self._methods: dict[int, Method] = {state.tune_seq: state.method}
+
+    def compare(self, state: State, event: Event, policy_state: Any) -> None:  # noqa: ANN401
+        """Refuse a decision that differs; `policy_state` is the one from before the event."""
+        self._priors[state.prior.seq], self._methods[state.tune_seq] = state.prior, state.method
+        item = state.find(event["item"]) if "item" in event else None
+        stored = event.get("decision", {})
+        if item is None or "params" not in stored:
+            return
+        era = self._priors.get(stored["params"]), self._methods.get(stored.get("tune", 0))
+        if era[0] is None or era[1] is None:
+            raise broken("decision.params", stored["params"], "the number of a learn event", RESTORE)
+        again = decide(era[1], era[0], policy_state, item, closing=event["type"] == "close")
+        label = state.settings.classes[again.label]
+        is_same = (stored["label"], stored["reason"]) == (label, again.reason)
+        if not is_same or abs(stored["confidence"] - again.confidence) > CLOSE_ENOUGH:
+            rule = f"{label!r}, {again.reason}, confidence {again.confidence}, as computed again from the events"
+            raise broken("decision", stored, rule, RESTORE)

@@ -1,0 +1,67 @@
+"""How large a packed file (.gz, .npz, .xlsx, Parquet) may become when it is unpacked, and the error if it is larger.
+
+The limit is QUORATE_MAX_SIZE, 2GB without it; the commands that read tables set it with --max-size. A file that is not
+packed is never refused: it takes the room it already has.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from quorate.errors import InvalidInput
+from quorate.validate import broken
+
+VARIABLE = "QUORATE_MAX_SIZE"
+DEFAULT = "2GB"
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+
+def max_size() -> int:
+    """Bytes a file may unpack to."""
+    return parse_size(os.environ.get(VARIABLE) or DEFAULT)
+
+
+def parse_size(text: str) -> int:
+    """A size in bytes.
+
+    >>> parse_size("20GB"), parse_size("1.5 MB")
+    (20000000000, 1500000)
+    """
+    found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,6})?)\s*([KMGT]?B?)", text.strip().upper())
+    unit = None if found is None else _UNITS.get(found[2] if found[2].endswith("B") else f"{found[2]}B")
+    if found is None or unit is None or (size := int(float(found[1]) * unit)) < 1:
+        raise broken("max_size", text, "a size above 0 such as 500MB or 20GB", "write a number and MB or GB.")
+    return size
+
+
+@contextmanager
+def limited_to(text: str | None) -> Iterator[None]:
+    """Use another limit for a while, here and in processes started here; None changes nothing."""
+    before = os.environ.get(VARIABLE)
+    if text is not None:
+        parse_size(text)
+        os.environ[VARIABLE] = text
+    try:
+        yield
+    finally:
+        if text is not None:
+            os.environ.pop(VARIABLE, None) if before is None else os.environ.update({VARIABLE: before})
+
+
+def check_size(file: Path, num_bytes: int) -> None:
+    """Refuse a file that unpacks to more than the limit and more than it takes on the disk."""
+    limit = max_size()
+    if num_bytes > limit and num_bytes > file.stat().st_size:
+        raise too_large(file, num_bytes, limit)
+
+
+def too_large(file: Path, num_bytes: int, limit: int) -> InvalidInput:
+    """The error that states the size found (so far) and the option that allows it."""
+    allow = f"{-(-num_bytes // 10**9) * 2}GB"
+    fix = f"if you trust the file, pass --max-size {allow} or set {VARIABLE}={allow}."
+    words = f"{str(file)!r} unpacks to {num_bytes} bytes or more; expected at most {limit} bytes; {fix}"
+    return InvalidInput(words, field="max_size", value=num_bytes, rule=f"at most {limit} bytes unpacked", fix=fix)
