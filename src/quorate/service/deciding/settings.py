@@ -13,6 +13,7 @@ from typing import Any, Self
 from quorate.decision.policy import Stateless
 from quorate.decision.quota import QuotaPolicy
 from quorate.methods import Method, method
+from quorate.service.deciding.cost import check_pool
 from quorate.session.state import Settings
 from quorate.session.tuning import policy_knobs
 from quorate.validate import bounded, broken, class_names, fraction, members, shown, vote_limits, whole
@@ -98,8 +99,10 @@ class ProjectSettings:
     def check_limits(self) -> None:
         """The least and the most votes of an item make sense with the pool, and the goal with it and with the classes.
 
-        Checked when they are chosen, not when they are read: projects made by older versions stay readable.
+        A decision about the pool is fast enough. Checked when they are chosen, not when they are read: projects made by
+        older versions stay readable.
         """
+        check_pool(self.chosen_method(), len(self.classes), self.pool_size)
         threshold, least = knobs_of(self).get("threshold"), 1 / len(self.classes)
         if threshold is not None and self.target_error is None and threshold <= least:
             meant = f"did you mean {100 * threshold:g}? Raise" if threshold <= 0.01 else "raise"
