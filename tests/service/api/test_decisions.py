@@ -203,7 +203,7 @@ def test_an_account_makes_one_export_at_a_time(small, monkeypatch):
 
 
 @pytest.mark.parametrize(
-X, "a;=1+1", "a; =1", "a,@x", "a\t+1", "a\n-x", "a|=1", ";;=1", 'a;"=1"', "a;=b;=c"]
+    "cell", ["=1+1", "a;=1+1", "a; =1", "a,@x", "a\t+1", "a\n-x", "a|=1", ";;=1", 'a;"=1"', "a;=b;=c"]
 )
 def test_no_part_of_a_cell_is_a_formula_wherever_a_spreadsheet_splits_it(cell):
     for split in ";,\t\n|":
