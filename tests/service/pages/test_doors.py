@@ -481,7 +481,7 @@ def test_valid_links_keys_and_invitations_never_use_up_the_limit_and_wrong_ones_
     """A hospital behind one address: many more come in than may fail."""
     store, now = world.store, time.time()
     browser = world.browser("nobody")
-    _, secret = keys.create_key(store, world.ids["owner"], name="k", now=now)
+    _, secret = keys.create_key(store, world.people["owner"], name="k", now=now)
     _, link = invitations.create_invitation(store, world.project, "", role="voter", name="all", now=now)
     for number in range(int(ENTRY.burst) + 5):
         browser.cookies.clear()

@@ -90,7 +90,7 @@ def _wait(connection: Connection, limit: Limit, key: str, *, now: float) -> floa
 
 
 def limit_entry(request: Request) -> None:
-    """429 for a client address that tries too many links, keys and invitations that are none; a dependency of their POSTs.
+    """429 for a client address that tries too many wrong links, keys and invitations; a dependency of their POSTs.
 
     Counted before it is known what comes of it, so that many tries at once are no way around it; who is let in, or
     showed what is valid, gets it back (`entered`).
