@@ -181,3 +181,28 @@ def test_several_workers_get_a_folder_to_count_in(tmp_path, monkeypatch, workers
     assert folder == given if workers == 1 or given else "quorate-metrics-" in folder
     assert os.environ.get("PROMETHEUS_MULTIPROC_DIR") == given
     assert given or folder is None or not os.path.exists(folder)  # noqa: PTH110
+
+
+def test_a_database_server_that_does_not_answer_is_waited_for_and_not_for_ever(monkeypatch, capsys):
+    from quorate.cli import serve
+    from quorate.service.store.failures import StoreUnavailable
+    from quorate.service.store.store import Store
+    from quorate.service.store.upgrade import Upgrade
+
+    monkeypatch.setattr(serve, "DATABASE_WITHIN", 0.2)
+    monkeypatch.setattr(serve, "DATABASE_EVERY", 0.05)
+    store = Store("postgresql://quorate@127.0.0.1:1/quorate")
+    with pytest.raises(StoreUnavailable):
+        serve._prepared(store)
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    tries = iter([StoreUnavailable("starting"), StoreUnavailable("starting"), Upgrade(None, "0001")])
+
+    def prepare(_store):
+        told = next(tries)
+        if isinstance(told, Exception):
+            raise told
+        return told
+
+    monkeypatch.setattr("quorate.service.store.upgrade.prepare", prepare)
+    assert serve._prepared(store).now == "0001"
+    store.close()

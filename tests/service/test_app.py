@@ -5,8 +5,12 @@ import gc
 import time
 from pathlib import Path
 
+import anyio
 import pytest
+from anyio import fail_after
+from anyio.to_thread import current_default_thread_limiter
 from fastapi.testclient import TestClient
+from httpx import ASGITransport, AsyncClient
 
 from quorate import service
 from quorate.service.app import COLLECT_AFTER, create_app, from_environment
@@ -65,8 +69,12 @@ def test_metrics_without_a_token_are_for_this_machine_only(tmp_path):
         ("::1", {}, 200),
         ("192.0.2.1", {}, 403),
         ("127.0.0.1", {"X-Forwarded-For": "192.0.2.1"}, 403),
+        ("127.0.0.1", {"Host": "[::1]:8000"}, 200),
+        ("127.0.0.1", {"Host": "127.0.0.1:8000"}, 200),
+        ("127.0.0.1", {"Host": "labels.example.org"}, 403),
+        ("127.0.0.1", {"Host": "127.0.0.1.example.org"}, 403),
     ):
-        client = TestClient(app, client=(address, 1234))
+        client = TestClient(app, client=(address, 1234), base_url="http://localhost")
         assert client.get("/metrics", headers=headers).status_code == status, (address, headers)
     store.close()
 
@@ -183,3 +191,22 @@ def test_every_list_of_the_api_comes_in_pages(tmp_path):
             lists[path] = {each["name"] for each in methods["get"]["parameters"]}
     store.close()
     assert len(lists) > 7 and all({"cursor", "limit"} <= names for names in lists.values()), lists
+
+
+def test_health_is_answered_while_every_thread_and_every_batch_is_busy(world):
+    """The threads are taken as slow requests would take them; nobody waits for one of them."""
+
+    async def ask():
+        async with AsyncClient(transport=ASGITransport(world.app), base_url="http://localhost") as client:
+            limiter = current_default_thread_limiter()
+            taken = [object() for _ in range(int(limiter.total_tokens))]
+            for each in taken:
+                limiter.acquire_on_behalf_of_nowait(each)
+            try:
+                with fail_after(20):
+                    return [(await client.get(path)).status_code for path in ("/healthz", "/readyz")]
+            finally:
+                for each in taken:
+                    limiter.release_on_behalf_of(each)
+
+    assert anyio.run(ask) == [200, 200]

@@ -20,6 +20,7 @@ from quorate.errors import InvalidInput, MissingExtra
 if TYPE_CHECKING:
     from quorate.service.config import ServiceConfig
     from quorate.service.store.store import Store
+    from quorate.service.store.upgrade import Upgrade
 
 INSTALL = "the service is not installed: pip install 'quorate[service]' (with PostgreSQL: 'quorate[postgres]')"
 DATABASE, DEMO_DATABASE = "quorate.db", "quorate-demo.db"  # the demo never touches the real one
@@ -28,6 +29,7 @@ METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 EVERYWHERE = ("0.0.0.0", "::", "")
 FIRST_START = "Compiling what deciding needs: about a minute, on this machine's first start only"
 STOP_WITHIN = 10  # seconds for requests at hand when the service is stopped
+DATABASE_WITHIN, DATABASE_EVERY = 60, 1.0  # seconds to wait for a database server at the start, and between tries
 UP_WITHIN = 120  # seconds after which its address is printed whether it answers or not
 
 Database = Annotated[
@@ -124,12 +126,11 @@ def _make_ready(config: ServiceConfig, here: str) -> str | None:
     from quorate.service.access.signing import signing_key
     from quorate.service.deciding.warm import warm_up
     from quorate.service.store.store import Store
-    from quorate.service.store.upgrade import prepare
 
     os.umask(0o077)  # the database holds the key that signs cookies: it is its owner's alone
     store = Store(config.database)
     try:
-        done = prepare(store)
+        done = _prepared(store)
         if done.changed:
             print_lines(f"Database {'made' if done.before is None else 'upgraded'} (revision {done.now}).")
         signing_key(store, now=time.time())  # a variable that does not do is told here, not by every worker
@@ -138,6 +139,24 @@ def _make_ready(config: ServiceConfig, here: str) -> str | None:
         return _demo_link(store, here) if config.demo else first_owner_link(store, here, now=time.time())
     finally:
         store.close()
+
+
+def _prepared(store: Store) -> Upgrade:
+    """Make or upgrade the database's tables; wait for a server that is still starting, up to DATABASE_WITHIN."""
+    from quorate.service.store.failures import StoreUnavailable
+    from quorate.service.store.upgrade import prepare
+
+    until, is_told = time.monotonic() + DATABASE_WITHIN, store.is_sqlite
+    while True:
+        try:
+            return prepare(store)
+        except StoreUnavailable:
+            if store.is_sqlite or time.monotonic() >= until:  # a file does not come by waiting
+                raise
+        if not is_told:
+            print(f"quorate: waiting up to {DATABASE_WITHIN} s for the database to answer ...", file=sys.stderr)
+            is_told = True
+        time.sleep(DATABASE_EVERY)
 
 
 def _demo_link(store: Store, here: str) -> str:

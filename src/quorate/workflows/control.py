@@ -279,7 +279,8 @@ class TargetErrorControl(_Knob):
             if bounded(getattr(self, name), where=name, least=0.0) == 0:
                 raise InvalidInput(f"{name}=0; expected a number above 0; leave it out for the default.")
         bounded(self.focus, where="focus", least=0.0)
-        object.__setattr__(self, "depth", min(max(-math.log(self._first()), SHALLOWEST), DEEPEST))
+        first = max(self._first(), math.exp(-DEEPEST))  # a tiny target over a pool's size can be 0
+        object.__setattr__(self, "depth", min(max(-math.log(first), SHALLOWEST), DEEPEST))
 
     def _first(self) -> float:
         """lambda to start with: a vote is asked for while a pool of N of them could still put e* right."""

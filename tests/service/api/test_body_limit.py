@@ -7,7 +7,7 @@ import pytest
 
 from quorate.service.access.cookies import NAME, open_sign_in
 from quorate.service.access.signing import sign, signing_key
-from quorate.service.api import body_limit, reading
+from quorate.service.api import body_limit, quick, reading
 
 PIECE = b" " * 100_000
 NUMBERS = b'{"items": [' + b"1," * 5_000_000 + b"1]}"
@@ -109,3 +109,28 @@ def test_the_largest_project_there_may_be_is_small(small):
     settings = {"classes": [f"{name}{n}" for n in range(200)], "pool_size": 5, "instructions": text}
     settings["models"] = [f"{name}{n}" for n in range(20)]
     small.client("owner").api("POST", "/projects", 201, json={"name": "n", "settings": settings})
+
+
+@pytest.mark.parametrize("path", ["/api/v1/projects", "/api/v1/projects/p_1/votes"])
+def test_a_body_that_stops_coming_ends_the_request(world, monkeypatch, path):
+    """Half-sent requests were held for ever."""
+    monkeypatch.setattr(body_limit, "BODY_SECONDS", 0.05)
+    monkeypatch.setattr(quick, "BODY_SECONDS", 0.05)
+    sent = []
+
+    async def receive():
+        await asyncio.sleep(60)
+
+    async def send(message):
+        sent.append(message)
+
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json"), (b"content-length", b"100")]
+    scope = {
+        "type": "http", "method": "POST", "path": path, "raw_path": path.encode(),
+        "headers": headers,
+        "query_string": b"", "scheme": "http", "server": ("localhost", 80), "client": ("127.0.0.1", 1), "root_path": "",
+        "http_version": "1.1", "state": {},
+    }  # fmt: skip
+    asyncio.run(asyncio.wait_for(world.app(scope, receive, send), 10))
+    assert sent[0]["status"] == 408
+    assert (b"connection", b"close") in sent[0]["headers"]

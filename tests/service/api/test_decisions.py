@@ -12,6 +12,7 @@ from sqlalchemy import func, select, update
 
 import quorate
 from quorate.service.api import decisions
+from quorate.service.api.export_files import inert
 from quorate.service.deciding.acts import Request
 from quorate.service.deciding.ballots import act
 from quorate.service.deciding.items import NewItem, add_items
@@ -199,3 +200,17 @@ def test_an_account_makes_one_export_at_a_time(small, monkeypatch):
     export(small)
     export(small, 422, what="journal", format="csv")
     export(small)
+
+
+@pytest.mark.parametrize(
+    "cell", ["=1+1", "a;=1+1", "a; =1", "a,@x", "a\t+1", "a\n-x", "a|=1", ";;=1", 'a;"=1"', "a;=b;=c"]
+)
+def test_no_part_of_a_cell_is_a_formula_wherever_a_spreadsheet_splits_it(cell):
+    for split in ";,\t\n|":
+        for part in inert(cell).split(split):
+            assert not part.strip(' "').startswith(("=", "+", "-", "@")), (inert(cell), split)
+
+
+def test_a_table_of_harmless_text_stays_as_it_is():
+    for cell in ("cat", "-1", "2.5", "a;b", "x-y", "1; 2", "e=mc2"):
+        assert inert(cell) == cell

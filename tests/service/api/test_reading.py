@@ -1,6 +1,8 @@
 """Bodies: what is refused and what only looks like it, and that a large one is read beside the other requests."""
 
+import json
 import threading
+import tracemalloc
 
 import pytest
 from fastapi import HTTPException
@@ -14,7 +16,7 @@ from quorate.service.api.body_limit import SMALL
     [
         (b"[" * 13 + b"]" * 13, "nested"),
         (b'{"a":' * 13 + b"1" + b"}" * 13, "nested"),
-        (b"[" * 200_000, "nested"),
+        (b"[" * 100_000, "nested"),
         (b"[9223372036854775808]", "63 bits"),
         (b"[-99999999999999999999]", "63 bits"),
         (b"9" * 5000, "63 bits"),
@@ -66,3 +68,43 @@ def test_a_large_body_is_parsed_in_a_thread_and_a_small_one_at_once(small, monke
     (is_large, loop), (is_large_too, other) = threads
     assert (is_large, is_large_too) == (False, True)
     assert "AnyIO worker" in other and "AnyIO worker" not in loop
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"items": [' + b"{}," * 300_000 + b"{}]}",
+        b'{"items": [{"id": "a", "prediction": [' + b"0," * 2_100_000 + b"0]}]}",
+    ],
+    ids=["items", "numbers"],
+)
+def test_more_values_than_a_batch_can_have_are_refused_before_memory_is_taken_for_them(raw):
+    tracemalloc.start()
+    try:
+        with pytest.raises(reading.Unreadable) as refused:
+            reading.parsed(raw)
+        assert tracemalloc.get_traced_memory()[1] < 3 * len(raw)
+    finally:
+        tracemalloc.stop()
+    assert refused.value.status_code == 422
+    assert str(reading.MOST_PARTS) in refused.value.rule
+    assert refused.value.fix
+
+
+def test_brackets_and_commas_within_texts_are_not_counted():
+    text = ",[{" * 800_000 + '\\"'
+    assert reading.parsed(json.dumps({"text": text}).encode()) == {"text": text}
+
+
+def test_a_large_body_is_checked_in_a_thread_for_batches(world, monkeypatch):
+    seen = []
+    checked = reading._checked
+    monkeypatch.setattr(reading, "_checked", lambda *given: seen.append(threading.current_thread()) or checked(*given))
+    items = [{"id": f"i{number}", "text": "x" * 1000} for number in range(300)]
+    answer = world.client("owner").api("POST", f"/projects/{world.here}/items", 200, json={"items": items})
+    assert answer.json()["added"] == 300
+    assert len(seen) == 1
+    assert seen[0] is not threading.main_thread()
+    items[7] |= {"priority": "high"}
+    wrong = world.client("owner").api("POST", f"/projects/{world.here}/items", 422, json={"items": items}).json()
+    assert "priority" in str(wrong)

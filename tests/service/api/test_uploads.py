@@ -2,11 +2,13 @@
 
 import io
 import struct
+import time
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from quorate.service.api import images
 from quorate.service.api.images import NotAnImage, checked
 from quorate.service.api.upload_room import UploadRoom
 from quorate.service.config import ServiceConfig
@@ -135,3 +137,15 @@ def test_what_another_worker_stored_counts_within_a_minute(small):
         room.take(connection, small.here, 10, now=59.0)
         with pytest.raises(Problem, match=r"0\.6 MB"):
             room.take(connection, small.here, size, now=61.0)
+
+
+def test_padding_of_a_jpeg_costs_next_to_nothing():
+    """Five megabytes of it took seconds, byte by byte."""
+    begin = time.perf_counter()
+    with pytest.raises(images.NotAnImage):
+        images.checked(b"\xff\xd8" + b"\xff" * 4_900_000)
+    with pytest.raises(images.NotAnImage):
+        images.checked(b"\xff\xd8" + b"\xff\xfe\x00\x02" * 1_200_000)
+    assert time.perf_counter() - begin < 0.5
+    frame = b"\xff\xc0\x00\x11\x08" + struct.pack(">HH", 3, 5) + bytes(12)
+    assert images.checked(b"\xff\xd8" + b"\xff" * 1000 + frame) == images.Image("image/jpeg", 5, 3)

@@ -1,9 +1,16 @@
 """What an owner may choose, and what is said of choices that make no sense."""
 
-import pytest
+import json
+import math
+from dataclasses import fields
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import quorate
 from quorate.errors import InvalidInput
-from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.deciding.settings import ProjectSettings, goal_control
 
 
 def test_no_votes_at_all_are_no_limit_to_choose():
@@ -42,3 +49,38 @@ def test_settings_of_older_versions_stay_readable_and_other_settings_of_theirs_c
     assert old.changed(price=0.5, pool_size=2, min_votes=3).price == 0.5, "as a form sends them all"
     with pytest.raises(InvalidInput, match="min_votes=3; expected at most pool_size, which is 1"):
         old.changed(pool_size=1)
+
+
+NUMBERS = [0, -0.0, 5e-324, -5e-324, 2.3e-308, 1e-300, 1e-12, 1e-6, 0.3, 0.5, 1, 3, 5, 1e9, 1e18, 1e308, 2**63, 10**400]
+NUMBERS += [float("inf"), float("-inf"), float("nan"), True]
+NUMERIC = [each.name for each in fields(ProjectSettings) if each.name not in ("classes", "models", "method")]
+NUMERIC += ["method:min_gain", "method:threshold", "finexp:threshold"]
+
+
+@given(
+    st.sampled_from(NUMERIC),
+    st.sampled_from(NUMBERS) | st.floats(),
+    st.sampled_from([{}, {"budget": 3}, {"target_error": 0.05}]),
+)
+@settings(max_examples=150, deadline=None)
+def test_every_number_of_every_setting_works_or_is_refused_by_name(name, value, goal):
+    """Accepted settings do what a project does with them: start, decide, control. A refusal says what to change."""
+    setting, _, knob = name.partition(":")
+    if knob:
+        base = {"method": "quorate", "finexp": "finexp"}[setting]
+        chosen = {"method": f"{base}:{knob}={value!r}"}
+    else:
+        chosen = goal | {setting: value}
+    try:
+        made = ProjectSettings(classes=["cat", "dog", "bird"], pool_size=chosen.pop("pool_size", 5), **chosen)
+        made.check_limits()
+    except InvalidInput as error:
+        assert error.field and error.rule and error.fix
+        return
+    assert ProjectSettings.from_json(json.loads(json.dumps(made.as_json(), allow_nan=False))) == made
+    session = quorate.Session(made.chosen_method(), classes=made.classes, pool_size=made.pool_size)
+    session.open("x")
+    control = goal_control(made)
+    for _ in range(3 if control is not None else 0):
+        control = control.closed(num_votes=3, confidence=0.9, settled=False, audited_error=1.0)
+        assert all(math.isfinite(each) for each in control.knobs.values())

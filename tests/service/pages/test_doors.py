@@ -9,6 +9,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select
 
 from quorate.service.access import accounts, cookies, invitations, keys, links
+from quorate.service.access.limits import ENTRY
 from quorate.service.access.signing import sign, signing_key
 from quorate.service.app import create_app
 from quorate.service.config import ServiceConfig
@@ -474,3 +475,22 @@ def test_a_browser_is_shown_a_page_at_an_address_that_is_none_and_programs_json(
     assert "There is nothing at this address" in page.text
     for address, headers in (("/nowhere", {"Accept": "application/json"}), ("/api/v1/nowhere", HTML), ("/api", HTML)):
         assert browser.get(address, headers=headers).headers["content-type"] == "application/problem+json"
+
+
+def test_valid_links_keys_and_invitations_never_use_up_the_limit_and_wrong_ones_do(world):
+    """A hospital behind one address: many more come in than may fail."""
+    store, now = world.store, time.time()
+    browser = world.browser("nobody")
+    _, secret = keys.create_key(store, world.people["owner"], name="k", now=now)
+    _, link = invitations.create_invitation(store, world.project, "", role="voter", name="all", now=now)
+    for number in range(int(ENTRY.burst) + 5):
+        browser.cookies.clear()
+        entered = browser.post("/sign-in", data={"key": secret}, follow_redirects=False)
+        assert entered.status_code == 303, number
+        browser.cookies.clear()
+        joined = browser.post(link, data={"name": f"nurse {number}"}, follow_redirects=False)
+        assert joined.status_code == 303, number
+    browser.cookies.clear()
+    codes = [browser.post("/sign-in", data={"key": "qk_wrong"}).status_code for _ in range(int(ENTRY.burst) + 2)]
+    assert codes[0] == 401
+    assert codes[-1] == 429

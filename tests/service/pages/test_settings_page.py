@@ -36,7 +36,7 @@ SETTINGS = [
     {"min_votes": 9, "max_votes": 9},
     {"audit_rate": 0.007, "price": 1e-5, "lease_seconds": 30.123456, "undo_seconds": 0.5},
     {"audit_rate": 1e-6, "currency": " € ", "instructions": " two\nlines \n"},
-    {"audit_rate": 0.0, "max_votes": 1, "pool_size": 100_000},
+    {"audit_rate": 0.0, "max_votes": 1, "pool_size": 5000},
     {"models": ["a", "b"], "window": 7, "seed": 5, "refit_every": 3},
 ]
 

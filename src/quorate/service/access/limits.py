@@ -1,6 +1,7 @@
 """How often somebody may try: buckets of tokens, refilled over time. One too many is answered by 429 and Retry-After.
 
-Links, invitations and sign-ins are counted by client address in table `attempts`, which all workers share. Votes are
+Links, invitations and sign-ins that fail are counted by client address in table `attempts`, which all workers share: a
+hospital behind one address is not kept out by its own people. Votes are
 counted by account in each worker's memory, so that a vote costs no further write. Called by `api` and pages.
 """
 
@@ -89,10 +90,22 @@ def _wait(connection: Connection, limit: Limit, key: str, *, now: float) -> floa
 
 
 def limit_entry(request: Request) -> None:
-    """429 for a client address that tries too many links, invitations or sign-ins; a dependency of their POSTs."""
+    """429 for a client address that tries too many wrong links, keys and invitations; a dependency of their POSTs.
+
+    Counted before it is known what comes of it, so that many tries at once are no way around it; who is let in, or
+    showed what is valid, gets it back (`entered`).
+    """
     wait = take(store_of(request), ENTRY, client_address(request), now=now_of(request))
     if wait > 0:
         raise _too_many("attempts from your address", ENTRY, wait)
+
+
+def entered(request: Request) -> None:
+    """This attempt showed a valid key, link or invitation: it does not count."""
+    key = f"{ENTRY.name}:{client_address(request)}"[:120]
+    more = case((attempts.c.tokens + 1 > ENTRY.burst, literal(ENTRY.burst)), else_=attempts.c.tokens + 1)
+    with store_of(request).write() as connection:
+        connection.execute(update(attempts).where(attempts.c.key == key).values(tokens=more))
 
 
 def limit_votes(request: Request, account_id: str) -> None:

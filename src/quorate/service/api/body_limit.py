@@ -6,6 +6,7 @@ who is calling is found out from the headers first, so nobody else can keep a wo
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 from fastapi import Request
@@ -17,6 +18,7 @@ from quorate.service.problems import Problem, of_error
 
 MEGABYTE = 1_000_000
 SMALL = 256_000  # bytes: 200 classes of 100 characters and the longest instructions fit, however they are written
+BODY_SECONDS = 30.0  # without a further byte of a body, before the request is ended
 LARGE = {
     re.compile(r"/api/v1/projects/([^/]+)/items"): 32 * MEGABYTE,
     re.compile(r"/api/v1/projects/([^/]+)/uploads"): 6 * MEGABYTE,
@@ -55,10 +57,14 @@ class _Body:
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self.scope, self._receive = scope, receive
-        self.read, self.is_owners = 0, False
+        self.read, self.is_owners, self.is_whole = 0, False, False
 
     async def receive(self) -> Message:
-        message = await self._receive()
+        try:
+            message = await asyncio.wait_for(self._receive(), None if self.is_whole else BODY_SECONDS)
+        except TimeoutError:
+            raise _Refused(_too_slow()) from None
+        self.is_whole = self.is_whole or not message.get("more_body", False)
         self.read += len(message.get("body", b""))
         await self.check(self.read)
         return message
@@ -117,6 +123,13 @@ def _too_large(most: int, num_bytes: int) -> Problem:
     return Problem(
         413, "Too large", f"the body has more than {most:,} bytes.", field="body", value=f"{num_bytes} bytes so far",
         rule=f"at most {most} bytes", fix="send it in several requests.",
+    )  # fmt: skip
+
+
+def _too_slow() -> Problem:
+    return Problem(
+        408, "Too slow", f"no further byte of the body came for {BODY_SECONDS:g} s.", field="body",
+        rule=f"a body that comes without a pause of {BODY_SECONDS:g} s", fix="send the request again.",
     )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ MEDIA_TYPES: dict[Format, str] = {
 IN_MEMORY = 8_000_000  # bytes; beyond them a temporary file is used
 ROWS = 5000  # of a Parquet row group
 CHUNK = 1 << 16
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = re.compile(r"(^|[;,\t\r\n|])([\s\"']*[=+\-@\t\r])")  # also after what a spreadsheet may split cells at
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 
 
@@ -77,12 +77,14 @@ def _csv(export: Export, file: IO[bytes]) -> None:
 
 
 def inert(cell: str) -> str:
-    """The text, with an apostrophe before it if a spreadsheet would take it for a formula. A number is none.
+    """The text, with an apostrophe wherever a spreadsheet would take what follows for a formula. A number is none.
 
-    >>> inert("=1+1"), inert("cat"), inert("-1"), inert("-1+2")
-    ("'=1+1", 'cat', '-1', "'-1+2")
+    A file with commas that is opened where semicolons divide cells is split at those: each part is made inert.
+
+    >>> inert("=1+1"), inert("cat"), inert("-1"), inert("-1+2"), inert("x;=1+1")
+    ("'=1+1", 'cat', '-1', "'-1+2", "x;'=1+1")
     """
-    return f"'{cell}" if cell.startswith(FORMULA) and not NUMBER.fullmatch(cell) else cell
+    return cell if NUMBER.fullmatch(cell) else FORMULA.sub(lambda found: f"{found[1]}'{found[2]}", cell)
 
 
 def _parquet(export: Export, file: IO[bytes]) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hmac
 from ipaddress import ip_address
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Header, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
@@ -32,16 +33,20 @@ class ReadyOut(Out):
 
 
 @router.get("/healthz", summary="Is the process alive?")
-def alive() -> AliveOut:
-    """Says nothing of the database."""
+async def alive() -> AliveOut:
+    """Says nothing of the database. Needs no worker thread, so it is answered while all of them are busy."""
     return AliveOut(status="ok")
 
 
 @router.get("/readyz", summary="Can it take requests?", responses=problems())
-def ready(store: TheStore) -> ReadyOut:
+async def ready(request: Request, store: TheStore) -> ReadyOut:
     """503 while the database cannot be reached or has other tables than this program's."""
-    with store.read() as connection:
-        found = revision_of(connection)
+
+    def revision() -> str | None:
+        with store.read() as connection:
+            return revision_of(connection)
+
+    found = await to_thread.run_sync(revision, limiter=_own_thread(request))
     if found != newest():
         raise Problem(503, "Not ready", f"the database is at revision {found}; this program needs {newest()}.")
     return ReadyOut(status="ready", revision=found)
@@ -53,7 +58,9 @@ def ready(store: TheStore) -> ReadyOut:
     response_class=Response,
     responses={200: {"content": {"text/plain": {}}}, **problems(403)},
 )
-def metrics(request: Request, authorization: Annotated[str | None, Header(include_in_schema=False)] = None) -> Response:
+async def metrics(
+    request: Request, authorization: Annotated[str | None, Header(include_in_schema=False)] = None
+) -> Response:
     """Only from this machine, not through a proxy; or from anywhere with the metrics token as Bearer."""
     token = request.app.state.config.metrics_token
     if not (_has_token(authorization, token) or (token is None and _is_local(request))):
@@ -62,7 +69,16 @@ def metrics(request: Request, authorization: Annotated[str | None, Header(includ
             rule="a request from a loopback address, or Authorization: Bearer <metrics token>",
             fix="set a metrics token in the configuration and send it.",
         )  # fmt: skip
-    return Response(request.app.state.metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+    text = await to_thread.run_sync(request.app.state.metrics.text, limiter=_own_thread(request))
+    return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+def _own_thread(request: Request) -> CapacityLimiter:
+    """A thread for these checks alone: they do not wait for those that serve voters and owners."""
+    state = request.app.state
+    if not hasattr(state, "health_thread"):
+        state.health_thread = CapacityLimiter(1)
+    return cast(CapacityLimiter, state.health_thread)
 
 
 def _has_token(authorization: str | None, token: str | None) -> bool:
@@ -71,10 +87,20 @@ def _has_token(authorization: str | None, token: str | None) -> bool:
 
 
 def _is_local(request: Request) -> bool:
-    """From a loopback address, and not sent on by a proxy on this machine."""
+    """From a loopback address to one, and not sent on by a proxy on this machine.
+
+    The header Host must name this machine, too: a page elsewhere whose name was made to lead here (DNS rebinding), or
+    a proxy that adds no header, sends another.
+    """
     if request.client is None or any(name in request.headers for name in FORWARDED):
         return False
+    return _is_loopback(request.client.host) and _is_loopback(request.url.hostname or "")
+
+
+def _is_loopback(host: str) -> bool:
+    if host.lower() == "localhost":
+        return True
     try:
-        return ip_address(request.client.host).is_loopback
+        return ip_address(host).is_loopback
     except ValueError:
         return False

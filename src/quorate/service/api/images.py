@@ -5,6 +5,7 @@ Only the four kinds every browser shows and none can run: no SVG, no HTML. Nothi
 
 from __future__ import annotations
 
+import re
 import struct
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ LARGEST_FILE = 5_000_000
 LONGEST_SIDE = 20_000
 MOST_PIXELS = 100_000_000
 PNG, GIF, JPEG = b"\x89PNG\r\n\x1a\n", (b"GIF87a", b"GIF89a"), b"\xff\xd8\xff"
+MOST_SEGMENTS = 10_000  # of a JPEG before the one that holds its size; cameras write some dozens
+NO_PADDING = re.compile(rb"\xff++[^\xff]", re.DOTALL)
 FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}  # JPEG markers that hold the size
 
 
@@ -72,11 +75,14 @@ def _image(content: bytes) -> Image | None:
 def _jpeg(content: bytes) -> Image | None:
     """Go from segment to segment up to the one that says the size."""
     place = 2
-    while place + 9 < len(content) and content[place] == 0xFF:
+    for _ in range(MOST_SEGMENTS):
+        padding = NO_PADDING.match(content, place)
+        if padding is None:
+            return None
+        place = padding.end() - 2
+        if place + 9 >= len(content):
+            return None
         marker = content[place + 1]
-        if marker == 0xFF:  # padding
-            place += 1
-            continue
         if marker in FRAMES:
             height, width = struct.unpack(">HH", content[place + 5 : place + 9])
             return Image("image/jpeg", width, height)

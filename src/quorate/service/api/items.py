@@ -13,6 +13,7 @@ from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy import Row, select
 
 from quorate.service.access.surroundings import now_of
+from quorate.service.api.batch_threads import in_batch_thread
 from quorate.service.api.fields import ItemQuery, Key, Text, problems
 from quorate.service.api.here import Now, Owner, ProjectId, TheProjects, Viewer
 from quorate.service.api.idempotency import Work, carried_out, is_known
@@ -46,7 +47,7 @@ router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["items"], route
 
 
 @router.post("/items", summary="Add items", response_model=BatchOut, responses=problems(403, 404, 409))
-def create_items(
+async def create_items(
     request: Request, project_id: ProjectId, caller: Owner, projects_: TheProjects, body: ItemsIn, key: Key = None
 ) -> Response:
     """All of them, or none if one is not valid. Safe to send again: items that are there already stay as they are."""
@@ -57,15 +58,18 @@ def create_items(
         _check_uploads(projects_.store, project_id, batch)
         return decide_items(projects_, project_id, batch, now=now_of(request))
 
-    # decided before the transaction begins: it can take long, and on SQLite nobody else could write meanwhile
-    ahead = None if is_known(request, caller.principal, key) else decide(projects_)
+    def add() -> Response:
+        # decided before the transaction begins: it can take long, and on SQLite nobody else could write meanwhile
+        ahead = None if is_known(request, caller.principal, key) else decide(projects_)
 
-    def work(on: Work) -> BatchOut:
-        told = store_items(on.projects, ahead or decide(on.projects), now=on.now)
-        added = [AddedOut(id=each.name, status=each.status) for each in told]
-        return BatchOut(items=added, added=sum(each.status != "exists" for each in added))
+        def work(on: Work) -> BatchOut:
+            told = store_items(on.projects, ahead or decide(on.projects), now=on.now)
+            added = [AddedOut(id=each.name, status=each.status) for each in told]
+            return BatchOut(items=added, added=sum(each.status != "exists" for each in added))
 
-    return carried_out(request, caller.principal, key, work)
+        return carried_out(request, caller.principal, key, work)
+
+    return await in_batch_thread(request, add)
 
 
 @router.get("/items", summary="List items", responses=problems(403, 404))

@@ -7,6 +7,7 @@ caller who may not) goes on to the app as if nobody had looked at it, and is ans
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import time
@@ -26,7 +27,7 @@ from quorate.service.access.csrf import sent_token
 from quorate.service.access.headers import completed
 from quorate.service.access.principal import Member, as_member
 from quorate.service.access.surroundings import now_of
-from quorate.service.api.body_limit import SMALL
+from quorate.service.api.body_limit import BODY_SECONDS, SMALL
 from quorate.service.api.fields import KEY
 from quorate.service.api.here import Voter
 from quorate.service.api.reading import parsed
@@ -74,7 +75,11 @@ class Quick:
             await self.app(scope, receive, send)
             return
         begin, status = time.perf_counter(), 500
-        request, first = Request(scope), await receive()
+        try:
+            request, first = Request(scope), await asyncio.wait_for(receive(), BODY_SECONDS)
+        except TimeoutError:  # a body that does not come: refused by `body_limit`, as everywhere
+            await self.app(scope, receive, send)
+            return
         read = await _admitted(request, way, found[1], first)
         if read is None:
             await self.app(scope, _again(first, receive), send)

@@ -1,7 +1,8 @@
 """Bodies of requests, read with care: valid JSON, nothing in it that a database cannot keep.
 
 `StrictRoute` is the class of every API route: no NaN, no huge numbers, no U+0000, no endless nesting. What is large is
-read in a thread, so that other requests go on meanwhile; `body_limit` says how large. Called by every router.
+counted before it is read, so that it takes bounded memory, and read and checked in a thread of its own, so that other
+requests go on meanwhile; `body_limit` says how large. Called by every router.
 """
 
 from __future__ import annotations
@@ -10,18 +11,26 @@ import json
 import math
 import re
 from collections.abc import Callable, Coroutine, Iterable
+from functools import partial
 from hashlib import sha256
 from itertools import chain
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from fastapi import HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from starlette.concurrency import run_in_threadpool
 
+from quorate.service.api.batch_threads import in_batch_thread
 from quorate.service.api.body_limit import SMALL
+
+if TYPE_CHECKING:
+    from fastapi._compat import ModelField
 
 DEEPEST = 12  # lists and objects within each other
 LARGEST = 2**63 - 1
+MOST_PARTS = 125_000  # lists and objects in one body: MOST_ITEMS items with 20 predictions each, and some
+MOST_VALUES = 2_000_000  # values in one body: MOST_ITEMS items with 400 probabilities each
+QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 ODD = re.compile(rb"\\u|[0-9]{19}|[eE]\+?[0-9]{3}")  # only a JSON text with one of these can hold what is refused below
 TOO_DEEP = ("is nested too deeply", f"at most {DEEPEST} lists or objects within each other", "send it flatter.")
 TOO_MANY_BITS = (
@@ -44,7 +53,7 @@ class StrictRequest(Request):
         """The body's JSON, or 422 that says what is wrong with it."""
         if not hasattr(self, "_json"):
             raw = await self.body()
-            self._json = parsed(raw) if len(raw) <= SMALL else await run_in_threadpool(parsed, raw)
+            self._json = parsed(raw) if len(raw) <= SMALL else await in_batch_thread(self, lambda: parsed(raw))
         return self._json
 
     async def body(self) -> bytes:
@@ -62,9 +71,44 @@ class StrictRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def strict(request: Request) -> Response:
-            return await handle(StrictRequest(request.scope, request.receive))
+            strictly = StrictRequest(request.scope, request.receive)
+            if self.body_field is not None and len(await strictly.body()) > SMALL and _is_json(strictly):
+                strictly._json = await in_batch_thread(strictly, partial(_checked, self.body_field, strictly._body))
+            return await handle(strictly)
 
         return strict
+
+
+def _is_json(request: Request) -> bool:
+    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    return kind == "application/json" or kind.endswith("+json")
+
+
+def _checked(field: ModelField, raw: bytes) -> Any:  # noqa: ANN401
+    """A large body as its model. The framework takes it as it is; it would check it while nobody else is served."""
+    try:
+        sent = parsed(raw)
+    except json.JSONDecodeError as problem:
+        place = {"type": "json_invalid", "loc": ("body", problem.pos), "msg": "JSON decode error", "input": {}}
+        raise RequestValidationError([place | {"ctx": {"error": problem.msg}}], body=problem.doc) from problem
+    value, errors = field.validate(sent, {}, loc=("body",))
+    if errors:
+        raise RequestValidationError(errors, body=sent)
+    return value
+
+
+def _check_size(raw: bytes) -> None:
+    """Refuse a text of more values than a batch can have, before memory is taken for them.
+
+    >>> _check_size(b'{"items": [' + b"{}," * 10 + b"{}]}")
+    """
+    if raw.count(b"{") + raw.count(b"[") <= MOST_PARTS and raw.count(b",") <= MOST_VALUES:
+        return
+    bare = QUOTED.sub(b"", raw)  # what is left has brackets and commas of JSON alone
+    parts, values = bare.count(b"{") + bare.count(b"["), bare.count(b",")
+    if parts > MOST_PARTS or values > MOST_VALUES:
+        rule = f"at most {MOST_PARTS} lists and objects and {MOST_VALUES} values in one request"
+        _refuse(f"holds {parts} lists and objects and {values} values", rule, "send it in several requests.")
 
 
 def parsed(raw: bytes) -> Any:  # noqa: ANN401
@@ -73,6 +117,7 @@ def parsed(raw: bytes) -> Any:  # noqa: ANN401
     >>> parsed(b'{"label": "cat"}')
     {'label': 'cat'}
     """
+    _check_size(raw)
     try:
         value = json.loads(raw.decode(), parse_constant=_constant)
     except RecursionError:

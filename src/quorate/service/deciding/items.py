@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, insert, select, update
 
+from quorate.service.deciding.cost import check_pool
 from quorate.service.deciding.notices import announce, closed
 from quorate.service.deciding.projects import Project, Projects, archived
 from quorate.service.deciding.row import after_event, toss
@@ -162,6 +163,8 @@ def _opened_all(project: Project, era: Era, fresh: Sequence[NewItem], first: int
 def _opened(project: Project, era: Era, item: NewItem, number: int, now: float) -> Opened:
     session, outbox = item_session(project.session, [], number=number, now=era, era_of=lambda *_: era)
     size = None if item.pool_size is None else members(item.pool_size)
+    pool_size = project.settings.pool_size if size is None else size
+    check_pool(era.method, len(project.settings.classes), pool_size, where=f"pool_size of {item.name!r}")
     decision = session.open(item.name, item.prediction, size, time=now)
     (event,) = outbox.written
     row = {

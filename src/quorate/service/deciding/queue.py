@@ -24,6 +24,7 @@ from sqlalchemy import (
     select,
 )
 
+from quorate.service.deciding.cost import decisions_ahead
 from quorate.service.deciding.events import item_events
 from quorate.service.deciding.leases import Leased, Want, any_over, give_back_expired, grant, held_by, met
 from quorate.service.deciding.projects import Project, Projects, unknown
@@ -202,5 +203,6 @@ def _room(projects_: Projects, connection: Connection, project: Project, row: Ro
     session, _ = item_session(project.session, events, number=row.number, now=era, era_of=lambda *_: era)
     if not row.is_open:
         item = held(session, row.name)
-        return votes_to_settle(np.array(item.votes), item.pool_left) > out
-    return session.askable_at_once(row.name, out + 1, most_states=STATES) > out
+        return votes_to_settle(np.array(item.votes), item.pool_left, most=MOST_AT_ONCE) > out
+    states = decisions_ahead(era.method, len(project.settings.classes), row.pool_size, most=out * STATES)
+    return session.askable_at_once(row.name, out + 1, most_states=states // max(out, 1)) > out

@@ -15,6 +15,7 @@ import numpy as np
 
 from quorate.audit import draw
 from quorate.posterior.settled import is_settled, plurality_shares
+from quorate.service.deciding.cost import decisions_ahead
 from quorate.service.deciding.projects import Project
 from quorate.service.deciding.settings import target_control
 from quorate.session import Session
@@ -90,26 +91,31 @@ def loss_of(votes: IntArray, label: int) -> float:
 
 
 def to_close(session: Session, item: ItemState) -> int:
-    """The fewest further votes after which the item would close if all went to the class that leads; at most 5."""
+    """The fewest further votes after which the item would close if all went to the class that leads; at most 5.
+
+    Fewer are looked at where decisions are slow (`cost.AHEAD_SECONDS`): then an item counts as far from closing.
+    """
     state = session._state
     lead = int(item.standing.label) if item.standing is not None else 0
     after = replace(item, votes=item.votes.copy())
-    for more in range(1, FARTHEST):
+    looks = decisions_ahead(state.method, len(item.votes), item.pool_left, most=FARTHEST - 1)
+    for more in range(1, looks + 1):
         after.votes[lead] += 1
         if not decide(state.method, state.prior, state.policy_state, after).ask:
             return more
     return FARTHEST
 
 
-def votes_to_settle(votes: IntArray, pool_left: int) -> int:
-    """The fewest further votes after which the verdict could be settled: so many can be asked for at once."""
+def votes_to_settle(votes: IntArray, pool_left: int, *, most: int) -> int:
+    """The fewest further votes after which the verdict could be settled, up to `most`: so many can be asked at once."""
     counts = np.array(votes)
     lead = int(counts.argmax())
-    for more in range(1, max(pool_left - int(counts.sum()), 0) + 1):
+    left = max(pool_left - int(counts.sum()), 0)
+    for more in range(1, min(left, most) + 1):
         counts[lead] += 1
         if is_settled(counts, pool_left):
             return more
-    return 1
+    return most if left > most else 1
 
 
 def _closed(project: Project, name: str, item: ItemState, decision: Decision) -> dict[str, Any]:

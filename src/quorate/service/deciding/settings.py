@@ -13,6 +13,7 @@ from typing import Any, Self
 from quorate.decision.policy import Stateless
 from quorate.decision.quota import QuotaPolicy
 from quorate.methods import Method, method
+from quorate.service.deciding.cost import check_pool
 from quorate.session.state import Settings
 from quorate.session.tuning import policy_knobs
 from quorate.validate import bounded, broken, class_names, fraction, members, shown, vote_limits, whole
@@ -22,7 +23,11 @@ from quorate.workflows.specs import parse_method
 LOWEST_RATE = "the bound on wrong answers relies on the lowest rate since the first coin"
 MOST_CLASSES = 200
 MOST_MODELS = 20
+LEAST_SHARE = 1e-6  # of target_error, and of an audit_rate above 0: nobody audits a million items to see one error
+LEAST_BUDGET = 0.01  # votes per item
+MOST_PRICE = 1e9
 LIMITED = ("pool_size", "min_votes", "max_votes", "threshold", "budget", "method")  # what `check_limits` looks at
+RANGED = ("target_error", "audit_rate", "budget", "price")  # what it looks at alone, each for itself
 FIXED = ("classes", "models", "method", "seed", "window")  # what past events rely on
 
 
@@ -98,8 +103,11 @@ class ProjectSettings:
     def check_limits(self) -> None:
         """The least and the most votes of an item make sense with the pool, and the goal with it and with the classes.
 
-        Checked when they are chosen, not when they are read: projects made by older versions stay readable.
+        A decision about the pool is fast enough. Checked when they are chosen, not when they are read: projects made by
+        older versions stay readable.
         """
+        check_pool(self.chosen_method(), len(self.classes), self.pool_size)
+        self._check_ranges()
         threshold, least = knobs_of(self).get("threshold"), 1 / len(self.classes)
         if threshold is not None and self.target_error is None and threshold <= least:
             meant = f"did you mean {100 * threshold:g}? Raise" if threshold <= 0.01 else "raise"
@@ -119,6 +127,16 @@ class ProjectSettings:
         if self.min_votes > self.pool_size:
             rule = f"at most pool_size, which is {self.pool_size}"
             raise broken("min_votes", self.min_votes, rule, "lower min_votes or raise pool_size.")
+
+    def _check_ranges(self) -> None:
+        """Numbers that mean nothing, and that arithmetic with them turns into others, are refused."""
+        if self.target_error is not None:
+            bounded(self.target_error, where="target_error", least=LEAST_SHARE, most=1.0)
+        if self.audit_rate > 0:
+            bounded(self.audit_rate, where="audit_rate", least=LEAST_SHARE, most=1.0)
+        if self.budget is not None:
+            bounded(self.budget, where="budget", least=LEAST_BUDGET)
+        bounded(self.price, where="price", least=0.0, most=MOST_PRICE)
 
     def chosen_method(self) -> Method:
         """The method with its knobs, the threshold among them."""
@@ -164,6 +182,8 @@ class ProjectSettings:
         after = replace(self, **changes)
         if any(getattr(after, name) != getattr(self, name) for name in LIMITED):  # else it stays as it was once allowed
             after.check_limits()
+        if any(getattr(after, name) != getattr(self, name) for name in RANGED):
+            after._check_ranges()
         if knobs_of(after).keys() != knobs_of(self).keys():
             rule = f"none, as this project asks by {', '.join(knobs_of(self))}, and past decisions rely on it"
             fix = "change its value, or start a new project to ask by another rule."

@@ -9,9 +9,11 @@ import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, HTTPException, Request, Response, UploadFile
+from starlette.concurrency import run_in_threadpool
 
 from quorate.errors import InvalidInput, QuorateError
 from quorate.service.access.surroundings import now_of, store_of
+from quorate.service.api.batch_threads import in_batch_thread
 from quorate.service.api.here import Owner, ProjectId, Viewer, projects_of
 from quorate.service.api.reading import parsed
 from quorate.service.deciding.items import MOST_ITEMS, add_items, names_there
@@ -29,11 +31,19 @@ def data_page(request: Request, project_id: ProjectId, caller: Viewer) -> Respon
 
 
 @router.post("/p/{project_id}/import")
-def import_file(
+async def import_file(
     request: Request, project_id: ProjectId, caller: Owner, file: UploadFile,
     action: Annotated[str, Form()] = "look", images: Annotated[str, Form()] = "{}", part: Annotated[str, Form()] = "",
 ) -> Response:  # fmt: skip
     """Look at a file, or store its good rows. `part`: answer with the part of the page that says so alone."""
+    shown = await in_batch_thread(request, lambda: _imported(request, project_id, file, action, images))
+    if part:
+        return render(request, "import_part.html", **shown, project_id=project_id)
+    return await run_in_threadpool(data_page_of, request, project_id, caller, **shown)
+
+
+def _imported(request: Request, project_id: str, file: UploadFile, action: str, images: str) -> dict[str, Any]:
+    """What the page says of the file, once it is looked at or stored."""
     projects_ = projects_of(request)
     shown: dict[str, Any] = NOTHING_LOOKED_AT | {"file_name": file.filename or "file"}
     try:
@@ -45,9 +55,7 @@ def import_file(
             shown["there"] = _there(request, project_id, reading)
     except QuorateError as error:
         shown["problem"] = {"detail": str(error)}
-    if part:
-        return render(request, "import_part.html", **shown, project_id=project_id)
-    return data_page_of(request, project_id, caller, **shown)
+    return shown
 
 
 def _there(request: Request, project_id: str, reading: Reading) -> set[str]:

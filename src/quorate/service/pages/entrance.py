@@ -14,7 +14,7 @@ from sqlalchemy import select
 from quorate.errors import InvalidInput
 from quorate.service.access import cookies, csrf, invitations, links
 from quorate.service.access.accounts import memberships_of
-from quorate.service.access.limits import limit_entry
+from quorate.service.access.limits import entered, limit_entry
 from quorate.service.access.principal import Principal, current
 from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.access.tokens import digest
@@ -61,6 +61,7 @@ def sign_in(request: Request, key: Text) -> Response:
             problem = {"title": "No entry", "detail": f"{words} Use another one, or ask for a link."}
             return render(request, "sign_in.html", 401, problem=problem)
         session_id = cookies.open_sign_in(connection, row.account_id, key_id=row.id, now=now_of(request))
+    entered(request)
     response = go("/")
     cookies.set_cookie(request, response, session_id)
     return response
@@ -119,6 +120,7 @@ def use_link(request: Request, token: str, name: Text = "") -> Response:
     """
     store, now = store_of(request), now_of(request)
     found = links.look(store, token, now=now)
+    entered(request)
     me = signed_in(request) if found.project_id is not None else None
     if me is not None and me.account_id == found.account_id and me.only_project is None:
         return go(f"/p/{found.project_id}")
@@ -144,11 +146,14 @@ def join(request: Request, token: str, sent: Token, name: Text = "", form: Text 
     if as_me:
         me = from_thread.run(current, request, sent)
         project_id = invitations.join(store, token, me.account_id, only_project=me.only_project, now=now)
+        entered(request)
         return go(f"/p/{project_id}")
     try:
         signed = invitations.accept(store, token, name=name, form=form or None, now=now)
     except InvalidInput as error:
+        entered(request)
         return _invitation(request, token, problem=of_error(error).body(), name=name)
+    entered(request)
     response = go(f"/p/{memberships_of(store, signed.account_id)[0].project_id}")
     cookies.set_cookie(request, response, signed.session_id)
     return response

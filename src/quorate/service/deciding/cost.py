@@ -1,0 +1,77 @@
+"""A method, a number of classes and a pool -> how long one decision takes at most, and which pools are small enough.
+
+The exact posterior of a large pool takes seconds to minutes, in a thread that voters need. So what it may cost is
+bounded when a project or an item is made, by the model here. `python benchmarks/decision_cost.py` compares the model
+with this machine. Called by `settings`, `items`, `row` and `queue`.
+"""
+
+from __future__ import annotations
+
+from quorate.methods import Method
+from quorate.validate import MOST_VOTES, broken
+
+DECISION_SECONDS = 0.05  # one decision: what is believed of one item, after one vote
+AHEAD_SECONDS = 0.05  # all decisions that are looked at ahead of one vote together
+
+# Seconds of one belief, measured on one core of 2.1 to 3 GHz. Finite pools: with K^2 N^2 for the levels that one or two
+# classes reach, with K N^3 for those that three or more can tie at; few of these matter while K is small.
+BASE = 2e-5
+BY_PAIRS = 7e-11
+BY_LEVELS, CROWDED = 1e-12, 20
+BY_CLASS = 2e-5  # infinite pools
+
+
+def belief_seconds(posterior: str, num_classes: int, pool_size: int) -> float:
+    """How long one belief takes at most.
+
+    >>> belief_seconds("finite", 10, 50) < 1e-4 < 1 < belief_seconds("finite", 10, 5000)
+    True
+    """
+    if posterior == "vote_share":
+        return BASE
+    if posterior == "infinite":
+        return BASE + BY_CLASS * num_classes
+    pairs = BY_PAIRS * float(num_classes) ** 2 * float(pool_size) ** 2
+    levels = BY_LEVELS * min(num_classes, CROWDED) * num_classes * float(pool_size) ** 3 if num_classes > 3 else 0.0
+    return BASE + pairs + levels
+
+
+def decision_seconds(method: Method, num_classes: int, pool_size: int) -> float:
+    """How long one decision takes at most: one belief, or two where asking and predicting differ."""
+    beliefs = {method.asking, method.predicting}
+    return sum(belief_seconds(belief.posterior, num_classes, pool_size) for belief in beliefs)
+
+
+def decisions_ahead(method: Method, num_classes: int, pool_size: int, *, most: int) -> int:
+    """How many decisions may be looked at ahead of one vote: up to `most`, as long as they fit AHEAD_SECONDS."""
+    return min(most, int(AHEAD_SECONDS / decision_seconds(method, num_classes, pool_size)))
+
+
+def largest_pool(method: Method, num_classes: int) -> int:
+    """The largest pool that one decision is fast enough for.
+
+    >>> from quorate import method
+    >>> largest_pool(method("quorate"), 2) > largest_pool(method("quorate"), 10) > 500
+    True
+    """
+    least, most = 1, MOST_VOTES
+    while least < most:
+        middle = (least + most + 1) // 2
+        if decision_seconds(method, num_classes, middle) <= DECISION_SECONDS:
+            least = middle
+        else:
+            most = middle - 1
+    return least
+
+
+def check_pool(method: Method, num_classes: int, pool_size: int, *, where: str = "pool_size") -> None:
+    """Raise unless a decision about a pool of this size is fast enough."""
+    if decision_seconds(method, num_classes, pool_size) <= DECISION_SECONDS:
+        return
+    most = largest_pool(method, num_classes)
+    rule = (
+        f"at most {most} with {num_classes} classes and method {method.name!r}, "
+        f"so that a decision takes at most {1000 * DECISION_SECONDS:g} ms"
+    )
+    fix = "lower it, merge classes, or use the method 'infexp', which takes any pool."
+    raise broken(where, pool_size, rule, fix)
