@@ -15,7 +15,7 @@ from quorate.learning.learner import refit
 from quorate.learning.window import Window
 from quorate.service.deciding.notices import announce
 from quorate.service.deciding.projects import Project, Projects
-from quorate.service.store.schema import events, items
+from quorate.service.store.schema import events, items, projects
 from quorate.types import PriorParams
 
 
@@ -59,7 +59,8 @@ def window_of(connection: Connection, project: Project) -> Window:
 def _store(projects_: Projects, project: Project, params: PriorParams, num_items: int, now: float) -> int | None:
     """Keep what was fitted, unless another worker fitted meanwhile."""
     with projects_.store.write() as connection:
-        latest = projects_.get_in(connection, project.id)
+        lock = select(projects).where(projects.c.id == project.id).with_for_update(key_share=True)  # votes go on
+        latest = projects_.of_row(connection.execute(lock).one())
         if latest.learn_event != project.learn_event:
             return None
         number = projects_.learn_in(connection, project.id, params, num_items, now=now)

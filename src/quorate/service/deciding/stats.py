@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from sqlalchemy import Connection, Integer, and_, case, cast, desc, func, select
@@ -18,6 +18,7 @@ from quorate.service.deciding.projects import Project
 from quorate.service.store.schema import accounts, ballots, events, items, memberships, stewards
 
 HOUR = 3600.0
+LIVE_SECONDS = 8.0  # numbers that are no older are called live
 HISTORY = 200  # "learn" events shown over time
 MOST_VOTERS = 200  # named one by one, however many there are
 
@@ -86,10 +87,14 @@ def stats(connection: Connection, project: Project, *, now: float) -> Stats:
 
 
 def latest_stats(connection: Connection, project: Project, *, now: float) -> dict[str, Any]:
-    """What the steward computed last, as JSON; computed here if it never did."""
+    """What the steward computed last, as JSON, and its `age` in seconds.
+
+    Computed here if it never did, or if an older version of the service did, which knew fewer numbers.
+    """
     query = select(stewards.c.state).where(stewards.c.project_id == project.id, stewards.c.task == "stats")
-    state = json.loads(connection.execute(query).scalar_one_or_none() or "{}")
-    return state.get("stats") or stats(connection, project, now=now).as_json()
+    kept = json.loads(connection.execute(query).scalar_one_or_none() or "{}").get("stats", {})
+    told = kept if kept.keys() >= {each.name for each in fields(Stats)} else stats(connection, project, now=now).as_json()
+    return told | {"age": abs(now - told["time"])}  # a time to come: the clock was set back
 
 
 def learning_history(connection: Connection, project: Project, *, most: int = HISTORY) -> list[dict[str, Any]]:
