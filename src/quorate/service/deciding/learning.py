@@ -15,7 +15,7 @@ from quorate.learning.learner import refit
 from quorate.learning.window import Window
 from quorate.service.deciding.notices import announce
 from quorate.service.deciding.projects import Project, Projects
-from quorate.service.store.schema import events, items, projects
+from quorate.service.store.schema import events, items, not_withdrawn, projects
 from quorate.types import PriorParams
 
 
@@ -45,7 +45,7 @@ def window_of(connection: Connection, project: Project) -> Window:
     """The last items with votes, in the order of their first vote: what the session core would learn from."""
     newest = select(items.c.id, items.c.name, items.c.votes, events.c.body)
     newest = newest.join(events, (events.c.item_id == items.c.id) & (events.c.seq == 1))
-    newest = newest.where(items.c.project_id == project.id, items.c.first_vote_event.is_not(None))
+    newest = newest.where(items.c.project_id == project.id, items.c.first_vote_event.is_not(None), not_withdrawn)
     rows = connection.execute(newest.order_by(items.c.first_vote_event.desc()).limit(project.settings.window)).all()
     window = Window(project.settings.window, len(project.settings.models), len(project.session.classes))
     for row in reversed(rows):

@@ -147,9 +147,7 @@ class Steward:
         """Take or keep the task for a while; False if another worker has it."""
         now = self.clock()
         mine = (stewards.c.project_id == project_id, stewards.c.task == task)
-        free = or_(
-            stewards.c.holder == self.name, stewards.c.until < now, stewards.c.until > now + SET_BACK_SECONDS
-        )
+        free = or_(stewards.c.holder == self.name, stewards.c.until < now, stewards.c.until > now + SET_BACK_SECONDS)
         values = {"holder": self.name, "until": now + HOLD_SECONDS}
         with self.projects.store.read() as connection:
             held = connection.execute(select(stewards.c.holder, stewards.c.until).where(*mine)).one_or_none()

@@ -42,7 +42,8 @@ def create(request: Request, caller: Creator, fields: Fields) -> Response:
     try:
         settings = new_settings(fields)
         with store_of(request).write() as connection:
-            made = projects_of(request).create_in(connection, fields.get("name", ""), settings, now=now)
+            name, who = fields.get("name", ""), caller.account_id
+            made = projects_of(request).create_in(connection, name, settings, now=now, who=who)
             enrol(connection, made.id, caller.account_id, role="owner", now=now)
     except (InvalidInput, QuorateError) as error:
         return _new(request, caller, BLANK | fields, in_words_of_the_form(of_error(error).body(), fields, LABELS))
@@ -69,7 +70,8 @@ def change(request: Request, project_id: ProjectId, caller: Owner, fields: Field
         before = projects_.get(project_id).settings
         changes = changes_of(fields, before=before)
         name, state = fields.get("name"), fields.get("state")
-        projects_.change(project_id, name=name, state=state, now=now_of(request), **changes)
+        who = caller.principal.account_id
+        projects_.change(project_id, name=name, state=state, now=now_of(request), who=who, **changes)
     except QuorateError as error:
         problem = in_words_of_the_form(of_error(error).body(), fields, LABELS)
         return _settings(request, caller.principal, project_id, fields, problem)
