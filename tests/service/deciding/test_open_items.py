@@ -6,6 +6,7 @@ from sqlalchemy.exc import DBAPIError
 
 from quorate import Session
 from quorate.errors import InvalidInput, QuorateError
+from quorate.service.access.accounts import add_member, create_account
 from quorate.service.api.export_tables import journal, votes
 from quorate.service.deciding.acts import Request
 from quorate.service.deciding.ballots import act
@@ -55,7 +56,7 @@ def test_a_smaller_pool_ends_the_wait_of_a_small_team_and_the_journal_replays(de
     (tmp_path / "session.jsonl").write_bytes(b"".join(lines))
     session = Session.resume(tmp_path / "session.jsonl")
     assert session.decision("x").label == "cat" and not session.decision("x").ask and session.decision("y").ask
-    assert change_pool(desk.projects, project.id, 9, who="ada", now=1003.0).kept == 2, "not more than it was opened with"
+    assert change_pool(desk.projects, project.id, 9, who="ada", now=1003.0).kept == 2, "not more than at first"
     assert change_pool(desk.projects, project.id, 5, who="ada", now=1003.0, names=["y"]).changed == 1
     _, rows, *_ = look(desk, project)
     assert (rows["y"].pool_size, rows["z"].pool_size) == (5, 3)
@@ -126,3 +127,15 @@ def test_what_owners_did_is_never_changed(desk):
     desk.project()
     with pytest.raises((DBAPIError, QuorateError)), desk.store.write() as connection:
         connection.execute(owner_actions.delete())
+
+
+def test_items_that_wait_for_more_people_than_there_are_are_counted(desk):
+    project = desk.project(["x", "y"], method="ask-all", pool_size=3)
+    assert (look(desk, project)[0].num_people, look(desk, project)[0].num_short) == (0, 2)
+    for name in "abc":
+        account = create_account(desk.store, name, now=1000.0)
+        add_member(desk.store, project.id, account.id, role="voter", now=1000.0)
+    told = look(desk, project)[0]
+    assert (told.num_people, told.num_short) == (3, 0)
+    act(desk.projects, Request(project.id, "x", account.id, "skip", served=False), now=1001.0)
+    assert look(desk, project)[0].num_short == 1, "who skipped it will not vote on it"

@@ -39,6 +39,8 @@ class Stats:
     num_closed: int
     num_in_audit: int
     num_exhausted: int  # of those open or in the audit: all who ever voted in the project have acted on it
+    num_people: int  # who can vote: members who are owners or voters, and others whose votes an owner sent
+    num_short: int  # of those open or in the audit: their pool, and who skipped them, is more than the people there are
     num_votes: int
     num_abstained: int
     num_late: int
@@ -67,7 +69,8 @@ class Stats:
 def stats(connection: Connection, project: Project, *, now: float) -> Stats:
     """Compute them all now."""
     num_voters = _num_voters(connection, project)
-    counts = _counts(connection, project, num_voters)
+    num_people = _num_people(connection, project)
+    counts = _counts(connection, project, num_voters, num_people)
     closed, asked, pools = counts["num_closed"], counts["votes_on_closed"], counts["votes_of_pools"]
     spent, saved = _money(connection, project, counts["num_votes"], pools - asked)
     return Stats(
@@ -81,6 +84,7 @@ def stats(connection: Connection, project: Project, *, now: float) -> Stats:
         labels=_grouped(connection, project, items.c.label),
         hours=_hours(connection, project, now),
         num_voters=num_voters,
+        num_people=num_people,
         voters=_voters(connection, project),
         learning=learning_history(connection, project),
         goal=_goal(connection, project),
@@ -117,8 +121,10 @@ def learning_history(connection: Connection, project: Project, *, most: int = HI
     return told
 
 
-def _counts(connection: Connection, project: Project, num_voters: int) -> dict[str, Any]:
+def _counts(connection: Connection, project: Project, num_voters: int, num_people: int) -> dict[str, Any]:
     closed = ~items.c.is_open
+    skipped = items.c.num_ballots - items.c.num_votes - items.c.num_abstained
+    short = and_(items.c.is_wanted, items.c.pool_size + skipped > num_people)
     exhausted = and_(items.c.is_wanted, items.c.num_ballots >= max(1, num_voters))
     row = connection.execute(
         select(
@@ -127,6 +133,7 @@ def _counts(connection: Connection, project: Project, num_voters: int) -> dict[s
             func.sum(case((closed, 1), else_=0)).label("num_closed"),
             func.sum(case((items.c.audit == "drawn", 1), else_=0)).label("num_in_audit"),
             func.sum(case((exhausted, 1), else_=0)).label("num_exhausted"),
+            func.sum(case((short, 1), else_=0)).label("num_short"),
             func.sum(items.c.num_votes).label("num_votes"),
             func.sum(items.c.num_abstained).label("num_abstained"),
             func.sum(items.c.num_late).label("num_late"),
@@ -178,6 +185,15 @@ def _num_voters(connection: Connection, project: Project) -> int:
     """How many people have acted on an item."""
     people = select(func.count(ballots.c.voter.distinct())).where(ballots.c.project_id == project.id)
     return int(connection.execute(people).scalar_one())
+
+
+def _num_people(connection: Connection, project: Project) -> int:
+    """How many can vote: members who may, and people who vote elsewhere and have done so here."""
+    may = (memberships.c.project_id == project.id, memberships.c.removed.is_(None), memberships.c.role != "reader")
+    members = select(func.count()).select_from(memberships).join(accounts, accounts.c.id == memberships.c.account_id)
+    outside = select(func.count(ballots.c.voter.distinct())).where(ballots.c.project_id == project.id)
+    found = (members.where(*may, accounts.c.disabled.is_(None)), outside.where(ballots.c.voter.startswith("ext:")))
+    return sum(int(connection.execute(query).scalar_one()) for query in found)
 
 
 def _voters(connection: Connection, project: Project) -> list[dict[str, Any]]:

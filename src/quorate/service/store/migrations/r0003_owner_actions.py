@@ -1,4 +1,4 @@
-"""What owners do is kept with who and when; items can be withdrawn. The prices of existing projects begin their history.
+"""What owners do is kept with who and when; items can be withdrawn. Existing projects begin their history of prices.
 
 Run by `upgrade`.
 """
