@@ -19,7 +19,8 @@ def test_an_owner_changes_pools_withdraws_and_closes_on_the_pages(tmp_path):
         assert 'data-short="2"' in shown and "data-live-sign" in shown
         assert f"{here}/open-items/pool" in browser.get(f"{here}/settings").text
         assert f"{here}/item/withdraw" in browser.get(f"{here}/item?id=x").text
-        for path, form in (("open-items/pool", {"pool_size": "3"}), ("item/withdraw?id=y", {}), ("open-items/close", {})):
+        forms = {"open-items/pool": {"pool_size": "3"}, "item/withdraw?id=y": {}, "open-items/close": {}}
+        for path, form in forms.items():
             sent = browser.post(f"{here}/{path}", data=form | {"csrf_token": token(browser)}, follow_redirects=False)
             assert sent.status_code == 303, sent.text
         assert browser.get(f"{here}/item?id=x").status_code == 200
@@ -28,3 +29,14 @@ def test_an_owner_changes_pools_withdraws_and_closes_on_the_pages(tmp_path):
         with world.store.read() as connection:
             done = [each.kind for each in list_actions(connection, made.id) if each.who]
         assert done == ["pool", "pool", "withdraw", "close-open"]
+
+
+def test_a_pool_larger_than_the_team_is_refused_with_a_size_that_fits(tmp_path):
+    form = {"name": "pets", "classes": "cat\ndog", "people": "3", "pool_size": "5", "goal": "value", "audit_rate": "5"}
+    with made_world(tmp_path) as world:
+        browser = world.browser("owner")
+        form |= {"csrf_token": token(browser), "lease_seconds": "120", "undo_seconds": "20"}
+        refused = browser.post("/new", data=form)
+        assert refused.status_code == 422 and 'value="3"' in refused.text
+        assert browser.post("/new", data=form | {"pool_size": "3"}).status_code == 303
+        assert browser.post("/new", data=form | {"keep_pool": "on"}).status_code == 303
