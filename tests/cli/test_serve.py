@@ -158,11 +158,13 @@ def test_many_workers_on_sqlite_are_told_what_they_gain(capsys, database, worker
     assert ("workers on SQLite" in capsys.readouterr().err) is warns
 
 
-def test_a_first_start_says_that_it_compiles_once(tmp_path, monkeypatch, capsys):
+def test_a_slow_start_says_how_long_it_takes_and_nothing_of_a_first_start(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("quorate.service.deciding.warm.warm_up", lambda: time.sleep(2.2))
     monkeypatch.setattr("os.umask", lambda _: 0)
     serve._make_ready(ServiceConfig(database=str(tmp_path / "first.db")), "http://127.0.0.1:8000")
-    assert "on this machine's first start only (2 s so far)" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"{serve.GETTING_READY} (2 s so far)" in said
+    assert "first start" not in said and "ompiling" not in said, "nothing is compiled here"
 
 
 @pytest.mark.parametrize(("workers", "given"), [(1, None), (2, None), (2, "folder")])

@@ -27,7 +27,7 @@ DATABASE, DEMO_DATABASE = "quorate.db", "quorate-demo.db"  # the demo never touc
 APPLICATION = "quorate.service.app:from_environment"
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 EVERYWHERE = ("0.0.0.0", "::", "")
-FIRST_START = "Compiling what deciding needs: about a minute, on this machine's first start only"
+GETTING_READY = "Getting ready"  # if something has to be compiled, `quorate.compiled` says so, and how long it takes
 STOP_WITHIN = 10  # seconds for requests at hand when the service is stopped
 DATABASE_WITHIN, DATABASE_EVERY = 60, 1.0  # seconds to wait for a database server at the start, and between tries
 UP_WITHIN = 120  # seconds after which its address is printed whether it answers or not
@@ -134,7 +134,7 @@ def _make_ready(config: ServiceConfig, here: str) -> str | None:
         if done.changed:
             print_lines(f"Database {'made' if done.before is None else 'upgraded'} (revision {done.now}).")
         signing_key(store, now=time.time())  # a variable that does not do is told here, not by every worker
-        with waiting(FIRST_START):
+        with waiting(GETTING_READY):
             warm_up()
         return _demo_link(store, here) if config.demo else first_owner_link(store, here, now=time.time())
     finally:

@@ -19,7 +19,18 @@ from starlette.concurrency import run_in_threadpool
 from quorate.service import pages, problems
 from quorate.service.access.headers import SecurityHeaders
 from quorate.service.access.signing import signing_key
-from quorate.service.api import decisions, health, items, numbers, people, projects, uploads, votes, webhooks
+from quorate.service.api import (
+    decisions,
+    health,
+    items,
+    numbers,
+    owner_actions,
+    people,
+    projects,
+    uploads,
+    votes,
+    webhooks,
+)
 from quorate.service.api.body_limit import BodyLimit
 from quorate.service.api.describe import TAGS, described
 from quorate.service.api.export_turns import Turns
@@ -36,7 +47,7 @@ from quorate.service.webhooks.sender import Sender
 from quorate.version import __version__
 
 COLLECT_AFTER = (20_000, 20, 50)  # new objects, and rounds of the younger generations: some dozens of votes
-PARTS = (projects, items, votes, decisions, numbers, people, uploads, webhooks, health)
+PARTS = (projects, items, owner_actions, votes, decisions, numbers, people, uploads, webhooks, health)
 
 
 class Background(Protocol):

@@ -2,9 +2,9 @@
 
 from dataclasses import fields
 
+from quorate.service.api.numbers import StatsTold
 from quorate.service.deciding import stats
 from quorate.service.deciding.audits import AuditReport
-from quorate.service.deciding.stats import Stats
 from quorate.service.deciding.steward import Steward
 from quorate.types import PriorParams
 
@@ -20,7 +20,7 @@ def test_the_numbers_of_a_project_are_told(world):
     audit = reader.api("GET", f"/projects/{world.here}/audit", 200).json()
     assert audit["num_closed"] == 1 and audit["sentence"]
     told = [each.name for each in fields(AuditReport)]
-    assert (list(stats), list(stats["audit"])) == ([each.name for each in fields(Stats)], told)
+    assert (list(stats), list(stats["audit"])) == ([each.name for each in fields(StatsTold)], told)
     assert list(audit) == [*told, "time"]
 
 

@@ -2,7 +2,10 @@
 
 import contextlib
 import json
+import subprocess
+import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -20,12 +23,13 @@ from quorate.service.deciding.items import NewItem, add_items
 from quorate.service.deciding.learning import learn
 from quorate.service.deciding.projects import Projects
 from quorate.service.deciding.settings import ProjectSettings, goal_control
-from quorate.service.deciding.stats import latest_stats, stats
+from quorate.service.deciding.stats import LIVE_SECONDS, latest_stats, stats
 from quorate.service.deciding.steward import Steward
 from quorate.service.deciding.trail import disagreements
 from quorate.service.store import schema
 from quorate.service.store.failures import StoreBusy
 from quorate.service.store.schema import deliveries, events, projects, stewards, webhooks
+from tests.processes import wait_until
 
 CLASSES = ["cat", "dog", "bird"]
 
@@ -309,10 +313,96 @@ def test_one_worker_at_a_time_holds_a_task_and_a_dead_one_loses_it(desk):
     clock = [1000.0]
     first, second = (Steward(Projects(desk.store), clock=lambda: clock[0]) for _ in range(2))
     assert first.hold(project.id, "learn") and not second.hold(project.id, "learn") and first.hold(project.id, "learn")
-    clock[0] += 61.0
+    clock[0] += 5.0
+    first.renew()
+    clock[0] += 5.0
+    assert not second.hold(project.id, "learn"), "a living worker keeps its task, however long it takes"
+    clock[0] += 2.0
     assert second.hold(project.id, "learn") and not first.hold(project.id, "learn")
     clock[0] -= 5000.0
     assert first.hold(project.id, "learn")
+
+
+WORKER = """
+import sys, time
+from quorate.service.deciding.projects import Projects
+from quorate.service.deciding.steward import Steward
+from quorate.service.store.store import Store
+Steward(Projects(Store(sys.argv[1]))).start()
+time.sleep(60)
+"""
+
+
+def test_numbers_of_a_killed_worker_are_taken_over_within_ten_seconds_and_never_go_back(desk, database_url):
+    project = desk.project(["x", "y"], method="ask-all")
+    worker = subprocess.Popen([sys.executable, "-c", WORKER, database_url])
+    try:
+        wait_until(lambda: holder(desk, project) is not None, "the worker has the task")
+        dead, steward = holder(desk, project), Steward(Projects(desk.store))
+        steward.start()
+        worker.kill()
+        worker.wait()
+        killed, seen = time.monotonic(), []
+        vote_until_closed(desk, project, "x", ["cat"], now=time.time())
+
+        def is_up_to_date():
+            with desk.store.read() as connection:
+                told = latest_stats(connection, project, now=time.time())
+            seen.append((told["time"], told["num_votes"]))
+            return told["num_votes"] == 1 and told["age"] <= LIVE_SECONDS
+
+        wait_until(is_up_to_date, "the numbers are up to date")
+        took = time.monotonic() - killed
+        steward.stop()
+    finally:
+        worker.kill()
+        worker.wait()
+    assert took <= 10.0 and seen == sorted(seen)
+    assert holder(desk, project) == steward.name != dead
+    assert Steward(Projects(desk.store)).hold(project.id, "stats"), "a worker that stops in order frees its tasks"
+
+
+def holder(desk, project):
+    """Which worker has the numbers of the project, once it has computed some."""
+    query = select(stewards.c.holder).where(stewards.c.project_id == project.id, stewards.c.task == "stats")
+    with desk.store.read() as connection:
+        return connection.execute(query.where(stewards.c.state != "{}")).scalar_one_or_none()
+
+
+def test_numbers_that_were_begun_before_newer_ones_are_dropped(desk, monkeypatch):
+    """A worker that stood still in the middle must not put its old numbers over those of its successor."""
+    project = desk.project(["x"], method="ask-all")
+    slow, quick = Steward(Projects(desk.store)), Steward(Projects(desk.store))
+    real = stats
+
+    def overtaken(connection, project, *, now):
+        told = real(connection, project, now=now)
+        connection.rollback()
+        monkeypatch.setattr("quorate.service.deciding.steward.stats", real)
+        vote_until_closed(desk, project, "x", ["cat"])
+        quick._compute_stats(project.id)
+        return told
+
+    assert slow.hold(project.id, "stats")
+    monkeypatch.setattr("quorate.service.deciding.steward.stats", overtaken)
+    slow._compute_stats(project.id)
+    with desk.store.read() as connection:
+        assert latest_stats(connection, project, now=1.0)["num_votes"] == 1
+
+
+def test_the_age_of_old_numbers_is_told_and_a_paused_project_gets_new_ones(desk):
+    project = desk.project(["x"])
+    clock = [2000.0]
+    steward = Steward(desk.projects, clock=lambda: clock[0])
+    steward.round()
+    clock[0] += 50.0
+    with desk.store.read() as connection:
+        assert latest_stats(connection, project, now=clock[0])["age"] == 50.0
+    desk.projects.change(project.id, state="paused", now=clock[0])
+    steward._stats_due.clear()
+    steward.round()
+    with desk.store.read() as connection:
+        assert latest_stats(connection, project, now=clock[0])["age"] == 0.0
 
 
 def test_two_stewards_at_once_learn_once(desk):

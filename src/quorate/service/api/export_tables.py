@@ -16,8 +16,10 @@ from sqlalchemy import Connection, exists, select
 from quorate.service.deciding.events import ITEM_KINDS, project_events
 from quorate.service.deciding.listing import BATCH, Decided, all_decisions
 from quorate.service.deciding.projects import Project, Projects
+from quorate.service.deciding.row import ABSENT
 from quorate.service.deciding.stats import voter_names
 from quorate.service.store.schema import events as acts
+from quorate.service.store.schema import items, not_withdrawn
 from quorate.session.journal import FIRST_SEQ
 from quorate.session.lines import encode_line, header_line
 from quorate.workflows.run_result import DECISION_COLUMNS
@@ -51,7 +53,7 @@ def decisions(projects_: Projects, connection: Connection, project: Project) -> 
 
 
 def votes(connection: Connection, project: Project) -> Export:
-    """Every act of a voter once, in order: also those that came late or were taken back.
+    """Every act of a voter once, in order: also those that came late or were taken back. Withdrawn items are left out.
 
     `label` is empty where no vote stands, so `quorate run --votes` reads what stands; `cast_label` is never.
     """
@@ -65,6 +67,7 @@ def _votes(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...
         later.c.kind.in_((*ACTS, "retract")),
     )  # fmt: skip
     query = select(acts.c.id, acts.c.voter, acts.c.time, acts.c.kind, acts.c.body, again.label("is_retracted"))
+    query = query.join(items, items.c.id == acts.c.item_id).where(not_withdrawn, ~acts.c.voter.startswith(ABSENT))
     query = query.where(acts.c.project_id == project.id, acts.c.kind.in_(ACTS)).order_by(acts.c.id).limit(BATCH)
     names = voter_names(connection, project)
     last = 0

@@ -70,7 +70,7 @@ class ItemOut(Out):
 
     id: str
     number: int
-    status: Literal["open", "closed"]
+    status: Literal["open", "closed", "withdrawn"]
     label: str
     confidence: float
     reason: str
@@ -106,3 +106,4 @@ class TrailOut(Out):
     settings: Annotated[dict[str, Any], Field(description="As the header of a session's journal.")]
     eras: Annotated[list[dict[str, Any]], Field(description="Parameters and knobs that decisions name.")]
     events: Annotated[list[dict[str, Any]], Field(description="In order; `recomputed` is each decision made again.")]
+    owner_actions: Annotated[list[dict[str, Any]], Field(description="What owners did with it, beside the events.")]

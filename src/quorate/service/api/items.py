@@ -130,7 +130,7 @@ def as_shown(project: Project, row: Row[Any]) -> dict[str, Any]:
     more = ("priority", "audit", "created", "closed")
     return {name: getattr(row, name) for name in (*same, *more)} | {
         "id": row.name,
-        "status": "open" if row.is_open else "closed",
+        "status": "withdrawn" if row.withdrawn is not None else "open" if row.is_open else "closed",
         "votes": votes,
         "show": ShowOut(**for_browser(project.id, json.loads(row.show))),
     }

@@ -32,6 +32,16 @@ class AuditTold(AuditReport):
     time: float
 
 
+@dataclass(frozen=True, slots=True)
+class StatsTold(Stats):
+    """The numbers computed last, at `time` (seconds since 1970); `age`: how many seconds ago that was.
+
+    Money is priced by vote: each vote at the price in force when it was cast. Null where there is nothing yet.
+    """
+
+    age: float
+
+
 class LearnedOut(Out):
     """What the classifiers were found to be worth, and when: theta votes, phi doubt, tau by model and class."""
 
@@ -51,9 +61,9 @@ def show_audit(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, n
     return told["audit"] | {"time": told["time"]}  # type: ignore[no-any-return]
 
 
-@router.get("/stats", summary="The dashboard's numbers", response_model=Stats, responses=problems(403, 404))
+@router.get("/stats", summary="The dashboard's numbers", response_model=StatsTold, responses=problems(403, 404))
 def show_stats(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, now: Now) -> dict[str, Any]:
-    """As computed last, at most some seconds ago: see `time`."""
+    """As computed last, a few seconds ago while a worker is up: see `age`."""
     with projects_.store.read() as connection:
         return latest_stats(connection, projects_.get_in(connection, project_id), now=now)
 

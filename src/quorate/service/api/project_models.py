@@ -108,6 +108,7 @@ class CountsOut(Out):
     closed: int
     in_audit: int
     votes: int
+    withdrawn: Annotated[int, Field(description="Not counted in any of the others.")]
 
 
 class ProjectRow(Out):

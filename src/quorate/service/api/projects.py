@@ -32,7 +32,7 @@ def create_project(request: Request, caller: Creator, body: ProjectIn, key: Key 
     settings = ProjectSettings.from_json(body.settings.given())
 
     def work(on: Work) -> ProjectOut:
-        made = on.projects.create(body.name, settings, now=on.now)
+        made = on.projects.create(body.name, settings, now=on.now, who=caller.account_id)
         add_member(on.store, made.id, caller.account_id, role="owner", now=on.now)
         return told(on.projects, made, caller, "owner")
 
@@ -70,7 +70,8 @@ def change_project(
 
     def work(on: Work) -> ProjectOut:
         changes = body.settings.given() if body.settings is not None else {}
-        changed = on.projects.change(project_id, name=body.name, state=body.state, now=on.now, **changes)
+        who = caller.principal.account_id
+        changed = on.projects.change(project_id, name=body.name, state=body.state, now=on.now, who=who, **changes)
         return told(on.projects, changed, caller.principal, "owner")
 
     return carried_out(request, caller.principal, key, work)

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, func, select
 
 from quorate.audit import RunningAudit, audit_of
 from quorate.service.deciding.projects import Project
-from quorate.service.store.schema import items
+from quorate.service.store.schema import items, not_withdrawn
 from quorate.types import FloatArray
 
 PART = 5000  # rows read at once
@@ -97,7 +97,7 @@ def audit_report(connection: Connection, project: Project, *, alpha: float = 0.0
 
 def _closed_items(connection: Connection, project: Project) -> _Seen:
     """All closed items, read and added up in parts."""
-    here = (items.c.project_id == project.id, ~items.c.is_open)
+    here = (items.c.project_id == project.id, ~items.c.is_open, not_withdrawn)
     lowest = connection.execute(select(func.min(items.c.audit_rate)).where(*here, items.c.audit_rate > 0)).scalar_one()
     min_rate = min(lowest or 1.0, project.settings.audit_rate or 1.0)
     columns = (items.c.confidence, items.c.audit_rate, items.c.audit, items.c.audit_loss, items.c.is_settled)

@@ -87,6 +87,9 @@ def _repeated(connection: Connection, scene: Scene, request: Request) -> Recorde
 def _check(scene: Scene, request: Request, now: float) -> None:
     """May this voter do this now?"""
     if request.kind == "close":
+        if scene.row.withdrawn is not None:
+            rule, fix = "an item that is not withdrawn", "restore it first."
+            raise of_item(InvalidInput, request.item, wrong=" is withdrawn", rule=rule, fix=fix)
         return
     if request.kind == "retract":
         _check_undo(scene, request, now)
@@ -134,6 +137,8 @@ def _decide(projects_: Projects, connection: Connection, scene: Scene, request: 
     out = _out_after(scene, request)
     values = after_event(project, session, row.name, decision, leases_out=out, before=before)
     values |= _counts(row, request, event)
+    if row.withdrawn is not None:  # a vote that was on its way is kept, and no other is asked for
+        values |= {"is_wanted": False, "slots": -out}
     if before is None:
         values |= {"closed": None, "closed_event": None} if decision.ask else {"closed": now}
         coin = toss(values)

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Row, func, select, update
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.settings import goal_control, knobs_of
 from quorate.service.store.lists import among
-from quorate.service.store.schema import items, projects, stewards
+from quorate.service.store.schema import items, not_withdrawn, projects, stewards
 from quorate.workflows.control import BudgetControl, TargetErrorControl
 
 Goal = BudgetControl | TargetErrorControl
@@ -69,7 +69,7 @@ def stored_control(connection: Connection, project: Project) -> Goal | None:
 
 def _unaccounted(connection: Connection, project: Project) -> list[Row[Any]]:
     """Closed items the controller has not seen, in order."""
-    which = (items.c.project_id == project.id, ~items.c.is_open, ~items.c.is_accounted)
+    which = (items.c.project_id == project.id, ~items.c.is_open, ~items.c.is_accounted, not_withdrawn)
     first = select(items.c.id).where(*which).order_by(items.c.closed_event).limit(BATCH)
     # locked by id, as everywhere, and nobody is waited for: what a voter has in hand is accounted for the next time
     lock = select(items).where(items.c.id.in_(first), *which).order_by(items.c.id).with_for_update(skip_locked=True)
@@ -92,6 +92,7 @@ def _audited(connection: Connection, project: Project, control: Goal) -> Goal:
         return replace(control, spent=int(spent or 0))
     done = select(items.c.confidence, items.c.audit_loss).where(*ours, items.c.audit == "done")
     pending = select(func.min(items.c.closed_event)).where(items.c.project_id == project.id, items.c.audit == "drawn")
+    pending = pending.where(not_withdrawn)  # nobody is asked about those any more
     oldest = connection.execute(pending).scalar_one()
     if oldest is not None:  # those after it that are complete already are the easy ones: alone they would flatter
         done = done.where(items.c.closed_event < oldest)

@@ -5,11 +5,11 @@ Every item occurs once in a transaction, so that its event is known by the item.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row
 
 from quorate.service.deciding.acts import Request
 from quorate.service.deciding.events import append_item_events
@@ -47,7 +47,8 @@ def perform(connection: Connection, deeds: Sequence[Deed], *, now: float) -> dic
     numbers = append_item_events(connection, [_event_row(deed) for deed in deeds])
     _ballots_and_leases(connection, deeds, now)
     change_rows(connection, items, [_item_row(deed, numbers[deed.scene.row.id]) for deed in deeds])
-    announce(connection, deeds[0].scene.project, [notice for deed in deeds for notice in _notices(deed)], now=now)
+    told = [notice for deed in deeds for notice in notices_of(deed.scene.row, deed.values)]
+    announce(connection, deeds[0].scene.project, told, now=now)
     return numbers
 
 
@@ -90,12 +91,12 @@ def _item_row(deed: Deed, number: int) -> dict[str, Any]:
     return new
 
 
-def _notices(deed: Deed) -> list[Notice]:
-    row, values = deed.scene.row, deed.values
-    if "is_open" not in values:
+def notices_of(row: Row[Any], values: Mapping[str, Any]) -> list[Notice]:
+    """What is told of an item whose row changes to these values."""
+    if "is_open" not in values or row.withdrawn is not None:
         return []
     if not values["is_open"] and (row.is_open or any(values[name] != getattr(row, name) for name in ANSWER)):
-        return [closed(values | {"name": row.name})]
+        return [closed({**values, "name": row.name})]
     if values["is_open"] and not row.is_open:
         return [("item.reopened", {"item": row.name})]
     if values.get("audit") == "done" and row.audit == "drawn":

@@ -15,7 +15,7 @@ from quorate.learning.learner import refit
 from quorate.learning.window import Window
 from quorate.service.deciding.notices import announce
 from quorate.service.deciding.projects import Project, Projects
-from quorate.service.store.schema import events, items
+from quorate.service.store.schema import events, items, not_withdrawn, projects
 from quorate.types import PriorParams
 
 
@@ -45,7 +45,7 @@ def window_of(connection: Connection, project: Project) -> Window:
     """The last items with votes, in the order of their first vote: what the session core would learn from."""
     newest = select(items.c.id, items.c.name, items.c.votes, events.c.body)
     newest = newest.join(events, (events.c.item_id == items.c.id) & (events.c.seq == 1))
-    newest = newest.where(items.c.project_id == project.id, items.c.first_vote_event.is_not(None))
+    newest = newest.where(items.c.project_id == project.id, items.c.first_vote_event.is_not(None), not_withdrawn)
     rows = connection.execute(newest.order_by(items.c.first_vote_event.desc()).limit(project.settings.window)).all()
     window = Window(project.settings.window, len(project.settings.models), len(project.session.classes))
     for row in reversed(rows):
@@ -59,7 +59,8 @@ def window_of(connection: Connection, project: Project) -> Window:
 def _store(projects_: Projects, project: Project, params: PriorParams, num_items: int, now: float) -> int | None:
     """Keep what was fitted, unless another worker fitted meanwhile."""
     with projects_.store.write() as connection:
-        latest = projects_.get_in(connection, project.id)
+        lock = select(projects).where(projects.c.id == project.id).with_for_update(key_share=True)  # votes go on
+        latest = projects_.of_row(connection.execute(lock).one())
         if latest.learn_event != project.learn_event:
             return None
         number = projects_.learn_in(connection, project.id, params, num_items, now=now)

@@ -13,14 +13,15 @@ from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, Row, func, select
 
+from quorate.service.deciding.owner_actions import prices
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.row import held
-from quorate.service.store.schema import ballots, events, items
+from quorate.service.store.schema import ballots, events, items, not_withdrawn
 from quorate.session.journal import Event
 from quorate.session.single import item_session
 from quorate.types import Reason
 
-Status = Literal["open", "closed", "audit"]
+Status = Literal["open", "closed", "audit", "withdrawn"]
 BATCH = 500
 
 
@@ -53,13 +54,14 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How far a project is."""
+    """How far a project is; withdrawn items are counted apart."""
 
     items: int
     open: int
     closed: int
     in_audit: int
     votes: int
+    withdrawn: int
 
 
 def list_items(
@@ -79,9 +81,11 @@ def all_items(connection: Connection, project_id: str) -> Iterator[Row[Any]]:
 
 
 def _conditions(chosen: Filter) -> Iterator[ColumnElement[bool]]:
+    if chosen.status is not None:
+        yield items.c.withdrawn.is_not(None) if chosen.status == "withdrawn" else not_withdrawn
     if chosen.status == "audit":
         yield items.c.audit.is_not(None)
-    elif chosen.status is not None:
+    elif chosen.status in ("open", "closed"):
         yield items.c.is_open == (chosen.status == "open")
     if chosen.search:
         yield items.c.name.icontains(chosen.search, autoescape=True)
@@ -92,12 +96,15 @@ def _conditions(chosen: Filter) -> Iterator[ColumnElement[bool]]:
 def counts(connection: Connection, project_id: str) -> Counts:
     """The project's items and votes, counted now."""
     query = select(items.c.is_open, items.c.audit, func.count(), func.sum(items.c.num_votes))
-    rows = connection.execute(query.where(items.c.project_id == project_id).group_by(items.c.is_open, items.c.audit))
+    query = query.where(items.c.project_id == project_id, not_withdrawn).group_by(items.c.is_open, items.c.audit)
+    rows = connection.execute(query)
     found = [(bool(is_open), audit, int(number), int(votes)) for is_open, audit, number, votes in rows]
     opened = sum(number for is_open, _, number, _ in found if is_open)
     total = sum(number for _, _, number, _ in found)
     drawn = sum(number for _, audit, number, _ in found if audit == "drawn")
-    return Counts(total, opened, total - opened, drawn, sum(votes for *_, votes in found))
+    gone = select(func.count()).where(items.c.project_id == project_id, items.c.withdrawn.is_not(None))
+    withdrawn = int(connection.execute(gone).scalar_one())
+    return Counts(total, opened, total - opened, drawn, sum(votes for *_, votes in found), withdrawn)
 
 
 def acts_of(connection: Connection, project_id: str, voter: str) -> int:
@@ -110,7 +117,7 @@ def list_decisions(
     projects_: Projects, connection: Connection, project: Project, *, after: int = 0, limit: int = 100
 ) -> list[Decided]:
     """Up to `limit` closed items in the order in which they closed, from those after the event `after`."""
-    query = select(items).where(items.c.project_id == project.id, items.c.closed_event > after)
+    query = select(items).where(items.c.project_id == project.id, items.c.closed_event > after, not_withdrawn)
     rows = connection.execute(query.order_by(items.c.closed_event).limit(limit)).all()
     return decided(projects_, connection, project, rows)
 
@@ -125,8 +132,21 @@ def all_decisions(projects_: Projects, connection: Connection, project: Project)
 
 def decided(projects_: Projects, connection: Connection, project: Project, rows: Sequence[Row[Any]]) -> list[Decided]:
     """What was decided of these items."""
-    written = events_of(connection, [row.id for row in rows])
-    return [_decided(projects_, connection, project, row, written[row.id]) for row in rows]
+    written, costs = events_of(connection, [row.id for row in rows]), _costs(connection, project, rows)
+    return [_decided(projects_, connection, project, row, written[row.id], costs[row.id]) for row in rows]
+
+
+def _costs(connection: Connection, project: Project, rows: Sequence[Row[Any]]) -> dict[int, float]:
+    """What the votes of each item cost, each at the price in force when it was cast; votes, if nothing ever cost."""
+    history = prices(connection, project.id, now=project.settings.price)
+    if history.only is not None or history.are_all_zero:
+        found = {row.id: row.num_votes * (history.only or 1.0) for row in rows}
+    else:
+        query = select(ballots.c.item_id, func.sum(history.of(ballots.c.time))).group_by(ballots.c.item_id)
+        query = query.where(ballots.c.item_id.in_([row.id for row in rows]), ballots.c.kind == "vote")
+        priced = {item_id: float(cost) for item_id, cost in connection.execute(query)}
+        found = {row.id: priced.get(row.id, 0.0) for row in rows}
+    return {item_id: round(cost, 9) for item_id, cost in found.items()}  # 0.3, not 0.30000000000000004
 
 
 def events_of(connection: Connection, item_ids: Sequence[int]) -> dict[int, list[Event]]:
@@ -139,7 +159,7 @@ def events_of(connection: Connection, item_ids: Sequence[int]) -> dict[int, list
 
 
 def _decided(
-    projects_: Projects, connection: Connection, project: Project, row: Row[Any], written: list[Event]
+    projects_: Projects, connection: Connection, project: Project, row: Row[Any], written: list[Event], cost: float
 ) -> Decided:
     session, _ = item_session(
         project.session, written, number=row.number,
@@ -156,7 +176,7 @@ def _decided(
         num_votes=decision.num_votes,
         agreement=agreeing / decision.num_votes if decision.num_votes else None,
         stop_reason=decision.reason,
-        cost=round(row.num_votes * (project.settings.price or 1.0), 9),  # 0.3, not 0.30000000000000004
+        cost=cost,
         pool_size=row.pool_size,
         audited=row.audit is not None,
         probs=tuple(float(value) for value in decision.probs),

@@ -17,6 +17,7 @@ from sqlalchemy import Connection, Row, bindparam, insert, select, update
 from quorate.errors import InvalidInput, UnknownItem
 from quorate.service.deciding.events import append_project_event
 from quorate.service.deciding.notices import announce
+from quorate.service.deciding.owner_actions import record
 from quorate.service.deciding.settings import ProjectSettings, knobs_of
 from quorate.service.store.schema import events, projects
 from quorate.service.store.store import Store
@@ -67,18 +68,21 @@ class Projects:
         self._eras: dict[tuple[str, int, int, int], Era] = {}
         self._knobs: dict[int, dict[str, Any]] = {}
 
-    def create(self, name: str, settings: ProjectSettings, *, now: float) -> Project:
+    def create(self, name: str, settings: ProjectSettings, *, now: float, who: str = "") -> Project:
         """A new project; its first event is the "tune" that says by which knobs it starts."""
         with self.store.write() as connection:
-            return self.create_in(connection, name, settings, now=now)
+            return self.create_in(connection, name, settings, now=now, who=who)
 
-    def create_in(self, connection: Connection, name: str, settings: ProjectSettings, *, now: float) -> Project:
+    def create_in(
+        self, connection: Connection, name: str, settings: ProjectSettings, *, now: float, who: str = ""
+    ) -> Project:
         """`create` within the caller's transaction."""
         settings.check_limits()
         project_id = f"p_{secrets.token_hex(8)}"
         row = {"id": project_id, "name": checked_name(name), "settings": json.dumps(settings.as_json()), "created": now}
         connection.execute(insert(projects).values(row | {"coin_key": secrets.token_hex(16)}))
         self.tune_in(connection, project_id, knobs_of(settings), now=now)
+        record(connection, project_id, "create", settings.as_json() | {"name": row["name"]}, who=who, now=now)
         return self.get_in(connection, project_id)
 
     def get(self, project_id: str) -> Project:
@@ -121,6 +125,7 @@ class Projects:
         name: str | None = None,
         state: str | None = None,
         now: float,
+        who: str = "",
         **changes: Any,  # noqa: ANN401
     ) -> Project:
         """Another name, another state, or other settings; a change of knobs is an event."""
@@ -142,6 +147,7 @@ class Projects:
                 self.tune_in(connection, project_id, knobs_of(settings), now=now)
             after = self.get_in(connection, project_id)
             if changed := _changes(before, after):
+                record(connection, project_id, "change", changed, who=who, now=now)
                 announce(connection, after, [("project.changed", changed)], now=now)
             return after
 

@@ -24,6 +24,7 @@ from quorate.session.items import ItemState
 from quorate.types import Decision, IntArray
 
 NO_AUDIT: dict[str, Any] = {"audit_rate": None, "audit": None, "audit_loss": None, "is_settled": False}
+ABSENT = "absent:"  # how the names begin of experts that an owner took out of an item's pool; nobody else's do
 FARTHEST = 5  # votes to close that are looked at; beyond them an item is simply far from closing
 
 
@@ -42,11 +43,13 @@ def after_event(
     it stands (`is_decided`); None where it was decided.
     """
     item = held(session, name)
+    absent = [voter for voter in item.ballots if voter.startswith(ABSENT)]
     values = {
         "votes": json.dumps(item.votes.tolist()),
         "num_votes": int(item.votes.sum()),
-        "num_abstained": item.abstentions,
-        "num_late": sum(ballot.late for ballot in item.ballots.values()),
+        "num_abstained": item.abstentions - len(absent),
+        "num_late": sum(ballot.late for voter, ballot in item.ballots.items() if voter not in absent),
+        "pool_size": item.pool_size - len(absent),
         "is_open": decision.ask,
         "label": decision.label,
         "confidence": decision.confidence,

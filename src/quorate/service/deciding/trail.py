@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Row, select
 from quorate.service.deciding.acts import not_here
 from quorate.service.deciding.events import item_events
 from quorate.service.deciding.listing import all_items
+from quorate.service.deciding.owner_actions import list_actions
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.row import after_event
 from quorate.service.store.schema import events, items
@@ -24,7 +25,7 @@ from quorate.session.single import Era, EraOf, era_named, is_decided, item_sessi
 CLOSE_ENOUGH = 1e-9  # of a confidence computed again, perhaps by another version of a mathematical library
 RECOMPUTED = (
     "is_open", "is_wanted", "label", "confidence", "votes", "num_votes", "num_abstained", "num_late", "reason",
-    "decided_votes", "is_settled", "audit", "audit_loss",
+    "pool_size", "decided_votes", "is_settled", "audit", "audit_loss",
 )  # fmt: skip
 
 
@@ -52,6 +53,7 @@ def trail(projects_: Projects, connection: Connection, project: Project, name: s
         "settings": project.session.header(),
         "eras": _eras_as_json(projects_, connection, project, written),
         "events": [_with_decision(event, decision) for event, decision in zip(written, again, strict=True)],
+        "owner_actions": [each.as_json() for each in list_actions(connection, project.id, item_id=row.id)],
     }
 
 
@@ -86,6 +88,7 @@ def item_disagreements(
             yield Disagreement(row.name, event["seq"], stored, fresh)
     values = _row_again(project, row, written, era_of)
     fresh = {name: values[name] for name in RECOMPUTED} | {"seq": _last_seq(connection, row.id)}
+    fresh["is_wanted"] = fresh["is_wanted"] and row.withdrawn is None  # the one thing that no event says
     stored = {name: getattr(row, name) for name in fresh}
     if not same(stored, fresh):
         yield Disagreement(row.name, None, stored, fresh)

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Request, Response
 from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.api.here import Anyone, ProjectId, Viewer, projects_of
 from quorate.service.deciding.projects import Project, Projects
-from quorate.service.deciding.stats import latest_stats
+from quorate.service.deciding.stats import LIVE_SECONDS, latest_stats
 from quorate.service.pages.charts import Line, bar, columns, line_chart
 from quorate.service.pages.explain import SHORT
 from quorate.service.pages.forecast import forecast
@@ -48,6 +48,7 @@ def _shown(request: Request, project_id: str) -> dict[str, Any]:
     return {
         "project": project, "numbers": numbers, "worth": worth, "forecast": forecast(numbers), "hours": hours,
         "most_in_hour": max(votes), "bar": bar, "short": SHORT, "tab": "dashboard", "settings": project.settings,
+        "live_seconds": LIVE_SECONDS,
     }  # fmt: skip
 
 

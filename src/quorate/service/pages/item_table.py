@@ -13,10 +13,10 @@ from urllib.parse import urlencode
 from sqlalchemy import ColumnElement, Connection, Row, func, select
 
 from quorate.service.deciding.projects import Project
-from quorate.service.store.schema import items
+from quorate.service.store.schema import items, not_withdrawn
 
 PER_PAGE = 50
-State = Literal["", "open", "closed", "audit"]
+State = Literal["", "open", "closed", "audit", "withdrawn"]
 ORDERS: dict[str, tuple[str, Sequence[ColumnElement[Any]]]] = {
     "": ("as they came", (items.c.number,)),
     "closed": ("closed last", (items.c.closed_event.desc().nulls_last(), items.c.number)),
@@ -78,6 +78,8 @@ def _matching(project: Project, wanted: Wanted) -> list[ColumnElement[bool]]:
     if wanted.search:
         words = wanted.search.strip().lower()
         found.append(func.lower(items.c.name).contains(words, autoescape=True))
+    if wanted.state:
+        found.append(items.c.withdrawn.is_not(None) if wanted.state == "withdrawn" else not_withdrawn)
     if wanted.state == "open":
         found.append(items.c.is_open)
     if wanted.state == "closed":

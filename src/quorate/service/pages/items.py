@@ -14,10 +14,12 @@ from quorate.service.api.here import Owner, ProjectId, Viewer, projects_of
 from quorate.service.api.shows import for_browser
 from quorate.service.deciding.acts import Request as Act
 from quorate.service.deciding.ballots import act
+from quorate.service.deciding.open_items import change_pool, close_open, restore, withdraw
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.trail import find, trail
 from quorate.service.pages.charts import REST, Line, bar, line_chart, swatch
 from quorate.service.pages.explain import SHORT, Decided, audit_sentence, because
+from quorate.service.pages.form_fields import Fields, whole_number
 from quorate.service.pages.item_table import ORDERS, Wanted, page_of
 from quorate.service.pages.rendering import go, render
 from quorate.service.pages.story import Step, story
@@ -62,6 +64,35 @@ def close_item(request: Request, project_id: ProjectId, caller: Owner, id: str) 
     return go(f"/p/{project_id}/items", "closed")
 
 
+@router.post("/p/{project_id}/item/withdraw")
+def withdraw_item(request: Request, project_id: ProjectId, caller: Owner, id: str) -> Response:  # noqa: A002
+    """Take the item out of everything."""
+    withdraw(projects_of(request), project_id, id, who=caller.principal.account_id, now=now_of(request))
+    return go(f"/p/{project_id}/items", "withdrawn")
+
+
+@router.post("/p/{project_id}/item/restore")
+def restore_item(request: Request, project_id: ProjectId, caller: Owner, id: str) -> Response:  # noqa: A002
+    """Bring a withdrawn item back."""
+    restore(projects_of(request), project_id, id, who=caller.principal.account_id, now=now_of(request))
+    return go(f"/p/{project_id}/items", "restored")
+
+
+@router.post("/p/{project_id}/open-items/pool")
+def change_open_pool(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
+    """Another pool for all items that still ask."""
+    size = whole_number(fields, "pool_size")
+    change_pool(projects_of(request), project_id, size or 0, who=caller.principal.account_id, now=now_of(request))
+    return go(f"/p/{project_id}/items", "pool")
+
+
+@router.post("/p/{project_id}/open-items/close")
+def close_open_items(request: Request, project_id: ProjectId, caller: Owner) -> Response:
+    """Answer everything now, with the votes there are."""
+    close_open(projects_of(request), project_id, who=caller.principal.account_id, now=now_of(request))
+    return go(f"/p/{project_id}/items", "closed")
+
+
 def _item(projects_: Projects, connection: Connection, project: Project, name: str) -> dict[str, Any]:
     row = find(connection, project, name)
     whole = trail(projects_, connection, project, name)
@@ -93,10 +124,10 @@ def _why(
     """The sentence of one decision."""
     limits = [limit for limit in (opening["quota"], opening["max_votes"]) if limit is not None]
     era = projects_.era(connection, project, step.params or 0, step.tune or 0)
-    abstained = step.num_abstained  # at that time, not today
+    abstained, pool = step.num_abstained, opening["pool_size"] - step.num_absent  # at that time, not today
     decided = Decided(
         reason=step.reason or "ask", label=step.answer or "", confidence=step.confidence or 0.0, probs=step.probs,
-        votes=step.votes, pool_size=row.pool_size, pool_left=max(row.pool_size - abstained, sum(step.votes)),
+        votes=step.votes, pool_size=pool, pool_left=max(pool - abstained, sum(step.votes)),
         min_votes=opening["min_votes"], most_votes=min(limits, default=None), num_abstained=abstained,
         classes=project.settings.classes,
     )  # fmt: skip

@@ -12,7 +12,7 @@ from quorate.service.access.principal import Principal
 from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.api.here import Creator, Owner, ProjectId, projects_of
 from quorate.service.deciding.settings import ProjectSettings
-from quorate.service.pages.form_fields import Fields, in_words_of_the_form
+from quorate.service.pages.form_fields import Fields, in_words_of_the_form, whole_number
 from quorate.service.pages.rendering import go, render
 from quorate.service.pages.settings_form import (
     LABELS,
@@ -24,9 +24,11 @@ from quorate.service.pages.settings_form import (
     why_not_all,
 )
 from quorate.service.problems import of_error
+from quorate.validate import broken
 
 router = APIRouter(include_in_schema=False)
 BLANK = as_form(ProjectSettings(classes=("cat", "dog"), pool_size=5)) | {"classes": "", "models": "", "name": ""}
+BLANK |= {"people": ""}
 
 
 @router.get("/new")
@@ -41,12 +43,22 @@ def create(request: Request, caller: Creator, fields: Fields) -> Response:
     now = now_of(request)
     try:
         settings = new_settings(fields)
+        _check_people(fields, settings.pool_size)
         with store_of(request).write() as connection:
-            made = projects_of(request).create_in(connection, fields.get("name", ""), settings, now=now)
+            name, who = fields.get("name", ""), caller.account_id
+            made = projects_of(request).create_in(connection, name, settings, now=now, who=who)
             enrol(connection, made.id, caller.account_id, role="owner", now=now)
     except (InvalidInput, QuorateError) as error:
         return _new(request, caller, BLANK | fields, in_words_of_the_form(of_error(error).body(), fields, LABELS))
     return go(f"/p/{made.id}", "created")
+
+
+def _check_people(fields: dict[str, str], pool_size: int) -> None:
+    """Fewer people than the pool has: items may never close, unless the owner wants it so."""
+    people = whole_number(fields, "people")
+    if people is not None and people < pool_size and "keep_pool" not in fields:
+        rule = f"at most {people}, as many as will vote: items ask up to the whole pool, and may never close"
+        raise broken("pool_size", pool_size, rule, f"write {max(people, 1)}, or tick that more people come later.")
 
 
 def _new(request: Request, caller: Principal, form: dict[str, str], problem: dict[str, Any] | None = None) -> Response:
@@ -69,7 +81,8 @@ def change(request: Request, project_id: ProjectId, caller: Owner, fields: Field
         before = projects_.get(project_id).settings
         changes = changes_of(fields, before=before)
         name, state = fields.get("name"), fields.get("state")
-        projects_.change(project_id, name=name, state=state, now=now_of(request), **changes)
+        who = caller.principal.account_id
+        projects_.change(project_id, name=name, state=state, now=now_of(request), who=who, **changes)
     except QuorateError as error:
         problem = in_words_of_the_form(of_error(error).body(), fields, LABELS)
         return _settings(request, caller.principal, project_id, fields, problem)

@@ -26,6 +26,7 @@ LABELS = {
     "classes": "What voters choose from",
     "models": "Classifiers",
     "instructions": "Instructions for voters",
+    "people": "How many people will vote?",
     "pool_size": "Experts in the pool",
     "min_votes": "Fewest votes per item",
     "max_votes": "Most votes per item",

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from quorate.service.deciding.row import ABSENT
 from quorate.service.deciding.trail import same
 
 TOLD = ("ask", "label", "confidence", "reason")  # of a decision, on the page
@@ -26,6 +27,8 @@ class Step:
     is_late: bool
     votes: tuple[int, ...]
     num_abstained: int  # as the votes, after this event
+    num_absent: int  # experts that an owner had taken out of the pool by then
+    is_absent: bool  # the event is of such an expert
     probs: tuple[float, ...] | None
     asks: bool | None
     answer: str | None
@@ -53,11 +56,14 @@ def story(events: Sequence[Mapping[str, Any]], classes: Sequence[str], names: Ma
             ballots.pop(voter, None)
         given = list(ballots.values())
         votes = tuple(given.count(name) for name in classes)
-        steps.append(_step(event, votes, given.count(None), names))
+        absent = sum(name.startswith(ABSENT) for name in ballots)
+        steps.append(_step(event, votes, given.count(None) - absent, absent, names))
     return steps
 
 
-def _step(event: Mapping[str, Any], votes: tuple[int, ...], num_abstained: int, names: Mapping[str, str]) -> Step:
+def _step(
+    event: Mapping[str, Any], votes: tuple[int, ...], num_abstained: int, num_absent: int, names: Mapping[str, str]
+) -> Step:
     decision, again = event.get("decision", {}), event.get("recomputed")
     voter = event.get("voter")
     probs = tuple(again["probs"]) if again and again["probs"] is not None else None
@@ -70,6 +76,8 @@ def _step(event: Mapping[str, Any], votes: tuple[int, ...], num_abstained: int, 
         is_late=bool(event.get("late")),
         votes=votes,
         num_abstained=num_abstained,
+        num_absent=num_absent,
+        is_absent=voter is not None and voter.startswith(ABSENT),
         probs=probs,
         asks=decision.get("ask") if again else None,
         answer=decision.get("label"),

@@ -84,9 +84,11 @@ items = Table(
     Column("audit_loss", Double),
     Column("is_settled", Boolean, nullable=False, server_default=text("false")),
     Column("is_accounted", Boolean, nullable=False, server_default=text("false")),  # the controller has seen it closed
+    Column("withdrawn", Double),  # when an owner took the item out; null: it counts
     UniqueConstraint("project_id", "name"),
     UniqueConstraint("project_id", "number"),
 )
+not_withdrawn = items.c.withdrawn.is_(None)
 wanted = (items.c.is_wanted) & (items.c.slots > 0)
 Index(
     "ix_items_queue",
@@ -183,6 +185,20 @@ Index(
     sqlite_where=leases.c.is_out == 1,  # as SQLite's queries say it; another form would not be used
     postgresql_where=leases.c.is_out,
 )
+
+owner_actions = Table(  # what owners did, beside the events; only ever appended to
+    "owner_actions",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("project_id", String(40), ForeignKey("projects.id"), nullable=False),
+    Column("item_id", Id, ForeignKey("items.id")),  # null: of the project
+    Column("kind", String(20), nullable=False),  # create, change, pool, close-open, withdraw, restore
+    Column("who", String(60), nullable=False),  # the account; empty: not known
+    Column("time", Double, nullable=False),
+    Column("body", Text, nullable=False),  # JSON
+)
+Index("ix_owner_actions_project", owner_actions.c.project_id, owner_actions.c.id)
+Index("ix_owner_actions_item", owner_actions.c.item_id)
 
 stewards = Table(  # work done off the request path, by one worker at a time
     "stewards",

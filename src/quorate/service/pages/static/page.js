@@ -36,33 +36,46 @@ document.addEventListener("change", (event) => {
   else event.target.form.requestSubmit();
 });
 
-// A part that is fetched again every few seconds, while somebody looks at it.
+// A part that is fetched again every few seconds, while somebody looks at it. The sign beside it says how old the
+// numbers on the page are; numbers that are older than those shown are not shown.
 const part = document.querySelector("[data-live]");
 if (part) {
   const sign = document.querySelector("[data-live-sign]");
   const every = 1000 * Number(part.dataset.every ?? 4);
+  let isConnected = true;
+  let fetched = performance.now();
+  const shown = () => part.querySelector("[data-age]");
+  const isOlder = (news) => Number(news.dataset.time) < Number(shown().dataset.time);
   const refresh = async () => {
     if (!document.hidden) {
       try {
         const answer = await fetch(part.dataset.live, { headers: { Accept: "text/html" } });
         if (answer.status === 401) location.reload();
         if (!answer.ok) throw new Error(answer.status);
-        const text = await answer.text();
+        const news = document.createRange().createContextualFragment(await answer.text());
         const selected = window.getSelection()?.toString();
-        if (!selected && !part.contains(document.activeElement)) part.innerHTML = text;
+        if (!selected && !part.contains(document.activeElement) && !isOlder(news.querySelector("[data-age]"))) {
+          part.replaceChildren(news);
+          fetched = performance.now();
+        }
         for (const time of part.querySelectorAll("time[data-at]")) localTime(time);
-        say(true);
+        isConnected = true;
       } catch {
-        say(false);
+        isConnected = false;
       }
     }
+    say();
     setTimeout(refresh, every);
   };
-  const say = (isOn) => {
-    sign?.classList.toggle("off", !isOn);
-    if (sign) sign.textContent = isOn ? "live" : "no connection; trying again";
+  const say = () => {
+    const age = Number(shown().dataset.age) + (performance.now() - fetched) / 1000;
+    const isLive = isConnected && age <= Number(sign.dataset.liveSign);
+    const old = age < 120 ? `${Math.round(age)} s` : age < 7200 ? `${Math.round(age / 60)} min` : `${Math.round(age / 3600)} h`;
+    sign.classList.toggle("off", !isLive);
+    sign.textContent = isLive ? "live" : `${isConnected ? "" : "no connection; "}numbers are ${old} old`;
   };
   setTimeout(refresh, every);
+  setInterval(say, 1000);
 }
 
 document.querySelector(".tabs [aria-current]")?.scrollIntoView({ inline: "nearest", block: "nearest" });

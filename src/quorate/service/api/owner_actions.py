@@ -1,0 +1,128 @@
+"""What owners do with open items, and the record of all that owners did."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request, Response
+from pydantic import Field
+
+from quorate.service.api.fields import In, ItemId, Key, Out, Time, problems
+from quorate.service.api.here import Owner, ProjectId, TheProjects, Viewer
+from quorate.service.api.idempotency import Work, carried_out
+from quorate.service.api.paging import Cursor, Limit, Page, after_number, page
+from quorate.service.api.reading import StrictRoute
+from quorate.service.deciding.open_items import change_pool, close_open, restore, withdraw
+from quorate.service.deciding.owner_actions import list_actions
+
+router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["items"], route_class=StrictRoute)
+
+
+class PoolIn(In):
+    """The pool that items which still ask shall have: all of them, or those named."""
+
+    pool_size: Annotated[int, Field(ge=1, le=10**9)]
+    items: Annotated[list[ItemId] | None, Field(min_length=1, max_length=1000)] = None
+
+
+class PoolOut(Out):
+    """How many items have the new pool, how many of them closed by it, and how many cannot have it."""
+
+    changed: int
+    closed: int
+    kept: int
+
+
+class ClosedOut(Out):
+    """How many items were closed."""
+
+    closed: int
+
+
+class WhichIn(In):
+    """Which item."""
+
+    id: ItemId
+
+
+class WithdrawnOut(Out):
+    """Whether the item is withdrawn now."""
+
+    id: str
+    withdrawn: bool
+
+
+class ActionOut(Out):
+    """One thing an owner did. `who`: the account, empty where it is not known; `item`: null if it is of the project."""
+
+    id: int
+    time: Time
+    who: str
+    kind: str
+    item: str | None
+    body: dict[str, Any]
+
+
+@router.post(
+    "/pool", summary="Change the pool of open items", response_model=PoolOut, responses=problems(403, 404, 409)
+)
+def change_project_pool(
+    request: Request, project_id: ProjectId, caller: Owner, body: PoolIn, key: Key = None
+) -> Response:
+    """Of items that are open or in the audit. An item keeps at least those who have acted on it, and never gets more
+    than it was opened with: such items are counted in `kept`."""
+    who = caller.principal.account_id
+
+    def work(on: Work) -> PoolOut:
+        done = change_pool(on.projects, project_id, body.pool_size, who=who, now=on.now, names=body.items)
+        return PoolOut.model_validate(done)
+
+    return carried_out(request, caller.principal, key, work)
+
+
+@router.post("/close-open", summary="Close all open items", response_model=ClosedOut, responses=problems(403, 404, 409))
+def close_open_items(request: Request, project_id: ProjectId, caller: Owner, key: Key = None) -> Response:
+    """Each is answered with the votes there are. Some may be drawn for the audit, and ask on for that."""
+    who = caller.principal.account_id
+
+    def work(on: Work) -> ClosedOut:
+        return ClosedOut(closed=close_open(on.projects, project_id, who=who, now=on.now))
+
+    return carried_out(request, caller.principal, key, work)
+
+
+@router.post(
+    "/item/withdraw", summary="Withdraw an item", response_model=WithdrawnOut, responses=problems(403, 404, 409)
+)
+def withdraw_item(request: Request, project_id: ProjectId, caller: Owner, body: WhichIn, key: Key = None) -> Response:
+    """Nobody is asked about it any more, and no number counts it. Its events stay."""
+    who = caller.principal.account_id
+
+    def work(on: Work) -> WithdrawnOut:
+        withdraw(on.projects, project_id, body.id, who=who, now=on.now)
+        return WithdrawnOut(id=body.id, withdrawn=True)
+
+    return carried_out(request, caller.principal, key, work)
+
+
+@router.post("/item/restore", summary="Restore an item", response_model=WithdrawnOut, responses=problems(403, 404, 409))
+def restore_item(request: Request, project_id: ProjectId, caller: Owner, body: WhichIn, key: Key = None) -> Response:
+    """A withdrawn item counts again, as its events have it."""
+    who = caller.principal.account_id
+
+    def work(on: Work) -> WithdrawnOut:
+        restore(on.projects, project_id, body.id, who=who, now=on.now)
+        return WithdrawnOut(id=body.id, withdrawn=False)
+
+    return carried_out(request, caller.principal, key, work)
+
+
+@router.get("/owner-actions", summary="What owners did", responses=problems(403, 404))
+def list_owner_actions(
+    project_id: ProjectId, _caller: Viewer, projects_: TheProjects, cursor: Cursor = None, limit: Limit = 100
+) -> Page[ActionOut]:
+    """Who made and changed the project, changed pools, closed, withdrew and restored items, and when; oldest first."""
+    with projects_.store.read() as connection:
+        projects_.get_in(connection, project_id)
+        found = list_actions(connection, project_id, after=after_number(cursor, first=0), limit=limit + 1)
+    return Page[ActionOut](**page(found, limit, ActionOut.model_validate, lambda each: each.id))

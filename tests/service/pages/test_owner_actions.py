@@ -1,0 +1,42 @@
+"""Owners act on items that wait from the pages: the forms are there, and what they send is done and kept."""
+
+from quorate.service.access.accounts import add_member
+from quorate.service.deciding.items import NewItem, add_items
+from quorate.service.deciding.owner_actions import list_actions
+from quorate.service.deciding.projects import Projects
+from quorate.service.deciding.settings import ProjectSettings
+from tests.service.pages.world import made_world, token
+
+
+def test_an_owner_changes_pools_withdraws_and_closes_on_the_pages(tmp_path):
+    with made_world(tmp_path) as world:
+        browser, projects = world.browser("owner"), Projects(world.store)
+        made = projects.create("mine", ProjectSettings(classes=["a", "b"], pool_size=5, method="ask-all"), now=1.0)
+        add_member(world.store, made.id, world.people["owner"], role="owner", now=1.0)
+        add_items(projects, made.id, [NewItem("x"), NewItem("y")], now=1.0)
+        here = f"/p/{made.id}"
+        shown = browser.get(here).text
+        assert 'data-short="2"' in shown and "data-live-sign" in shown
+        assert f"{here}/open-items/pool" in browser.get(f"{here}/settings").text
+        assert f"{here}/item/withdraw" in browser.get(f"{here}/item?id=x").text
+        forms = {"open-items/pool": {"pool_size": "3"}, "item/withdraw?id=y": {}, "open-items/close": {}}
+        for path, form in forms.items():
+            sent = browser.post(f"{here}/{path}", data=form | {"csrf_token": token(browser)}, follow_redirects=False)
+            assert sent.status_code == 303, sent.text
+        assert browser.get(f"{here}/item?id=x").status_code == 200
+        assert f"{here}/item/restore" in browser.get(f"{here}/item?id=y").text
+        assert browser.get(f"{here}/items?state=withdrawn").text.count("/item?id=") == 1
+        with world.store.read() as connection:
+            done = [each.kind for each in list_actions(connection, made.id) if each.who]
+        assert done == ["pool", "pool", "withdraw", "close-open"]
+
+
+def test_a_pool_larger_than_the_team_is_refused_with_a_size_that_fits(tmp_path):
+    form = {"name": "pets", "classes": "cat\ndog", "people": "3", "pool_size": "5", "goal": "value", "audit_rate": "5"}
+    with made_world(tmp_path) as world:
+        browser = world.browser("owner")
+        form |= {"csrf_token": token(browser), "lease_seconds": "120", "undo_seconds": "20"}
+        refused = browser.post("/new", data=form)
+        assert refused.status_code == 422 and 'value="3"' in refused.text
+        assert browser.post("/new", data=form | {"pool_size": "3"}).status_code == 303
+        assert browser.post("/new", data=form | {"keep_pool": "on"}).status_code == 303
