@@ -20,7 +20,7 @@ from quorate.session.journal import Event
 from quorate.session.single import item_session
 from quorate.types import Reason
 
-Status = Literal["open", "closed", "audit"]
+Status = Literal["open", "closed", "audit", "aside"]
 BATCH = 500
 
 
@@ -81,6 +81,8 @@ def all_items(connection: Connection, project_id: str) -> Iterator[Row[Any]]:
 def _conditions(chosen: Filter) -> Iterator[ColumnElement[bool]]:
     if chosen.status == "audit":
         yield items.c.audit.is_not(None)
+    elif chosen.status == "aside":
+        yield items.c.set_aside.is_not(None)
     elif chosen.status is not None:
         yield items.c.is_open == (chosen.status == "open")
     if chosen.search:

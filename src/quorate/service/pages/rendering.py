@@ -26,6 +26,7 @@ NOTES = {  # what a page says after it was sent back to by a form
     "removed": "Removed.",
     "revoked": "Revoked: it opens nothing any more.",
     "role": "The role was changed.",
+    "cleared": "Voters are asked about this item again.",
     "closed": "Closed with the votes there are.",
     "pinged": "A test is on its way; load the page again to see what became of it.",
     "hook-removed": "Removed: nothing more is sent there.",
