@@ -32,7 +32,8 @@ MAY = {  # status of each page, in this order
 }
 FORMS = (
     "/p/{}/settings", "/p/{}/people/invite", "/p/{}/people/uninvite", "/p/{}/people/role", "/p/{}/people/remove",
-    "/p/{}/people/link", "/p/{}/people/key", "/p/{}/people/unkey", "/p/{}/item/close?id=a", "/p/{}/item/clear?id=a", "/p/{}/import", "/new",
+    "/p/{}/people/link", "/p/{}/people/key", "/p/{}/people/unkey", "/p/{}/item/close?id=a", "/p/{}/item/clear?id=a",
+    "/p/{}/import", "/new",
     "/sign-out", "/sign-in-link", "/sign-out-everywhere", "/p/{}/webhooks/add", "/p/{}/webhooks/test",
     "/p/{}/webhooks/remove",
 )  # fmt: skip

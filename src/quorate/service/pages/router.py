@@ -29,7 +29,7 @@ async def without_key(request: Request) -> None:
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(without_key)])
 for each in (static_files, entrance, voter, dashboard, items, projects, people, data, webhooks):
+    for route in each.router.routes:
+        if isinstance(route, APIRoute) and route.methods is not None and "GET" in route.methods:
+            route.methods.add("HEAD")  # the server leaves the body out
     router.include_router(each.router)
-for route in router.routes:
-    if isinstance(route, APIRoute) and route.methods is not None and "GET" in route.methods:
-        route.methods.add("HEAD")  # the server leaves the body out
