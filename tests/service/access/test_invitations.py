@@ -26,7 +26,7 @@ def uses(store):
 def test_who_accepts_becomes_a_member_with_the_invited_role(world, role):
     made, token = invite(world.store, role=role)
     for _ in range(3):
-        assert invitations.look(world.store, token, now=NOW) == (made, "here")
+        assert invitations.look(world.store, token, now=NOW) == invitations.Looked(made, "here", ())
     assert uses(world.store) == [0]
     signed_in = invitations.accept(world.store, token, name="Ada", now=NOW)
     found = {m.account_id: m for m in accounts.list_members(world.store, "here")}[signed_in.account_id]

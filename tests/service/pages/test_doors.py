@@ -33,7 +33,8 @@ MAY = {  # status of each page, in this order
 }
 FORMS = (
     "/p/{}/settings", "/p/{}/people/invite", "/p/{}/people/uninvite", "/p/{}/people/role", "/p/{}/people/remove",
-    "/p/{}/people/link", "/p/{}/people/key", "/p/{}/people/unkey", "/p/{}/item/close?id=a", "/p/{}/import", "/new",
+    "/p/{}/people/link", "/p/{}/people/key", "/p/{}/people/unkey", "/p/{}/item/close?id=a", "/p/{}/item/clear?id=a",
+    "/p/{}/import", "/new",
     "/sign-out", "/sign-in-link", "/sign-out-everywhere", "/p/{}/webhooks/add", "/p/{}/webhooks/test",
     "/p/{}/webhooks/remove",
 )  # fmt: skip
@@ -328,6 +329,57 @@ def test_who_is_signed_in_joins_as_themselves(world):
     assert browser.post(join, data={"as_me": "yes", "csrf_token": token(browser)}).status_code == 303
     roles = {each.account_id: each.role for each in accounts.list_members(world.store, world.project)}
     assert roles[newcomer] == "reader"
+
+
+def members(world):
+    return {each.account_id: each.name for each in accounts.list_members(world.store, world.project)}
+
+
+def test_who_signs_out_and_joins_again_in_the_same_browser_is_the_same_person(world):
+    _, join = invitations.create_invitation(world.store, world.project, "", role="voter", name="y", now=time.time())
+    browser = world.browser("nobody")
+    assert browser.post(join, data={"name": "Twice"}).status_code == 303
+    (mine,) = [each for each, name in members(world).items() if name == "Twice"]
+    assert browser.post("/sign-out", data={"csrf_token": token(browser)}).status_code == 303
+    assert browser.get(world.address("/vote")).status_code == 401  # remembered, not signed in
+    assert f'value="{mine}"' in browser.get(join).text
+    before = members(world)
+    assert browser.post(join, data={"name": "twice"}).status_code == 303
+    assert browser.get("/sign-in/token").json()["account"] == mine
+    assert members(world) == before
+    browser.post("/sign-out", data={"csrf_token": token(browser)})
+    assert browser.post(join, data={"account": mine}).status_code == 303
+    assert world.browser("nobody").post(join, data={"account": mine}).status_code == 403  # another browser
+    browser.post("/sign-out", data={"csrf_token": token(browser)})
+    assert browser.post(join, data={"name": "Twice", "other": "yes"}).status_code == 303
+    page = world.browser("owner").get(world.address("/people")).text
+    assert page.count("data-same-name") == page.count("data-same-browser") == 2
+
+
+def test_who_was_removed_comes_back_neither_as_themselves_nor_as_somebody_new(world):
+    _, join = invitations.create_invitation(world.store, world.project, "", role="voter", name="z", now=time.time())
+    browser = world.browser("nobody")
+    browser.post(join, data={"name": "Gone"})
+    (mine,) = [each for each, name in members(world).items() if name == "Gone"]
+    accounts.remove_member(world.store, world.project, mine, now=time.time())
+    assert browser.post(join, data={"name": "New", "other": "yes"}).status_code == 403  # still signed in
+    browser.post("/sign-out", data={"csrf_token": token(browser)})
+    for form in ({"account": mine}, {"name": "Gone"}, {"name": "New", "other": "yes"}):
+        assert browser.post(join, data=form).status_code == 403
+    assert not {"Gone", "New"} & set(members(world).values())
+
+
+def test_an_owner_s_browser_lets_nobody_in_by_an_invitation(world):
+    _, join = invitations.create_invitation(world.store, world.project, "", role="voter", name="o", now=time.time())
+    browser = world.browser("owner")
+    browser.post("/sign-out", data={"csrf_token": token(browser)})
+    assert browser.post(join, data={"account": world.people["owner"]}).status_code == 403
+
+
+def test_head_is_answered_wherever_get_is(world):
+    for path in ("/", *(world.address(page) for page in PAGES)):
+        browser = world.browser("owner")
+        assert browser.head(path).status_code == browser.get(path).status_code
 
 
 def test_the_last_owner_is_told_why_they_stay(world):

@@ -174,7 +174,10 @@ def test_the_first_released_schema_is_upgraded_and_keeps_its_rows(store, databas
     load(database_url)
     with store.read() as connection:
         old = MetaData()
-        old.reflect(connection, only=lambda name, _: name in metadata.tables)
+        old.reflect(connection)
+        old.remove(old.tables[upgrade.VERSION_TABLE])
+        if "sqlite_sequence" in old.tables:
+            old.remove(old.tables["sqlite_sequence"])
         before = contents(connection, old.sorted_tables)
     assert sum(map(len, before.values())) == FILES[store.url.get_backend_name()].read_text().count("INSERT INTO") - (
         1 + 1 * store.is_sqlite  # quorate_revision, sqlite_sequence

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, insert, update
 from quorate.service.access.signing import sign, signing_key, unsign
 from quorate.service.access.surroundings import is_secure, now_of, store_of
 from quorate.service.access.tokens import digest, new_secret
-from quorate.service.store.schema import links, sign_ins
+from quorate.service.store.schema import browsers, links, sign_ins
 from quorate.service.store.store import Store
 
 NAME = "quorate"  # behind the prefix __Host- when secure
@@ -75,9 +75,11 @@ def sign_out_everywhere(store: Store, account_id: str, *, now: float) -> None:
 
 
 def end_sign_ins(connection: Connection, account_id: str, *, now: float) -> None:
-    """The same, within a write transaction."""
+    """The same, within a write transaction; no browser remembers the account any more, either."""
     _revoke(connection, sign_ins.c.account_id == account_id, now=now)
     end_links(connection, account_id, now=now)
+    remembering = (browsers.c.account_id == account_id, browsers.c.ended.is_(None))
+    connection.execute(update(browsers).where(*remembering).values(ended=now))
 
 
 def end_links(connection: Connection, account_id: str, *, only_project: str | None = None, now: float) -> None:

@@ -1,17 +1,19 @@
 """Invitations: links by which anybody who has one joins a project as voter or reader, until they end.
 
-Looking (`look`) counts nothing; the form on the page does (`accept` makes an account, `join` takes a signed-in one).
+Looking (`look`) counts nothing; the form on the page does (`accept` makes an account, `join` takes a signed-in one,
+`come_back` one that the browser remembers).
 Uses are counted in the transaction that makes the member, so never more come in than may. Called by `api` and pages.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, insert, select, update
 
 from quorate.service.access.accounts import Role, enrol, insert_account
+from quorate.service.access.browsers import Remembered, remembered
 from quorate.service.access.cookies import open_sign_in
 from quorate.service.access.links import SignedIn
 from quorate.service.access.names import checked_name
@@ -94,12 +96,25 @@ def revoke_invitation(store: Store, project_id: str, invitation_id: str, *, now:
         connection.execute(update(invitations).where(which, invitations.c.revoked.is_(None)).values(revoked=now))
 
 
-def look(store: Store, token: str, *, now: float) -> tuple[Invitation, str]:
-    """The invitation and its project's name; nothing is counted. LinkOver or UnknownLink if nobody can join by it."""
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """An invitation that can be used, its project's name, and who the browser remembers that may come back by it."""
+
+    invitation: Invitation
+    project_name: str
+    known: tuple[Remembered, ...]
+
+
+def look(store: Store, token: str, *, browser: str | None = None, now: float) -> Looked:
+    """What the invitation is for; nothing is counted. LinkOver or UnknownLink if nobody can come in by it."""
     with store.read() as connection:
-        row = _usable(connection, token, now=now)
+        row = _found(connection, token)
+        known = [each for each in remembered(connection, browser) if _may_return(row, each)]
+        members = [each for each in known if _membership(connection, row, each.account_id) == "member"]
+        _refuse_ended(row, now=now, counted=not members)
         name = connection.scalar(select(projects.c.name).where(projects.c.id == row.project_id))
-        return Invitation(*(row._mapping[column] for column in Invitation.__dataclass_fields__)), str(name)
+        invitation = Invitation(*(row._mapping[column] for column in Invitation.__dataclass_fields__))
+        return Looked(invitation, str(name), tuple(members or known))
 
 
 def form_id() -> str:
@@ -107,19 +122,46 @@ def form_id() -> str:
     return new_secret()
 
 
-def accept(store: Store, token: str, *, name: str, form: str | None = None, now: float) -> SignedIn:
-    """Join as somebody new, called `name`: an account, its membership, its sign-in, and one use of the invitation."""
+def accept(
+    store: Store, token: str, *, name: str, form: str | None = None, browser: str | None = None,
+    me: str | None = None, now: float,
+) -> SignedIn:  # fmt: skip
+    """Join as somebody new, called `name`: an account, its membership, its sign-in, and one use of the invitation.
+
+    Nobody new comes from a `browser` of which an owner removed a member since the invitation was made; `me` is who is
+    signed in there.
+    """
     with store.write() as connection:
         row = _locked(connection, token)
         account_id = digest(f"{digest(token)}:{form}")[:24] if form else new_id()
         if form and _just_made(connection, account_id, row.project_id, now=now):
             return SignedIn(account_id, open_sign_in(connection, account_id, now=now), row.project_id)
         _refuse_ended(row, now=now)
+        here = {each.account_id for each in remembered(connection, browser)} | ({me} if me else set())
+        if any(_membership(connection, row, each) == "removed" for each in here):
+            raise _removed()
         if connection.scalar(select(accounts.c.id).where(accounts.c.id == account_id)) is not None:
             account_id = new_id()  # a form left open since: somebody else
         insert_account(connection, name, account_id=account_id, now=now)
         _count_in(connection, row, account_id, now=now)
         return SignedIn(account_id, open_sign_in(connection, account_id, now=now), row.project_id)
+
+
+def come_back(store: Store, token: str, account_id: str, *, browser: str | None, now: float) -> SignedIn:
+    """Sign in again an account that this browser remembers; a member of the project uses no place up."""
+    with store.write() as connection:
+        row = _locked(connection, token)
+        known = {each.account_id: each for each in remembered(connection, browser) if _may_return(row, each)}
+        if account_id not in known:
+            raise NotAllowed(
+                "this browser no longer remembers you", "ask the project's owner for a new link.", field="account",
+                rule="an account that signed in with this browser",
+            )  # fmt: skip
+        _refuse_ended(row, now=now, counted=_membership(connection, row, account_id) != "member")
+        _enter(connection, row, account_id, now=now)
+        only = known[account_id].only_project
+        session_id = open_sign_in(connection, account_id, only_project=only, now=now)
+        return SignedIn(account_id, session_id, row.project_id, only)
 
 
 def join(store: Store, token: str, account_id: str, *, only_project: str | None = None, now: float) -> str:
@@ -132,21 +174,39 @@ def join(store: Store, token: str, account_id: str, *, only_project: str | None 
     with store.write() as connection:
         row = _locked(connection, token)
         refuse_elsewhere(row.project_id, only_project)
-        before = connection.execute(
-            select(memberships.c.role, memberships.c.removed).where(
-                memberships.c.project_id == row.project_id, memberships.c.account_id == account_id
-            )
-        ).one_or_none()
-        if before is not None and before.removed is None:
-            return str(row.project_id)
-        _refuse_ended(row, now=now)
-        if before is not None and before.removed >= row.created:
-            raise NotAllowed(
-                "an owner removed you from this project", "ask for a new invitation.", field="invitation",
-                rule="an invitation that was made after you were removed",
-            )  # fmt: skip
-        _count_in(connection, row, account_id, now=now)
+        if _membership(connection, row, account_id) != "member":
+            _refuse_ended(row, now=now)
+        _enter(connection, row, account_id, now=now)
         return str(row.project_id)
+
+
+def _enter(connection: Connection, row: Row[Any], account_id: str, *, now: float) -> None:
+    """Make an account a member, unless it is one; one that was removed needs an invitation made since."""
+    before = _membership(connection, row, account_id)
+    if before == "removed":
+        raise _removed()
+    if before is None:
+        _count_in(connection, row, account_id, now=now)
+
+
+def _removed() -> NotAllowed:
+    return NotAllowed(
+        "an owner removed you from this project", "ask for a new invitation.", field="invitation",
+        rule="an invitation that was made after you were removed",
+    )  # fmt: skip
+
+
+def _may_return(row: Row[Any], known: Remembered) -> bool:
+    return known.may_return and known.only_project in (None, row.project_id)
+
+
+def _membership(connection: Connection, row: Row[Any], account_id: str) -> Literal["member", "removed"] | None:
+    """What an account is in the project: removed means since the invitation was made."""
+    here = (memberships.c.project_id == row.project_id) & (memberships.c.account_id == account_id)
+    before = connection.execute(select(memberships.c.removed).where(here)).one_or_none()
+    if before is None or (before.removed is not None and before.removed < row.created):
+        return None
+    return "member" if before.removed is None else "removed"
 
 
 def refuse_elsewhere(project_id: str, only_project: str | None) -> None:
@@ -172,12 +232,6 @@ def _locked(connection: Connection, token: str) -> Row[Any]:
     return _found(connection, token, lock=True)
 
 
-def _usable(connection: Connection, token: str, *, now: float) -> Row[Any]:
-    row = _found(connection, token)
-    _refuse_ended(row, now=now)
-    return row
-
-
 def _found(connection: Connection, token: str, *, lock: bool = False) -> Row[Any]:
     query = select(invitations).where(invitations.c.digest == digest(token))
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
@@ -188,10 +242,11 @@ def _found(connection: Connection, token: str, *, lock: bool = False) -> Row[Any
     return row
 
 
-def _refuse_ended(row: Row[Any], *, now: float) -> None:
+def _refuse_ended(row: Row[Any], *, now: float, counted: bool = True) -> None:
+    """Raise LinkOver for an invitation that has ended; `counted`: or that as many have used as may."""
     if row.revoked is not None:
         raise LinkOver("this invitation was withdrawn", ASK_SENDER)
     if row.expires <= now:
         raise LinkOver("this invitation has expired", ASK_SENDER)
-    if row.most_uses is not None and row.uses >= row.most_uses:
+    if counted and row.most_uses is not None and row.uses >= row.most_uses:
         raise LinkOver("this invitation was used as often as it may be", ASK_SENDER)

@@ -48,6 +48,7 @@ class SignedIn:
     account_id: str
     session_id: str
     project_id: str | None = None  # that was joined
+    only_project: str | None = None  # the only one it opens
 
 
 def first_owner_link(store: Store, base_url: str, *, now: float) -> str | None:

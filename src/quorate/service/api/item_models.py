@@ -83,6 +83,10 @@ class ItemOut(Out):
     audit: Annotated[Literal["drawn", "done"] | None, Field(description="Drawn: voted to the end. Done: it was.")]
     created: Time
     closed: Annotated[float | None, Field(description="Seconds since 1970.")]
+    set_aside: Annotated[
+        float | None,
+        Field(description="Since when nobody is asked, as a voter reported its image as broken; seconds since 1970."),
+    ] = None
     show: ShowOut
 
 
@@ -96,6 +100,18 @@ class CloseIn(In):
     """Which item is closed by hand."""
 
     id: ItemId
+
+
+class ClearIn(In):
+    """Which item is asked about again."""
+
+    id: ItemId
+
+
+class ClearedOut(Out):
+    """An item that is no longer set aside."""
+
+    id: str
 
 
 class TrailOut(Out):

@@ -20,6 +20,8 @@ from quorate.service.api.idempotency import Work, carried_out, is_known
 from quorate.service.api.item_models import (
     AddedOut,
     BatchOut,
+    ClearedOut,
+    ClearIn,
     CloseIn,
     ItemDetail,
     ItemIn,
@@ -34,6 +36,7 @@ from quorate.service.api.vote_models import DecidedOut, ShowOut
 from quorate.service.api.votes import decided
 from quorate.service.deciding.acts import Request as Act
 from quorate.service.deciding.ballots import act
+from quorate.service.deciding.broken_images import clear_image
 from quorate.service.deciding.items import Batch, NewItem, Show, decide_items, store_items
 from quorate.service.deciding.listing import Filter, Status, events_of, list_items
 from quorate.service.deciding.projects import Project, Projects
@@ -77,7 +80,7 @@ def list_project_items(
     project_id: ProjectId,
     _caller: Viewer,
     projects_: TheProjects,
-    status: Annotated[Status | None, Query(description="Only these; `audit`: drawn for audit.")] = None,
+    status: Annotated[Status | None, Query(description="`audit`: drawn for it; `aside`: set aside.")] = None,
     search: Annotated[Text | None, Query(max_length=200, description="A part of the id, in any case.")] = None,
     label: Annotated[Text | None, Query(max_length=100, description="The label they have now.")] = None,
     cursor: Cursor = None,
@@ -123,11 +126,18 @@ def close_item(
     return decided(projects_, asked, act(projects_, asked, now=now))
 
 
+@router.post("/item/clear", summary="Ask about an item again that was set aside", responses=problems(403, 404))
+def clear_item(project_id: ProjectId, _caller: Owner, projects_: TheProjects, body: ClearIn) -> ClearedOut:
+    """After its image was repaired, or found to be in order. May be repeated."""
+    clear_image(projects_, project_id, body.id)
+    return ClearedOut(id=body.id)
+
+
 def as_shown(project: Project, row: Row[Any]) -> dict[str, Any]:
     """A row of the table `items` as its model holds it."""
     votes = dict(zip(project.settings.classes, json.loads(row.votes), strict=True))
     same = ("number", "label", "confidence", "reason", "num_votes", "num_abstained", "num_late", "pool_size")
-    more = ("priority", "audit", "created", "closed")
+    more = ("priority", "audit", "created", "closed", "set_aside")
     return {name: getattr(row, name) for name in (*same, *more)} | {
         "id": row.name,
         "status": "withdrawn" if row.withdrawn is not None else "open" if row.is_open else "closed",

@@ -62,6 +62,22 @@ class UndoIn(In):
     next: NextCount = 0
 
 
+class ReportIn(In):
+    """Whose image could not be loaded."""
+
+    item: ItemId
+
+
+class ReportedOut(Out):
+    """What became of a report."""
+
+    item: str
+    set_aside: Annotated[
+        bool,
+        Field(description="False: too many reports of this voter are open, so others are still asked; skip the item."),
+    ]
+
+
 class ShowOut(Out):
     """What the voter looks at; the browser loads `image`, the server never does."""
 

@@ -27,12 +27,15 @@ from quorate.service.api.vote_models import (
     NextIn,
     NextOut,
     RecordedOut,
+    ReportedOut,
+    ReportIn,
     ShowOut,
     UndoIn,
     VotedOut,
     VoteIn,
 )
 from quorate.service.deciding.acts import Kind, Recorded, Request
+from quorate.service.deciding.broken_images import report_image
 from quorate.service.deciding.desk import Answer, Call, answer_all
 from quorate.service.deciding.leases import give_back
 from quorate.service.deciding.projects import Projects
@@ -77,6 +80,13 @@ async def undo(
     """The item is the caller's again, to vote on anew."""
     asked = _request(project_id, caller, body.item, "retract", None, body.voter, key)
     return await _answer(http, caller, asked, body.next, now)
+
+
+@router.post("/report-image", summary="Report an image that cannot be loaded", responses=problems(403, 404))
+def report(project_id: ProjectId, caller: Voter, projects_: TheProjects, now: Now, body: ReportIn) -> ReportedOut:
+    """The item is set aside: nobody is asked about it until an owner clears it. May be repeated."""
+    voter = caller.principal.account_id
+    return ReportedOut(item=body.item, set_aside=report_image(projects_, project_id, body.item, voter, now=now))
 
 
 @router.post("/leave", summary="Give back the items one holds", responses=problems(403, 404))

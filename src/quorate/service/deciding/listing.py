@@ -21,7 +21,7 @@ from quorate.session.journal import Event
 from quorate.session.single import item_session
 from quorate.types import Reason
 
-Status = Literal["open", "closed", "audit", "withdrawn"]
+Status = Literal["open", "closed", "audit", "aside", "withdrawn"]
 BATCH = 500
 
 
@@ -85,6 +85,8 @@ def _conditions(chosen: Filter) -> Iterator[ColumnElement[bool]]:
         yield items.c.withdrawn.is_not(None) if chosen.status == "withdrawn" else not_withdrawn
     if chosen.status == "audit":
         yield items.c.audit.is_not(None)
+    elif chosen.status == "aside":
+        yield items.c.set_aside.is_not(None)
     elif chosen.status in ("open", "closed"):
         yield items.c.is_open == (chosen.status == "open")
     if chosen.search:

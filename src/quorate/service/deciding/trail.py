@@ -87,6 +87,7 @@ def item_disagreements(
         if not same(stored, fresh):
             yield Disagreement(row.name, event["seq"], stored, fresh)
     values = _row_again(project, row, written, era_of)
+    values["is_wanted"] = values["is_wanted"] and row.set_aside is None
     fresh = {name: values[name] for name in RECOMPUTED} | {"seq": _last_seq(connection, row.id)}
     fresh["is_wanted"] = fresh["is_wanted"] and row.withdrawn is None  # the one thing that no event says
     stored = {name: getattr(row, name) for name in fresh}

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Request, Response
 
 from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.api.here import Anyone, ProjectId, Viewer, projects_of
+from quorate.service.deciding.broken_images import count_set_aside
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.stats import LIVE_SECONDS, latest_stats
 from quorate.service.pages.charts import Line, bar, columns, line_chart
@@ -43,9 +44,11 @@ def _shown(request: Request, project_id: str) -> dict[str, Any]:
         project = projects_.get_in(connection, project_id)
         numbers = latest_stats(connection, project, now=now)
         worth = _worth(projects_, project, numbers, connection)
+        num_aside = count_set_aside(connection, project_id)
     votes = [hour["votes"] for hour in numbers["hours"]]
     hours = columns(votes, title=f"Votes in each of the last 24 hours, {max(votes):g} at most")
     return {
+        "num_aside": num_aside,
         "project": project, "numbers": numbers, "worth": worth, "forecast": forecast(numbers), "hours": hours,
         "most_in_hour": max(votes), "bar": bar, "short": SHORT, "tab": "dashboard", "settings": project.settings,
         "live_seconds": LIVE_SECONDS,

@@ -12,9 +12,9 @@ from fastapi import APIRouter, Depends, Form, Request, Response
 from sqlalchemy import select
 
 from quorate.errors import InvalidInput
-from quorate.service.access import cookies, csrf, invitations, links
-from quorate.service.access.accounts import memberships_of
+from quorate.service.access import browsers, cookies, csrf, invitations, links
 from quorate.service.access.limits import entered, limit_entry
+from quorate.service.access.links import SignedIn
 from quorate.service.access.principal import Principal, current
 from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.access.tokens import digest
@@ -62,8 +62,16 @@ def sign_in(request: Request, key: Text) -> Response:
             return render(request, "sign_in.html", 401, problem=problem)
         session_id = cookies.open_sign_in(connection, row.account_id, key_id=row.id, now=now_of(request))
     entered(request)
-    response = go("/")
-    cookies.set_cookie(request, response, session_id)
+    return _come_in(request, "/", SignedIn(row.account_id, session_id))
+
+
+def _come_in(
+    request: Request, path: str, signed: SignedIn, *, note: str | None = None, only_project: str | None = None
+) -> Response:
+    """Give the browser its sign-in, and let it remember whose it is."""
+    response = go(path, note)
+    cookies.set_cookie(request, response, signed.session_id)
+    browsers.remember(request, response, signed.account_id, only_project=only_project)
     return response
 
 
@@ -74,13 +82,14 @@ def token_now(request: Request, caller: Caller) -> dict[str, str | None]:
 
 
 @router.post("/sign-out")
-def sign_out(request: Request, _caller: Caller) -> Response:
-    """End this browser's sign-in."""
+def sign_out(request: Request, caller: Caller) -> Response:
+    """End this browser's sign-in. The browser remembers whose it was: an invitation link signs the same person in."""
     session_id = cookies.session_id_of(request)
     if session_id is not None:
         cookies.sign_out(store_of(request), session_id, now=now_of(request))
     response = go("/", "left")
     cookies.clear_cookie(request, response)
+    browsers.remember(request, response, caller.account_id, only_project=caller.only_project)
     return response
 
 
@@ -128,42 +137,70 @@ def use_link(request: Request, token: str, name: Text = "") -> Response:
         signed = links.use(store, token, name=name, now=now)
     except InvalidInput as error:  # of the name: the link is not used up
         return render(request, "link.html", 422, link=found, name=name, problem=of_error(error).body())
-    response = go("/", "joined")
-    cookies.set_cookie(request, response, signed.session_id)
-    return response
+    return _come_in(request, "/", signed, note="joined", only_project=found.project_id)
 
 
 @router.get("/join/{token}")
-def invitation_page(request: Request, token: str) -> Response:
-    """Which project one is invited to; asks for a name, or takes the account one is signed in with."""
-    return _invitation(request, token)
+def invitation_page(request: Request, token: str, other: str = "") -> Response:
+    """Which project one is invited to; asks for a name, or takes the account that the browser has or remembers."""
+    return _invitation(request, token, other=bool(other))
 
 
 @router.post("/join/{token}", dependencies=ENTRY)
-def join(request: Request, token: str, sent: Token, name: Text = "", form: Text = "", as_me: Text = "") -> Response:
-    """Join the project, as somebody new or as who one is; nobody joins another by a sign-in to one project."""
-    store, now = store_of(request), now_of(request)
+def join(
+    request: Request, token: str, sent: Token,
+    name: Text = "", form: Text = "", as_me: Text = "", account: Text = "", other: Text = "",
+) -> Response:  # fmt: skip
+    """Join the project: as who one is, as who the browser remembers, or as somebody new.
+
+    Nobody joins another project by a sign-in to one. Who the browser remembers is not made somebody new unless they
+    say that they are (`other`).
+    """
+    store, now, browser = store_of(request), now_of(request), browsers.browser_of(request)
     if as_me:
         me = from_thread.run(current, request, sent)
         project_id = invitations.join(store, token, me.account_id, only_project=me.only_project, now=now)
         entered(request)
         return go(f"/p/{project_id}")
+    if account:
+        return _back(request, token, account)
+    known = () if other else invitations.look(store, token, browser=browser, now=now).known
+    same = next((each for each in known if each.name.casefold() == name.strip().casefold()), None)
+    if same is not None:
+        return _back(request, token, same.account_id)
+    if known:
+        entered(request)
+        return _invitation(request, token, name=name)
+    me_now = signed_in(request)
     try:
-        signed = invitations.accept(store, token, name=name, form=form or None, now=now)
+        signed = invitations.accept(
+            store, token, name=name, form=form or None, browser=browser,
+            me=None if me_now is None else me_now.account_id,
+            now=now,
+        )  # fmt: skip
     except InvalidInput as error:
         entered(request)
-        return _invitation(request, token, problem=of_error(error).body(), name=name)
+        return _invitation(request, token, problem=of_error(error).body(), name=name, other=bool(other))
     entered(request)
-    response = go(f"/p/{memberships_of(store, signed.account_id)[0].project_id}")
-    cookies.set_cookie(request, response, signed.session_id)
-    return response
+    return _come_in(request, f"/p/{signed.project_id}", signed)
 
 
-def _invitation(request: Request, token: str, problem: object = None, name: str = "") -> Response:
-    found, project_name = invitations.look(store_of(request), token, now=now_of(request))
-    me = signed_in(request) if request.method == "GET" else None
+def _back(request: Request, token: str, account_id: str) -> Response:
+    """Sign in again who the browser remembers."""
+    store, browser = store_of(request), browsers.browser_of(request)
+    signed = invitations.come_back(store, token, account_id, browser=browser, now=now_of(request))
+    entered(request)
+    return _come_in(request, f"/p/{signed.project_id}", signed, only_project=signed.only_project)
+
+
+def _invitation(
+    request: Request, token: str, problem: object = None, name: str = "", *, other: bool = False
+) -> Response:
+    browser = browsers.browser_of(request)
+    found = invitations.look(store_of(request), token, browser=None if other else browser, now=now_of(request))
+    me = signed_in(request) if request.method != "POST" else None
     if me is not None:
-        invitations.refuse_elsewhere(found.project_id, me.only_project)
-    shown: dict[str, Any] = {"me": me, "form": invitations.form_id()}
-    shown |= {"invitation": found, "project_name": project_name, "problem": problem, "name": name}
+        invitations.refuse_elsewhere(found.invitation.project_id, me.only_project)
+    shown: dict[str, Any] = {"me": me, "form": invitations.form_id(), "known": found.known, "other": other}
+    shown |= {"invitation": found.invitation, "project_name": found.project_name, "problem": problem, "name": name}
     return render(request, "join.html", 422 if problem else 200, **shown)

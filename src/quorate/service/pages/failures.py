@@ -22,7 +22,7 @@ def error_page(request: Request, problem: dict[str, Any]) -> Response | None:
         return None
     shown = {"problem": problem, "csrf": "", "me": None, "project": None, "note": None, "tab": "", "role": None}
     template = "problem.html"
-    is_page = request.method == "GET" and (path == "/" or path.startswith(PAGES))
+    is_page = request.method in ("GET", "HEAD") and (path == "/" or path.startswith(PAGES))
     if is_page and problem["status"] == 401:  # the words of the start page, not those for programs
         template, shown["problem"] = "sign_in.html", None
     html = environment.get_template(template).render(shown | {"static": address, "path": path})

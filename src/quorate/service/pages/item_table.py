@@ -16,7 +16,7 @@ from quorate.service.deciding.projects import Project
 from quorate.service.store.schema import items, not_withdrawn
 
 PER_PAGE = 50
-State = Literal["", "open", "closed", "audit", "withdrawn"]
+State = Literal["", "open", "closed", "audit", "aside", "withdrawn"]
 ORDERS: dict[str, tuple[str, Sequence[ColumnElement[Any]]]] = {
     "": ("as they came", (items.c.number,)),
     "closed": ("closed last", (items.c.closed_event.desc().nulls_last(), items.c.number)),
@@ -86,6 +86,8 @@ def _matching(project: Project, wanted: Wanted) -> list[ColumnElement[bool]]:
         found.append(~items.c.is_open)
     if wanted.state == "audit":
         found.append(items.c.audit.is_not(None))
+    if wanted.state == "aside":
+        found.append(items.c.set_aside.is_not(None))
     for name in ("label", "reason"):
         if getattr(wanted, name):
             found.append(items.c[name] == getattr(wanted, name))

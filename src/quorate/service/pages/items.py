@@ -14,6 +14,7 @@ from quorate.service.api.here import Owner, ProjectId, Viewer, projects_of
 from quorate.service.api.shows import for_browser
 from quorate.service.deciding.acts import Request as Act
 from quorate.service.deciding.ballots import act
+from quorate.service.deciding.broken_images import clear_image, reports_of
 from quorate.service.deciding.open_items import change_pool, close_open, restore, withdraw
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.trail import find, trail
@@ -93,6 +94,13 @@ def close_open_items(request: Request, project_id: ProjectId, caller: Owner) -> 
     return go(f"/p/{project_id}/items", "closed")
 
 
+@router.post("/p/{project_id}/item/clear")
+def clear_item(request: Request, project_id: ProjectId, _caller: Owner, id: str) -> Response:  # noqa: A002
+    """Ask voters again about an item that was set aside."""
+    clear_image(projects_of(request), project_id, id)
+    return go(f"/p/{project_id}/items", "cleared")
+
+
 def _item(projects_: Projects, connection: Connection, project: Project, name: str) -> dict[str, Any]:
     row = find(connection, project, name)
     whole = trail(projects_, connection, project, name)
@@ -100,12 +108,15 @@ def _item(projects_: Projects, connection: Connection, project: Project, name: s
     written = sorted([*whole["events"], *skips], key=lambda event: event["seq"])
     steps = story(written, project.settings.classes, _names(connection, written))
     decided = [step for step in steps if step.agrees is not None]
+    reports = reports_of(connection, row.id)
+    names = _names(connection, [{"voter": voter} for voter, _ in reports])
     table = _by_class(project, row, whole["events"][0]["prediction"], decided)
     return {
         "project": project,
         "row": row,
         "show": {"text": None, "image": None, "link": None} | for_browser(project.id, json.loads(row.show)),
         "steps": steps,
+        "reports": [(names.get(voter, voter), time) for voter, time in reports],
         "eras": whole["eras"],
         "sentences": [_why(projects_, connection, project, row, step, whole["events"][0]) for step in decided],
         "decided": decided,

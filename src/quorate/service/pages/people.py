@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request, Response
 
 from quorate.errors import QuorateError
-from quorate.service.access import accounts, invitations, keys, links
+from quorate.service.access import accounts, browsers, invitations, keys, links
 from quorate.service.access.principal import Member
 from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.api.here import Owner, ProjectId, base_url_of, projects_of
@@ -118,7 +119,10 @@ def _page(request: Request, project_id: str, caller: Member, **more: Any) -> Res
     members = _all(partial(accounts.list_members, store, project_id), lambda each: each.account_id)
     invited = _all(partial(invitations.list_invitations, store, project_id), lambda each: each.id)
     mine = _all(partial(keys.list_keys, store, me.account_id), lambda each: each.id)
+    with store.read() as connection:
+        shared = browsers.sharing_browsers(connection, project_id)
     shown = {
+        "shared": shared, "same_name": same_names(members),
         "me": me, "role": caller.role, "tab": "people", "project": projects_of(request).get(project_id),
         "members": sorted(members, key=lambda each: each.name.lower()),
         "invitations": [each for each in invited if each.revoked is None and each.expires > now],
@@ -128,6 +132,12 @@ def _page(request: Request, project_id: str, caller: Member, **more: Any) -> Res
     }  # fmt: skip
     problem = more.get("problem")
     return render(request, "people.html", problem["status"] if problem else 200, **(shown | more))
+
+
+def same_names(members: Sequence[accounts.Membership]) -> set[str]:
+    """The accounts whose name another member has too, in whatever case: perhaps one person, who could vote twice."""
+    names = Counter(each.name.casefold() for each in members)
+    return {each.account_id for each in members if names[each.name.casefold()] > 1}
 
 
 def _all(page: Callable[..., list[Listed]], place: Callable[[Listed], str]) -> list[Listed]:

@@ -26,6 +26,7 @@ NOTES = {  # what a page says after it was sent back to by a form
     "removed": "Removed.",
     "revoked": "Revoked: it opens nothing any more.",
     "role": "The role was changed.",
+    "cleared": "Voters are asked about this item again.",
     "closed": "Closed with the votes there are.",
     "withdrawn": "Withdrawn: nobody is asked about it any more, and no number counts it.",
     "restored": "Restored: it counts again.",

@@ -7,6 +7,7 @@ exempt from the checks against forgery. Programs use the API.
 from __future__ import annotations
 
 from fastapi import APIRouter, Depends, Request
+from fastapi.routing import APIRoute
 
 from quorate.service.access.principal import has_key
 from quorate.service.pages import dashboard, data, entrance, items, people, projects, static_files, voter, webhooks
@@ -28,4 +29,7 @@ async def without_key(request: Request) -> None:
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(without_key)])
 for each in (static_files, entrance, voter, dashboard, items, projects, people, data, webhooks):
+    for route in each.router.routes:
+        if isinstance(route, APIRoute) and route.methods is not None and "GET" in route.methods:
+            route.methods.add("HEAD")  # the server leaves the body out
     router.include_router(each.router)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from quorate.decision.belief import TIE_WIDTH
 from quorate.service.deciding.row import ABSENT
 from quorate.service.deciding.trail import same
 
@@ -37,6 +38,11 @@ class Step:
     agrees: bool | None
     params: int | None
     tune: int | None
+
+    @property
+    def tied(self) -> int:
+        """How many classes are as likely as the likeliest one."""
+        return 1 if self.probs is None else sum(max(self.probs) - each <= TIE_WIDTH for each in self.probs)
 
 
 def story(events: Sequence[Mapping[str, Any]], classes: Sequence[str], names: Mapping[str, str]) -> list[Step]:

@@ -14,6 +14,7 @@ from quorate.service.access.csrf import csrf_token
 from quorate.service.access.headers import allow_images
 from quorate.service.access.surroundings import store_of
 from quorate.service.api.here import ProjectId, Voter, projects_of
+from quorate.service.deciding.listing import acts_of
 from quorate.service.pages.rendering import render
 from quorate.service.store.schema import ballots
 
@@ -28,7 +29,10 @@ def vote_page(request: Request, project_id: ProjectId, caller: Voter) -> Respons
     """One item, big; buttons and keys; the next item is loaded already."""
     project = projects_of(request).get(project_id)
     allow_images(request, "https:", "http:")
+    with store_of(request).read() as connection:
+        is_new = acts_of(connection, project_id, caller.principal.account_id) == 0
     start = {
+        "isNew": is_new,
         "project": project.id,
         "account": caller.principal.account_id,
         "csrf": csrf_token(request),

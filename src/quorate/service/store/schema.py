@@ -62,7 +62,7 @@ items = Table(
     Column("priority", Integer, nullable=False, server_default="0"),
     Column("pool_size", Integer, nullable=False),
     Column("is_open", Boolean, nullable=False),
-    Column("is_wanted", Boolean, nullable=False),  # open, or closed and audited: votes are asked for
+    Column("is_wanted", Boolean, nullable=False),  # open, or closed and audited, and not set aside: votes are asked for
     Column("slots", Integer, nullable=False),  # voters it can be shown to now: 1 if wanted, less those it is out to
     Column("to_close", Integer, nullable=False),  # votes after which it could close; what is served first
     Column("votes", Text, nullable=False),  # JSON: counts by class, late ones included
@@ -85,6 +85,7 @@ items = Table(
     Column("is_settled", Boolean, nullable=False, server_default=text("false")),
     Column("is_accounted", Boolean, nullable=False, server_default=text("false")),  # the controller has seen it closed
     Column("withdrawn", Double),  # when an owner took the item out; null: it counts
+    Column("set_aside", Double),  # since when: its image is broken, nobody is asked until an owner clears it
     UniqueConstraint("project_id", "name"),
     UniqueConstraint("project_id", "number"),
 )
@@ -200,6 +201,18 @@ owner_actions = Table(  # what owners did, beside the events; only ever appended
 Index("ix_owner_actions_project", owner_actions.c.project_id, owner_actions.c.id)
 Index("ix_owner_actions_item", owner_actions.c.item_id)
 
+image_reports = Table(  # only appended to: who could not see an item's image, and when
+    "image_reports",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("project_id", String(40), ForeignKey("projects.id"), nullable=False),
+    Column("item_id", Id, ForeignKey("items.id"), nullable=False),
+    Column("voter", String(60), nullable=False),
+    Column("time", Double, nullable=False),
+)
+Index("ix_image_reports_item_id", image_reports.c.item_id)
+Index("ix_image_reports_project_id_voter", image_reports.c.project_id, image_reports.c.voter)
+
 stewards = Table(  # work done off the request path, by one worker at a time
     "stewards",
     metadata,
@@ -306,6 +319,17 @@ sign_ins = Table(  # one for each signed cookie
     Column("expires", Double, nullable=False),
     Column("revoked", Double),
 )
+
+browsers = Table(  # the accounts that signed in with a browser: who comes back is the same person
+    "browsers",
+    metadata,
+    Column("digest", String(64), primary_key=True),
+    Column("account_id", String(40), ForeignKey("accounts.id"), primary_key=True),
+    Column("project_id", String(40), ForeignKey("projects.id")),  # the only one it opens; null: every one
+    Column("seen", Double, nullable=False),
+    Column("ended", Double),  # signed out everywhere, or disabled: it lets nobody in any more
+)
+Index("ix_browsers_account_id", browsers.c.account_id)
 
 secrets = Table(
     "secrets",

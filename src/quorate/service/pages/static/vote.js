@@ -4,7 +4,7 @@ import { Outbox, isSignedOut } from "./outbox.js";
 import { Zoom } from "./zoom.js";
 
 const root = document.querySelector("[data-vote]");
-const { project, account, csrf, undoSeconds, leaseSeconds } = JSON.parse(root.dataset.vote);
+const { project, account, csrf, undoSeconds, leaseSeconds, isNew } = JSON.parse(root.dataset.vote);
 let { state } = JSON.parse(root.dataset.vote); // of the project
 let token = csrf; // of this browser's sign-in: another one after signing in again, in whichever tab
 const api = `/api/v1/projects/${project}`;
@@ -17,11 +17,15 @@ const NOTHING = {
   paused: "Paused by the project's owner. It goes on here by itself.",
   archived: "This project is over. Thank you.",
 };
+const NOT_YET = "There is nothing to vote on yet.";
+const RETRIES = [1000, 3000]; // ms before a broken image is loaded again; then it is reported
+const MOST_SPOKEN = 120; // characters of an item that are read aloud; the rest is on the page
 const HELD = 2, SETTLE = 120, POLL = 4000, LONGEST_POLL = 30000;
 const LEASE = 1000 * leaseSeconds, UNATTENDED = Math.max(30 * 60000, 2 * LEASE); // ms without a sign of anybody
 
 const held = []; // items of this voter, drawn: [0] is shown, the rest wait
 const acted = new Set(); // items acted on here: a lease may still name them while the act is on its way
+let isGone = false; // no longer a voter of this project
 let past = null; // the last act, as long as it can be taken back
 let shownAt = 0, counts = { session: 0, today: 0 }, poll = POLL, isAsking = false;
 let keptAt = 0, askedAt = 0, keeping; // when the server last said what this voter holds; the timer that asks again
@@ -49,10 +53,39 @@ async function renew() {
 
 function told(name, act, body) {
   if (name === "sent" && body.next) take(body.next);
-  if (name === "refused") announce(`Not taken: ${body.detail ?? "the server refused it"}`, true);
-  if (name === "refused" && act.path === "undo") forget(act.item);
+  if (name === "refused") refused(act, body);
   if (name === "sent" && !held.length) refill();
   connection(name);
+}
+
+function refused(act, body) {
+  if (act.label) { counts.session = Math.max(0, counts.session - 1); counts.today = Math.max(0, counts.today - 1); progress(); }
+  if (isRemoved(body)) return leave(act.path === "votes" ? 1 : 0);
+  const words = act.path === "undo" ? "It is too late to take that back."
+    : body.status === 409 ? "You answered this one before, perhaps in another tab. The first answer counts."
+    : body.status === 404 ? "This one is no longer yours to answer. Your answer was not counted."
+    : "Your answer was not accepted.";
+  announce(words, true);
+  if (act.path === "undo") forget(act.item);
+}
+
+// Whether an answer says that this voter may not vote here any more.
+function isRemoved({ status, field }) {
+  return (status === 404 && field === "project_id") || (status === 403 && field === "role");
+}
+
+let notTaken = 0;
+function leave(votes) {
+  notTaken += votes;
+  isGone = true;
+  held.length = 0;
+  past = null;
+  offerUndo();
+  const lost = notTaken === 1 ? "Your last vote was not counted. " : notTaken ? `Your last ${notTaken} votes were not counted. ` : "";
+  part("not-taken").textContent = `${lost}Votes you gave before still count. If this is a mistake, ask the project's owner.`;
+  connection("");
+  show();
+  last.textContent = "";
 }
 
 // What is shown can no longer be taken back: on to the next.
@@ -77,7 +110,7 @@ function connection(name) {
 // -- items in
 
 async function refill() {
-  if (isAsking) return;
+  if (isAsking || isGone) return;
   isAsking = true;
   askedAt = Date.now();
   const isLapsed = keptAt > 0 && askedAt - keptAt > LEASE;
@@ -86,6 +119,7 @@ async function refill() {
     const answer = await fetch(`${api}/next`, { method: "POST", headers, body: JSON.stringify({ count: HELD }) });
     const body = await answer.json();
     if (isSignedOut(answer.status, body)) return (await renew()) ? void setTimeout(refill) : connection("signed-out");
+    if (isRemoved(body)) return leave(0);
     if (!answer.ok) throw new Error(answer.status);
     if (!outbox.size) connection("");
     if (isLapsed && !outbox.size) drop(body.items);
@@ -94,7 +128,8 @@ async function refill() {
     if (!outbox.size) connection("offline");
   } finally {
     isAsking = false;
-    if (!held.length) { askState(); setTimeout(refill, poll); poll = Math.min(1.5 * poll, LONGEST_POLL); }
+    if (isGone) clearTimeout(keeping);
+    else if (!held.length) { askState(); setTimeout(refill, poll); poll = Math.min(1.5 * poll, LONGEST_POLL); }
     else if (Date.now() - keptAt > LEASE / 2) keepSoon(Math.min(POLL, LEASE / 4)); // it was not reached
   }
 }
@@ -123,24 +158,24 @@ function take(items) {
   const before = held[0];
   for (const given of items) {
     const isKnown = held.some((each) => each.item === given.item);
-    if (!isKnown && !acted.has(given.item) && held.length < HELD) held.push({ ...given, drawn: draw(given) });
+    if (isKnown || acted.has(given.item) || held.length >= HELD) continue;
+    const here = { ...given, isSeen: !given.show.image };
+    held.push(Object.assign(here, { drawn: draw(here) }));
   }
   if (held[0] !== before) show();
   else if (!held.length) show();
 }
 
-function draw({ item, show }) {
+function draw(here) {
+  const { item, show } = here;
   const shown = document.createElement("div");
   shown.className = "shown";
   if (show.image) {
     const image = new Image();
     image.alt = show.text ? "" : "The image to vote on";
-    image.onload = () => image.classList.toggle("small", image.naturalWidth < 400);
     const enlarge = Object.assign(document.createElement("button"), { type: "button", className: "enlarge", title: "Enlarge" });
-    image.onerror = () => { image.alt = "This image could not be loaded."; image.classList.add("failed"); enlarge.disabled = true; };
     image.referrerPolicy = "no-referrer";
-    image.src = show.image;
-    image.decode?.().catch(() => {});
+    load(here, image, enlarge);
     enlarge.append(image, Object.assign(document.createElement("span"), { className: "sr", textContent: "Enlarge the image" }));
     enlarge.addEventListener("click", () => zoom.open(image));
     shown.append(enlarge);
@@ -156,17 +191,61 @@ function draw({ item, show }) {
   return shown;
 }
 
+// The answers become active once the whole image is there; one that stays broken is reported, and the next is shown.
+async function load(here, image, enlarge, tries = 0) {
+  enlarge.disabled = true;
+  image.src = here.show.image;
+  try {
+    await image.decode();
+    image.classList.toggle("small", image.naturalWidth < 400);
+    enlarge.disabled = false;
+    here.isSeen = true;
+    if (held[0] === here) { shownAt = performance.now(); enable(); }
+  } catch {
+    if (held[0] === here) announce("The image could not be loaded. Trying again.", true);
+    if (tries < RETRIES.length) return void setTimeout(() => load(here, image, enlarge, tries + 1), RETRIES[tries]);
+    if (held.includes(here) && !(await report(here))) setTimeout(() => load(here, image, enlarge, tries), POLL);
+  }
+}
+
+// True if the server knows that the image is broken; without a connection that is not known yet.
+async function report(here) {
+  try {
+    const headers = { "Content-Type": "application/json", "X-CSRF-Token": token };
+    const answer = await fetch(`${api}/report-image`, { method: "POST", headers, body: JSON.stringify({ item: here.item }) });
+    const body = await answer.json();
+    if (isRemoved(body)) leave(0);
+    if (!answer.ok) return answer.status < 500 && answer.status !== 401 && answer.status !== 403;
+    if (!body.set_aside) outbox.add({ path: "votes", item: here.item, skip: true });
+    const isShown = held[0] === here;
+    forget(here.item);
+    if (body.set_aside) acted.delete(here.item); // once it is repaired it may come back
+    if (isShown) announce(`The image could not be loaded. The owner was told. ${say.textContent}`);
+    if (isShown) last.textContent = "An image could not be loaded. The owner was told.";
+    if (held.length < HELD) refill();
+    return true;
+  } catch { return false; }
+}
+
+// What can be pressed now: nothing without an item, and no answer before all of it is there.
+function enable() {
+  const here = held[0];
+  for (const each of [...buttons, part("abstain"), filter]) if (each) each.disabled = !here?.isSeen;
+  part("skip").disabled = !here;
+  stage.setAttribute("aria-busy", String(Boolean(here) && !here.isSeen));
+}
+
 function show() {
   const here = held[0];
   zoom.close();
-  part("waiting").hidden = Boolean(here) || outbox.size === 0;
+  part("waiting").hidden = Boolean(here) || isGone || outbox.size === 0;
   part("loading").hidden = true;
   stage.querySelector(".shown")?.remove();
-  for (const each of [...buttons, part("skip"), part("abstain"), filter]) if (each) each.disabled = !here;
+  enable();
   shownAt = performance.now();
   nothing();
   delete root.dataset.item;
-  if (!here) return announce(outbox.size ? "Waiting for the connection." : NOTHING[state]);
+  if (!here) return announce(isGone ? part("removed").innerText : outbox.size ? "Waiting for the connection." : whyNothing());
   poll = POLL;
   stage.append(here.drawn);
   if (here.show.image) part("hint")?.removeAttribute("hidden");
@@ -174,13 +253,25 @@ function show() {
   root.dataset.item = here.item;
   if (filter) { filter.value = ""; narrow(); }
   if (document.activeElement !== document.body) stage.focus({ preventScroll: true }); // not left on a button
-  announce(`Next item: ${here.show.text ?? (here.show.image ? "an image" : here.show.link ? "a link to open" : here.item)}`);
+  announce(`Next item: ${short(here.show.text ?? (here.show.image ? "an image" : here.show.link ? "a link to open" : here.item))}`);
 }
+
+// The beginning of a long text, for the ear.
+function short(text) {
+  if (text.length <= MOST_SPOKEN) return text;
+  const cut = text.slice(0, MOST_SPOKEN);
+  return `${cut.slice(0, Math.max(cut.lastIndexOf(" "), MOST_SPOKEN / 2))} …`;
+}
+
+const whyNothing = () => (state === "active" && isNew && !acted.size ? NOT_YET : NOTHING[state]);
 
 // Why there is nothing: all voted on, or the project rests.
 function nothing() {
-  const isEmpty = !held.length && outbox.size === 0;
-  part("thanks").hidden = !isEmpty || state !== "active";
+  const isEmpty = !held.length && !isGone && outbox.size === 0;
+  const isFirst = isNew && !acted.size;
+  part("removed").hidden = !isGone;
+  part("nothing").hidden = !isEmpty || state !== "active" || !isFirst;
+  part("thanks").hidden = !isEmpty || state !== "active" || isFirst;
   part("paused").hidden = !isEmpty || state !== "paused";
   part("archived").hidden = !isEmpty || state !== "archived";
 }
@@ -191,7 +282,7 @@ async function askState() {
     if (!(mine.state in NOTHING) || mine.state === state) return;
     state = mine.state;
     nothing();
-    if (!held.length && !outbox.size) announce(NOTHING[state]);
+    if (!held.length && !outbox.size) announce(whyNothing());
   } catch { /* asked again soon */ }
 }
 
@@ -205,6 +296,7 @@ function announce(words, isLoud = false) {
 function act(path, details, words) {
   const here = held[0];
   if (!here || performance.now() - shownAt < SETTLE) return; // a key that bounces must not vote on the unseen
+  if (!here.isSeen && !details.skip) return announce("The image is still loading.", true);
   held.shift();
   acted.add(here.item);
   const name = outbox.add({ path, item: here.item, ...details });
@@ -287,6 +379,9 @@ function enlarge() {
   else if (image) zoom.open(image);
 }
 
+// Digits are typed into the search box: there they choose nothing, and are not shown.
+for (const name of ["focus", "blur"]) filter?.addEventListener(name, () => choices.classList.toggle("typing", name === "focus"));
+
 function filterKey(event) {
   const visible = buttons.filter((button) => !button.hidden);
   if (event.key === "Enter" && visible.length) vote(visible[0].dataset.label);
@@ -306,6 +401,8 @@ function narrow() {
     key.hidden = !button.dataset.key;
     key.textContent = button.dataset.key;
   }
+  const words = shown ? "" : "No answer fits. Escape clears the search.";
+  if (part("none-found").textContent !== words) part("none-found").textContent = words;
 }
 filter?.addEventListener("input", narrow);
 
@@ -318,6 +415,13 @@ if (help) {
   help.open = remembered(seen) !== help.dataset.version;
   help.addEventListener("toggle", () => { if (!help.open) remember(seen, help.dataset.version); });
 }
+
+// Another tab of this browser has answered: the same item is not shown here any longer.
+addEventListener("storage", ({ key, newValue }) => {
+  if (!newValue || !key?.startsWith(outbox.prefix)) return;
+  const { path, item } = JSON.parse(newValue);
+  if (path === "votes" && !acted.has(item)) { forget(item); if (!held.length) refill(); }
+});
 
 // -- begin
 
