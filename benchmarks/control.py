@@ -1,7 +1,8 @@
 """Budgets and target errors held online on the real data sets. Prints the tables of docs/control.md.
 
 `QUORATE_DATA=folder python benchmarks/control.py [budgets|targets|sureness|shift] [--models 2]
-[--seeds 3 4 5] [--set NAME]`; every table takes minutes. Items are the first 2000 of each seed's stream (or all), classifiers one at a time.
+[--seeds 3 4 5] [--set NAME]`; every table takes minutes.
+Items are the first 2000 of each seed's stream (or all), classifiers one at a time.
 """
 
 from __future__ import annotations

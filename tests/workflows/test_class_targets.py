@@ -25,7 +25,7 @@ def rare(seed, num_items=1200, pool_size=9):
 
 @pytest.fixture(scope="module")
 def plain():
-    return run(*rare(1), classes=CLASSES, order="given", target_error=0.04)
+    return run(*rare(1), classes=CLASSES, order="given", method="quorate:min_gain=0.1")
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_a_class_that_is_mostly_missed_is_counted_shown_and_warned_of(plain):
     summary = plain.summary()
     row = summary["per_class"][1]
     assert row["missed"] == row["verdict"] - row["right"] > row["verdict"] / 2
-    assert summary["error"]["rate"] < 0.04, "the headline is good"
+    assert summary["error"]["rate"] < 0.05, "the headline is good"
     assert any("'abnormal'" in note for note in summary["notes"])
     assert any("--class-target" in note for note in summary["notes"])
     _, rows = class_table_rows(summary)
@@ -75,8 +75,8 @@ def test_when_every_open_item_is_audited_the_share_is_proved():
     assert row["supported"] == (row["proved"] <= 0.5)
 
 
-def test_what_a_control_turns_is_not_listed_as_in_force(plain):
-    method = plain.summary()["method"]
+def test_what_a_control_turns_is_not_listed_as_in_force(steered):
+    method = steered.summary()["method"]
     assert "min_gain" not in method["knobs"]
     assert "min_gain" not in method["text"]
     assert method["turned"] == {"min_gain": "target error"}
