@@ -154,7 +154,12 @@ def test_what_is_not_exceeded_shrinks_to_the_estimate_as_audits_come_in():
     assert replace(few, sureness=0.99).upper > few.upper > replace(few, sureness=0.5).upper == few.reached
 
 
-@pytest.mark.parametrize("factor", [0.4, 1.0, 1.8])
+TOO_SURE = pytest.mark.xfail(
+    strict=True, reason="18 of 60 exceed it where the belief is too sure by 1.8: docs/control.md"
+)
+
+
+@pytest.mark.parametrize("factor", [0.4, 1.0, pytest.param(1.8, marks=TOO_SURE)])
 def test_a_target_is_exceeded_as_seldom_as_its_sureness_allows(factor):
     """60 streams: at most 10 % above the target is allowed; by chance 12 of them are exceeded with probability 1 %."""
     rng = np.random.default_rng(5)

@@ -135,7 +135,7 @@ class ClassTargetControl:
 
     >>> control = ClassTargetControl.start({1: 0.05}, num_classes=2)
     >>> missed = control.closed(np.array([0.9, 0.1]), 0, truth=np.array([0.0, 1.0]), settled=False, weight=1.0)
-    >>> missed.costs[1, 0] > control.costs[1, 0] > control.costs[0, 1]
+    >>> bool(missed.costs[1, 0] > control.costs[1, 0] > control.costs[0, 1])
     True
     """
 

@@ -414,7 +414,7 @@ def errors_at_most(mean: float, unseen_by_audited: float, sureness: float) -> fl
     mean itself. The gamma distribution of that mean and variance, by Wilson and Hilferty (1931).
 
     >>> round(errors_at_most(10.0, 0.0, 0.9), 2), round(errors_at_most(10.0, 2.0, 0.9), 2)
-    (14.2, 17.25)
+    (14.2, 17.31)
     """
     if sureness == 0.5 or mean == 0.0:
         return mean
