@@ -1,7 +1,8 @@
 """Budgets and target errors held online on the real data sets. Prints the tables of docs/control.md.
 
-`QUORATE_DATA=folder python benchmarks/control.py [budgets|targets|shift] [--models 2] [--seeds 3 4 5] [--set NAME]`;
-every table takes minutes. Items are the first 2000 of each seed's stream (or all), classifiers one at a time.
+`QUORATE_DATA=folder python benchmarks/control.py [budgets|targets|sureness|shift] [--models 2]
+[--seeds 3 4 5] [--set NAME]`; every table takes minutes.
+Items are the first 2000 of each seed's stream (or all), classifiers one at a time.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from quorate.simulation import prepare, simulate
 from quorate.workflows.control import BudgetControl, TargetErrorControl, rule_knob
 from quorate.workflows.recorded import from_stream
 from quorate.workflows.replay import replay
+from quorate.workflows.run_audits import proved_error
 
 ITEMS = 2000
 SHARES = (0.2, 0.4, 0.6, 0.8)
@@ -170,6 +172,41 @@ def _target(case, target, args):
     return case.error(run), run.control.reached, run.mean_cost, run.audit_votes.mean(), chance
 
 
+def sureness(args):
+    """In how many streams a target was exceeded, by the sureness it was to be held with."""
+    heads = ("sureness", "streams", "exceeded", "error / target", "most", "above what was said", "proved %", "votes")
+    print("| set | " + " | ".join(heads) + " |\n" + "|---" * 9 + "|")
+    args.set = args.set or ["imagenet16h_shift", "cifar10h N=10", "chaosnli"]
+    every = {}
+    for name, many in cases(args):
+        wanted = args.targets or ((0.05, 0.06) if name.startswith("imagenet") else (0.02, 0.05))
+        for level in args.sureness:
+            rows = [_sure(case, target, level, args) for target in wanted for case in many]
+            every.setdefault(level, []).extend(rows)
+            _print_sure(name, level, rows)
+    for level, rows in every.items():
+        _print_sure("all", level, rows)
+
+
+def _sure(case, target, level, args):
+    """Error by target, what the control said it was at most, what was proved (nan: nothing), votes."""
+    options = {"audit_rate": args.audit_rate, "focus": args.focus, "rule": case.rule, "pool_size": case.pool_size}
+    given = {name: value for name, value in options.items() if value is not None}
+    run = case.run(TargetErrorControl(target, sureness=level, **given))
+    final = run.control.final
+    proved = proved_error(run, final)
+    return case.error(run) / target, final.upper / target, np.nan if proved is None else proved, run.mean_cost
+
+
+def _print_sure(name, level, rows):
+    errors, said, proved, votes = np.array(rows).T
+    print(
+        f"| {name} | {level:g} | {len(rows)} | {(errors > 1).sum()} | {errors.mean():.2f} | {errors.max():.2f} | "
+        f"{(errors > said + 1e-9).sum()} | {100 * np.nanmean(proved):.1f} | {votes.mean():.2f} |",
+        flush=True,
+    )
+
+
 def shift(args):
     """What holding a budget through a shift costs in errors, at each speed: all 2400 items."""
     print("| budget % | speed | streams | mean gap % | largest % | error % | fixed knob at that cost % |")
@@ -190,12 +227,13 @@ def shift(args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("tables", nargs="*", default=["budgets", "targets", "shift"])
+    parser.add_argument("tables", nargs="*", default=["budgets", "targets", "sureness", "shift"])
     parser.add_argument("--models", type=int, default=2)
     parser.add_argument("--seeds", type=int, nargs="*", default=[3, 4, 5])
     parser.add_argument("--set", action="append", choices=list(SETS))
     parser.add_argument("--shares", type=float, nargs="*")
     parser.add_argument("--targets", type=float, nargs="*")
+    parser.add_argument("--sureness", type=float, nargs="*", default=[0.5, 0.8, 0.9, 0.95])
     parser.add_argument("--audit-rate", type=float, help="as it comes: the control's default")
     parser.add_argument("--focus", type=float, help="as it comes: the control's default")
     parser.add_argument("--speed", default="normal")
@@ -204,7 +242,7 @@ def main():
     args = parser.parse_args()
     for table in args.tables:
         start = time.time()
-        {"budgets": budgets, "targets": targets, "shift": shift}[table](args)
+        {"budgets": budgets, "targets": targets, "sureness": sureness, "shift": shift}[table](args)
         print(f"({table}: {time.time() - start:.0f} s)\n")
 
 

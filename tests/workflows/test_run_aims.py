@@ -34,8 +34,8 @@ def test_a_budget_is_met_and_the_control_says_how_closely(long_stream, tmp_path)
 def test_a_target_error_is_held_and_its_audits_are_paid_for(long_stream):
     result = run(long_stream, order="given", target_error=0.08, seed=2)
     rows, summary = result.table.to_pylist(), result.summary()
-    assert summary["error"]["rate"] == pytest.approx(0.08, abs=0.025)
-    assert summary["control"]["reached"] == pytest.approx(0.08, abs=0.03)
+    assert 0.04 < summary["error"]["rate"] < 0.08
+    assert summary["control"]["reached"] < summary["control"]["upper"] == pytest.approx(0.08, abs=0.02)
     audited = [row for row in rows if row["audited"]]
     assert len(audited) == summary["control"]["audited"] > 50
     assert summary["votes"]["audit_votes"] > 0

@@ -28,6 +28,7 @@ from quorate.cli.table_options import (
     class_list,
     id_list,
 )
+from quorate.validate import broken
 from quorate.version import __version__
 
 if TYPE_CHECKING:
@@ -57,7 +58,22 @@ def run(
     ] = None,
     target_error: Annotated[
         float | None,
-        typer.Option(help="Hold this share of wrong answers, checked by audits.", rich_help_panel=CONTROL),
+        typer.Option(help="Let at most this share of answers be wrong, checked by audits.", rich_help_panel=CONTROL),
+    ] = None,
+    class_target: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --target-error: class=share, the share of the items of a class that may end with another "
+            "answer, e.g. abnormal=0.05; repeat it for more classes.",
+            rich_help_panel=AUDITS,
+        ),
+    ] = None,
+    sureness: Annotated[
+        float | None,
+        typer.Option(
+            help="With --target-error: the probability with which to keep within it, 0.5 to 0.999; 0.9 by default.",
+            rich_help_panel=AUDITS,
+        ),
     ] = None,
     budget: Annotated[
         float | None, typer.Option(help="Spend this many votes per item on average.", rich_help_panel=CONTROL)
@@ -163,8 +179,9 @@ def run(
     }  # fmt: skip
     with progress_bar(quiet=json) as report:
         result = run_workflow(
-            votes, predictions or None, method=method, threshold=threshold, target_error=target_error, budget=budget,
-            audit_rate=audit_rate, audit_focus=audit_focus, seed=seed, pool_size=_pool(pool_size), min_votes=min_votes,
+            votes, predictions or None, method=method, threshold=threshold, target_error=target_error,
+            class_targets=_class_targets(class_target), sureness=sureness, budget=budget, audit_rate=audit_rate,
+            audit_focus=audit_focus, seed=seed, pool_size=_pool(pool_size), min_votes=min_votes,
             max_votes=max_votes, error_costs=error_costs, price=price, window=window or None, refit_every=refit_every,
             strict=strict, out=out, overwrite=overwrite, progress=report, **choices, **reading,
         )  # fmt: skip
@@ -179,14 +196,33 @@ def _pool(text: str) -> Any:  # noqa: ANN401
     return int(text) if text.isdecimal() else text
 
 
+def _class_targets(given: list[str] | None) -> dict[str, float] | None:
+    """`class=share`, each class once; the library checks the names and the shares."""
+    found: dict[str, float] = {}
+    for text in given or ():
+        name, equals, share = text.rpartition("=")
+        try:
+            number = float(share) if equals and name else None
+        except ValueError:
+            number = None
+        if number is None or name in found:
+            rule = "class=share, each class once"
+            raise broken("class_target", text, rule, "write e.g. --class-target abnormal=0.05.")
+        found[name] = number
+    return found or None
+
+
 def _print(result: RunResult, out: str) -> None:
     from quorate.workflows.run_files import FILES
-    from quorate.workflows.run_summary import table_rows
+    from quorate.workflows.run_summary import class_table_rows, table_rows
 
     print_understood(result.report, f"{out}/rejects.csv")
     name = result.method.name
     title = f"{len(result.items)} items, {len(result.classes)} classes (quorate {__version__}, {name})"
     heads, rows = table_rows(result.summary())
     print_table(title, heads, rows, strong="this run")
+    heads, rows = class_table_rows(result.summary())
+    if rows:
+        print_table("Errors by class", heads, rows)
     lines = [result.headline(), *result.notes()]
     print_lines(*lines, *(f"Written: {out}/{each}" for each in FILES))

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cache
+from statistics import NormalDist
 from typing import Literal, Protocol, Self, get_args
 
 from quorate.errors import InvalidInput
@@ -22,6 +24,7 @@ SHALLOWEST, DEEPEST = 0.05, 60.0  # of -log lambda: e^-0.05 never asks, e^-60 as
 FIRST = 0.01  # lambda to start with when nothing is known
 SLOWER = 5.0
 MOST_STEP = 0.5  # by the integral, at one item
+SURENESS = 0.9
 AUDIT_RATE, FOCUS = 0.05, 1.0  # of a target error's audits; measured in docs/control.md
 
 
@@ -257,6 +260,7 @@ class TargetErrorControl(_Knob):
     pull: float = 100.0
     weight: float = 1.0
     warm: float = 2.0
+    sureness: float = SURENESS
     pool_size: int | None = None
     start: float | None = None
     depth: float | None = None
@@ -266,6 +270,8 @@ class TargetErrorControl(_Knob):
     audited_doubt: float = 0.0
     audited_errors: float = 0.0
     num_audited: int = 0
+    seen_doubt: float = 0.0
+    seen_errors: float = 0.0
 
     def __post_init__(self) -> None:
         """Check what the user gave; choose the start."""
@@ -281,6 +287,7 @@ class TargetErrorControl(_Knob):
         bounded(self.focus, where="focus", least=0.0)
         first = max(self._first(), math.exp(-DEEPEST))  # a tiny target over a pool's size can be 0
         object.__setattr__(self, "depth", min(max(-math.log(first), SHALLOWEST), DEEPEST))
+        bounded(self.sureness, where="sureness", least=0.5, most=0.999)
 
     def _first(self) -> float:
         """lambda to start with: a vote is asked for while a pool of N of them could still put e* right."""
@@ -304,12 +311,32 @@ class TargetErrorControl(_Knob):
     @property
     def reached(self) -> float:
         """The estimated share of wrong answers so far, E / t; NaN before the first item."""
+        return (self._known + self.factor * self._unseen) / self.num_items if self.num_items else math.nan
+
+    @property
+    def upper(self) -> float:
+        """The share of wrong answers that is not exceeded with probability `sureness`, U / t; NaN before the first."""
         return (self.ahead / self.num_items + self.target) if self.num_items else math.nan
 
     @property
     def ahead(self) -> float:
-        """Estimated errors beyond e* t; negative if fewer."""
-        return self.settled_errors + self.factor * self.open_doubt - self.target * self.num_items
+        """U - e* t: errors beyond the plan that cannot be ruled out; negative if there are fewer."""
+        return self._known + self._unseen_at_most() - self.target * self.num_items
+
+    @property
+    def _known(self) -> float:
+        """Errors of settled and of audited items."""
+        return self.settled_errors + self.seen_errors
+
+    @property
+    def _unseen(self) -> float:
+        """The belief's own doubt about items that are neither settled nor audited."""
+        return max(self.open_doubt - self.seen_doubt, 0.0)
+
+    def _unseen_at_most(self) -> float:
+        """The quantile of errors among items not audited: Poisson given r, r Gamma given the audits."""
+        per_doubt = self._unseen / (self.audited_doubt + self.weight)
+        return errors_at_most(self.factor * self._unseen, per_doubt, self.sureness)
 
     @property
     def ties(self) -> float:
@@ -359,7 +386,7 @@ class TargetErrorControl(_Knob):
 
     def with_audits(self, outcomes: Iterable[tuple[float, float]]) -> TargetErrorControl:
         """The state with these (confidence, error) as all that audits have shown: for panels completed late."""
-        after = replace(self, audited_doubt=0.0, audited_errors=0.0, num_audited=0)
+        after = replace(self, audited_doubt=0.0, audited_errors=0.0, num_audited=0, seen_doubt=0.0, seen_errors=0.0)
         for confidence, error in outcomes:
             after = after._audited(1.0 - confidence, error)
         return after
@@ -376,4 +403,28 @@ class TargetErrorControl(_Knob):
             audited_doubt=self.audited_doubt + weight * doubt,
             audited_errors=self.audited_errors + weight * error,
             num_audited=self.num_audited + 1,
+            seen_doubt=self.seen_doubt + doubt,
+            seen_errors=self.seen_errors + error,
         )
+
+
+def errors_at_most(mean: float, unseen_by_audited: float, sureness: float) -> float:
+    """The quantile of errors on items not audited, `mean` of them expected: Poisson given r, r Gamma given the audits.
+
+    `unseen_by_audited`: what the belief expects on them, by what it expected on audited ones. A sureness of 0.5 is the
+    mean itself. The gamma distribution of that mean and variance, by Wilson and Hilferty (1931).
+
+    >>> round(errors_at_most(10.0, 0.0, 0.9), 2), round(errors_at_most(10.0, 2.0, 0.9), 2)
+    (14.2, 17.31)
+    """
+    if sureness == 0.5 or mean == 0.0:
+        return mean
+    variance = mean * (1.0 + unseen_by_audited)  # chance, and r not being known
+    ninth = variance / (9.0 * mean * mean)
+    root = 1.0 - ninth + _normal_quantile(sureness) * math.sqrt(ninth)
+    return float(max(mean * max(root, 0.0) ** 3, mean))
+
+
+@cache
+def _normal_quantile(level: float) -> float:
+    return NormalDist().inv_cdf(level)

@@ -25,10 +25,13 @@ from quorate.session.state import Settings, initial
 from quorate.session.tuning import policy_knobs, tuned
 from quorate.types import FloatArray, IntArray, PriorParams
 from quorate.validate import fraction, members, vote_limits, whole
+from quorate.workflows.class_targets import ClassTargetControl
 from quorate.workflows.control import Control, check_rule
+from quorate.workflows.error_costs import cheapest_answers, with_costs
 from quorate.workflows.recorded import Recorded
 
 PROGRESS_EVERY = 200
+KNOWN = ("settled", "exhausted")  # stop reasons of items whose error needs no audit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,8 +65,9 @@ class Replay:
     for a policy without `min_gain` or `threshold`
     `audit_rates` the probability of an audit, 0 where no coin was tossed   `audited` how it fell
     `audited_error` error of the answer by the panel, ties shared; NaN where not audited or the record ends too early:
-    the latter counts as an error to the controller
-    `params` learned by the end   `num_fits`   `control` None without one
+    the latter counts as an error to the controller   `truth` (T, K) what the panel says of settled and audited items,
+    ties shared; NaN elsewhere
+    `params` learned by the end   `num_fits`   `control`, `class_control` as they ended, None without one
     """
 
     method: Method
@@ -77,9 +81,11 @@ class Replay:
     audit_rates: FloatArray
     audited: NDArray[np.bool_]
     audited_error: FloatArray
+    truth: FloatArray
     params: PriorParams
     num_fits: int
     control: ControlReport | None
+    class_control: ClassTargetControl | None = None
 
     @property
     def num_incomplete(self) -> int:
@@ -104,9 +110,12 @@ def replay(
     max_votes: int | None = None,
     seed: int,
     audit_rate: float = 0.0,
+    class_control: ClassTargetControl | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Replay:
     """Run `method` over the items in their order; before each item opens, `control` sets the knob.
+
+    `class_control` sets what errors on single classes count, in asking as in answering.
 
     `pool_sizes`: how many could be asked, one number or (T,); an item whose record ends before the method stops is
     answered then (reason "closed"). `audit_rate` is the least probability of an audit of an unsettled item; a
@@ -138,7 +147,7 @@ def replay(
         min_votes=low,
         max_votes=high,
     )
-    loop = _Loop(items, sizes, settings, control, fraction(audit_rate, where="audit_rate"))
+    loop = _Loop(items, sizes, settings, control, fraction(audit_rate, where="audit_rate"), class_control)
     for t in range(items.num_items):
         loop.item(t)
         if progress is not None and ((t + 1) % PROGRESS_EVERY == 0 or t + 1 == items.num_items):
@@ -150,10 +159,16 @@ class _Loop:
     """The state of a replay while it runs: what a session's state holds, for one open item at a time."""
 
     def __init__(
-        self, items: Recorded, sizes: list[int], settings: Settings, control: Control | None, audit_rate: float
+        self,
+        items: Recorded,
+        sizes: list[int],
+        settings: Settings,
+        control: Control | None,
+        audit_rate: float,
+        class_control: ClassTargetControl | None,
     ) -> None:
         self.items, self.sizes, self.settings = items, sizes, settings
-        self.control, self.audit_rate = control, audit_rate
+        self.control, self.audit_rate, self.class_control = control, audit_rate, class_control
         self.state = initial(settings)
         policy = settings.method.policy
         self.is_plain = rule_of(policy) is not None and isinstance(policy, Stateless)  # draws and learns nothing
@@ -166,22 +181,32 @@ class _Loop:
         self.confidence, self.rates = np.zeros(count), np.zeros(count)
         self.knob, self.audited_error, self.ahead = (np.full(count, np.nan) for _ in range(3))
         self.audited, self.is_unreachable = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
-        self.probs = np.zeros((count, classes))
+        self.probs, self.truth = np.zeros((count, classes)), np.full((count, classes), np.nan)
         self.reasons: list[str] = []
         self.num_fits = 0
 
     def item(self, t: int) -> None:
         """Open, ask, answer, learn, audit, tell the controller."""
         if self.control is not None:
-            self.state.method = tuned(self.state.method, self.control.knobs)
-        item, verdict = self._ask(t)
+            self.state.method = tuned(self.settings.method, self.control.knobs)
+        item, verdict = self._weighed(t) if self.class_control is not None else self._ask(t)
         self.labels[t], self.confidence[t], self.probs[t] = verdict.label, verdict.confidence, verdict.probs
         self.num_votes[t] = item.votes.sum()
         self.knob[t] = _knob(self.state.method)
         self.reasons.append(verdict.reason)
         self._learn(t, item)
-        settled = verdict.reason in ("settled", "exhausted")
-        error = _share_lost(item.votes, verdict.label) if settled else self._audit(t, item, verdict)
+        settled = verdict.reason in KNOWN
+        if settled:
+            self.truth[t] = _shares(item.votes)
+        error = float(1.0 - self.truth[t, verdict.label]) if settled else self._audit(t, item, verdict)
+        if self.class_control is not None:
+            self.class_control = self.class_control.closed(
+                verdict.probs,
+                verdict.label,
+                truth=None if np.isnan(self.truth[t, 0]) else self.truth[t],
+                settled=settled,
+                weight=1.0 if settled else float(np.sqrt(self._audit_rate(1.0) / self.rates[t])),
+            )
         if self.control is not None:
             self.control = self.control.closed(
                 num_votes=int(self.num_votes[t] + self.audit_votes[t]),
@@ -190,6 +215,19 @@ class _Loop:
                 audited_error=error,
             )
             self.ahead[t], self.is_unreachable[t] = self.control.ahead, self.control.is_unreachable
+
+    def _weighed(self, t: int) -> tuple[ItemState, Verdict]:
+        """The same where errors on single classes count for more: asked and answered by what they count now."""
+        assert self.class_control is not None
+        costs, plain = self.class_control.costs, self.state.method
+        self.state.method = with_costs(plain, costs)
+        item, verdict = self._ask(t)
+        self.state.method = plain
+        probs = verdict.probs
+        if verdict.reason in KNOWN:  # the pool has spoken: only a tie leaves a choice
+            probs = np.where(item.votes == item.votes.max(), probs, 0.0)
+        (label,) = cheapest_answers(costs, probs[None], np.array([item.tie_draw]))
+        return item, replace(verdict, label=int(label), confidence=float(verdict.probs[label]))
 
     def _ask(self, t: int) -> tuple[ItemState, Verdict]:
         """The item as it closes, and its answer."""
@@ -251,10 +289,16 @@ class _Loop:
             state.window.add(name, int(label), int(votes[label]))
         state.votes_since_fit += int(votes.sum())
 
+    def _audit_rate(self, confidence: float) -> float:
+        wanted = self.control.audit_rate_of(confidence) if self.control is not None else 0.0
+        return max(wanted, self.audit_rate)
+
     def _audit(self, t: int, item: ItemState, verdict: Verdict) -> float | None:
         """Toss the item's coin; complete its panel if it falls so. The answer's error, 1 if votes lack, or None."""
-        wanted = self.control.audit_rate_of(verdict.confidence) if self.control is not None else 0.0
-        rate = max(wanted, self.audit_rate)
+        confidence = verdict.confidence
+        if self.class_control is not None:
+            confidence = 1.0 - self.class_control.doubt(verdict.probs, verdict.label)
+        rate = self._audit_rate(confidence)
         if rate == 0.0:
             return None
         self.rates[t] = rate
@@ -273,7 +317,8 @@ class _Loop:
         self._count(t, more)
         if not (counts.any() and is_settled(counts, self.sizes[t])):
             return 1.0  # a panel that is not completed counts as an error, as in an audit to sign
-        self.audited_error[t] = _share_lost(counts, verdict.label)
+        self.truth[t] = _shares(counts)
+        self.audited_error[t] = 1.0 - self.truth[t, verdict.label]
         return float(self.audited_error[t])
 
     def result(self) -> Replay:
@@ -290,9 +335,11 @@ class _Loop:
             audit_rates=self.rates,
             audited=self.audited,
             audited_error=self.audited_error,
+            truth=self.truth,
             params=self.state.params,
             num_fits=self.num_fits,
             control=None if self.control is None else _report(self.control, self.ahead, self.is_unreachable),
+            class_control=self.class_control,
         )
 
 
@@ -301,10 +348,10 @@ def _knob(method: Method) -> float:
     return float(knobs.get("min_gain", knobs.get("threshold", np.nan)))
 
 
-def _share_lost(votes: IntArray, label: int) -> float:
-    """Error of the answer by a pool whose verdict is known; answering one of t tied classes is 1 - 1/t."""
+def _shares(votes: IntArray) -> FloatArray:
+    """What a pool whose verdict is known says: 1 for the winner, 1/t for each of t tied classes."""
     tied = votes == votes.max()
-    return float(1.0 - tied[label] / tied.sum())
+    return np.asarray(tied / tied.sum())
 
 
 def _report(final: Control, ahead: FloatArray, is_unreachable: NDArray[np.bool_]) -> ControlReport:

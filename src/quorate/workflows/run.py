@@ -6,6 +6,7 @@ Reads the tables, replays the stream under a method, asking only as far as it wo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -30,6 +31,8 @@ def run(
     method: str | Method | QueryPolicy = "quorate",
     threshold: float | None = None,
     target_error: float | None = None,
+    class_targets: Mapping[str, float] | None = None,
+    sureness: float | None = None,
     budget: float | None = None,
     order: Order = "time",
     seed: int = 0,
@@ -59,6 +62,8 @@ def run(
     the error unless their votes settle the pool, take their "own-pool" for the truth, or count them wrong
     ("worst-case"). One of `threshold`, `budget` (votes per item) and `target_error` (held by audits, drawn with
     probability `audit_rate` + `audit_focus` (1 - confidence)) says how far to ask; none: the method's own knobs.
+    `class_targets`, beside a target error: `{"abnormal": 0.05}`, of the items whose pool says so at most 5 % may end
+    with another answer. `sureness`: the probability with which targets are to be held, 0.9 unless given.
     `error_costs`: what errors cost by truth and answer (see `read_error_costs`). `price` of a vote. `out`: a folder
     for the files; one that is there is refused unless `overwrite`. `tables`: names of columns, classes and the like,
     see `run_inputs.Columns`. docs/run.md has every rule.
@@ -70,7 +75,7 @@ def run(
     >>> result.decisions.column("consensus_label").to_pylist()
     ['cat', 'dog', 'cat', 'dog']
     """
-    aim = Aim(threshold, target_error, budget, audit_rate, audit_focus, control_speed)
+    aim = Aim(threshold, target_error, budget, audit_rate, audit_focus, control_speed, sureness, class_targets)
     plan = build_plan(
         method, aim, seed=seed, min_votes=min_votes, max_votes=max_votes, window=window, refit_every=refit_every
     )

@@ -1,47 +1,154 @@
-"""The audits of a run that held a target error -> what they prove: the share of its answers that can be wrong at most.
+"""The audits of a run that held a target error -> what they show and what they prove, overall and by class, in words.
 
 Takes a `Replay` and its control as they ended; called by `run_replay` for the control's summary.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate.audit import audit_of
 from quorate.audit.statement import rounded_up
-from quorate.workflows.control import TargetErrorControl
-from quorate.workflows.replay import Replay
-
-ALPHA = 0.05
-KNOWN = ("settled", "exhausted")  # stop reasons of items whose error needs no audit
+from quorate.types import FloatArray
+from quorate.workflows.class_targets import ClassTarget
+from quorate.workflows.control import AUDIT_RATE, TargetErrorControl
+from quorate.workflows.replay import KNOWN, Replay
 
 
 def proved_error(run: Replay, final: TargetErrorControl) -> float | None:
-    """With probability 1 - `ALPHA` no larger share of the answers is wrong, ties included; None if nothing is proved.
+    """With probability `sureness` no larger share of the answers is wrong, ties included; None if nothing is proved.
 
     The bound of `quorate.audit` on the items closed unsettled, whose coins the run has tossed, plus the errors of the
-    settled ones, which are known. It holds whatever the confidence is worth; the control's estimate does not.
+    settled ones, which are known. It holds whatever the confidence is worth; the control's own figures do not.
     """
-    is_open = ~np.isin(run.reasons, KNOWN)
+    every = np.ones(len(run.labels), dtype=bool)
+    total = _at_most(run, every, 1.0 - run.confidence, 1.0 - final.sureness, final.audit_rate, run.labels, wrong=True)
+    return None if total is None else min(total / final.num_items, 1.0)
+
+
+def proved_missed(run: Replay, target: ClassTarget, min_rate: float) -> float | None:
+    """With probability `sureness` no larger share of the items whose pool says the class has another answer.
+
+    Misses are bounded from above on the items answered otherwise, false alarms on those answered so, each with half of
+    the chance of being wrong: what is left of the latter was found.
+    """
+    number, alpha = target.number, (1.0 - target.sureness) / 2
+    answered, prob = run.labels == number, run.probs[:, number]
+    classes = np.full(len(run.labels), number)
+    missed = _at_most(run, ~answered, prob, alpha, min_rate, classes, wrong=False)
+    false = _at_most(run, answered, 1.0 - prob, alpha, min_rate, classes, wrong=True)
+    found = 0.0 if false is None else int(answered.sum()) - false
+    if missed is None or missed + found <= 0:
+        return None
+    return missed / (missed + found)
+
+
+def _at_most(
+    run: Replay,
+    which: NDArray[np.bool_],
+    expected: FloatArray,
+    alpha: float,
+    min_rate: float,
+    classes: NDArray[np.int64],
+    *,
+    wrong: bool,
+) -> float | None:
+    """The most that the losses of these items sum to: the pool's share of `classes`, or 1 less it; None: not proved."""
+    if not which.any():
+        return 0.0
+    share = run.truth[np.arange(len(classes)), classes]
+    loss = 1.0 - share if wrong else share
+    is_open = which & ~np.isin(run.reasons, KNOWN)
+    known = float(loss[which & ~is_open].sum())
     if not is_open.any():
-        return final.settled_errors / final.num_items
+        return known
     audit = audit_of(
-        np.clip(1.0 - run.confidence[is_open], 0.0, 1.0),
-        np.clip(run.audit_rates[is_open], final.audit_rate, 1.0),
+        np.clip(expected[is_open], 0.0, 1.0),
+        np.clip(run.audit_rates[is_open], min_rate, 1.0),
         run.audited[is_open],
-        run.audited_error[is_open],
-        min_rate=final.audit_rate,
+        loss[is_open],
+        min_rate=min_rate,
     )
-    bound = audit.bound(ALPHA)
-    return min((bound.total + final.settled_errors) / final.num_items, 1.0) if bound.is_informative else None
+    bound = audit.bound(alpha)
+    return bound.total + known if bound.is_informative else None
 
 
-def proved_words(share: float | None) -> str:
+def class_rows(run: Replay, classes: Sequence[str]) -> list[dict[str, Any]]:
+    """For each class with a target: asked for, what the audits show and prove, the last weight of its errors."""
+    if run.class_control is None or run.control is None:
+        return []
+    min_rate = getattr(run.control.final, "audit_rate", AUDIT_RATE)
+    rows = []
+    for each in run.class_control.classes:
+        proved = proved_missed(run, each, min_rate)
+        rows.append(
+            {
+                "class": classes[each.number],
+                "asked_for": each.target,
+                "reached": _number(each.reached),
+                "upper": _number(each.upper),
+                "proved": proved,
+                "supported": proved is not None and proved <= each.target,
+                "estimated_items": each.num_items,
+                "weight": float(np.exp(each.log_weight)),
+            }
+        )
+    return rows
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else value
+
+
+def target_sentence(control: Mapping[str, Any]) -> str:
+    """What a run with a target error may say of itself: held, or an aim, and what the audits show and prove."""
+    head = f"Target error {100 * control['asked_for']:.2f} % with {100 * control['sureness']:g} % sureness: "
+    return head + _words(control, f"{audits(control['audited'])} put the error")
+
+
+def class_sentences(control: Mapping[str, Any]) -> list[str]:
+    """The same for each class with a target."""
+    return [
+        f"Class {row['class']!r}, at most {100 * row['asked_for']:.2f} % of its items missed: "
+        + _words(row | {"sureness": control["sureness"]}, "the audits put the share missed")
+        for row in control["classes"]
+    ]
+
+
+def _words(row: Mapping[str, Any], shown: str) -> str:
+    sure = f"{100 * row['sureness']:g} % sureness"
+    if row["upper"] is None:
+        return "an aim only; no such item was seen."
+    kept = row["upper"] <= row["asked_for"]
+    said = f"{shown} at {100 * row['reached']:.2f} %, and at {rounded_up(100 * row['upper']):.2f} % or less with {sure}"
+    said += ", within the target" if kept else ", which does not rule out more than the target"
+    if row["supported"]:
+        return f"proved. By the audit's bound it is at most {rounded_up(100 * row['proved']):.2f} %; {said}."
+    return (
+        f"an aim, not proved. {said[0].upper()}{said[1:]}, if audited items are typical of the others. Without that "
+        f"assumption {proved_words(row['proved'], row['sureness'])}."
+    )
+
+
+def proved_words(share: float | None, sureness: float) -> str:
     """The end of a sentence about the audits.
 
-    >>> proved_words(0.04061), proved_words(None)
-    ('at most 4.07 % is proved (95 % confidence)', 'they are too few to prove a bound')
+    >>> proved_words(0.04061, 0.9), proved_words(None, 0.9)
+    ('at most 4.07 % is proved (90 % confidence)', 'they are too few to prove a bound')
     """
     if share is None:
         return "they are too few to prove a bound"
-    return f"at most {rounded_up(100 * share):.2f} % is proved ({100 * (1 - ALPHA):g} % confidence)"
+    return f"at most {rounded_up(100 * share):.2f} % is proved ({100 * sureness:g} % confidence)"
+
+
+def audits(count: int) -> str:
+    """`1 audit`, `2 audits`.
+
+    >>> audits(1), audits(2)
+    ('1 audit', '2 audits')
+    """
+    return f"{count} audit" if count == 1 else f"{count} audits"

@@ -13,6 +13,7 @@ from quorate.workflows.pools import uneven_pools
 
 DEFAULT = method("quorate").describe()
 LITTLE_SAVED = 0.05
+MOST_MISSED = 3  # classes named, of those that are mostly missed
 FEWEST_ERRORS = 30  # a target that allows fewer is missed by a fifth and more by chance alone
 
 
@@ -43,7 +44,31 @@ def notes(summary: Mapping[str, Any], *, see: str = "report.html") -> list[str]:
         told.append(str(summary["control"]["sentence"]))
         if summary["control"]["unreachable"] is not None:
             told.append(str(summary["control"]["unreachable"]))
-    return [*told, *_few_errors(summary), *_cautious(summary)]
+    return [*told, *_missed_classes(summary), *_few_errors(summary), *_cautious(summary)]
+
+
+def _missed_classes(summary: Mapping[str, Any]) -> list[str]:
+    """Classes that lose more than half of their items, which a good overall error does not show."""
+    lost = [row for row in summary["per_class"] if row["verdict"] >= 1 and row["missed"] > row["verdict"] / 2]
+    told = [
+        f"Class {row['class']!r} is mostly missed: of the {_items(row['verdict'])} whose pool says so, only "
+        f"{row['right']:g} got this answer."
+        for row in sorted(lost, key=lambda row: -row["verdict"])[:MOST_MISSED]
+    ]
+    if len(lost) > MOST_MISSED:
+        told.append(f"{len(lost) - MOST_MISSED} more classes are mostly missed: see the errors by class.")
+    if lost and not (summary["settings"].get("class_targets") or {}):
+        name = max(lost, key=lambda row: row["verdict"])["class"]
+        quoted = f"'{name}=0.1'" if not name.isalnum() else f"{name}=0.1"
+        told.append(
+            f"To find more of a class, give it a target: `--target-error 0.03 --class-target {quoted}`, or say what "
+            "its errors cost: `--error-costs`."
+        )
+    return told
+
+
+def _items(count: float) -> str:
+    return f"{count:g} item" if count == 1 else f"{count:g} items"
 
 
 def _few_errors(summary: Mapping[str, Any]) -> list[str]:

@@ -6,7 +6,7 @@ Without a control and with one of our own methods it is one compiled call; other
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,13 +24,23 @@ from quorate.session.decide import NO_LIMIT
 from quorate.simulation.simulate import Simulation, run_compiled
 from quorate.tables.sources import Progress
 from quorate.types import FloatArray, IntArray, PriorParams
-from quorate.validate import bounded, fraction, vote_limits, whole
-from quorate.workflows.control import AUDIT_RATE, FOCUS, BudgetControl, Control, Speed, TargetErrorControl, rule_knob
+from quorate.validate import bounded, broken, fraction, vote_limits, whole
+from quorate.workflows.class_targets import ClassTargetControl, class_numbers
+from quorate.workflows.control import (
+    AUDIT_RATE,
+    FOCUS,
+    SURENESS,
+    BudgetControl,
+    Control,
+    Speed,
+    TargetErrorControl,
+    rule_knob,
+)
 from quorate.workflows.error_costs import cheapest_answers, with_costs
 from quorate.workflows.pools import Pools
 from quorate.workflows.recorded import Recorded, recorded
 from quorate.workflows.replay import ControlReport, Replay, replay
-from quorate.workflows.run_audits import proved_error, proved_words
+from quorate.workflows.run_audits import class_rows, class_sentences, proved_error, target_sentence
 from quorate.workflows.run_result import Outcome
 from quorate.workflows.specs import parse_method
 
@@ -47,6 +57,13 @@ class Aim:
     audit_rate: float | None = None
     audit_focus: float | None = None
     control_speed: Speed = "normal"
+    sureness: float | None = None
+    class_targets: Mapping[str, float] | None = None
+
+    @property
+    def held_with(self) -> float:
+        """The probability with which a target is to be held."""
+        return SURENESS if self.sureness is None else self.sureness
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +98,11 @@ class Plan:
             "seed": self.seed,
             "budget": aim.budget,
             "target_error": aim.target_error,
+            "class_targets": None if aim.class_targets is None else dict(aim.class_targets),
+            "sureness": None if held is None else held.sureness,
             "audit_rate": aim.audit_rate if held is None else held.audit_rate,
             "audit_focus": None if held is None else held.focus,
-            "control_speed": aim.control_speed,
+            "control_speed": None if aim.budget is None else aim.control_speed,
             "min_votes": self.min_votes,
             "max_votes": self.max_votes,
             "window": self.window,
@@ -138,6 +157,10 @@ def _check_aim(aim: Aim) -> None:
                 f"audit_focus={aim.audit_focus!r} without a target error; it says which items the audits of a target "
                 "look at. Pass target_error=0.02 with it, or leave it out."
             )
+    for name in ("sureness", "class_targets"):
+        value = getattr(aim, name)
+        if value is not None and aim.target_error is None:
+            raise broken(name, value, "a target error beside it", "pass e.g. target_error=0.03 too, or leave it out.")
     if aim.control_speed == "slow" and aim.budget is None:
         raise InvalidInput("control_speed='slow' without a budget; it is the budget that may be held slowly. Pass one.")
 
@@ -160,10 +183,18 @@ def _control(plan: Plan, *, mean_pool: int) -> Control | None:
             aim.target_error,
             audit_rate=AUDIT_RATE if aim.audit_rate is None else aim.audit_rate,
             focus=FOCUS if aim.audit_focus is None else aim.audit_focus,
+            sureness=aim.held_with,
             pool_size=mean_pool,
             rule=rule_knob(plan.method),
         )
     return None
+
+
+def _class_control(plan: Plan, classes: Sequence[str]) -> ClassTargetControl | None:
+    if not plan.aim.class_targets:
+        return None
+    targets = class_numbers(plan.aim.class_targets, classes)
+    return ClassTargetControl.start(targets, num_classes=len(classes), sureness=plan.aim.held_with)
 
 
 def replayed(
@@ -236,6 +267,7 @@ def _vote_by_vote(
         max_votes=plan.max_votes,
         seed=plan.seed,
         audit_rate=plan.aim.audit_rate or 0.0,
+        class_control=_class_control(plan, items.classes),
         progress=None if progress is None else lambda done, total: progress(done, total, "replaying the votes"),
     )
     labels = run.labels
@@ -251,7 +283,7 @@ def _vote_by_vote(
         params=run.params,
         num_fits=run.num_fits,
         fitted_after=items.num_items if run.num_fits else 0,
-        control=_control_summary(run, plan),
+        control=_control_summary(run, plan, items.classes),
         reached=None if run.control is None else run.control.asked_for * (1.0 + run.control.gap),
     )
 
@@ -264,7 +296,7 @@ def _first_params(method: Method, pools: Pools) -> PriorParams:
     return prior.mode(num_classes, num_models, with_bias=bool(learner and learner.bias))
 
 
-def _control_summary(run: Replay, plan: Plan) -> dict[str, Any] | None:
+def _control_summary(run: Replay, plan: Plan, classes: Sequence[str]) -> dict[str, Any] | None:
     """How close it came, as plain values."""
     report = run.control
     if report is None:
@@ -283,6 +315,9 @@ def _control_summary(run: Replay, plan: Plan) -> dict[str, Any] | None:
     final = report.final
     if isinstance(final, TargetErrorControl):
         found |= {
+            "gap": final.reached / final.target - 1.0,
+            "upper": final.upper,
+            "sureness": final.sureness,
             "audited": final.num_audited,
             "incomplete_audits": run.num_incomplete,
             "audit_votes": int(run.audit_votes.sum()),
@@ -290,27 +325,20 @@ def _control_summary(run: Replay, plan: Plan) -> dict[str, Any] | None:
             "ties_seen": final.ties,
             "unreachable_from": report.unreachable_from,
             "proved": proved_error(run, final),
+            "classes": class_rows(run, classes),
         }
-    return found | {"sentence": _sentence(report, final, found.get("proved"))}
+        found["supported"] = found["proved"] is not None and found["proved"] <= final.target
+        found["sentence"] = " ".join([target_sentence(found), _ahead(report), *class_sentences(found)])
+        return found
+    return found | {"sentence": _budget_sentence(report)}
 
 
-def audits(count: int) -> str:
-    """`1 audit`, `2 audits`.
-
-    >>> audits(1), audits(2)
-    ('1 audit', '2 audits')
-    """
-    return f"{count} audit" if count == 1 else f"{count} audits"
+def _ahead(report: ControlReport) -> str:
+    if report.overshoot <= 0:
+        return "It was never ahead of the plan."
+    return f"At most it was ahead of the plan by {100 * report.overshoot:.1f} % of the whole plan (overshoot)."
 
 
-def _sentence(report: ControlReport, final: Control, proved: float | None) -> str:
+def _budget_sentence(report: ControlReport) -> str:
     gap = f"{100 * abs(report.final_gap):.1f} % {'above' if report.final_gap > 0 else 'below'}"
-    over = "It was never ahead of the plan."
-    if report.overshoot > 0:
-        over = f"At most it was ahead of the plan by {100 * report.overshoot:.1f} % of the whole plan (overshoot)."
-    if isinstance(final, TargetErrorControl):
-        return (
-            f"Target error {100 * report.asked_for:.2f} %: {audits(final.num_audited)} put the run at an estimated "
-            f"{100 * report.reached:.2f} %, {gap} the target; {proved_words(proved)}. {over}"
-        )
-    return f"Budget {report.asked_for:.2f} votes per item: {report.reached:.2f} were spent, {gap}. {over}"
+    return f"Budget {report.asked_for:.2f} votes per item: {report.reached:.2f} were spent, {gap}. {_ahead(report)}"

@@ -40,8 +40,10 @@ thead th { font-weight: 600 !important; } th[scope=row], td { vertical-align: to
 )
 CONTROL = {
     "asked_for": "asked for, per item",
-    "reached": "reached, per item, as the control knew it",
+    "reached": "reached, per item, as the control estimates it",
     "gap": "gap: reached / asked for - 1",
+    "upper": "at most, per item, with the sureness asked for, if audited items are typical",
+    "sureness": "sureness asked for",
     "proved": "at most, per item, as the audits prove it",
     "overshoot": "most it was ever ahead of the plan, as a share of the whole plan",
     "knob": "knob that was turned",
@@ -53,7 +55,7 @@ CONTROL = {
     "factor": "errors found in audits / errors expected there",
     "ties_seen": "ties of the pool seen, in errors per item",
 }
-SHARES = {"gap", "overshoot", "ties_seen"}  # of these, shown in per cent
+SHARES = {"gap", "overshoot", "ties_seen", "upper", "sureness"}  # of these, shown in per cent
 REASONS = {
     "settled": "the votes still missing could not change the winner",
     "exhausted": "the whole pool had voted",
@@ -157,12 +159,28 @@ def _control(summary: Mapping[str, Any], result: RunResult) -> str:
     ]
     drawn = ""
     if result.outcome.reached is not None:
-        scale, what = (100, "wrong so far, %") if control["kind"] == "target error" else (1, "votes per item so far")
+        is_target = control["kind"] == "target error"
+        scale, what = (100, "wrong so far at most, %") if is_target else (1, "votes per item so far")
         xs, ys = stretches_of(scale * result.outcome.reached)
         aim = [scale * control["asked_for"]] * len(xs)
         drawn = lines([("line", xs, ys), ("aim", xs, aim)], title=what, x_label="items", y_label=what)
     return f"""<section><h2>How close the control came</h2><p>{escape(said)}</p>
-{table(["", ""], rows, caption="Asked for, and reached; dashed in the picture: asked for")}{drawn}</section>"""
+{table(["", ""], rows, caption="Asked for, and reached; dashed in the picture: asked for")}
+{_class_targets(control)}{drawn}</section>"""
+
+
+def _class_targets(control: Mapping[str, Any]) -> str:
+    if not control.get("classes"):
+        return ""
+    rows = [
+        [
+            row["class"], percent(row["asked_for"]), percent(row["reached"]), percent(row["upper"]),
+            percent(row["proved"]), "yes" if row["supported"] else "no", f"{row['weight']:.3g}",
+        ]
+        for row in control["classes"]
+    ]  # fmt: skip
+    heads = ["class", "target", "estimate", "at most", "proved", "target proved", "last weight of an error"]
+    return table(heads, rows, caption="Share of the items of a class that have another answer")
 
 
 def _errors(summary: Mapping[str, Any]) -> str:
@@ -201,12 +219,13 @@ def _classes(summary: Mapping[str, Any]) -> str:
     every = sorted(summary["per_class"], key=lambda row: -row["verdict"])
     rows = [
         [
-            row["class"], f"{row['verdict']:.1f}", f"{row['answered']:.0f}", percent(row["found"]),
-            percent(row["right_when_answered"]),
+            row["class"], f"{row['verdict']:.1f}", f"{row['answered']:.0f}", f"{row['missed']:.1f}",
+            percent(row["found"]), percent(row["right_when_answered"]),
         ]
         for row in every[:MOST_ROWS]
     ]  # fmt: skip
-    heads = ["class", "is the verdict of", "is answered for", "found (recall)", "right when answered (precision)"]
+    shares = ["found (recall)", "right when answered (precision)"]
+    heads = ["class", "is the verdict of", "is answered for", "errors", *shares]
     note = _left_out(len(every), MOST_ROWS, "classes")
     return f"""<section><h2>Errors by class</h2>
 {table(heads, rows, caption="Scored items, most frequent class first; a tie is shared between its classes")}{note}
@@ -340,6 +359,7 @@ def counted(number: int, name: str) -> str:
 def _settings(summary: Mapping[str, Any]) -> str:
     method = summary["method"]
     rows = [["method", method["name"]], *([f"knob {name}", _plain(value)] for name, value in method["knobs"].items())]
+    rows += [[f"knob {name}", f"turned by the {kind}"] for name, kind in method["turned"].items()]
     rows += [[name.replace("_", " "), _plain(value)] for name, value in summary["settings"].items()]
     return f"<section><h2>Settings</h2>{table(['', ''], rows, caption='In force', text=[1])}</section>"
 
@@ -349,6 +369,8 @@ def _plain(value: Any) -> str:  # noqa: ANN401
         return {True: "yes", False: "no", None: "none"}[value]
     if isinstance(value, float):
         return f"{value:.4g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_plain(each)}" for name, each in value.items())
     if isinstance(value, (list, tuple)):
         return ", ".join(_plain(each) for each in value[:MOST_ROWS])
     return str(value)

@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 
 MOST_CONFUSED = 60  # classes beyond which the table of confusions is left out: it has K * K cells
 
+MOST_CLASSES = 12  # in the table on the terminal; all are in the report
+
 
 def summarise(result: RunResult) -> dict[str, Any]:
     """Everything in one dictionary; no clock and no path in it, so that the same run gives the same file."""
     found: dict[str, Any] = {
         "quorate": __version__,
-        "method": {**result.method.describe(), "text": knob_text(result.method.knobs)},
+        "method": method_summary(result),
         "settings": dict(result.settings),
         "num_items": len(result.items),
         "votes": votes_summary(result),
@@ -44,6 +46,14 @@ def summarise(result: RunResult) -> dict[str, Any]:
     if found["control"] is not None:
         found["control"]["unreachable"] = unreachable(found)
     return found | {"notes": notes(found)}
+
+
+def method_summary(result: RunResult) -> dict[str, Any]:
+    """The method and the knobs in force; a knob that a control turned is in `turned` alone, with who turned it."""
+    described, control = result.method.describe(), result.outcome.control
+    turned = {} if control is None else {control["knob"]: control["kind"]}
+    knobs = {name: value for name, value in described["knobs"].items() if name not in turned}
+    return {**described, "knobs": knobs, "turned": turned, "text": knob_text(knobs)}
 
 
 def votes_summary(result: RunResult) -> dict[str, Any]:
@@ -167,6 +177,7 @@ def per_class(result: RunResult) -> list[dict[str, Any]]:
                 "verdict": verdict,
                 "answered": answered,
                 "right": right,
+                "missed": verdict - right,
                 "found": right / verdict if verdict else None,  # of the items of this class: recall
                 "right_when_answered": right / answered if answered else None,  # precision
             }
@@ -220,3 +231,21 @@ def table_rows(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
         row = [name, f"{votes[key]:,}", f"{votes[key] / summary['num_items']:.2f}"]
         rows.append(row + ([f"{money[paid]:,.2f}"] if money else []))
     return ["", "votes", "votes per item"] + (["money"] if money else []), rows
+
+
+def class_table_rows(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows of the small table of errors by class: those that lose the largest share of their items."""
+    there = [row for row in summary["per_class"] if row["verdict"]]
+    worst = sorted(there, key=lambda row: (row["found"], -row["verdict"]))[:MOST_CLASSES]
+    rows = [
+        [row["class"], _count(row["verdict"]), _count(row["missed"]), _share(row["found"], 1)]
+        for row in there
+        if len(there) <= MOST_CLASSES or row in worst
+    ]
+    few = "class" if len(there) <= MOST_CLASSES else f"class ({MOST_CLASSES} of {len(there)} missed most)"
+    return [few, "items", "errors", "recall"], rows
+
+
+def _count(value: float) -> str:
+    """A number of items; a tie is shared between its classes."""
+    return f"{value:,.1f}".removesuffix(".0")

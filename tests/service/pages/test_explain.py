@@ -9,7 +9,7 @@ from quorate.decision.counting import UntilSettled
 from quorate.decision.threshold import Threshold
 from quorate.decision.value import ValueOfInformation, optimistic_gain
 from quorate.service.pages.explain import REASONS, SHORT, Decided, audit_sentence, because
-from quorate.types import Reason
+from quorate.types import Item, Reason
 
 
 def decided(reason="not_worth_it", votes=(3, 0), probs=(0.98, 0.02), **more):
@@ -30,14 +30,14 @@ def test_the_worth_of_a_vote_is_the_one_the_policy_compares():
     sentence = because(decided(votes=(3, 0), probs=(0.7, 0.3)), ValueOfInformation(min_gain=0.2))
     gain = optimistic_gain(np.array([0.7, 0.3]), np.array([3, 0]), 6)
     assert gain == pytest.approx(0.3 / 4)
-    assert "at most 7.5 points of accuracy, less than the 20 points" in sentence
+    assert "at most 7.5 points of accuracy, not more than the 20 points" in sentence
 
 
 def test_what_is_hardly_worth_anything_is_said_in_plain_words():
     sentence = because(decided(votes=(4, 0), probs=(1 - 1e-6, 1e-6)), ValueOfInformation(min_gain=0.01))
-    assert "a fifth vote was worth less than 0.01 points of accuracy, less than the 1 point it must be" in sentence
+    assert "a fifth vote was worth less than 0.01 points of accuracy, not more than the 1 point it" in sentence
     asked = because(decided("ask", (4, 0), (0.99, 0.01)), ValueOfInformation(min_gain=1e-6))
-    assert "points of accuracy, more than it must be;" in asked
+    assert "points of accuracy, more than it must exceed;" in asked
 
 
 @pytest.mark.parametrize("reason", ["exhausted", "settled"])
@@ -67,10 +67,30 @@ def test_what_is_asked_says_what_it_waits_for():
     policy = ValueOfInformation(min_gain=0.01)
     assert because(decided("ask", (1, 0), (0.7, 0.3)), policy).startswith("Asked again after 1 vote: a second vote may")
     assert "each item gets at least 2 votes" in because(decided("ask", (1, 0), min_votes=2), policy)
-    assert "70\u00a0% sure that the pool of 9 would say 'cat', below the threshold of 95\u00a0%" in because(
+    assert "70\u00a0% sure that the pool of 9 would say 'cat', not above the threshold of 95\u00a0%" in because(
         decided("ask", (1, 0), (0.7, 0.3)), Threshold(0.95)
     )
     assert because(decided("ask", (0, 0), (0.6, 0.4)), UntilSettled()).startswith("Asked: the method's rule")
+
+
+@pytest.mark.parametrize("confidence", [0.95, 0.9499, 0.9501])
+def test_at_the_threshold_the_sentence_says_what_the_rule_does(confidence):
+    """The rule asks at equality, so nothing may be said to be below it there, nor closed at it."""
+    policy, probs = Threshold(0.95), (confidence, 1 - confidence)
+    item = Item(np.array(probs), np.array([probs]), np.array([1, 0]), 9)
+    asks = policy.asks(None, item, np.array(probs))
+    assert asks == (confidence <= 0.95)
+    sentence = because(decided("ask" if asks else "confident", (1, 0), probs), policy)
+    assert ("not above the threshold" in sentence) == asks
+    assert "below" not in sentence
+    assert "at or above" not in sentence
+
+
+def test_a_gain_that_equals_the_least_is_not_said_to_be_less():
+    probs, votes = np.array([0.7, 0.3]), np.array([3, 0])
+    policy = ValueOfInformation(min_gain=float(optimistic_gain(probs, votes, 6)))
+    assert not policy.asks(None, Item(probs, probs[None], votes, 9), probs)
+    assert "less than" not in because(decided("not_worth_it", (3, 0), (0.7, 0.3)), policy)
 
 
 def test_without_votes_and_with_abstentions():

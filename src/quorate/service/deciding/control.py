@@ -27,6 +27,7 @@ COUNTED = {
     BudgetControl: ("log_depth", "spent", "num_items"),
     TargetErrorControl: (
         "depth", "num_items", "settled_errors", "open_doubt", "audited_doubt", "audited_errors", "num_audited",
+        "seen_doubt", "seen_errors",
     ),
 }  # fmt: skip
 

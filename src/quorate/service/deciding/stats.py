@@ -17,6 +17,7 @@ from quorate.service.deciding.control import stored_control
 from quorate.service.deciding.owner_actions import prices
 from quorate.service.deciding.projects import Project
 from quorate.service.store.schema import accounts, ballots, events, items, memberships, not_withdrawn, stewards
+from quorate.workflows.control import TargetErrorControl
 
 HOUR = 3600.0
 LIVE_SECONDS = 8.0  # numbers that are no older are called live
@@ -237,4 +238,7 @@ def _goal(connection: Connection, project: Project) -> dict[str, Any] | None:
         return None
     reached = None if math.isnan(control.reached) else control.reached
     kind = "budget" if project.settings.budget is not None else "target_error"
-    return {"kind": kind, "asked_for": control.asked_for, "reached": reached, "knobs": control.knobs}
+    goal = {"kind": kind, "asked_for": control.asked_for, "reached": reached, "knobs": control.knobs}
+    if isinstance(control, TargetErrorControl):
+        goal |= {"upper": None if math.isnan(control.upper) else control.upper, "sureness": control.sureness}
+    return goal

@@ -62,8 +62,8 @@ def because(decided: Decided, policy: Any) -> str:  # noqa: ANN401
     >>> from quorate.decision.value import ValueOfInformation
     >>> decided = Decided("not_worth_it", "cat", 0.981, [0.981, 0.019], [3, 0], 9, 9, 0, None, ["cat", "dog"])
     >>> because(decided, ValueOfInformation(min_gain=0.01)).replace("\\xa0", " ")
-    "Closed after 3 votes: a fourth vote was worth at most 0.47 points of accuracy, less than the 1 point it must be: \
-98.1 % sure that the pool of 9 would say 'cat'."
+    "Closed after 3 votes: a fourth vote was worth at most 0.47 points of accuracy, not more than the 1 point \
+it must exceed: 98.1 % sure that the pool of 9 would say 'cat'."
     """
     tell = REASONS.get(decided.reason, _by_rule)
     return tell(decided, policy)
@@ -81,13 +81,13 @@ def _asked(decided: Decided, policy: Any) -> str:  # noqa: ANN401
         )
     threshold = getattr(policy, "threshold", None)
     if threshold is not None:
-        return f"{after}: {_sure(decided)}, below the threshold of {percent(threshold)}."
+        return f"{after}: {_sure(decided)}, not above the threshold of {percent(threshold)}."
     return f"{after}: the method's rule wants another vote; {_sure(decided)} so far."
 
 
 def _confident(decided: Decided, policy: Any) -> str:  # noqa: ANN401
     threshold = getattr(policy, "threshold", None)
-    limit = "" if threshold is None else f", at or above the threshold of {percent(threshold)}"
+    limit = "" if threshold is None else f", above the threshold of {percent(threshold)}"
     return f"{_closed(decided)}: {_sure(decided)}{limit}."
 
 
@@ -98,8 +98,8 @@ def _not_worth_it(decided: Decided, policy: Any) -> str:  # noqa: ANN401
     worth = _points(_gain(decided))
     most = "" if worth == TINY else "at most "
     return (
-        f"{_closed(decided)}: a {_next(decided)} vote was worth {most}{worth} of accuracy, less "
-        f"than {_needed(least)}: {_sure(decided)}."
+        f"{_closed(decided)}: a {_next(decided)} vote was worth {most}{worth} of accuracy, not "
+        f"more than {_needed(least)}: {_sure(decided)}."
     )
 
 
@@ -201,5 +201,5 @@ def _points(share: float) -> str:
 
 
 def _needed(least: float) -> str:
-    """What a vote must be worth, after "more than" or "less than"."""
-    return "it must be" if _points(least) == TINY else f"the {_points(least)} it must be"
+    """What a vote must be worth, after "more than" or "not more than": at equality nothing more is asked."""
+    return "it must exceed" if _points(least) == TINY else f"the {_points(least)} it must exceed"
