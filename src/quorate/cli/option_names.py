@@ -63,6 +63,6 @@ def _typed(value: str) -> str:
     """A value as it is typed on the command line: quoted where a shell needs it, a list with commas."""
     if value.startswith("["):
         value = "'" + ",".join(re.sub(r"^['\"]|['\"]$", "", part.strip()) for part in value[1:-1].split(",")) + "'"
-    if value[:1] in "'\"":
+    if value.startswith(("'", '"')):
         return value[1:-1] if value[1:-1] == "..." else shlex.quote(value[1:-1])
     return value
