@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -59,9 +60,9 @@ def in_options(message: str, options: Mapping[str, str]) -> str:
 
 
 def _typed(value: str) -> str:
-    """A value as it is typed on the command line: no quotes unless it has spaces, a list with commas."""
+    """A value as it is typed on the command line: quoted where a shell needs it, a list with commas."""
     if value.startswith("["):
         value = "'" + ",".join(re.sub(r"^['\"]|['\"]$", "", part.strip()) for part in value[1:-1].split(",")) + "'"
-    if value[:1] in "'\"" and not re.search(r"[\s'\"]", value[1:-1]):
-        return value[1:-1]
+    if value.startswith(("'", '"')):
+        return value[1:-1] if value[1:-1] == "..." else shlex.quote(value[1:-1])
     return value

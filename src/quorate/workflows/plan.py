@@ -12,10 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
+import numpy as np
+
 from quorate.errors import InvalidInput
 from quorate.methods import METHODS as EVERY_METHOD
+from quorate.posterior.settled import plurality_shares
+from quorate.simulation.prepare import prepare
 from quorate.tables import Report
 from quorate.validate import bounded, whole
+from quorate.workflows.classifier_saving import ClassifierReport, classifier_report
 from quorate.workflows.error_costs import read_error_costs
 from quorate.workflows.plan_advice import Advice, Goal, Rival, rivals
 from quorate.workflows.plan_curves import Measured, PilotCurve, Progress
@@ -38,7 +43,7 @@ class Plan:
     `advice` the setting and its forecasts   `curves` of every method, with `bands`; `references` until settled and
     asking everyone   `rivals` other methods at the same cost   `level` of the intervals   `batch_size` m
     `is_own_goal` False if the target was not given   `settings` the arguments in force   `columns`, `report` how
-    the tables were read and what was met in them
+    the tables were read and what was met in them   `classifier` what it saves at the setting advised
     """
 
     pilot: Pilot
@@ -55,6 +60,7 @@ class Plan:
     settings: Mapping[str, Any]
     columns: Columns
     report: Report
+    classifier: ClassifierReport
 
     def summary(self) -> dict[str, Any]:
         """Advice, intervals, curves and pilot as plain values: what plan.json holds."""
@@ -167,12 +173,14 @@ def plan(
     found = study(pilot, names, orderings=runs, batch_size=batch, seed=number, progress=progress)
     wanted = goal or Goal("target-error", found.floor + ABOVE_FLOOR * pilot.most_error, sureness)
     found, advice = advised(found, wanted, draws=draws, progress=progress)
+    models = joined.models if joined.report.usable else ()
     settings = {
         "orderings": runs, "draws": draws, "seed": number, "sureness": sureness, "methods": list(names),
-        "price": cost, "partly_voted": partly_voted, "with_predictions": predictions is not None,
+        "price": cost, "partly_voted": partly_voted, "with_predictions": bool(models),
         "error_costs": None if costs is None else costs.tolist(),
     }  # fmt: skip
-    made = _plan(found, advice, draws, level, cost, goal is not None, settings, columns, joined.report)
+    saving = _saving(pilot, advice, models, seed=number)
+    made = _plan(found, advice, draws, level, cost, goal is not None, settings, columns, joined.report, saving)
     if folder is not None:
         from quorate.workflows.plan_report import write_plan  # noqa: PLC0415 - it takes a Plan
 
@@ -190,6 +198,7 @@ def _plan(
     settings: Mapping[str, Any],
     columns: Columns,
     report: Report,
+    classifier: ClassifierReport,
 ) -> Plan:
     most = found.pilot.most_error
     drawn = resampled(found.curves, found.ratios, draws=draws, seed=found.seed, most=most)
@@ -208,7 +217,18 @@ def _plan(
         settings=settings,
         columns=columns,
         report=report,
+        classifier=classifier,
     )
+
+
+def _saving(pilot: Pilot, advice: Advice, models: tuple[str, ...], *, seed: int) -> ClassifierReport:
+    """What the classifiers save at the setting advised, in the first ordering of the pilot."""
+    met = prepare(pilot.met(seed), pilot.pool_size, "all", seed)
+    return classifier_report(
+        met, advice.setting.method, models=models, classes=pilot.dataset.classes, votes=advice.setting.votes.mean,
+        truth=plurality_shares(met.counts), is_scored=np.ones(len(met.items), dtype=bool),
+        error_costs=pilot.error_costs, seed=seed,
+    )  # fmt: skip
 
 
 def _goal(target_error: float | None, budget: float | None, sureness: float, *, most: float) -> Goal | None:

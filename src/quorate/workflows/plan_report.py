@@ -81,6 +81,7 @@ def summarise(plan: Plan) -> dict[str, Any]:
             "pool_size": pilot.pool_size or "recorded", "smallest_pool": pilot.smallest, "largest_pool": pilot.largest,
             "classes": list(pilot.dataset.classes), "models": list(pilot.dataset.models),
         },
+        "classifier": plan.classifier.describe(),
         "settings": dict(plan.settings),
         "data": plan.report.as_dict(),
     }  # fmt: skip

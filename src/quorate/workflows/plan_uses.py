@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quorate.decision.policy import Stateless
@@ -59,8 +60,8 @@ def project_settings(plan: Plan) -> dict[str, Any] | None:
 def command(plan: Plan) -> str:
     """The `quorate run` that uses the setting on the next batch; only the names of its tables are made up."""
     parts = ["quorate", "run", "--votes", "next-votes.csv"]
-    if plan.settings["with_predictions"]:
-        parts += ["--predictions", "next-predictions.csv"]
+    for name in prediction_files(plan.classifier.models):
+        parts += ["--predictions", name]
     parts += ["--method", _spec(plan.advice.setting.method)]
     if plan.pilot.pool_size is not None:
         parts += ["--pool-size", str(plan.pilot.pool_size)]
@@ -69,6 +70,15 @@ def command(plan: Plan) -> str:
     if plan.price is not None:
         parts += ["--price", f"{plan.price:g}"]
     return shlex.join([*parts, *_table_options(plan.columns), "--out", "results"])
+
+
+def prediction_files(models: Sequence[str]) -> list[str]:
+    """Made-up names of the next predictions, one per classifier, in the order of the pilot's.
+
+    >>> prediction_files(["net"]), prediction_files(["net", "my forest"]), prediction_files([])
+    (['next-predictions.csv'], ['next-net.csv', 'next-my forest.csv'], [])
+    """
+    return ["next-predictions.csv"] if len(models) == 1 else [f"next-{Path(model).name}.csv" for model in models]
 
 
 def _spec(chosen: Method) -> str:
@@ -92,7 +102,7 @@ def _table_options(columns: Columns) -> list[str]:
     plain = Columns()
     given = {
         "--task-column": columns.task,
-        "--worker-column": columns.worker if isinstance(columns.worker, str) else None,
+        "--worker-column": _listed(columns.worker),
         "--label-column": columns.label,
         "--time-column": columns.timestamp,
         "--id-column": columns.id_column,

@@ -68,8 +68,8 @@ def _goal_sentence(plan: Plan) -> str:
 def notes(plan: Plan) -> list[str]:
     """What a reader must know, the gravest first."""
     found = [
-        _goal_note(plan), _budget_note(plan), _width_note(plan), _errors_note(plan), _size_note(plan),
-        _drawn_note(plan), _rival_note(plan), _data_note(plan), _floor_note(plan),
+        _goal_note(plan), plan.classifier.sentence(), _budget_note(plan), _width_note(plan), _errors_note(plan),
+        _size_note(plan), _drawn_note(plan), _rival_note(plan), _data_note(plan), _floor_note(plan),
     ]  # fmt: skip
     return [note for note in [*found, *_pool_notes(plan)] if note]
 

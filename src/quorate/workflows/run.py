@@ -14,7 +14,9 @@ from quorate.decision.policy import QueryPolicy
 from quorate.methods import Method
 from quorate.tables import Joined
 from quorate.tables.sources import Progress
+from quorate.tables.vote_order import VoteOrder, vote_order
 from quorate.validate import bounded
+from quorate.workflows.classifier_saving import classifier_report
 from quorate.workflows.control import Speed
 from quorate.workflows.error_costs import read_error_costs
 from quorate.workflows.pools import Order, PartlyVoted, PoolSize, build_pools
@@ -57,7 +59,8 @@ def run(
 
     `votes`, `predictions`: paths, or pandas, polars or PyArrow tables, or arrays; several classifiers are a list or a
     mapping of names to sources; none: all classes alike. `order` "time" (of the votes, rows where there are no
-    times), "given" (rows) or "shuffled" by `seed`. `pool_size` None or "recorded": an item's pool is the votes
+    times; votes that are sorted by label are shuffled), "given" (rows) or "shuffled" by `seed`.
+    `pool_size` None or "recorded": an item's pool is the votes
     recorded for it; N: every pool has N members, and items with fewer votes are `partly_voted`: "exclude" them from
     the error unless their votes settle the pool, take their "own-pool" for the truth, or count them wrong
     ("worst-case"). One of `threshold`, `budget` (votes per item) and `target_error` (held by audits, drawn with
@@ -86,36 +89,56 @@ def run(
         votes, predictions, columns, by_time=order == "time", strict=strict, progress=progress
     )
     costs = None if error_costs is None else read_error_costs(error_costs, joined.classes)
+    found = vote_order(joined) if has_order and order != "shuffled" else None
+    shuffled = _why_shuffled(order, has_order, found)
     pools = build_pools(
         joined, pool_size=pool_size, order=order, seed=plan.seed, partly_voted=partly_voted,
-        draws_quotas=plan.draws_quotas, shuffles_votes=not has_order,
+        draws_quotas=plan.draws_quotas, shuffles_votes=shuffled is not None,
     )  # fmt: skip
     names = tuple(joined.items[t] for t in pools.stream.items)
+    outcome = replayed(pools, plan, costs, classes=joined.classes, ids=names, progress=progress)
     result = RunResult(
-        outcome=replayed(pools, plan, costs, classes=joined.classes, ids=names, progress=progress),
+        outcome=outcome,
         pools=pools,
         items=names,
         classes=joined.classes,
         models=joined.models,
         method=plan.method,
-        settings=_settings(joined, plan, order=order, has_order=has_order, strict=strict) | read_as(columns),
+        settings=_settings(joined, plan, order=order, shuffled=shuffled, strict=strict) | read_as(columns),
         until_settled=until_settled(pools),
         report=joined.report,
         backend=joined.backend,
         price=paid,
         error_costs=costs,
-    )
+        vote_order=found,
+        classifier=classifier_report(
+            pools.stream, plan.method, models=joined.models if joined.report.usable else (), classes=joined.classes,
+            votes=float(outcome.num_votes.mean()), truth=pools.truth, is_scored=pools.is_scored,
+            recorded=pools.recorded, error_costs=costs, seed=plan.seed,
+        ),
+    )  # fmt: skip
     if folder is not None:
         write_run(result, folder)
     return result
 
 
-def _settings(joined: Joined, plan: Plan, *, order: Order, has_order: bool, strict: bool) -> dict[str, Any]:
+def _why_shuffled(order: Order, has_order: bool, found: VoteOrder | None) -> str | None:
+    """Why the votes of items are shuffled; None: they are not."""
+    if order == "shuffled":
+        return "asked for"
+    if not has_order:
+        return "counts"
+    is_sorted = found is not None and found.sorted_by is not None and not found.has_times
+    return "sorted" if is_sorted and order == "time" else None
+
+
+def _settings(joined: Joined, plan: Plan, *, order: Order, shuffled: str | None, strict: bool) -> dict[str, Any]:
     """The arguments in force, for summary.json."""
     return {
         "order": order,
         "times_known": joined.time is not None,
-        "votes_shuffled": order == "shuffled" or not has_order,
+        "votes_shuffled": shuffled is not None,
+        "shuffled_because": shuffled,
         **plan.describe(),
         "strict": strict,
         "models": list(joined.models),

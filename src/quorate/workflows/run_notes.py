@@ -20,9 +20,7 @@ FEWEST_ERRORS = 30  # a target that allows fewer is missed by a fifth and more b
 def notes(summary: Mapping[str, Any], *, see: str = "report.html") -> list[str]:
     """What a reader must know before trusting the figures. `see`: where the rules that fired are told."""
     pools, error, data = summary["pools"], summary["error"], summary["data"]
-    told = []
-    if summary["settings"]["votes_shuffled"] and summary["settings"]["order"] != "shuffled":
-        told.append("Counts have no order: the votes of each item were shuffled by the seed.")
+    told = [*_order(summary), *([summary["classifier"]["sentence"]] if summary["classifier"] else [])]
     if pools["pool_size"] == "recorded" and pools["smallest"] < pools["largest"]:
         told.append(uneven_pools(pools["smallest"], pools["largest"], takes="replays"))
     if pools["not_scored"] and error["scored_items"]:
@@ -69,6 +67,27 @@ def _missed_classes(summary: Mapping[str, Any]) -> list[str]:
 
 def _items(count: float) -> str:
     return f"{count:g} item" if count == 1 else f"{count:g} items"
+
+
+def _order(summary: Mapping[str, Any]) -> list[str]:
+    """Why votes were shuffled, or that they are sorted and were not."""
+    because, found = summary["settings"]["shuffled_because"], summary["vote_order"]
+    if because == "counts":
+        return ["Counts have no order: the votes of each item were shuffled by the seed."]
+    if found is None or found["sorted_by"] is None:
+        return []
+    how = "by label" if found["sorted_by"] == "label" else "by how many gave the same label"
+    what = f"the votes are sorted {how} within items (seen on {found['items']:,} items with different votes)"
+    if because == "sorted":
+        return [
+            f"Warning: {what}. People were hardly asked in that order, and the first vote would give the others away: "
+            "the votes of each item were shuffled by the seed. `--order given` takes them as they stand."
+        ]
+    why = "--order given" if summary["settings"]["order"] == "given" else "their times say so"
+    return [
+        f"Warning: {what} and were replayed in that order ({why}). The first vote then gives the others away: do not "
+        "trust the votes and errors of this run unless people were asked so. `--order shuffled` shuffles them."
+    ]
 
 
 def _few_errors(summary: Mapping[str, Any]) -> list[str]:

@@ -305,20 +305,27 @@ def _learned(summary: Mapping[str, Any]) -> str:
     learned = summary["learned"]
     if learned is None:
         return "<section><h2>What was learned</h2><p>Nothing: this method does not learn.</p></section>"
-    said = (
-        f"After {learned['fits']} fits the classifier{'s are' if len(learned['tau']) > 1 else ' is'} worth theta = "
-        f"{learned['theta']:.3g} votes; phi = {learned['phi']:.3g} votes of doubt stay on every class. tau is the "
-        "trust by class: 1 takes the classifier at its word, less makes it shyer, more makes it bolder."
-    )
-    bias = learned["bias"]
-    heads = ["class", *(f"tau of {model}" for model in learned["tau"])] + (["bias"] if bias else [])
+    bias, tau = learned["bias"], learned["tau"]
+    if summary["classifier"] is not None and not summary["classifier"]["models"]:
+        tau = {}
+        said = f"After {learned['fits']} fits, without a classifier: before any vote all classes are alike"
+        said += " but for the bias below." if bias else "."
+    else:
+        said = (
+            f"After {learned['fits']} fits what the classifier{'s say' if len(tau) > 1 else ' says'} counts as theta = "
+            f"{learned['theta']:.3g} votes; phi = {learned['phi']:.3g} votes of doubt stay on every class. tau is the "
+            "trust by class: 1 takes the classifier at its word, less makes it shyer, more makes it bolder. What the "
+            "classifier saves stands at the top."
+        )
     names = list(next(iter(learned["tau"].values())))
+    heads = ["class", *(f"tau of {model}" for model in tau)] + (["bias"] if bias else [])
     rows = [
-        [name, *(f"{tau[name]:.3g}" for tau in learned["tau"].values())] + ([f"{bias[name]:+.3g}"] if bias else [])
+        [name, *(f"{each[name]:.3g}" for each in tau.values())] + ([f"{bias[name]:+.3g}"] if bias else [])
         for name in names[:MOST_ROWS]
     ]
+    by_class = table(heads, rows, caption="By class") + _left_out(len(names), MOST_ROWS, "classes")
     return f"""<section><h2>What was learned</h2><p>{escape(said)}</p>
-{table(heads, rows, caption="By class")}{_left_out(len(names), MOST_ROWS, "classes")}</section>"""
+{by_class if len(heads) > 1 else ""}</section>"""
 
 
 def _pools(summary: Mapping[str, Any]) -> str:

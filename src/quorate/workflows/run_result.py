@@ -20,7 +20,9 @@ from quorate.tables import Report
 from quorate.tables.arrow import TEXT, pa
 from quorate.tables.frames import give_back
 from quorate.tables.rejects import SCHEMA, reject_tables
+from quorate.tables.vote_order import VoteOrder
 from quorate.types import FloatArray, IntArray, PriorParams
+from quorate.workflows.classifier_saving import ClassifierReport
 from quorate.workflows.pools import Pools
 
 DECISION_COLUMNS = (
@@ -61,7 +63,8 @@ class RunResult:
     """A finished run: `.decisions`, `.summary()`, `.rejects`, `.params`, `.plot()`, `.to_html()`.
 
     `settings` the arguments in force   `until_settled` (T,) votes until each pool is settled, in the same order
-    `price` of a vote, or None   `error_costs` (K, K) by truth and answer, or None
+    `price` of a vote, or None   `error_costs` (K, K) by truth and answer, or None   `vote_order` whether the votes came
+    sorted by label; None if their order was not used   `classifier` what it saves
     """
 
     outcome: Outcome
@@ -76,6 +79,8 @@ class RunResult:
     backend: str = "pyarrow"
     price: float | None = None
     error_costs: FloatArray | None = None
+    vote_order: VoteOrder | None = None
+    classifier: ClassifierReport | None = None
 
     @cached_property
     def table(self) -> Any:  # noqa: ANN401

@@ -41,6 +41,8 @@ def summarise(result: RunResult) -> dict[str, Any]:
         "confusion": confusion_summary(result),
         "control": None if result.outcome.control is None else dict(result.outcome.control),
         "learned": learned_summary(result),
+        "classifier": None if result.classifier is None else result.classifier.describe(),
+        "vote_order": None if result.vote_order is None else result.vote_order.describe(),
         "data": result.report.as_dict(),
     }
     if found["control"] is not None:
