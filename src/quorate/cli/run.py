@@ -14,6 +14,7 @@ from quorate.cli.table_options import (
     Classes,
     HardLabelAccuracy,
     IdColumn,
+    IgnoreColumns,
     LabelColumn,
     PredictionTables,
     RowIds,
@@ -137,6 +138,7 @@ def run(
     items: WhichItems = "votes",
     accuracy: HardLabelAccuracy = 0.9,
     abstain_labels: AbstainLabels = None,
+    ignore_columns: IgnoreColumns = None,
     as_read: AsRead = False,
     strict: Strict = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in the folder.")] = False,
@@ -157,7 +159,7 @@ def run(
         "task": task_column, "worker": worker_column, "label": label_column, "timestamp": time_column,
         "format": votes_format, "classes": class_list(classes), "id_column": id_column,
         "ids": id_list(ids, predictions), "accuracy": accuracy, "items": items, "abstain_labels": abstain_labels,
-        "as_read": as_read,
+        "ignore_columns": ignore_columns, "as_read": as_read,
     }  # fmt: skip
     with progress_bar(quiet=json) as report:
         result = run_workflow(

@@ -97,6 +97,7 @@ def run(
         until_settled=until_settled(pools),
         report=joined.report,
         backend=joined.backend,
+        own=joined.own,
         price=paid,
         error_costs=costs,
     )
