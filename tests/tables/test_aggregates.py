@@ -15,7 +15,7 @@ from tests.tables.writing import write_csv
 RNG = np.random.default_rng(5)
 TRUTH = RNG.integers(0, 3, 120)
 SAID = np.where(RNG.random((120, 5)) < 0.6, TRUTH[:, None], RNG.integers(0, 3, (120, 5)))
-COUNTS = np.stack([(SAID == k).sum(axis=1) for k in range(3)], axis=1)
+COUNTS = np.stack([(k == SAID).sum(axis=1) for k in range(3)], axis=1)
 NAMES = np.array(["e", "n", "c"])
 WIDE = {"item": [f"i{t}" for t in range(120)]} | {f"p{k}": NAMES[SAID[:, k]].tolist() for k in range(5)}
 TOP = NAMES[COUNTS.argmax(axis=1)].tolist()

@@ -109,7 +109,7 @@ def _form(column: Any) -> str | None:  # noqa: ANN401
     if not all(isinstance(cell, list) and _votes(cell, "list") for cell in filled):
         return None
     labels = [name for cell in filled for name, _ in _votes(cell, "list") or ()]
-    if len(labels) == len(filled) or len(set(labels)) > max(2, len(labels) / 2):
+    if len(labels) == len(filled) or len(set(labels)) > max(10, len(labels) / 2):
         return None  # one a cell, or nearly all different: words, not labels
     numbers = [name for name in labels if re.fullmatch(r"-?\d+(\.\d*)?(e-?\d+)?", name)]
     if len(numbers) < len(labels):
