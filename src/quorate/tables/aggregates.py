@@ -30,7 +30,8 @@ ANSWER_KEYS = frozenset(
 _SUMMING_UP = frozenset(
     {
         "gold", "golden", "groundtruth", "majority", "plurality", "consensus", "unanimous", "adjudicated",
-        "adjudication", "aggregate", "aggregated", "entropy", "agreement", "kappa", "distribution", "dist", "counter", "counts",
+        "adjudication", "aggregate", "aggregated", "entropy", "agreement", "kappa", "distribution", "dist",
+        "counter", "counts",
     }
 )  # fmt: skip
 FEWEST = 10  # rows below which nothing is concluded from what the cells hold
