@@ -114,16 +114,23 @@ def _computed(codes: np.ndarray, labels: Sequence[str]) -> list[str | None]:
     row, column = np.nonzero(codes >= 0)
     np.add.at(every, (row, codes[row, column]), 1)
     values = _values(labels)
-    hits = [_plurality_hits(codes[:, k], _others(every, codes[:, k])) for k in range(codes.shape[1])]
-    rates = np.array([hit.mean() if len(hit) else np.nan for hit in hits])
     found: list[str | None] = []
-    for k, hit in enumerate(hits):
-        usual = np.delete(rates, k)
-        usual = usual[np.isfinite(usual)]
-        known = len(hit) >= FEWEST and len(usual) and rates[k] >= NEARLY_ALL
-        rare = known and float(np.median(usual)) ** len(hit) * len(hits) < CHANCE
-        found.append("plurality" if rare else _number_of(codes[:, k], _others(every, codes[:, k]), values))
+    for k in range(codes.shape[1]):
+        others = _others(every, codes[:, k])
+        found.append("plurality" if _is_plurality(codes, k, others) else _number_of(codes[:, k], others, values))
     return found
+
+
+def _is_plurality(codes: np.ndarray, k: int, others: np.ndarray) -> bool:
+    """Whether a column is the plurality of the others where these differ, as often as none of them is by chance."""
+    ranked = np.sort(others, axis=1)
+    at = np.flatnonzero((codes[:, k] >= 0) & (ranked[:, -1] > ranked[:, -2]) & (ranked[:, -2] > 0))
+    top = others.argmax(axis=1)[at]
+    if len(at) < FEWEST or np.mean(top == codes[at, k]) < NEARLY_ALL:
+        return False
+    rest = np.delete(codes[at], k, axis=1)
+    usual = float(np.median((rest == top[:, None]).sum(axis=0) / np.maximum((rest >= 0).sum(axis=0), 1)))
+    return usual ** len(at) * codes.shape[1] < CHANCE
 
 
 def _others(every: np.ndarray, own: np.ndarray) -> np.ndarray:
@@ -132,13 +139,6 @@ def _others(every: np.ndarray, own: np.ndarray) -> np.ndarray:
     at = np.flatnonzero(own >= 0)
     rest[at, own[at]] -= 1
     return rest
-
-
-def _plurality_hits(own: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Whether a column has the plurality of the others, on the rows where these differ and have one."""
-    ranked = np.sort(others, axis=1)
-    disputed = (own >= 0) & (ranked[:, -1] > ranked[:, -2]) & (ranked[:, -2] > 0)
-    return np.asarray(others.argmax(axis=1)[disputed] == own[disputed])
 
 
 def _number_of(own: np.ndarray, others: np.ndarray, values: np.ndarray) -> str | None:
