@@ -114,23 +114,24 @@ def _computed(codes: np.ndarray, labels: Sequence[str]) -> list[str | None]:
     row, column = np.nonzero(codes >= 0)
     np.add.at(every, (row, codes[row, column]), 1)
     values = _values(labels)
-    found: list[str | None] = []
-    for k in range(codes.shape[1]):
-        others = _others(every, codes[:, k])
-        found.append("plurality" if _is_plurality(codes, k, others) else _number_of(codes[:, k], others, values))
-    return found
+    rest = [_others(every, codes[:, k]) for k in range(codes.shape[1])]
+    hits = [_plurality_hits(codes, k, others) for k, others in enumerate(rest)]
+    most = max(hits)  # beside a majority of three each of the three decides between the two others: on fewer rows
+    return [
+        "plurality" if hit and hit == most else _number_of(codes[:, k], rest[k], values) for k, hit in enumerate(hits)
+    ]
 
 
-def _is_plurality(codes: np.ndarray, k: int, others: np.ndarray) -> bool:
-    """Whether a column is the plurality of the others where these differ, as often as none of them is by chance."""
+def _plurality_hits(codes: np.ndarray, k: int, others: np.ndarray) -> int:
+    """On how many rows where the others differ a column is their plurality; 0 if that may be chance."""
     ranked = np.sort(others, axis=1)
     at = np.flatnonzero((codes[:, k] >= 0) & (ranked[:, -1] > ranked[:, -2]) & (ranked[:, -2] > 0))
     top = others.argmax(axis=1)[at]
     if len(at) < FEWEST or np.mean(top == codes[at, k]) < NEARLY_ALL:
-        return False
+        return 0
     rest = np.delete(codes[at], k, axis=1)
     usual = float(np.median((rest == top[:, None]).sum(axis=0) / np.maximum((rest >= 0).sum(axis=0), 1)))
-    return usual ** len(at) * codes.shape[1] < CHANCE
+    return len(at) if usual ** len(at) * codes.shape[1] < CHANCE else 0
 
 
 def _others(every: np.ndarray, own: np.ndarray) -> np.ndarray:
