@@ -37,7 +37,7 @@ _SUMMING_UP = frozenset(
 FEWEST = 10  # rows below which nothing is concluded from what the cells hold
 FEWEST_DISPUTED = 20  # rows on which the others differ, for a column computed from numbers
 NEARLY_ALL = 0.98
-CHANCE = 0.01  # of so many hits, had the column the rate of the other annotators
+CHANCE = 0.02  # of so many hits, had the column the rate of the other annotators
 MOST_ROWS, MOST_LABELS = 5000, 100
 
 
@@ -117,29 +117,29 @@ def _computed(codes: np.ndarray, labels: Sequence[str]) -> list[str | None]:
     rest = [_others(every, codes[:, k]) for k in range(codes.shape[1])]
     hits = [_plurality_hits(codes, k, others) for k, others in enumerate(rest)]
     most = max(hits)  # beside a majority of three each of the three decides between the two others: on fewer rows
-    return [
-        "plurality" if hit and hit == most else _number_of(codes[:, k], rest[k], values) for k, hit in enumerate(hits)
-    ]
+    chosen = [hit == most and _is_no_chance(codes, k, rest[k], hit) for k, hit in enumerate(hits)]
+    return ["plurality" if hit else _number_of(codes[:, k], rest[k], values) for k, hit in enumerate(chosen)]
 
 
 def _plurality_hits(codes: np.ndarray, k: int, others: np.ndarray) -> int:
-    """On how many rows where the others differ a column is their plurality; 0 if that may be chance."""
-    ranked = np.sort(others, axis=1)
-    at = np.flatnonzero((codes[:, k] >= 0) & (ranked[:, -1] > ranked[:, -2]) & (ranked[:, -2] > 0))
-    top = others.argmax(axis=1)[at]
-    if len(at) < FEWEST or np.mean(top == codes[at, k]) < NEARLY_ALL:
-        return 0
+    """On how many rows where the others differ a column is their plurality; 0 if it is not on nearly all of them."""
+    at, top = _disputed(codes[:, k], others)
+    return len(at) if len(at) >= FEWEST and np.mean(top == codes[at, k]) >= NEARLY_ALL else 0
+
+
+def _is_no_chance(codes: np.ndarray, k: int, others: np.ndarray, hits: int) -> bool:
+    """Whether a person who agrees with the plurality as often as the others do would hardly have so many hits."""
+    at, top = _disputed(codes[:, k], others)
     rest = np.delete(codes[at], k, axis=1)
     usual = float(np.median((rest == top[:, None]).sum(axis=0) / np.maximum((rest >= 0).sum(axis=0), 1)))
-    return len(at) if usual ** len(at) * codes.shape[1] < CHANCE else 0
+    return hits > 0 and float(usual**hits) * codes.shape[1] < CHANCE
 
 
-def _others(every: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """The counts without the votes of one column."""
-    rest = every.copy()
-    at = np.flatnonzero(own >= 0)
-    rest[at, own[at]] -= 1
-    return rest
+def _disputed(own: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows on which the others differ and have a plurality, and that plurality."""
+    ranked = np.sort(others, axis=1)
+    at = np.flatnonzero((own >= 0) & (ranked[:, -1] > ranked[:, -2]) & (ranked[:, -2] > 0))
+    return at, others.argmax(axis=1)[at]
 
 
 def _number_of(own: np.ndarray, others: np.ndarray, values: np.ndarray) -> str | None:
