@@ -135,6 +135,14 @@ def _is_no_chance(codes: np.ndarray, k: int, others: np.ndarray, hits: int) -> b
     return hits > 0 and float(usual**hits) * codes.shape[1] < CHANCE
 
 
+def _others(every: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """The counts without the votes of one column."""
+    rest = every.copy()
+    at = np.flatnonzero(own >= 0)
+    rest[at, own[at]] -= 1
+    return rest
+
+
 def _disputed(own: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The rows on which the others differ and have a plurality, and that plurality."""
     ranked = np.sort(others, axis=1)
