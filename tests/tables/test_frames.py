@@ -15,7 +15,7 @@ KINDS = [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table]
 @pytest.mark.parametrize("kind", KINDS)
 def test_frames_of_every_kind_are_read_and_given_back_in_kind(kind):
     joined = join(read_votes(kind(VOTES)), read_predictions(kind(PROBS)))
-    assert vote_rows(joined) == [("1", "x", "cat"), ("1", "y", "dog"), ("2", "x", "dog")]
+    assert vote_rows(joined) == [(1, "x", "cat"), (1, "y", "dog"), (2, "x", "dog")]
     assert np.allclose(joined.predictions[0], [[0.4, 0.6], [0.9, 0.1]]) and joined.classes == ("dog", "cat")
     own = {pl.LazyFrame: pl.DataFrame, pa.table: pa.Table}.get(kind, kind)
     assert isinstance(joined.vote_table(), own)

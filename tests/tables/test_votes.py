@@ -144,11 +144,14 @@ def test_strict_names_the_first_row_and_how_many_more(tmp_path):
         read_votes(csv_of(tmp_path, rows), strict=True)
 
 
-def test_strict_refuses_a_byte_order_mark(tmp_path):
-    path = csv_of(tmp_path, [["1", "a", "x"], ["1", "b", "y"]], encoding="utf-8-sig")
-    assert read_votes(path).report.count("byte-order-mark") == 1
-    with pytest.raises(InvalidInput, match="byte-order mark"):
+def test_strict_accepts_spellings_with_one_meaning_and_refuses_classes_that_differ_by_case(tmp_path):
+    rows = [["1", "a", "cat"], [" 1", "b", "Cat"], ["1.0", "c", "dog "]]
+    path = csv_of(tmp_path, rows, encoding="utf-8-sig")
+    votes = read_votes(path, classes=["cat", "dog"], strict=True)
+    assert votes.num_votes == 3 and votes.items == ("1",) and votes.report.count("label-case") == 1
+    with pytest.raises(InvalidInput) as problem:
         read_votes(path, strict=True)
+    assert problem.value.field == "strict" and "classes" in problem.value.fix
 
 
 # --- which format, which columns --------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from quorate.cli.output import print_json, print_lines, print_table
 from quorate.cli.table_options import (
     AbstainLabels,
     AsRead,
+    IgnoreColumns,
     LabelColumn,
     MaxSize,
     Strict,
@@ -106,6 +107,7 @@ def report(
     label_column: LabelColumn = None,
     time_column: TimeColumn = None,
     abstain_labels: AbstainLabels = None,
+    ignore_columns: IgnoreColumns = None,
     as_read: AsRead = False,
     max_size: MaxSize = None,
     strict: Strict = False,
@@ -123,7 +125,12 @@ def report(
 
     reading: dict[str, Any] = {"format": votes_format, "task": task_column, "worker": worker_column}
     reading |= {"label": label_column, "timestamp": time_column}
-    reading |= {"abstain_labels": abstain_labels, "as_read": as_read, "strict": strict}
+    reading |= {
+        "abstain_labels": abstain_labels,
+        "ignore_columns": ignore_columns,
+        "as_read": as_read,
+        "strict": strict,
+    }
     table = VotesTable(votes, **reading)
     result = report_audit(audit, decisions=decisions, votes=table, alpha=alpha, pool_size=pool_size, rejects=rejects)
     if json:

@@ -14,6 +14,7 @@ from quorate.cli.table_options import (
     Classes,
     HardLabelAccuracy,
     IdColumn,
+    IgnoreColumns,
     LabelColumn,
     MaxSize,
     PredictionTables,
@@ -74,6 +75,7 @@ def calibrate(
     items: WhichItems = "votes",
     accuracy: HardLabelAccuracy = 0.9,
     abstain_labels: AbstainLabels = None,
+    ignore_columns: IgnoreColumns = None,
     as_read: AsRead = False,
     max_size: MaxSize = None,
     strict: Strict = False,
@@ -106,7 +108,7 @@ def calibrate(
                 task=task_column, worker=worker_column, label=label_column, timestamp=time_column,
                 id_column=id_column, accuracy=accuracy,
                 classes=class_list(classes), ids=id_list(ids, predictions), abstain_labels=abstain_labels,
-                as_read=as_read, **reading,
+                ignore_columns=ignore_columns, as_read=as_read, **reading,
             ),
         )  # fmt: skip
     files = () if out is None else write_calibration(found, out, overwrite=overwrite)

@@ -15,7 +15,7 @@ ORDERS = ("time", "given", "shuffled")
 PARTLY_VOTED = ("exclude", "own-pool", "worst-case")
 PARTLY_VOTED_PILOT = ("complete", "own-pool", "drop")
 SPEEDS = ("normal", "slow")
-FORMATS = ("auto", "long", "wide", "counts", "label-studio")
+FORMATS = ("auto", "long", "wide", "counts", "cells", "label-studio")
 ITEMS = ("votes", "votes-and-predictions")
 MATCHES = ("auto", "order", "id")
 

@@ -14,6 +14,7 @@ from quorate.cli.table_options import (
     Classes,
     HardLabelAccuracy,
     IdColumn,
+    IgnoreColumns,
     LabelColumn,
     MaxSize,
     PredictionTables,
@@ -105,6 +106,7 @@ def plan(
     items: WhichItems = "votes",
     accuracy: HardLabelAccuracy = 0.9,
     abstain_labels: AbstainLabels = None,
+    ignore_columns: IgnoreColumns = None,
     as_read: AsRead = False,
     max_size: MaxSize = None,
     strict: Strict = False,
@@ -127,7 +129,7 @@ def plan(
     from quorate.workflows.plan import plan as make_plan
 
     choices: dict[str, Any] = {"format": votes_format, "items": items, "partly_voted": partly_voted}
-    choices |= {"abstain_labels": abstain_labels, "as_read": as_read}
+    choices |= {"abstain_labels": abstain_labels, "ignore_columns": ignore_columns, "as_read": as_read}
     with progress_bar(quiet=json) as report:
         made = make_plan(
             votes, predictions or None, target_error=target_error, budget=budget, sureness=sureness, price=price,

@@ -14,6 +14,7 @@ from quorate.cli.table_options import (
     Classes,
     HardLabelAccuracy,
     IdColumn,
+    IgnoreColumns,
     LabelColumn,
     MaxSize,
     PredictionTables,
@@ -154,6 +155,7 @@ def run(
     items: WhichItems = "votes",
     accuracy: HardLabelAccuracy = 0.9,
     abstain_labels: AbstainLabels = None,
+    ignore_columns: IgnoreColumns = None,
     as_read: AsRead = False,
     max_size: MaxSize = None,
     strict: Strict = False,
@@ -175,7 +177,7 @@ def run(
         "task": task_column, "worker": worker_column, "label": label_column, "timestamp": time_column,
         "format": votes_format, "classes": class_list(classes), "id_column": id_column,
         "ids": id_list(ids, predictions), "accuracy": accuracy, "items": items, "abstain_labels": abstain_labels,
-        "as_read": as_read,
+        "ignore_columns": ignore_columns, "as_read": as_read,
     }  # fmt: skip
     with progress_bar(quiet=json) as report:
         result = run_workflow(

@@ -13,6 +13,7 @@ from quorate.cli.table_options import (
     AbstainLabels,
     AsRead,
     IdColumn,
+    IgnoreColumns,
     LabelColumn,
     MaxSize,
     RowIds,
@@ -80,6 +81,7 @@ def score(
     votes_format: VotesFormat = "auto",
     accuracy: Accuracy = None,
     abstain_labels: AbstainLabels = None,
+    ignore_columns: IgnoreColumns = None,
     as_read: AsRead = False,
     max_size: MaxSize = None,
     strict: Strict = False,
@@ -99,7 +101,8 @@ def score(
         found = run(
             params, predictions, votes=votes, out=out, pool_size=pool_size, cluster=cluster, batch_rows=batch_rows,
             task=task_column, worker=worker_column, label=label_column, timestamp=time_column, id_column=id_column,
-            ids=id_list(ids, predictions), accuracy=accuracy, abstain_labels=abstain_labels, as_read=as_read,
+            ids=id_list(ids, predictions), accuracy=accuracy, abstain_labels=abstain_labels,
+            ignore_columns=ignore_columns, as_read=as_read,
             strict=strict, progress=report, **choices,
         )  # fmt: skip
     if json:

@@ -44,7 +44,7 @@ VotesFormat = Annotated[
     str,
     typer.Option(
         "--format",
-        help="auto, long, wide, counts or label-studio.",
+        help="auto, long, wide, counts, cells (all votes of an item in one cell) or label-studio.",
         rich_help_panel=TABLES,
         autocompletion=one_of(*FORMATS),
     ),
@@ -61,6 +61,13 @@ AbstainLabels = Annotated[
     str | None,
     typer.Option(
         help='Labels that mean no answer, with commas, such as "NA,don\'t know": set aside as abstentions.',
+        rich_help_panel=TABLES,
+    ),
+]
+IgnoreColumns = Annotated[
+    str | None,
+    typer.Option(
+        help="Columns of the votes that are not to be read, with commas, such as gold,majority_label.",
         rich_help_panel=TABLES,
     ),
 ]
@@ -85,7 +92,14 @@ HardLabelAccuracy = Annotated[
         rich_help_panel=TABLES,
     ),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Refuse any irregularity of the data.", rich_help_panel=TABLES)]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Refuse any irregularity of the data; spellings with one meaning, such as Cat for cat, are none.",
+        rich_help_panel=TABLES,
+    ),
+]
 
 
 def _limit_size(context: typer.Context, text: str | None) -> str | None:

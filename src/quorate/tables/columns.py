@@ -10,6 +10,14 @@ from collections.abc import Sequence
 
 from quorate.errors import InvalidInput
 
+# Who can vote; "user" comes last, since a table may also name the user who wrote the text.
+PEOPLE = (
+    "worker", "annotator", "rater", "labeler", "labeller", "voter", "expert", "judge", "coder", "reader", "reviewer",
+    "performer", "contributor", "participant", "respondent", "grader", "scorer", "evaluator", "assessor", "examiner",
+    "observer", "tagger", "marker", "panelist", "panellist", "volunteer", "crowdworker", "turker",
+    "doctor", "physician", "clinician", "radiologist", "pathologist", "dermatologist", "cardiologist", "oncologist",
+    "ophthalmologist", "neurologist", "surgeon", "nurse", "specialist", "technician",
+)  # fmt: skip
 # In order of preference; compared without case, spaces, dots, dashes and underscores.
 SYNONYMS: dict[str, tuple[str, ...]] = {
     "task": (
@@ -17,21 +25,21 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
         "question", "question_id", "subject", "subject_id", "unit", "unit_id", "object", "object_id", "document",
         "document_id", "doc_id", "image", "image_id", "image_name", "img", "img_id", "photo", "photo_id", "picture",
         "picture_id", "video_id", "text_id", "sentence_id", "comment_id", "post_id", "tweet_id", "filename",
-        "file_name", "file", "record_id", "hit_id", "uid", "key", "id", "index", "Unnamed: 0",
+        "file_name", "file", "record_id", "hit_id", "pair_id", "case_id", "uid", "key", "id", "index", "Unnamed: 0",
     ),
     "item": (  # of tables with a row per item: a class may be called "image" or "object", so ids come first
         "task", "task_id", "item", "item_id", "id", "uid", "key", "example_id", "sample_id", "instance_id",
         "question_id", "subject_id", "unit_id", "object_id", "document_id", "doc_id", "image_id", "image_name",
         "img_id", "photo_id", "picture_id", "video_id", "text_id", "sentence_id", "comment_id", "post_id", "tweet_id",
-        "record_id",
+        "record_id", "pair_id", "case_id",
         "filename", "file_name", "file", "index", "Unnamed: 0", "example", "sample", "instance", "question", "subject",
         "unit", "object", "document", "image", "img", "photo", "picture",
     ),
     "worker": (
-        "worker", "worker_id", "annotator", "annotator_id", "rater", "rater_id", "labeler", "labeler_id", "labeller",
-        "labeller_id", "voter", "voter_id", "expert", "expert_id", "judge", "judge_id", "coder", "coder_id", "reviewer",
-        "reviewer_id", "performer", "performer_id", "contributor", "contributor_id", "participant", "participant_id",
-        "user", "user_id", "user_name", "completed_by", "email",
+        *(noun + ending for noun in PEOPLE for ending in ("", "_id", "_name", "_no", "_number", "_code", "_email")),
+        *(f"{done}_by" for done in ("completed", "annotated", "labeled", "labelled", "rated", "coded", "judged", "read",
+                                    "reviewed", "graded", "scored", "tagged", "voted", "answered", "submitted")),
+        "user", "user_id", "user_name", "email",
     ),
     "label": (
         "label", "vote", "answer", "choice", "class", "category", "annotation", "response", "judgment", "judgement",

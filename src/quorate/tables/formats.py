@@ -1,4 +1,4 @@
-"""An opened table -> its layout: long, wide or counts, which columns are read, and why, in words.
+"""An opened table -> its layout: long, wide, counts or cells, which columns are read, and why, in words.
 
 Conservative: long wherever an item and a label column are found. Called by `votes`.
 """
@@ -10,26 +10,32 @@ from dataclasses import dataclass
 from typing import Literal
 
 from quorate.errors import InvalidInput
+from quorate.tables.aggregates import refuse_computed_votes, refuse_summed_counts, summary_columns
 from quorate.tables.columns import find_column, label_like, looks_like_worker, refuse_own_output
 from quorate.tables.counts import looks_like_counts, read_counts
 from quorate.tables.gather import Raw, collect
-from quorate.tables.layout_checks import refuse_other_tables
+from quorate.tables.layout_checks import has_repeated_items, refuse_other_tables
 from quorate.tables.long_votes import LongColumns, long_chunks
+from quorate.tables.nested_votes import nested_columns, read_cells
+from quorate.tables.own_types import TEXTS, OwnTypes, cell_type, header_type
+from quorate.tables.people import refuse_wrong_people, unread_people
 from quorate.tables.rules import Entry, fired
 from quorate.tables.sources import Opened, Progress, head
 from quorate.tables.wide_votes import vote_columns, wide_chunks
+from quorate.validate import broken
 
 GUESSED_COUNTS = "every cell is a whole number"
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a table is read, and what was decided about it; `kind` long, wide or counts."""
+    """How a table is read, and what was decided about it; `own`: the types its ids, workers and labels have."""
 
-    kind: Literal["long", "wide", "counts"]
+    kind: Literal["long", "wide", "counts", "cells"]
     read: Callable[[Progress | None], Raw]
     decisions: tuple[str, ...]
     entries: tuple[Entry, ...] = ()
+    own: OwnTypes = TEXTS
 
 
 def choose(
@@ -51,8 +57,12 @@ def choose(
     answer = find_column("label", [name for name in opened.columns if name != item], named=label, **about)
     worker = _several(worker, opened.columns)
     listed = None if worker is None or isinstance(worker, str) else list(worker)
+    if format == "cells" or (format in ("auto", "long") and worker is None):
+        cells = _cells(opened, task, label, told=format == "cells")
+        if cells is not None:
+            return cells
     if format == "long" or label is not None or (format == "auto" and item and answer and listed is None):
-        return _long(opened, item, answer, worker, timestamp, told_label=label is not None)
+        return _long(opened, item, answer, worker, timestamp, told_label=label is not None, as_read=as_read)
     known = find_column("item", opened.columns, named=task, argument="task", **about)
     item = known if known is not None else _first_column(opened, format)
     others = [name for name in opened.columns if name != item]
@@ -78,6 +88,7 @@ def _long(
     timestamp: str | None,
     *,
     told_label: bool,
+    as_read: bool,
 ) -> Layout:
     if task is None or label is None:
         missing = "item" if task is None else "label"
@@ -97,8 +108,46 @@ def _long(
     def read(progress: Progress | None) -> Raw:
         return collect(long_chunks(opened, columns, progress), opened.name, has_workers=who is not None)
 
-    ignored = _ignored(opened, opened.columns, columns.names)
-    return Layout("long", read, (f"{opened.name}: {columns.told()}",), ignored)
+    unread = [name for name in opened.columns if name not in columns.names]
+    entries = _ignored(opened, opened.columns, columns.names)
+    if worker is None and unread and not as_read:
+        first = head(opened)
+        if who is not None:
+            refuse_wrong_people(first, opened.name, task, who, unread)
+        else:
+            people = unread_people(first, task, unread)
+            entries += (fired("unread-people", opened.name, [0], values=people[:1]),) if people else ()
+    own = OwnTypes(cell_type(opened, task), cell_type(opened, who) if who else None, cell_type(opened, label))
+    return Layout("long", read, (f"{opened.name}: {columns.told()}",), entries, own)
+
+
+def _cells(opened: Opened, task: str | None, label: str | None, *, told: bool) -> Layout | None:
+    """All votes of an item in one cell, if a column holds such cells and each item stands in one row; else None."""
+    first = head(opened)
+    item = task or find_column("item", opened.columns)
+    if item is None and told:
+        raise broken("task", None, f"a column of {opened.name} for the item", "name it: task='...'.")
+    if item is None or (not told and has_repeated_items(first, item)):
+        return None
+    others = [name for name in opened.columns if name != item] if label is None else [label]
+    found = nested_columns(first, others, told=told or label is not None)
+    if len(found) > 1:
+        fix = "name the column of the votes: label='...', or leave others out: ignore_columns='...'."
+        raise broken("label", list(found), f"one column of {opened.name} with all votes of an item in a cell", fix)
+    if not found:
+        if told:
+            rule = f"a column of {opened.name} with a list of labels or a mapping of label to count in each cell"
+            raise broken("format", "cells", rule, "name it: label='...', or pass another format.")
+        return None
+    (column, form), *_ = found.items()
+    what = "a list of labels" if form == "list" else "how many voted for each label"
+    decision = f"{opened.name}: all votes of an item in one cell: item {item!r}, {what} in {column!r}"
+
+    def read(progress: Progress | None) -> Raw:
+        return read_cells(opened, item, column, form, progress)
+
+    entries = _ignored(opened, opened.columns, [item, column])
+    return Layout("cells", read, (decision,), entries, OwnTypes(task=cell_type(opened, item)))
 
 
 def _first_column(opened: Opened, format: str) -> str:  # noqa: A002
@@ -121,24 +170,34 @@ def _are_counts(opened: Opened, others: Sequence[str], classes: Sequence[str] | 
         return False
     if classes is not None and not set(others) & set(classes):
         return False
-    return looks_like_counts(head(opened), others)
+    if opened.headed and find_column("worker", [opened.headed]) is not None:  # a pivot says what its columns are
+        return False
+    first = head(opened)
+    beside = summary_columns(first, others)
+    return looks_like_counts(first, [name for name in others if name not in beside])
 
 
 def _counts(
     opened: Opened, task: str, others: Sequence[str], classes: Sequence[str] | None, *, told: bool, as_read: bool
 ) -> Layout:
     picked = [name for name in others if classes is None or name in classes]
+    if classes is None:
+        beside = summary_columns(head(opened), picked)
+        picked = [name for name in picked if name not in beside]
     if not picked:
         raise InvalidInput(f"{opened.name}: none of the columns {list(others)[:30]} is a class; check classes.")
     if not (told or as_read):
         refuse_other_tables(head(opened), opened.name, task, picked, layout="counts")
+    if classes is None and not as_read:
+        refuse_summed_counts(head(opened), opened.name, picked)
     why = "" if told else f"; {GUESSED_COUNTS}: pass format='wide' if the columns are annotators"
     decision = f"{opened.name}: counts of votes: item {task!r}, classes {picked[:30]}{why}"
 
     def read(progress: Progress | None) -> Raw:
         return read_counts(opened, task, picked, progress)
 
-    return Layout("counts", read, (decision,), _ignored(opened, others, picked))
+    own = OwnTypes(task=cell_type(opened, task), label=header_type(opened, picked))
+    return Layout("counts", read, (decision,), _ignored(opened, others, picked), own)
 
 
 def _wide(
@@ -159,13 +218,16 @@ def _wide(
         raise InvalidInput(
             f"{opened.name}: no column of {list(others)[:30]} holds votes; name the annotators' columns: worker=[...]."
         )
+    if not (listed or as_read):
+        refuse_computed_votes(first, opened.name, picked)
     why = "" if told or listed else "; pass format='long' or name the columns if that is wrong"
     decision = f"{opened.name}: a column per annotator: item {task!r}, annotators {picked[:30]}{why}"
 
     def read(progress: Progress | None) -> Raw:
         return collect(wide_chunks(opened, task, picked, progress), opened.name)
 
-    return Layout("wide", read, (decision,), _ignored(opened, others, picked))
+    own = OwnTypes(cell_type(opened, task), header_type(opened, picked), cell_type(opened, *picked))
+    return Layout("wide", read, (decision,), _ignored(opened, others, picked), own)
 
 
 def _ignored(opened: Opened, others: Sequence[str], picked: Sequence[str]) -> tuple[Entry, ...]:

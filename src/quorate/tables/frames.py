@@ -13,6 +13,8 @@ import numpy as np
 
 from quorate.errors import InvalidInput, MissingExtra
 from quorate.tables.arrow import INSTALL, TEXT, pa
+from quorate.tables.columns import SYNONYMS, find_column, squeezed
+from quorate.tables.own_types import name_text
 from quorate.tables.rules import fired
 from quorate.tables.sheets import cell_text
 from quorate.tables.sources import Batch, Opened, unique_columns
@@ -24,10 +26,18 @@ BLOCK_ROWS = 1 << 17
 def open_frame(frame: Any, *, name: str = "frame") -> Opened:  # noqa: ANN401
     """A data frame of any library narwhals knows, as a source; lazy frames are collected.
 
+    Names of columns may be numbers, booleans or several levels. A pandas index that holds the ids, as a crosstab's or a
+    pivot's does, is a column.
+
     >>> open_frame(pa.table({"task": ["1"], "label": ["cat"]})).columns
     ('task', 'label')
     """
     nw = _narwhals()
+    headers: dict[str, Any] = {}
+    headed = ""
+    if nw.dependencies.is_pandas_dataframe(frame):
+        headed = next((str(each) for each in reversed(frame.columns.names) if each is not None), "")
+        frame, headers = _plain_pandas(frame, name)
     try:
         known = nw.from_native(frame)
     except TypeError as cause:
@@ -37,17 +47,63 @@ def open_frame(frame: Any, *, name: str = "frame") -> Opened:  # noqa: ANN401
     if isinstance(known, nw.LazyFrame):
         known = known.collect()
     columns = [str(column) for column in known.columns]
-    table = _arrow(known, columns)
     clean = [column.removeprefix("\ufeff") for column in columns]
-    entries = () if clean == columns else (fired("byte-order-mark", name, count=1),)
+    table = _arrow(known, columns).rename_columns(clean)
     return Opened(
         name=name,
         kind="frame",
         columns=unique_columns(clean, name),
-        read=partial(_read, table.rename_columns(clean)),
-        entries=entries,
+        read=partial(_read, table),
+        entries=() if clean == columns else (fired("byte-order-mark", name, count=1),),
         backend=str(known.implementation.value),
+        frame=table,
+        headers=headers,
+        headed=headed,
     )
+
+
+def _plain_pandas(frame: Any, name: str) -> tuple[Any, dict[str, Any]]:  # noqa: ANN401
+    """A pandas frame whose columns are called by texts, with its ids in a column; and the names as they were."""
+    own = _one_level(frame.columns)
+    texts = [name_text(each) for each in own]
+    unique_columns(texts, name)
+    levels = _id_levels(frame.index, texts, own)
+    plain = frame.copy(deep=False)
+    plain.columns = texts
+    for place, level in enumerate(levels):
+        if level is not None:
+            plain.insert(min(place, plain.shape[1]), level, frame.index.get_level_values(place))
+    return plain, {text: each for text, each in zip(texts, own, strict=True) if not isinstance(each, str)}
+
+
+def _one_level(columns: Any) -> list[Any]:  # noqa: ANN401
+    """The names of the columns; of several levels those that differ, joined where more than one does."""
+    if columns.nlevels == 1:
+        return list(columns)
+    telling = [level for level in range(columns.nlevels) if columns.get_level_values(level).nunique() > 1]
+    if len(telling) == 1:
+        return list(columns.get_level_values(telling[0]))
+    return ["_".join(text for text in map(name_text, each) if text) for each in columns]
+
+
+def _id_levels(index: Any, texts: Sequence[str], own: Sequence[Any]) -> list[str | None]:  # noqa: ANN401
+    """What each level of the index is called as a column; None: it is no column.
+
+    A named level is one if its name says what it is, or if no column is called after the item. An index without a name
+    is one only if it cannot be mere row numbers: it holds text, or stands beside classes that are no text.
+    """
+    has_item = find_column("task", texts) is not None
+    known = {squeezed(each) for role in ("task", "worker", "label", "timestamp") for each in SYNONYMS[role]}
+    if index.nlevels == 1 and index.name is None:
+        holds_text = index.inferred_type in ("string", "mixed", "categorical")
+        numbered = index.inferred_type != "integer" or list(index[:2]) == [0, 1][: len(index)]
+        is_ids = holds_text or (not numbered and not all(isinstance(each, str) for each in own))
+        return ["index"] if is_ids and not has_item and index.is_unique else [None]
+    names = [None if each is None else name_text(each) for each in index.names]
+    return [
+        each if each is not None and each not in texts and (squeezed(each) in known or not has_item) else None
+        for each in names
+    ]
 
 
 def give_back(table: Any, backend: str) -> Any:  # noqa: ANN401

@@ -20,6 +20,7 @@ from quorate.tables.doubts import refuse_misread_pools, refuse_misread_predictio
 from quorate.tables.duplicates import settle
 from quorate.tables.join_checks import refuse_other_classes, refuse_unnamed_rows
 from quorate.tables.joined import Joined
+from quorate.tables.own_types import class_texts
 from quorate.tables.predictions import Predictions, uniform
 from quorate.tables.report import Report, merged, refuse_dirt
 from quorate.tables.rules import MOST_SAMPLES, Entry, fired
@@ -27,7 +28,7 @@ from quorate.tables.stray_columns import unpredicted_labels, unvoted_classes, wi
 from quorate.tables.timestamps import filled
 from quorate.tables.votes import Votes, label_entries
 from quorate.types import FloatArray, IntArray, frozen_array
-from quorate.validate import class_names, shown
+from quorate.validate import shown
 
 MOST_CLASSES = 2**15 - 1  # votes are kept as int16
 Items = Literal["votes", "votes-and-predictions"]
@@ -37,7 +38,7 @@ def join(
     votes: Votes,
     predictions: Predictions | None = None,
     *,
-    classes: Sequence[str] | None = None,
+    classes: Sequence[Any] | None = None,
     items: Items = "votes",
     strict: bool = False,
     as_read: bool = False,
@@ -60,7 +61,7 @@ def join(
     """
     if items not in ("votes", "votes-and-predictions"):
         raise InvalidInput(f"items={shown(items)}; expected 'votes' or 'votes-and-predictions'.")
-    given = votes.given if classes is None else class_names(classes)
+    given = votes.given if classes is None else class_texts(classes)
     if predictions is not None and given is None:
         predictions = without_strays(predictions, votes.labels)
     tables = predictions.tables if predictions is not None else ()
@@ -271,6 +272,7 @@ def _joined(votes: Votes, recorded: _Recorded, classes: tuple[str, ...], outcome
         report=report,
         name=raw.source,
         backend=votes.backend,
+        own=votes.own,
     )
 
 

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.errors import InvalidInput
-from quorate.tables.arrow import TEXT, pa
+from quorate.tables.arrow import pa
 from quorate.tables.frames import give_back
+from quorate.tables.own_types import TEXTS, OwnTypes, in_own_type
 from quorate.tables.report import Report
 from quorate.types import FloatArray, IntArray, VoteDataset, frozen_array
 from quorate.validate import MOST_VOTES, shown
@@ -31,7 +32,7 @@ class Joined:
     `order` (V,) place in the recorded sequence of all votes   `time` (V,) seconds since 1970, NaN unknown; or None
     `predictions` (M, T, K) probabilities, floored, each row summing to 1   `models` M names
     `unvoted` ids with a prediction but no vote, and `unvoted_predictions` (M, U, K)
-    `report` every rule that fired   `backend` the kind of table `vote_table` gives back
+    `report` every rule that fired   `backend` the kind of table `vote_table` gives back, `own` the types in it
     """
 
     items: tuple[str, ...]
@@ -50,6 +51,7 @@ class Joined:
     report: Report
     name: str = "votes"
     backend: str = "pyarrow"
+    own: OwnTypes = TEXTS
 
     @property
     def num_items(self) -> int:
@@ -91,14 +93,15 @@ class Joined:
     def vote_table(self, backend: str | None = None) -> Any:  # noqa: ANN401
         """The clean votes as a long table `task, worker, label` (and `timestamp`), in recorded order.
 
-        As the kind of table the votes came in, or `backend`: "pandas", "polars" or "pyarrow".
+        As the kind of table the votes came in, or `backend`: "pandas", "polars" or "pyarrow". Ids, workers and labels
+        have the types they had in a frame.
         """
         at = np.argsort(self.order)
         worker = self.worker[at]
         columns = {
-            "task": pa.array(self.items, type=TEXT).take(pa.array(self.item[at])),
-            "worker": pa.array(self.workers, type=TEXT).take(pa.array(worker, mask=worker < 0)),
-            "label": pa.array(self.classes, type=TEXT).take(pa.array(self.label[at])),
+            "task": in_own_type(self.items, self.own.task).take(pa.array(self.item[at])),
+            "worker": in_own_type(self.workers, self.own.worker).take(pa.array(worker, mask=worker < 0)),
+            "label": in_own_type(self.classes, self.own.label).take(pa.array(self.label[at])),
         }
         if self.time is not None:
             columns["timestamp"] = pa.array(self.time[at], from_pandas=True)

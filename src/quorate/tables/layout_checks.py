@@ -52,14 +52,24 @@ def _mostly_sum_to(numbers: np.ndarray, total: float) -> bool:
     return bool(np.mean(np.abs(np.nansum(numbers, axis=1) - total) <= 0.05 * total) > 0.5)
 
 
-def _refuse_repeated_items(table: Any, source: str, item: str, columns: Sequence[str], layout: str) -> None:  # noqa: ANN401
+def has_repeated_items(table: Any, item: str) -> bool:  # noqa: ANN401
+    """Whether more than a few rows have an item that stood before, as in a table with a row per vote."""
+    again, named = _repeated(table, item)
+    return again > MOST_REPEATED * named
+
+
+def _repeated(table: Any, item: str) -> tuple[int, int]:  # noqa: ANN401
     codes = encode(table[item]).codes
     named = codes[codes >= 0]
-    again = len(named) - len(np.unique(named))
-    if again > MOST_REPEATED * len(named):
+    return len(named) - len(np.unique(named)), len(named)
+
+
+def _refuse_repeated_items(table: Any, source: str, item: str, columns: Sequence[str], layout: str) -> None:  # noqa: ANN401
+    again, named = _repeated(table, item)
+    if again > MOST_REPEATED * named:
         raise InvalidInput(
             f"{source}: no label column was found by its name, so {item!r} was taken for the item of each row and "
-            f"{list(columns)[:10]} for {'annotators' if layout == 'wide' else 'classes'}, but {again} of {len(named)} "
+            f"{list(columns)[:10]} for {'annotators' if layout == 'wide' else 'classes'}, but {again} of {named} "
             "rows have an item that stood before: it looks like a row per vote. Name the columns: task='...', "
             f"label='...', worker='...'; or say what it is: format={layout!r}. {GO_ON}"
         )

@@ -16,6 +16,7 @@ from quorate.errors import InvalidInput
 from quorate.tables.frames import open_frame
 from quorate.tables.label_studio import is_label_studio
 from quorate.tables.open_files import ending_of, existing, open_file
+from quorate.tables.own_types import class_texts, name_texts
 from quorate.tables.prediction_arrays import from_array, from_file
 from quorate.tables.prediction_checks import Checked, Given, checked
 from quorate.tables.prediction_doubts import columns_read
@@ -23,7 +24,7 @@ from quorate.tables.prediction_forms import from_table
 from quorate.tables.report import Report, refuse_dirt
 from quorate.tables.studio_predictions import from_studio
 from quorate.types import FloatArray
-from quorate.validate import class_names, fraction, shown
+from quorate.validate import fraction, shown
 
 HARD_LABEL_ACCURACY = 0.9  # of a bare label, as in a live session; how far it is true is what the method learns
 
@@ -49,7 +50,7 @@ class Predictions:
 def read_predictions(
     sources: Any,  # noqa: ANN401
     *,
-    classes: Sequence[str] | None = None,
+    classes: Sequence[Any] | None = None,
     id_column: str | None = None,
     ids: Sequence[Any] | None = None,
     accuracy: float = HARD_LABEL_ACCURACY,
@@ -73,7 +74,7 @@ def read_predictions(
     >>> found.classes, found.report.count("sum-near-one")
     (('cat', 'dog'), 1)
     """
-    known = None if classes is None else class_names(classes)
+    known, id_column = class_texts(classes), name_texts(id_column)
     sure = fraction(accuracy, where="accuracy")
     given = [
         table

@@ -110,11 +110,13 @@ def refuse_dirt(entries: Sequence[Entry], hint: str = "") -> None:
     place = f"{first.source}, row {sample['row']}" if "row" in sample else first.source
     more = sum(entry.count for entry in entries) - 1
     by_rule = ", ".join(f"{n} {rule}" for rule, n in _tally(entries).items())
+    cure = "Name the classes: classes=[...]. " if first.rule == "labels-differ-by-case" else ""
+    fix = f"{cure}Correct the source, or read it without strict.{hint and f' {hint}'}"
+    rule = f"{RULES[first.rule].met}{f' ({told})' if told else ''}; strict reading allows none"
     raise InvalidInput(
-        f"{place}: {RULES[first.rule].met}{f' ({told})' if told else ''}; strict reading allows none, and {more} more "
-        f"were met (in all: {by_rule}). Correct the source, or read it without strict."
-        f"{hint and f' {hint}'}"
-    )
+        f"{place}: {rule}, and {more} more were met (in all: {by_rule}). {fix}",
+        field="strict", value=first.rule, rule=rule, fix=fix,
+    )  # fmt: skip
 
 
 def _tally(entries: Sequence[Entry]) -> dict[str, int]:

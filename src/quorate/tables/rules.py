@@ -24,7 +24,8 @@ NEARLY_ALL = 0.95  # share of the rows that tells which columns are the classes
 class Rule:
     """One rule: `met` what is found, `done` what happens, `set_aside` whether the row goes to the rejects.
 
-    `strict`: whether strict reading refuses it; what is only told is no irregularity.
+    `strict`: whether strict reading refuses it. It accepts what is only reported, and spellings that have one meaning:
+    " cat", "Cat" beside the class "cat", 7.0 for 7.
     """
 
     name: str
@@ -35,10 +36,11 @@ class Rule:
 
 
 _RULES = [
-    Rule("byte-order-mark", "the file begins with a byte-order mark", "the mark is skipped"),
+    Rule("byte-order-mark", "the file begins with a byte-order mark", "the mark is skipped", strict=False),
     Rule("blank-row", "a row without any value", "set aside", True),
     Rule("ragged-row", "a row with more or fewer cells than the header", "set aside", True),
     Rule("bad-line", "a line or record that is not a JSON object", "set aside", True),
+    Rule("bad-cell", "a cell that is neither a list of labels nor a mapping of label to count", "set aside", True),
     Rule("missing-task", "a row without an item id", "set aside", True),
     Rule("missing-worker", "a vote without a worker", "kept as an anonymous vote"),
     Rule("blank-label", "a vote without a label", "set aside: an abstention", True),
@@ -49,12 +51,12 @@ _RULES = [
         "kept as a class: name it as an abstention if it is one",
     ),
     Rule("unknown-label", "a label that is not one of the classes given", "set aside", True),
-    Rule("label-space", "a label with white space around it", "the white space is removed"),
-    Rule("label-number", "a whole number written as 1.0 for a label", "read as 1"),
-    Rule("label-case", "a label that differs from one class by case only", "counted as that class"),
+    Rule("label-space", "a label with white space around it", "the white space is removed", strict=False),
+    Rule("label-number", "a whole number written as 1.0 for a label", "read as 1", strict=False),
+    Rule("label-case", "a label that differs from one class by case only", "counted as that class", strict=False),
     Rule("labels-differ-by-case", "two classes that differ by case only", "kept apart"),
-    Rule("id-space", "an id with white space around it", "the white space is removed"),
-    Rule("id-number", "a whole number written as 7.0 for an id", "read as 7; leading zeros are kept"),
+    Rule("id-space", "an id with white space around it", "the white space is removed", strict=False),
+    Rule("id-number", "a whole number written as 7.0 for an id", "read as 7; leading zeros are kept", strict=False),
     Rule("line-break", "an id or a label with a line break in it: perhaps a quote was not closed", "kept as it is"),
     Rule(
         "bad-timestamp",
@@ -75,6 +77,12 @@ _RULES = [
         "the same worker gives an item another label later",
         "the last by time, else by row, is kept; this earlier one is set aside",
         True,
+    ),
+    Rule(
+        "unread-people",
+        "a column that was not read and looks like the people who voted",
+        "not read: votes are anonymous unless it is named as the worker",
+        strict=False,
     ),
     Rule("ignored-column", "a column that holds neither votes nor probabilities", "not read", strict=False),
     Rule("item-without-votes", "an item none of whose votes could be kept", "left out of the items"),

@@ -5,14 +5,14 @@ Made by `open_files` and `frames`; used by the readers of votes and predictions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from quorate.errors import InvalidInput
 from quorate.tables.arrow import pa
-from quorate.tables.rules import Entry
+from quorate.tables.rules import Entry, fired
 from quorate.types import IntArray
+from quorate.validate import broken
 
 Progress = Callable[[int, int, str], None]
 
@@ -33,7 +33,8 @@ class Opened:
     """A source with named columns. `read(columns)` gives its batches; None reads every column.
 
     `kind` "csv", "jsonl", "json", "parquet", "xlsx" or "frame"; `backend` the library a frame came from; `advice` what
-    an error about missing columns should add: which other sheets there are.
+    an error about missing columns should add: which other sheets there are. Of a frame: `frame` the whole Arrow table,
+    `headers` its own names of the columns where these are no text, `headed` what a pivot or a crosstab calls them all.
     """
 
     name: str
@@ -44,6 +45,28 @@ class Opened:
     entries: tuple[Entry, ...] = ()
     backend: str = "pyarrow"
     advice: str = ""
+    frame: Any = None
+    headers: Mapping[str, Any] = field(default_factory=dict)
+    headed: str = ""
+
+
+def without_columns(opened: Opened, names: str | Sequence[str] | None) -> Opened:
+    """The table without the columns that the caller said to ignore, which are counted as such."""
+    if names is None:
+        return opened
+    listed = [names] if isinstance(names, str) and names in opened.columns else names
+    parts = [part.strip() for part in listed.split(",")] if isinstance(listed, str) else list(listed)
+    for name in parts:
+        if name not in opened.columns:
+            fix = f"name columns of {opened.name}{opened.advice}."
+            raise broken("ignore_columns", name, f"some of {list(opened.columns)[:30]}", fix)
+    kept = tuple(name for name in opened.columns if name not in parts)
+
+    def read(columns: Sequence[str] | None) -> Iterator[Batch]:
+        return opened.read(list(kept if columns is None else columns))
+
+    told = fired("ignored-column", opened.name, [0] * min(len(parts), 5), count=len(parts), values=parts[:5])
+    return replace(opened, columns=kept, read=read, entries=(*opened.entries, told))
 
 
 def head(opened: Opened) -> Any:  # noqa: ANN401
@@ -70,5 +93,5 @@ def unique_columns(columns: Sequence[str], name: str) -> tuple[str, ...]:
     """The columns, if no name is there twice."""
     twice = sorted({column for column in columns if columns.count(column) > 1})
     if twice:
-        raise InvalidInput(f"{name} has several columns called {twice[0]!r}; expected each once; rename them.")
+        raise broken("columns", twice, f"each name once in {name}", "rename the columns; 1 and '1' are the same name.")
     return tuple(columns)

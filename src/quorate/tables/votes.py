@@ -24,20 +24,22 @@ from quorate.tables.gather import Raw, collect
 from quorate.tables.label_studio import check_field, is_label_studio, studio_chunks
 from quorate.tables.labels import differ_by_case
 from quorate.tables.open_files import ending_of, existing, open_file
+from quorate.tables.own_types import TEXTS, OwnTypes, class_texts, name_texts
 from quorate.tables.report import Report, refuse_dirt
 from quorate.tables.rules import Entry, fired
-from quorate.tables.sources import Progress
-from quorate.validate import class_names, shown
+from quorate.tables.sources import Progress, without_columns
+from quorate.validate import shown
 
-Format = Literal["auto", "long", "wide", "counts", "label-studio"]
-FORMATS = ("auto", "long", "wide", "counts", "label-studio")
+Format = Literal["auto", "long", "wide", "counts", "cells", "label-studio"]
+FORMATS = ("auto", "long", "wide", "counts", "cells", "label-studio")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Votes:
     """Votes read from one source. `raw` every vote with an item and a label; `counts_vote` (V,) those that count.
 
-    `given` the classes the caller named, or None; `backend` the kind of frame the votes came in.
+    `given` the classes the caller named, or None; `backend` the kind of frame the votes came in, `own` the types that
+    its ids, workers and labels had: here they are text.
     """
 
     raw: Raw
@@ -46,6 +48,7 @@ class Votes:
     decisions: tuple[str, ...]
     given: tuple[str, ...] | None = None
     backend: str = "pyarrow"
+    own: OwnTypes = TEXTS
 
     @property
     def num_votes(self) -> int:
@@ -87,16 +90,19 @@ def read_votes(
     worker: str | Sequence[str] | None = None,
     label: str | None = None,
     timestamp: str | None = None,
-    classes: Sequence[str] | None = None,
+    classes: Sequence[Any] | None = None,
     abstain_labels: str | Sequence[str] | None = None,
+    ignore_columns: str | Sequence[str] | None = None,
     strict: bool = False,
     as_read: bool = False,
     progress: Progress | None = None,
 ) -> Votes:
     """Votes from a path (CSV, TSV, JSONL, Parquet, Excel, Label Studio JSON) or a pandas, polars or PyArrow table.
 
-    `format` "long" (a row per vote), "wide" (a column per annotator), "counts" (a column per class), "label-studio",
-    or "auto": long if an item and a label column are found. `task`, `worker`, `label`, `timestamp` name the columns;
+    `format` "long" (a row per vote), "wide" (a column per annotator), "counts" (a column per class), "cells" (all votes
+    of an item in one cell, a list of labels or a mapping of label to count), "label-studio", or "auto": long if an item
+    and a label column are found. `task`, `worker`, `label`, `timestamp` name the columns, `ignore_columns` those that
+    are not to be read (a list, or one text with commas);
     in wide tables `worker` may list the annotators' columns; in Label Studio exports `task` is a field of `data` and
     `label` the `from_name`. `classes` are all the labels there are: others are set aside; `abstain_labels` are
     no answers and set aside too. `strict` refuses every irregularity; `as_read` takes a table also where it looks like
@@ -108,30 +114,32 @@ def read_votes(
     """
     if format not in FORMATS:
         raise InvalidInput(f"format={shown(format)}; expected one of {list(FORMATS)}.")
-    given = None if classes is None else class_names(classes)
+    given = class_texts(classes)
+    task, worker, label, timestamp = (name_texts(each) for each in (task, worker, label, timestamp))
     abstain = abstain_names(abstain_labels, given)
     if _is_studio(source, format):
         raw, told = _studio(existing(source), task, label, progress)
-        backend = "pyarrow"
+        backend, own = "pyarrow", TEXTS
     else:
         opened = open_frame(source) if not isinstance(source, (str, Path)) else open_file(source)
+        opened = without_columns(opened, name_texts(ignore_columns))
         layout = choose(
             opened, format=format, task=task, worker=worker, label=label, timestamp=timestamp, classes=given,
             as_read=as_read,
         )  # fmt: skip
         raw = layout.read(progress)
         raw = replace(raw, entries=(*opened.entries, *layout.entries, *raw.entries))
-        told, backend = (*opened.decisions, *layout.decisions), opened.backend
+        told, backend, own = (*opened.decisions, *layout.decisions), opened.backend, layout.own
     if raw.num_rows == 0 and not raw.entries:
         raise InvalidInput(f"{raw.source} holds no votes: no row follows the header. Export it again.")
-    return _settled(clean(raw, given, abstain), told, given, backend, strict)
+    cleaned = clean(raw, given, abstain)
+    kept, entries = settle(cleaned)
+    return _judged(Votes(cleaned, kept, entries, told, given, backend, own), strict=strict)
 
 
-def _settled(raw: Raw, told: tuple[str, ...], given: tuple[str, ...] | None, backend: str, strict: bool) -> Votes:
-    kept, entries = settle(raw)
-    votes = Votes(raw, kept, entries, told, given, backend)
-    alike = () if given is not None else label_entries(votes)
-    votes = replace(votes, settled=(*entries, *alike))
+def _judged(votes: Votes, *, strict: bool) -> Votes:
+    alike = () if votes.given is not None else label_entries(votes)
+    votes = replace(votes, settled=(*votes.settled, *alike))
     if strict:
         refuse_dirt([*votes.raw.entries, *votes.settled])
     return votes

@@ -10,21 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from quorate.tables.aggregates import sums_up
 from quorate.tables.arrow import TEXT, pa
 from quorate.tables.clean import blank_cells
 from quorate.tables.codes import Coded, encode, merge
-from quorate.tables.columns import squeezed
 from quorate.tables.gather import Chunk
 from quorate.tables.sources import Batch, Opened, Progress, batches
 
 MOST_CELLS = 4_000_000  # cells held as numbers at a time
 FEWEST_CELLS = 10  # filled cells from which on a column that shares no value with the others holds no votes
-ANSWER_KEYS = frozenset(
-    {
-        "gold", "goldlabel", "goldstandard", "truth", "groundtruth", "truelabel", "trueclass", "correct",
-        "correctlabel", "correctanswer", "consensus", "majority", "majorityvote", "finallabel", "answerkey", "target",
-    }
-)  # fmt: skip
 MOST_DISTINCT = 20  # a column with more different values than this, none shared, holds no class names
 
 
@@ -58,11 +52,12 @@ def vote_columns(table: Any, columns: Sequence[str], classes: Sequence[str] | No
     """The columns that hold votes: those with a class in them or, if no classes are given, all that are not other text.
 
     Other text is a column none of whose values any other column has, if it has more than MOST_DISTINCT, or if the
-    others share theirs and it is filled FEWEST_CELLS times or more; and a column called after the right answer.
+    others share theirs and it is filled FEWEST_CELLS times or more; and a column called after the right answer or a
+    summary of the votes.
     """
-    values = {name: distinct_values(table[name]) for name in columns if not is_answer_key(name) or classes is not None}
+    values = {name: distinct_values(table[name]) for name in columns if not sums_up(name)}
     if classes is not None:
-        return [name for name in columns if values[name] & set(classes)]
+        return [name for name, found in values.items() if found & set(classes)]
     seen: dict[str, int] = {}
     for found in values.values():
         for value in found:
@@ -73,15 +68,6 @@ def vote_columns(table: Any, columns: Sequence[str], classes: Sequence[str] | No
     return [
         name for name, found in values.items() if name in sharing or (name in meagre and len(found) <= MOST_DISTINCT)
     ]
-
-
-def is_answer_key(column: str) -> bool:
-    """Whether a column is called after the right answer, not after an annotator.
-
-    >>> is_answer_key("Ground Truth"), is_answer_key("ann")
-    (True, False)
-    """
-    return squeezed(column) in ANSWER_KEYS
 
 
 def _num_filled(column: Any) -> int:  # noqa: ANN401

@@ -32,6 +32,7 @@ class VotesTable:
     label: str | None = None
     timestamp: str | None = None
     abstain_labels: str | Sequence[str] | None = None
+    ignore_columns: str | Sequence[str] | None = None
     strict: bool = False
     as_read: bool = False
 
@@ -57,7 +58,8 @@ def read_panels(table: VotesTable, wanted: Iterable[str]) -> Panels:
     with said_as("votes"):
         read = read_votes(
             table.path, format=table.format, task=table.task, worker=table.worker, label=table.label,
-            timestamp=table.timestamp, abstain_labels=table.abstain_labels, strict=table.strict, as_read=table.as_read,
+            timestamp=table.timestamp, abstain_labels=table.abstain_labels, ignore_columns=table.ignore_columns,
+            strict=table.strict, as_read=table.as_read,
         )  # fmt: skip
     if not table.as_read:
         refuse_misread_votes(read, blanks_expected=True, in_order=False)

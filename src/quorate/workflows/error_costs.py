@@ -22,6 +22,7 @@ from quorate.methods import Method
 from quorate.tables.frames import open_frame
 from quorate.tables.labels import meant
 from quorate.tables.open_files import open_file
+from quorate.tables.own_types import name_text
 from quorate.tables.sources import Opened
 from quorate.types import FloatArray, IntArray, Item
 from quorate.validate import as_floats, shown
@@ -62,7 +63,7 @@ def _cells(source: Any) -> Cells:  # noqa: ANN401
         for truth, row in source.items():
             if not isinstance(row, Mapping):
                 raise InvalidInput(f"error_costs[{truth!r}]={shown(row)}; expected a mapping of answers to costs.")
-            yield from ((str(truth), str(answer), cost) for answer, cost in row.items())
+            yield from ((name_text(truth), name_text(answer), cost) for answer, cost in row.items())
         return
     with said_as("error_costs"):
         opened = open_file(source) if isinstance(source, (str, Path)) else open_frame(source, name="error_costs")

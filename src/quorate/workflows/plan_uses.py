@@ -108,6 +108,7 @@ def _table_options(columns: Columns) -> list[str]:
         "--id-column": columns.id_column,
         "--classes": _listed(columns.classes),
         "--abstain-labels": _listed(columns.abstain_labels),
+        "--ignore-columns": _listed(columns.ignore_columns),
         "--format": columns.format if columns.format != plain.format else None,
         "--items": columns.items if columns.items != plain.items else None,
         "--accuracy": f"{columns.accuracy:g}" if columns.accuracy != plain.accuracy else None,

@@ -108,6 +108,7 @@ def run(
         until_settled=until_settled(pools),
         report=joined.report,
         backend=joined.backend,
+        own=joined.own,
         price=paid,
         error_costs=costs,
         vote_order=found,

@@ -16,6 +16,7 @@ from quorate.tables import Joined, join, read_predictions, read_votes
 from quorate.tables.abstentions import abstain_names
 from quorate.tables.arrow import TEXT, pa
 from quorate.tables.join import Items
+from quorate.tables.own_types import class_texts
 from quorate.tables.sources import Progress
 from quorate.tables.votes import Format
 from quorate.types import VoteDataset
@@ -31,13 +32,18 @@ class Columns:
     label: str | None = None
     timestamp: str | None = None
     format: Format = "auto"
-    classes: Sequence[str] | None = None
+    classes: Sequence[Any] | None = None
     id_column: str | None = None
     ids: Sequence[Any] | None = None
     accuracy: float = 0.9
     items: Items = "votes"
     abstain_labels: str | Sequence[str] | None = None
+    ignore_columns: str | Sequence[str] | None = None
     as_read: bool = False
+
+    def __post_init__(self) -> None:
+        """Classes may be numbers, as a classifier's `classes_` are."""
+        object.__setattr__(self, "classes", class_texts(self.classes))
 
 
 class TableOptions(TypedDict, total=False):
@@ -48,12 +54,13 @@ class TableOptions(TypedDict, total=False):
     label: str | None
     timestamp: str | None
     format: Format
-    classes: Sequence[str] | None
+    classes: Sequence[Any] | None
     id_column: str | None
     ids: Sequence[Any] | None
     accuracy: float
     items: Items
     abstain_labels: str | Sequence[str] | None
+    ignore_columns: str | Sequence[str] | None
     as_read: bool
 
 
@@ -84,8 +91,8 @@ def read_inputs(
     with said_as("votes"):
         read = read_votes(
             votes, format=columns.format, task=columns.task, worker=columns.worker, label=columns.label,
-            timestamp=columns.timestamp, classes=columns.classes, abstain_labels=columns.abstain_labels, strict=strict,
-            as_read=as_read, progress=progress,
+            timestamp=columns.timestamp, classes=columns.classes, abstain_labels=columns.abstain_labels,
+            ignore_columns=columns.ignore_columns, strict=strict, as_read=as_read, progress=progress,
         )  # fmt: skip
     if not by_time and read.raw.time is not None:
         read = replace(read, raw=replace(read.raw, time=None))

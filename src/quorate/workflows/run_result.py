@@ -19,6 +19,7 @@ from quorate.session.tuning import tuned
 from quorate.tables import Report
 from quorate.tables.arrow import TEXT, pa
 from quorate.tables.frames import give_back
+from quorate.tables.own_types import TEXTS, OwnTypes, in_own_type
 from quorate.tables.rejects import SCHEMA, reject_tables
 from quorate.tables.vote_order import VoteOrder
 from quorate.types import FloatArray, IntArray, PriorParams
@@ -65,6 +66,7 @@ class RunResult:
     `settings` the arguments in force   `until_settled` (T,) votes until each pool is settled, in the same order
     `price` of a vote, or None   `error_costs` (K, K) by truth and answer, or None   `vote_order` whether the votes came
     sorted by label; None if their order was not used   `classifier` what it saves
+    `own` the types of ids and labels in the caller's frame
     """
 
     outcome: Outcome
@@ -77,6 +79,7 @@ class RunResult:
     until_settled: IntArray
     report: Report
     backend: str = "pyarrow"
+    own: OwnTypes = TEXTS
     price: float | None = None
     error_costs: FloatArray | None = None
     vote_order: VoteOrder | None = None
@@ -100,7 +103,10 @@ class RunResult:
 
     @property
     def decisions(self) -> Any:  # noqa: ANN401
-        """A row per item, in the order of the stream, as the kind of table the votes came in (Arrow for paths)."""
+        """A row per item, in the order of the stream, as the kind of table the votes came in (Arrow for paths).
+
+        Ids and labels have the types they had in the caller's frame.
+        """
         return give_back(self.table, self.backend)
 
     @property
@@ -165,8 +171,8 @@ def decisions_table(result: RunResult) -> Any:  # noqa: ANN401
     outcome, unit = result.outcome, 1.0 if result.price is None else result.price
     cost = (outcome.num_votes + outcome.audit_votes) * unit
     columns = {
-        "item": pa.array(result.items, type=TEXT),
-        "consensus_label": pa.array(result.classes, type=TEXT).take(pa.array(outcome.labels)),
+        "item": in_own_type(result.items, result.own.task),
+        "consensus_label": in_own_type(result.classes, result.own.label).take(pa.array(outcome.labels)),
         "confidence": pa.array(outcome.confidence),
         "num_votes": pa.array(outcome.num_votes),
         "agreement": agreement(result),

@@ -106,7 +106,8 @@ def score(
     follows the rows of the first predictions, in constant memory; "id" looks up by id, in memory; "auto" is "order",
     and "id" for long and wide votes. `cluster` tcp://HOST:PORT or local:N. The same input gives the same bytes, with a
     cluster or without. `pool_size`, `accuracy` and `abstain_labels` None: as in the parameters. `tables`: id_column,
-    ids, task, worker, label, timestamp, format and as_read, as `quorate.run` takes them (`score_parts.Reading`).
+    ids, task, worker, label, timestamp, format, ignore_columns and as_read, as `quorate.run` takes them
+    (`score_parts.Reading`).
 
     >>> import tempfile, numpy as np, quorate
     >>> from quorate.workflows.params_file import ParamsFile

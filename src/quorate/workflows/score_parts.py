@@ -34,7 +34,8 @@ class Told(Protocol):
 class Reading:
     """How to read the tables; None: found out. `task` to `timestamp` and `format` are of the votes, `ids` of arrays.
 
-    `accuracy` of hard labels, `abstain` labels that mean no answer, `as_read` no table is doubted.
+    `accuracy` of hard labels, `abstain` labels that mean no answer, `ignore_columns` of the votes, `as_read` no table
+    is doubted.
     """
 
     id_column: str | None = None
@@ -46,6 +47,7 @@ class Reading:
     format: Format = "auto"
     accuracy: float = HARD_LABEL_ACCURACY
     abstain: tuple[str, ...] = ()
+    ignore_columns: str | Sequence[str] | None = None
     as_read: bool = False
     batch_rows: int = 50_000
 

@@ -24,8 +24,9 @@ from quorate.tables.frames import open_frame
 from quorate.tables.gather import Raw
 from quorate.tables.label_studio import is_label_studio
 from quorate.tables.open_files import ending_of, existing, open_file
+from quorate.tables.own_types import name_texts
 from quorate.tables.rules import Entry
-from quorate.tables.sources import Batch, Opened, head
+from quorate.tables.sources import Batch, Opened, head, without_columns
 from quorate.tables.votes import read_votes
 from quorate.workflows.argument_names import said_as
 from quorate.workflows.score_batches import ById, Follower, InOrder, NoVotes
@@ -44,10 +45,11 @@ def voters(votes: Any, classes: tuple[str, ...], match: str, reading: Reading, t
         opened = open_file(file)
     else:
         opened = open_frame(votes, name="votes")
+    opened = without_columns(opened, name_texts(reading.ignore_columns))
     known = reading.task is None and reading.id_column in opened.columns
     reading = replace(reading, task=reading.id_column) if known else reading
     layout = vote_layout(opened, classes, reading)
-    if match == "id" or (match == "auto" and layout.kind != "counts"):
+    if match == "id" or layout.kind == "cells" or (match == "auto" and layout.kind != "counts"):
         return _by_id(votes, classes, replace(reading, format=layout.kind), told)
     told.decide([*opened.decisions, *layout.decisions])
     stream = counted_votes(opened, classes, replace(reading, format=layout.kind), told)
@@ -105,7 +107,8 @@ def all_votes(source: Any, classes: tuple[str, ...], reading: Reading, told: Tol
     """Counts by item of a whole table, read into memory, in whatever order its rows stand."""
     votes = read_votes(
         source, format=reading.format, task=reading.task, worker=reading.worker, label=reading.label,
-        timestamp=reading.timestamp, classes=classes, abstain_labels=reading.abstain or None, as_read=reading.as_read,
+        timestamp=reading.timestamp, classes=classes, abstain_labels=reading.abstain or None,
+        ignore_columns=reading.ignore_columns, as_read=reading.as_read,
     )  # fmt: skip
     if not reading.as_read:
         refuse_misread_votes(votes, typed_classes=False, in_order=False)

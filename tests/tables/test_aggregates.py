@@ -1,0 +1,118 @@
+"""Columns that are no person's votes, cells that hold all votes of an item, and people under unusual names."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from quorate.errors import InvalidInput
+from quorate.tables import read_votes
+from tests.tables.writing import write_csv
+
+RNG = np.random.default_rng(5)
+TRUTH = RNG.integers(0, 3, 120)
+SAID = np.where(RNG.random((120, 5)) < 0.6, TRUTH[:, None], RNG.integers(0, 3, (120, 5)))
+COUNTS = np.stack([(k == SAID).sum(axis=1) for k in range(3)], axis=1)
+NAMES = np.array(["e", "n", "c"])
+WIDE = {"item": [f"i{t}" for t in range(120)]} | {f"p{k}": NAMES[SAID[:, k]].tolist() for k in range(5)}
+TOP = NAMES[COUNTS.argmax(axis=1)].tolist()
+
+
+@pytest.mark.parametrize("name", ["majority_label", "old_label", "adjudicated", "gold", "Ground Truth"])
+@pytest.mark.parametrize("classes", [None, ["e", "n", "c"]])
+def test_a_column_called_after_a_summary_is_no_voter(name, classes):
+    votes = read_votes(pa.table(WIDE | {name: TOP}), classes=classes)
+    assert votes.num_votes == 600 and votes.report.count("ignored-column") == 1
+
+
+def test_a_column_that_is_the_plurality_of_the_others_is_refused_until_it_is_settled():
+    table = pa.table(WIDE | {"outcome": TOP})
+    with pytest.raises(InvalidInput) as problem:
+        read_votes(table)
+    assert problem.value.value == ["outcome"] and "ignore_columns" in problem.value.fix
+    assert read_votes(table, ignore_columns="outcome").num_votes == 600
+    assert read_votes(table, worker=[*list(WIDE)[1:], "outcome"]).num_votes == 720
+    assert read_votes(pa.table(WIDE)).num_votes == 600
+
+
+def test_a_total_beside_counts_is_refused():
+    table = pa.table({"item": WIDE["item"], "e": COUNTS[:, 0], "n": COUNTS[:, 1], "c": COUNTS[:, 2], "seen": [5] * 120})
+    with pytest.raises(InvalidInput) as problem:
+        read_votes(table)
+    assert problem.value.value == ["seen"]
+    votes = read_votes(table, ignore_columns=["seen"])
+    assert votes.num_votes == 600 and votes.classes == ("e", "n", "c")
+
+
+def test_an_ignored_column_must_be_there():
+    with pytest.raises(InvalidInput) as problem:
+        read_votes(pa.table(WIDE), ignore_columns="golt")
+    assert problem.value.field == "ignore_columns" and problem.value.value == "golt"
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+def test_lists_of_labels_and_mappings_of_counts_are_read(as_text):
+    lists = [["e", "n", "n"], ["c", "c"], []]
+    counts = [{"e": 1, "n": 2, "c": 0}, {"e": 0, "n": 0, "c": 2}, {"e": 0, "n": 1, "c": 0}]
+    cells = [json.dumps(each) for each in lists] if as_text else lists
+    votes = read_votes(pa.table({"id": ["a", "b", "d"], "labels": cells}))
+    assert votes.num_votes == 5 and votes.report.count("blank-label") == 1
+    cells = [json.dumps(each) for each in counts] if as_text else counts
+    votes = read_votes(pa.table({"id": ["a", "b", "d"], "label_counts": cells, "gold": ["n", "c", "n"]}))
+    assert votes.num_votes == 6 and votes.classes == ("e", "n", "c")
+
+
+def chaos_records(uids, counts):
+    for uid, row in zip(uids, counts.tolist(), strict=True):
+        counter = {name: count for name, count in zip("enc", row, strict=True) if count}
+        top = max(counter, key=counter.get)
+        share = np.array(row) / sum(row)
+        entropy = float(-(share[share > 0] * np.log(share[share > 0])).sum())
+        yield {
+            "uid": str(uid), "label_counter": counter, "majority_label": top, "label_dist": share.tolist(),
+            "label_count": row, "entropy": entropy, "example": {"premise": "x", "hypothesis": "y", "uid": str(uid)},
+            "old_label": top, "old_labels": [top, "n", "e", top, "c"],
+        }  # fmt: skip
+
+
+def check_chaos(path, uids, counts):
+    path.write_text("".join(json.dumps(each) + "\n" for each in chaos_records(uids, counts)), encoding="utf-8")
+    votes = read_votes(path)
+    task, label = (np.array(each.names.to_pylist())[each.codes] for each in (votes.raw.task, votes.raw.label))
+    for uid, row in list(zip(uids, counts.tolist(), strict=True))[:50]:
+        assert [int((label[task == str(uid)] == name).sum()) for name in "enc"] == row
+    assert votes.num_votes == counts.sum() and set(votes.classes) == set("enc")
+
+
+def test_records_like_those_of_chaosnli_are_read_by_their_counter(tmp_path):
+    check_chaos(tmp_path / "made_up.jsonl", [f"u{t}" for t in range(120)], COUNTS * 20)
+
+
+@pytest.mark.skipif("QUORATE_DATA" not in os.environ, reason="needs QUORATE_DATA with chaosnli_snli.npz")
+def test_chaosnli_itself_is_read_by_its_counter(tmp_path):
+    with np.load(Path(os.environ["QUORATE_DATA"]) / "chaosnli_snli.npz", allow_pickle=False) as data:
+        check_chaos(tmp_path / "chaosnli.jsonl", data["uid"], data["counts"])
+
+
+PEOPLE = ["Reader ID", "reader", "rater", "coder", "annotator-id", "user", "completed_by", "Judge", "labeler", "doctor"]
+
+
+@pytest.mark.parametrize("name", [*PEOPLE, "participant", "worker", "radiologist", "Physician Name"])
+def test_people_are_found_under_their_usual_names(tmp_path, name):
+    path = write_csv(tmp_path / "v.csv", ["item", name, "label"], [["1", "a", "x"], ["1", "b", "y"], ["2", "a", "x"]])
+    votes = read_votes(path)
+    assert votes.raw.has_workers and set(votes.raw.worker.names.to_pylist()) == {"a", "b"}
+
+
+def test_people_under_an_unusual_name_are_pointed_out():
+    rows = {"item": np.repeat(WIDE["item"], 5), "label": NAMES[SAID.ravel()], "sitting": np.tile(list("vwxyz"), 120)}
+    votes = read_votes(pa.table(rows))
+    (found,) = (each for each in votes.report.findings if each.rule == "unread-people")
+    assert found.samples[0]["value"] == "sitting" and not votes.raw.has_workers
+    with pytest.raises(InvalidInput) as problem:
+        read_votes(pa.table(rows | {"user": np.repeat(["owner"], 600)}))
+    assert problem.value.field == "worker" and problem.value.value == "user" and "sitting" in problem.value.fix
+    assert read_votes(pa.table(rows | {"user": np.repeat(["owner"], 600)}), worker="sitting").num_votes == 600
