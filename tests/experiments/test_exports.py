@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 from quorate.datasets import synthetic
 from quorate.experiments.design import Job, settings
-from quorate.experiments.exports import distinct, json_text, run_records, table_csv, write_runs, write_whole
+from quorate.experiments.exports import distinct, json_text, run_records, table_csv, write_runs
 from quorate.experiments.runs import run_job
 from quorate.experiments.section import Table
 
@@ -21,22 +21,6 @@ def outcomes():
     knobs = tuple((("hyperprior", "paper"), *pair) for pair in settings("threshold", (0.5, 0.9)))
     learned = Job("toy", 5, "model-0", 3, "finexp", knobs, query_free_after=20)
     return [run_job(learned, data), run_job(Job("toy", 5, "model-0", 3, "until-settled", settings(None)), data)]
-
-
-def test_a_file_is_replaced_whole_and_leaves_nothing_beside_it(tmp_path):
-    path = tmp_path / "new" / "file.txt"
-    write_whole(path, "old")
-    write_whole(path, "new")
-    assert path.read_text() == "new"
-    assert [file.name for file in path.parent.iterdir()] == ["file.txt"]
-
-
-def test_a_write_that_fails_leaves_the_old_content(tmp_path):
-    path = write_whole(tmp_path / "kept" / "file.txt", "old")
-    with pytest.raises(OSError):
-        write_whole(path.parent, "a file where a folder is")
-    assert path.read_text() == "old"
-    assert [file.name for file in tmp_path.iterdir()] == ["kept"]
 
 
 def test_a_table_keeps_all_its_digits_and_its_commas():

@@ -11,13 +11,13 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 from quorate.errors import MissingExtra
 from quorate.experiments.design import Knobs
 from quorate.experiments.outcome import Outcome
 from quorate.experiments.section import Cell, Table
+from quorate.files import write_atomic
 from quorate.workflows.plain_json import plain as plain  # noqa: PLC0414 - the command takes it from here
 
 RUN_COLUMNS = (
@@ -26,23 +26,6 @@ RUN_COLUMNS = (
 )  # fmt: skip
 PHASE_COLUMNS = ("num_items", "votes_per_item", "error", "drawn_error", "confidence")
 Record = dict[str, Any]
-
-
-def write_whole(path: Path, content: bytes | str) -> Path:
-    """Write a file in one step: readers see the old content or the new, never half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    data = content.encode() if isinstance(content, str) else content
-    with NamedTemporaryFile(dir=path.parent, prefix=".half-", delete=False) as file:
-        half = Path(file.name)
-        try:
-            file.write(data)
-            file.close()
-            half.chmod(0o644)  # temporary files are private; results are to be read
-            half.replace(path)
-        except BaseException:
-            half.unlink(missing_ok=True)
-            raise
-    return path
 
 
 def csv_text(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
@@ -125,8 +108,8 @@ def write_runs(records: Sequence[Record], folder: Path) -> tuple[Path, Path]:
     columns = run_columns(records)
     rows = [[record.get(name) for name in columns] for record in records]
     return (
-        write_whole(folder / "runs.csv", csv_text(columns, rows)),
-        write_whole(folder / "runs.parquet", _parquet(columns, rows)),
+        write_atomic(folder / "runs.csv", csv_text(columns, rows)),
+        write_atomic(folder / "runs.parquet", _parquet(columns, rows)),
     )
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from quorate.errors import InvalidInput, MissingExtra, QuorateError
 from quorate.experiments import calibration, curves, published_variants, shift, two_phase
 from quorate.experiments.cluster import backend_for
-from quorate.experiments.exports import distinct, json_text, table_csv, write_runs, write_whole
+from quorate.experiments.exports import distinct, json_text, table_csv, write_runs
 from quorate.experiments.figures import Drawn, draw
 from quorate.experiments.report import page
 from quorate.experiments.reproduction import Part, Reproduction, summary_of
@@ -26,6 +26,7 @@ from quorate.experiments.section import Context, Section
 from quorate.experiments.sources import USES, Sources, data_folder
 from quorate.experiments.sweep import Progress
 from quorate.experiments.tally import STEPS, Tally
+from quorate.files import write_atomic
 from quorate.validate import shown
 
 Experiment = Callable[[Context], Section]
@@ -153,12 +154,12 @@ def _written(done: Reproduction, tally: Tally) -> Reproduction:
     drawn = {part.stem(figure.key): draw(figure) for part in done.parts for figure in part.section.figures}
     files += _write_figures(done, drawn)
     done = replace(done, writing_seconds=time.perf_counter() - started)
-    files.append(write_whole(done.out / "report.html", page(done, drawn)))
+    files.append(write_atomic(done.out / "report.html", page(done, drawn)))
     files.append(done.out / "summary.json")
     names = [file.relative_to(done.out).as_posix() for file in files]
     for name in earlier - set(names):
         (done.out / name).unlink(missing_ok=True)
-    write_whole(files[-1], json_text(summary_of(done) | {"files": names}))
+    write_atomic(files[-1], json_text(summary_of(done) | {"files": names}))
     return replace(done, files=tuple(files))
 
 
@@ -174,14 +175,14 @@ def _files_of_summary(out: Path) -> set[str]:
 def _write_tables(done: Reproduction) -> list[Path]:
     stems = [(part.stem(table.key), table) for part in done.parts for table in part.section.tables]
     _once([stem for stem, _ in stems])
-    return [write_whole(done.out / "tables" / f"{stem}.csv", table_csv(table)) for stem, table in stems]
+    return [write_atomic(done.out / "tables" / f"{stem}.csv", table_csv(table)) for stem, table in stems]
 
 
 def _write_figures(done: Reproduction, drawn: Mapping[str, Drawn]) -> list[Path]:
     _once([part.stem(figure.key) for part in done.parts for figure in part.section.figures])
     folder = done.out / "figures"
     return [
-        write_whole(folder / f"{stem}.{kind}", content)
+        write_atomic(folder / f"{stem}.{kind}", content)
         for stem, picture in drawn.items()
         for kind, content in (("svg", picture.svg), ("png", picture.png))
     ]

@@ -17,7 +17,6 @@ from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from quorate.compiled import sources_digest
 from quorate.errors import InvalidInput
 from quorate.experiments.design import Job, digest
 from quorate.experiments.outcome import ARRAYS, Outcome
+from quorate.files import UNFINISHED, write_atomic
 from quorate.version import __version__
 
 _ALSO = (  # what can change a result beside the kernels' folders, which `sources_digest` covers
@@ -38,7 +38,6 @@ _ALSO = (  # what can change a result beside the kernels' folders, which `source
     "experiments/runs.py",
 )
 _LIBRARIES = ("numpy", "scipy", "numba")  # another release may round otherwise
-_HALF = ".half-"
 _TRIES = 20
 
 
@@ -129,18 +128,15 @@ class Store:
         arrays: dict[str, Any] = outcome.arrays()
         np.savez_compressed(content, birth=np.array(json.dumps(birth, sort_keys=True)), **arrays)
         for _ in range(_TRIES):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            half = path.with_name(f"{_HALF}{uuid4().hex}")
-            half.write_bytes(content.getvalue())
             try:
-                return half.replace(path)
+                return write_atomic(path, content.getvalue(), durable=False)  # it can be computed again
             except FileNotFoundError:  # another sweep has just started here and tidied it away
                 continue
         raise OSError(f"{path}: could not be written; its temporary file was removed {_TRIES} times")
 
     def tidy(self) -> int:
         """Remove what writers that were killed have left; a writer still at work writes again. How many there were."""
-        halves = list(self.folder.glob(f"*/{_HALF}*"))
+        halves = list(self.folder.glob(f"*/{UNFINISHED}*"))
         for half in halves:
             half.unlink(missing_ok=True)
         return len(halves)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from quorate.errors import InvalidInput, JournalError
-from quorate.session.durable import failure, lock, sync, sync_directory, write_all
+from quorate.files import failure, lock, sync, sync_directory, write_all
 from quorate.session.journal import FIRST_SEQ, Event, Header, Journal, Progress, check_event
 from quorate.session.lines import encode_line, header_line, read_header, refuse_damaged_newline, scan_events
 

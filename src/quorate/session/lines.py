@@ -15,7 +15,7 @@ from typing import Any
 from zlib import crc32
 
 from quorate.errors import JournalCorrupt, JournalError
-from quorate.session.durable import failure
+from quorate.files import failure
 from quorate.session.journal import FIRST_SEQ, PROGRESS_EVERY, Event, Header, Progress, as_json
 from quorate.version import __version__
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from quorate.errors import InvalidInput, MissingExtra
+from quorate.files import atomic_file
 from quorate.types import Reason
 from quorate.validate import fraction, shown, whole
 from quorate.version import __version__
@@ -138,20 +138,14 @@ def read_draw(path: str | Path) -> DrawFile:
 
 def write_draw(draw: DrawFile, path: str | Path) -> None:
     """Write the draw, whole or not at all; numbers are written so that they are read back exactly."""
-    file = Path(path)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    beside = file.with_name(file.name + ".part")
     meta = {"seed": draw.seed, "min_rate": draw.min_rate, "decisions": draw.decisions, "version": __version__}
-    with beside.open("w", encoding="utf-8", newline="") as text:
+    with atomic_file(Path(path)) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as text:
         text.write(f"{MARK}{json.dumps(meta)}\n")
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(COLUMNS)
         for row in draw.rows:
             cells = (row.item, repr(row.rate), int(row.audited), repr(row.expected_loss), row.label)
             writer.writerow((*cells, "" if row.pool_size is None else row.pool_size))
-        text.flush()
-        os.fsync(text.fileno())
-    beside.replace(file)
 
 
 def _existing(path: str | Path) -> Path:

@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from quorate.errors import MissingExtra
+from quorate.files import write_contents
 from quorate.version import __version__
 from quorate.workflows.calibrate import Calibration
 from quorate.workflows.calibrate_measure import Bin, Honesty
@@ -98,12 +99,7 @@ def write_calibration(found: Calibration, folder: str | Path, *, overwrite: bool
 
     place = check_free(folder, overwrite=overwrite)
     contents = _contents(found)
-    place.mkdir(exist_ok=True)
-    (place / SUMMARY).unlink(missing_ok=True)
-    for name, content in reversed(contents.items()):
-        beside = place / f".{name}.part"
-        beside.write_bytes(content)
-        beside.replace(place / name)
+    write_contents(place, dict(reversed(contents.items())))
     return tuple(place / name for name in contents)
 
 

@@ -6,7 +6,6 @@ Written by `quorate run`, read by `quorate score`. Reading is strict: every fiel
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import InvalidInput, UnknownMethod
+from quorate.files import write_atomic
 from quorate.methods import METHODS, Method, method
 from quorate.types import FloatArray, PriorParams, frozen_array
 from quorate.validate import bounded, class_names, fraction, members, shown, vote_limits, whole
@@ -120,14 +120,7 @@ def write_params(
         "quorate": __version__,
     }
     parsed(content, where="params")
-    file = Path(path)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    beside = file.with_name(file.name + ".part")
-    with beside.open("w", encoding="utf-8", newline="\n") as text:
-        text.write(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-        text.flush()
-        os.fsync(text.fileno())
-    return beside.replace(file)
+    return write_atomic(Path(path), json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def read_params(path: str | Path) -> ParamsFile:

@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from quorate.files import write_contents
 from quorate.version import __version__
 from quorate.workflows.plan_plots import data_uri, png
 from quorate.workflows.plan_uses import command, project_settings, session_code, uses
@@ -261,11 +262,5 @@ def files(*, with_plot: bool) -> Mapping[str, Callable[[Plan], bytes]]:
 
 def write_plan(plan: Plan, folder: Path) -> tuple[Path, ...]:
     """Write all files of a plan; each is whole or not there."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "plan.json").unlink(missing_ok=True)
-    written = files(with_plot=can_plot())
-    for name, content in written.items():
-        beside = folder / f".{name}.part"
-        beside.write_bytes(content(plan))
-        beside.replace(folder / name)
-    return tuple(folder / name for name in written)
+    contents = {name: content(plan) for name, content in files(with_plot=can_plot()).items()}
+    return write_contents(folder, contents)

@@ -1,19 +1,19 @@
 """A `RunResult` -> a folder of files, whole or not at all. Called by `workflows.run`.
 
-Everything is written into a folder beside the final one, synced to disk and moved into place; summary.json comes last,
-so that a folder with a summary is complete.
+summary.json comes last, so that a folder with a summary is complete.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quorate.errors import InvalidInput
+from quorate.files import write_folder
 from quorate.tables.arrow import arrow_csv, pq
 from quorate.workflows.params_file import write_params
 
@@ -45,34 +45,7 @@ def check_free(out: str | Path, *, overwrite: bool) -> Path:
 
 def write_run(result: RunResult, folder: Path) -> tuple[Path, ...]:
     """Write all files of a run; other files in the folder are left alone."""
-    beside = folder.with_name(f".{folder.name}.part")
-    shutil.rmtree(beside, ignore_errors=True)  # of a run that was killed
-    beside.mkdir()
-    try:
-        for name, write in FILES.items():
-            write(result, beside / name)
-            _sync(beside / name)
-        _move(beside, folder)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-    return tuple(folder / name for name in FILES)
-
-
-def _move(beside: Path, folder: Path) -> None:
-    """The files into place; an old summary goes first and the new one comes last."""
-    folder.mkdir(exist_ok=True)
-    (folder / LAST).unlink(missing_ok=True)
-    for name in FILES:
-        (beside / name).replace(folder / name)
-    _sync(folder)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    return write_folder(folder, {name: partial(write, result) for name, write in FILES.items()})
 
 
 def _decisions_csv(result: RunResult, path: Path) -> None:

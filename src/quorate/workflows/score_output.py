@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import InvalidInput
+from quorate.files import atomic_file
 from quorate.tables.arrow import TEXT, arrow_csv, pa, pq
 from quorate.tables.rejects import SCHEMA, reject_tables
 from quorate.tables.report import Report, refuse_dirt
@@ -61,14 +62,10 @@ def table_file(path: str | Path, columns: Any) -> Iterator[Any]:  # noqa: ANN401
     kind = file.suffix.lower()
     if kind not in ENDINGS:
         raise InvalidInput(f"out={str(path)!r} ends in {kind!r}; expected one of {', '.join(ENDINGS)}; rename it.")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    beside = file.with_name(file.name + ".part")
-    try:
-        with arrow_csv.CSVWriter(str(beside), columns) if kind == ".csv" else pq.ParquetWriter(beside, columns) as out:
+    with atomic_file(file) as unfinished:
+        make = arrow_csv.CSVWriter if kind == ".csv" else pq.ParquetWriter
+        with make(str(unfinished), columns) as out:
             yield out
-        beside.replace(file)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 @dataclass(slots=True)

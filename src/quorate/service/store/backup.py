@@ -10,10 +10,8 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -21,10 +19,10 @@ from sqlalchemy import Connection, Table, func, select
 from sqlalchemy.engine import URL
 
 from quorate.errors import InvalidInput
+from quorate.files import atomic_file
 from quorate.service.store.copying import Counter, Progress, Tally, plain_rows, storage, tables_of
 from quorate.service.store.snapshot import existing, snapshot
 from quorate.service.store.upgrade import revision_of
-from quorate.session.durable import sync_directory
 from quorate.version import __version__
 
 FORMAT = 1
@@ -58,9 +56,11 @@ def backup(database: str | URL, path: str | os.PathLike[str], *, progress: Progr
         if revision is None:
             name = connection.engine.url.render_as_string()
             raise InvalidInput(f"database={name!r} holds nothing of quorate's; there is nothing to back up.")
-        with _whole_file(target) as unfinished, closing(sqlite3.connect(unfinished)) as file:
-            tables = _write(connection, file, progress)
-            _describe(file, revision, tables)
+        with atomic_file(target, private=True) as unfinished:
+            with closing(sqlite3.connect(unfinished)) as file:
+                tables = _write(connection, file, progress)
+                _describe(file, revision, tables)
+            _refuse_existing(target)  # somebody may have made it meanwhile
     return Copied(target, revision, tables)
 
 
@@ -105,22 +105,6 @@ def _describe(file: sqlite3.Connection, revision: str, tables: dict[str, Tally])
     file.commit()
     if file.execute("PRAGMA integrity_check").fetchone() != ("ok",):
         raise InvalidInput("the backup came out damaged: is its disk sound? Nothing was kept; try another folder.")
-
-
-@contextmanager
-def _whole_file(target: Path) -> Iterator[Path]:
-    """A file beside `target` that takes its name, synced, if the block succeeds, and vanishes if it does not."""
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".unfinished", dir=target.parent)
-    unfinished = Path(name)
-    try:
-        yield unfinished
-        os.fsync(handle)
-        _refuse_existing(target)
-        unfinished.rename(target)
-        sync_directory(target.parent)
-    finally:
-        os.close(handle)
-        unfinished.unlink(missing_ok=True)
 
 
 def _refuse_existing(target: Path) -> None:

@@ -1,16 +1,24 @@
-"""The few operating-system calls a durable file needs: lock, write everything, force to disk, explain what failed.
+"""Files that are whole or not there: the one atomic writer, and the system calls a journal needs.
 
-Called by jsonl.py with open file descriptors; knows nothing of events.
+`atomic_file`, `write_atomic` and `write_folder` are for results of every kind: temporary file, force to disk, rename,
+clean up. `lock`, `write_all` and `sync` work on open file descriptors, for the journal.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from uuid import uuid4
 
 from quorate.errors import JournalError, JournalLocked
+
+UNFINISHED = ".half-"  # names of temporary files begin with this; who finds one of a killed writer may delete it
 
 if sys.platform == "win32":
     import msvcrt
@@ -87,6 +95,76 @@ def sync_directory(folder: Path) -> None:
     except OSError as error:
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems cannot; files still can
             raise
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def atomic_file(path: Path, *, private: bool = False, durable: bool = True) -> Iterator[Path]:
+    """A temporary file to write to, which takes the name `path` when the block ends and vanishes if it fails.
+
+    Readers see the old content or the new one, never half of it. Missing folders are made. `private`: readable by its
+    owner only. `durable=False` does not wait for the disk: for what can be computed again.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f"{UNFINISHED}{uuid4().hex}{path.suffix[:20]}")
+    try:
+        if private:
+            unfinished.touch(mode=0o600)
+        yield unfinished
+        if durable:
+            _sync_file(unfinished)
+        unfinished.replace(path)
+        if durable:
+            sync_directory(path.parent)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def write_atomic(path: Path, content: str | bytes, *, durable: bool = True) -> Path:
+    """Write a whole file in one step; text as UTF-8 with its line ends as they are."""
+    with atomic_file(path, durable=durable) as unfinished:
+        unfinished.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def write_folder(folder: Path, writers: Mapping[str, Callable[[Path], object]]) -> tuple[Path, ...]:
+    """Write several files that belong together; the last one marks the folder as complete.
+
+    Each writer gets the path to write to. An old marker is removed before the first file is replaced and the new one
+    comes last, so that a folder with a marker is complete. Other files in the folder are left alone.
+    """
+    *_, marker = writers
+    beside = folder.with_name(f"{UNFINISHED}{folder.name}")
+    shutil.rmtree(beside, ignore_errors=True)  # by a writer that was killed
+    beside.mkdir(parents=True)
+    try:
+        for name, write in writers.items():
+            write(beside / name)
+            _sync_file(beside / name)
+        folder.mkdir(exist_ok=True)
+        (folder / marker).unlink(missing_ok=True)
+        for name in writers:
+            (beside / name).replace(folder / name)
+        sync_directory(folder)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return tuple(folder / name for name in writers)
+
+
+def write_contents(folder: Path, contents: Mapping[str, bytes]) -> tuple[Path, ...]:
+    """`write_folder` for contents that are already there, the marker last."""
+    return write_folder(folder, {name: partial(_write_bytes, content) for name, content in contents.items()})
+
+
+def _write_bytes(content: bytes, path: Path) -> None:
+    path.write_bytes(content)
+
+
+def _sync_file(path: Path) -> None:
+    fd = os.open(path, os.O_RDWR)
+    try:
+        sync(fd)
     finally:
         os.close(fd)
 
