@@ -24,6 +24,7 @@ from quorate.decision.threshold import Threshold
 from quorate.decision.value import ValueOfInformation
 from quorate.errors import InvalidInput, UnknownMethod
 from quorate.prior.hyperprior import Hyperprior, hyperprior
+from quorate.types import PriorParams
 
 DEFAULT_MIN_GAIN = 0.002  # chosen by `make default-knob` (docs/default-knob.md)
 
@@ -48,6 +49,15 @@ class Method:
     predicting: Belief
     learner: Learner | None = None
     knobs: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def prior(self) -> Hyperprior:
+        """The hyperprior it learns under; the default one for a method that does not learn."""
+        return self.learner.hyperprior if self.learner else hyperprior("default")
+
+    def initial_params(self, num_classes: int, num_classifiers: int = 1) -> PriorParams:
+        """The parameters before the first fit: the mode of the hyperprior."""
+        return self.prior.mode(num_classes, num_classifiers, with_bias=bool(self.learner and self.learner.bias))
 
     def describe(self) -> dict[str, Any]:
         """Name and knobs, as journals and reports store them."""

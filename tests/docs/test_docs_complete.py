@@ -8,7 +8,7 @@ import pytest
 
 import quorate
 from quorate.methods import METHODS
-from quorate.session.state import REASONS
+from quorate.reasons import REASONS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

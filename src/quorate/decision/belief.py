@@ -17,12 +17,13 @@ from quorate.posterior.infinite import infinite_into
 from quorate.posterior.settled import is_settled, plurality_share_into
 from quorate.posterior.vote_share import vote_share_into
 from quorate.prior.concentration import concentration_into
-from quorate.types import FloatArray, IntArray
+from quorate.types import FloatArray, IntArray, Reason
 
 VOTE_SHARE, FINITE, INFINITE = range(3)
 POSTERIORS = {"vote_share": VOTE_SHARE, "finite": FINITE, "infinite": INFINITE}
 TIE_WIDTH = 1e-9  # classes this close to the top are tied: which of two equal floats is larger is round-off
 ASK, SETTLED, EXHAUSTED, QUOTA, RULE = range(5)
+STOP_REASONS: dict[int, Reason] = {SETTLED: "settled", EXHAUSTED: "exhausted", QUOTA: "quota"}  # RULE: the policy's
 
 
 @dataclass(frozen=True, slots=True)

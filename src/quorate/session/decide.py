@@ -13,10 +13,8 @@ import numpy as np
 
 from quorate.decision.belief import (
     ASK,
-    EXHAUSTED,
     POSTERIORS,
-    QUOTA,
-    SETTLED,
+    STOP_REASONS,
     Belief,
     belief_into,
     pick_label,
@@ -29,7 +27,6 @@ from quorate.session.items import ItemState, Prior
 from quorate.types import FloatArray, IntArray, PriorParams, Reason
 
 NO_LIMIT = 2**62
-STOP_REASONS: dict[int, Reason] = {SETTLED: "settled", EXHAUSTED: "exhausted", QUOTA: "quota"}
 
 
 @dataclass(frozen=True, slots=True)

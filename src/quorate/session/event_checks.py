@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from quorate.decision.belief import ASK, EXHAUSTED, SETTLED
+from quorate.decision.belief import ASK, EXHAUSTED, SETTLED, STOP_REASONS
 from quorate.methods import METHODS, Method
-from quorate.session.decide import NO_LIMIT, STOP_REASONS, decide, stop_code, stop_reason, through_json
+from quorate.reasons import REASONS
+from quorate.session.decide import NO_LIMIT, decide, stop_code, stop_reason, through_json
 from quorate.session.inputs import checked_id, checked_time, class_number
 from quorate.session.items import Prior
 from quorate.session.journal import Event
-from quorate.session.state import REASONS, State
+from quorate.session.state import State
 from quorate.session.tuning import checked_knobs
 from quorate.types import PriorParams
 from quorate.validate import SUM_TOLERANCE, broken, fraction, members, vote_limits, whole

@@ -17,6 +17,7 @@ from quorate.decision.policy import QueryPolicy
 from quorate.errors import DuplicateVote, InvalidInput, ItemExists, JournalError, UnknownItem
 from quorate.learning.learner import refit
 from quorate.methods import Method, as_method
+from quorate.reasons import REASONS
 from quorate.session import resume as resuming
 from quorate.session.decide import Verdict, believe, decide, draw_quota, updated_state
 from quorate.session.inputs import checked_id, checked_time, class_number, parse_prediction
@@ -25,7 +26,6 @@ from quorate.session.journal import Event, Journal
 from quorate.session.jsonl import as_journal
 from quorate.session.lookahead import MOST_STATES, safe_ahead
 from quorate.session.state import (
-    REASONS,
     Settings,
     apply,
     checked_settings,

@@ -11,21 +11,20 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Any, get_args
+from typing import Any
 
 from quorate.errors import InvalidInput, JournalCorrupt, RequestReused, UnknownItem
 from quorate.learning.window import Window
 from quorate.methods import Method
-from quorate.prior.hyperprior import hyperprior
+from quorate.reasons import REASONS
 from quorate.session.decide import prior_of, through_json
 from quorate.session.items import ItemState, Prior, Standing, advance, opened
 from quorate.session.journal import Event
 from quorate.session.ledger import CompactMap
 from quorate.session.tuning import tuned
-from quorate.types import Decision, PriorParams, Reason
+from quorate.types import Decision, PriorParams
 from quorate.validate import class_names, members, vote_limits, whole
 
-REASONS: tuple[Reason, ...] = get_args(Reason)
 REQUESTED = ("type", "item", "label", "voter", "prediction", "pool_size", "min_votes", "max_votes", "knobs")
 OLD_ITEM = [("confidence", "f8"), ("num_votes", "i4"), ("label", "i4"), ("reason", "i1")]
 
@@ -140,11 +139,9 @@ class State:
 
 def initial(settings: Settings, params: PriorParams | None = None) -> State:
     """Before the first event: parameters at the mode of their prior, or as given."""
-    learner = settings.method.learner
-    prior = learner.hyperprior if learner else hyperprior("default")
     num_classes = len(settings.classes)
     if params is None:
-        params = prior.mode(num_classes, settings.num_classifiers, with_bias=bool(learner and learner.bias))
+        params = settings.method.initial_params(num_classes, settings.num_classifiers)
     return State(
         settings=settings,
         method=settings.method,

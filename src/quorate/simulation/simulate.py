@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from quorate.decision.belief import EXHAUSTED, POSTERIORS, QUOTA, SETTLED
+from quorate.decision.belief import POSTERIORS, STOP_REASONS
 from quorate.decision.model_picker import ModelPicker
 from quorate.decision.policy import QueryPolicy
 from quorate.decision.quota import QuotaPolicy
@@ -18,7 +18,6 @@ from quorate.errors import InvalidInput
 from quorate.learning.problem import pack, unpack
 from quorate.methods import Method, as_method
 from quorate.posterior.settled import plurality_shares
-from quorate.prior.hyperprior import hyperprior
 from quorate.session import Session
 from quorate.session.decide import NO_LIMIT
 from quorate.simulation.prepare import Stream, prepare
@@ -26,7 +25,7 @@ from quorate.simulation.stream import BY_PICKER, BY_RATE, NO_QUOTA, SHORT, Input
 from quorate.types import FloatArray, IntArray, PriorParams, VoteDataset
 from quorate.validate import vote_limits, whole
 
-STOPS = {SETTLED: "settled", EXHAUSTED: "exhausted", QUOTA: "quota", SHORT: "closed"}
+STOPS = STOP_REASONS | {SHORT: "closed"}
 NUM_STOPS = 6  # ASK, SETTLED, EXHAUSTED, QUOTA, RULE, SHORT
 
 
@@ -144,8 +143,7 @@ def run_compiled(
     """
     num_items, num_classifiers, num_classes = stream.log_predictions.shape
     learner, policy = method.learner, method.policy
-    prior = learner.hyperprior if learner else hyperprior("default")
-    start = prior.mode(num_classes, num_classifiers, with_bias=bool(learner and learner.bias))
+    start, prior = method.initial_params(num_classes, num_classifiers), method.prior
     packed = pack(start)
     by_picker = BY_PICKER if isinstance(policy, ModelPicker) else NO_QUOTA
     quota_kind = BY_RATE if isinstance(policy, QuotaPolicy) else by_picker

@@ -15,6 +15,7 @@ from typing import Any, get_args
 
 from quorate.errors import InvalidInput, MissingExtra
 from quorate.files import atomic_file
+from quorate.reasons import CERTAIN
 from quorate.types import Reason
 from quorate.validate import fraction, shown, whole
 from quorate.version import __version__
@@ -40,7 +41,7 @@ class ClosedItem:
     @property
     def is_settled(self) -> bool:
         """Can no further vote change it?"""
-        return self.reason in ("settled", "exhausted")
+        return self.reason in CERTAIN
 
     @property
     def expected_loss(self) -> float:

@@ -16,7 +16,7 @@ from quorate.decision.rules import rule_of
 from quorate.errors import InvalidInput
 from quorate.methods import Method, as_method
 from quorate.posterior.settled import plurality_shares
-from quorate.prior.hyperprior import hyperprior
+from quorate.reasons import CERTAIN
 from quorate.session.decide import NO_LIMIT
 from quorate.simulation import Simulation, simulate
 from quorate.simulation.prepare import Stream, prepare
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from quorate.tables.sources import Progress
     from quorate.workflows.run_inputs import Columns
 
-KNOWN = ("settled", "exhausted")
 FEWEST = 30  # decisions a group by votes must have to be shown
 QUARTERS = ("first", "second", "third", "last")
 EARLY, EVERY, PREFIX = "stopped early", "every decision", "after every vote"
@@ -156,7 +155,7 @@ def calibrate(
     else:
         done = run_compiled(stream, chosen, rule, size, every, (0, NO_LIMIT), len(stream.items), keep_probs=True)
     right = 1.0 - done.expected_errors
-    known = np.isin(np.array(done.reasons), KNOWN)
+    known = np.isin(np.array(done.reasons), CERTAIN)
     brier, log_score = (None, None) if done.probs is None else class_scores(done.probs, plurality_shares(stream.counts))
     early, by_votes, by_stage = _early(done, right, known, draw, bins)
     return Calibration(
@@ -245,7 +244,7 @@ def _walk(stream: Stream, done: Simulation, shares: FloatArray) -> list[tuple[np
             for seen in range(int(size)):
                 out = score_arrays(how, stream.predictions[same], counts)
                 at = np.arange(len(same))
-                known = np.isin(how.reasons(out.codes), KNOWN)
+                known = np.isin(how.reasons(out.codes), CERTAIN)
                 found.append((out.probs[at, out.labels], shares[same, out.labels], known, np.full(len(same), seen)))
                 counts[at, stream.votes[same, seen]] += 1
     return found
@@ -253,7 +252,5 @@ def _walk(stream: Stream, done: Simulation, shares: FloatArray) -> list[tuple[np
 
 def _start(done: Simulation, stream: Stream) -> PriorParams:
     """The parameters before the first fit."""
-    learner = done.method.learner
     _, num_models, num_classes = stream.log_predictions.shape
-    prior = learner.hyperprior if learner else hyperprior("default")
-    return prior.mode(num_classes, num_models, with_bias=bool(learner and learner.bias))
+    return done.method.initial_params(num_classes, num_models)

@@ -13,24 +13,19 @@ import numpy as np
 
 from quorate.errors import InvalidInput
 from quorate.methods import Method
-from quorate.prior.hyperprior import hyperprior
+from quorate.reasons import CERTAIN, SENTENCES
 from quorate.rng import stream
 from quorate.session.decide import decide, draw_quota, prior_of
 from quorate.session.inputs import parse_prediction
 from quorate.session.items import ItemState, opened
-from quorate.types import Decision, FloatArray, IntArray
+from quorate.types import Decision, FloatArray, IntArray, Reason
 from quorate.validate import class_names, counts, members, whole
 from quorate.workflows.specs import knob_text
 
-BECAUSE = {
-    "ask": "a further vote is worth asking for ({who}; {left} of the pool have not voted)",
-    "confident": "that is above the threshold ({who})",
-    "not_worth_it": "no further vote can be worth its price ({who})",
-    "rule": "its rule is met ({who})",
-    "quota": "the number of votes drawn for this item is used up ({who}; drawn with seed {seed}, see --seed)",
-    "settled": "the votes still missing ({left}) cannot change the winner",
-    "exhausted": "the whole pool has voted",
-    "closed": "nobody is available",
+DETAILS: dict[Reason, str] = {  # in brackets behind the reason's sentence
+    "ask": "{who}; {left} of the pool have not voted",
+    "quota": "{who}; drawn with seed {seed}, see --seed",
+    "settled": "{left} of the pool have not voted",
 }
 
 
@@ -55,10 +50,7 @@ def decide_once(
     size = members(pool_size)
     rng = stream(whole(seed, where="seed", least=0), "quota", 0)
     cast = _counts(votes, names, size)
-    learner = method.learner
-    start = (learner.hyperprior if learner else hyperprior("default")).mode(
-        len(names), 1, with_bias=bool(learner and learner.bias)
-    )
+    start = method.initial_params(len(names))
     policy_state = method.policy.init(len(names))
     item = _item(parse_prediction(prediction, names, 1, item="(decide)"), size)
     item = replace(item, quota=draw_quota(method, policy_state, item, rng=rng), votes=cast)
@@ -99,12 +91,13 @@ def _counts(votes: Sequence[float] | None, classes: Sequence[str], pool_size: in
 def explain(decision: Decision, method: Method, *, pool_size: int, seed: int = 0) -> str:
     """The decision as a sentence for people."""
     sure = f"{100 * decision.confidence:.1f} % sure"
-    if method.predicting.posterior == "vote_share" and decision.reason not in ("settled", "exhausted"):
+    if method.predicting.posterior == "vote_share" and decision.reason not in CERTAIN:
         share = f"with {100 * decision.confidence:.0f} % of the votes"
         sure = f"{share} (this method has no probability)" if decision.num_votes else "the classifier's choice"
     knobs = knob_text(method.knobs)
     who = f"{method.name}: {knobs}" if knobs else method.name
-    because = BECAUSE[decision.reason].format(who=who, left=pool_size - decision.num_votes, seed=seed)
+    detail = DETAILS.get(decision.reason, "{who}").format(who=who, left=pool_size - decision.num_votes, seed=seed)
+    because = f"{SENTENCES[decision.reason]} ({detail})"
     if decision.ask:
         return f"Ask one more. So far the answer would be '{decision.label}', {sure}, but {because}."
     return f"Stop: '{decision.label}', {sure}, because {because}."

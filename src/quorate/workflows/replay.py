@@ -18,6 +18,7 @@ from quorate.decision.rules import rule_of
 from quorate.learning.learner import refit
 from quorate.methods import Method, as_method
 from quorate.posterior.settled import is_settled
+from quorate.reasons import CERTAIN
 from quorate.rng import stream
 from quorate.session.decide import Verdict, decide, draw_quota, prior_of, updated_state
 from quorate.session.items import ItemState
@@ -31,7 +32,6 @@ from quorate.workflows.error_costs import cheapest_answers, with_costs
 from quorate.workflows.recorded import Recorded
 
 PROGRESS_EVERY = 200
-KNOWN = ("settled", "exhausted")  # stop reasons of items whose error needs no audit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,7 +195,7 @@ class _Loop:
         self.knob[t] = _knob(self.state.method)
         self.reasons.append(verdict.reason)
         self._learn(t, item)
-        settled = verdict.reason in KNOWN
+        settled = verdict.reason in CERTAIN
         if settled:
             self.truth[t] = _shares(item.votes)
         error = float(1.0 - self.truth[t, verdict.label]) if settled else self._audit(t, item, verdict)
@@ -224,7 +224,7 @@ class _Loop:
         item, verdict = self._ask(t)
         self.state.method = plain
         probs = verdict.probs
-        if verdict.reason in KNOWN:  # the pool has spoken: only a tie leaves a choice
+        if verdict.reason in CERTAIN:  # the pool has spoken: only a tie leaves a choice
             probs = np.where(item.votes == item.votes.max(), probs, 0.0)
         (label,) = cheapest_answers(costs, probs[None], np.array([item.tie_draw]))
         return item, replace(verdict, label=int(label), confidence=float(verdict.probs[label]))

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from quorate.audit import audit_of
 from quorate.audit.statement import rounded_up
+from quorate.reasons import CERTAIN
 from quorate.types import FloatArray
 from quorate.workflows.class_targets import ClassTarget
 from quorate.workflows.control import AUDIT_RATE, TargetErrorControl
-from quorate.workflows.replay import KNOWN, Replay
+from quorate.workflows.replay import Replay
 
 
 def proved_error(run: Replay, final: TargetErrorControl) -> float | None:
@@ -62,7 +63,7 @@ def _at_most(
         return 0.0
     share = run.truth[np.arange(len(classes)), classes]
     loss = 1.0 - share if wrong else share
-    is_open = which & ~np.isin(run.reasons, KNOWN)
+    is_open = which & ~np.isin(run.reasons, CERTAIN)
     known = float(loss[which & ~is_open].sum())
     if not is_open.any():
         return known

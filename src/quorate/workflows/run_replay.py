@@ -19,7 +19,6 @@ from quorate.decision.rules import rule_of
 from quorate.errors import InvalidInput
 from quorate.methods import Method, as_method
 from quorate.methods import method as build_method
-from quorate.prior.hyperprior import hyperprior
 from quorate.session.decide import NO_LIMIT
 from quorate.simulation.simulate import Simulation, run_compiled
 from quorate.tables.sources import Progress
@@ -291,9 +290,7 @@ def _vote_by_vote(
 def _first_params(method: Method, pools: Pools) -> PriorParams:
     """Where learning starts: for a method that learns nothing, and before the first fit."""
     _, num_models, num_classes = pools.stream.predictions.shape
-    learner = method.learner
-    prior = learner.hyperprior if learner else hyperprior("default")
-    return prior.mode(num_classes, num_models, with_bias=bool(learner and learner.bias))
+    return method.initial_params(num_classes, num_models)
 
 
 def _control_summary(run: Replay, plan: Plan, classes: Sequence[str]) -> dict[str, Any] | None:

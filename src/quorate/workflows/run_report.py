@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quorate.reasons import SENTENCES
 from quorate.types import FloatArray
 from quorate.version import __version__
 from quorate.workflows.page_style import PAGE_STYLE
@@ -56,15 +57,6 @@ CONTROL = {
     "ties_seen": "ties of the pool seen, in errors per item",
 }
 SHARES = {"gap", "overshoot", "ties_seen", "upper", "sureness"}  # of these, shown in per cent
-REASONS = {
-    "settled": "the votes still missing could not change the winner",
-    "exhausted": "the whole pool had voted",
-    "confident": "the answer was surer than the threshold",
-    "not_worth_it": "no further vote could be worth its price",
-    "quota": "the number of votes allowed was used up",
-    "rule": "the rule was met",
-    "closed": "one more vote was wanted, but none was recorded",
-}
 
 
 def page(result: RunResult) -> str:
@@ -265,7 +257,7 @@ def _confidence(result: RunResult) -> str:
 def _stops(summary: Mapping[str, Any]) -> str:
     stops, total = summary["stop_reasons"], summary["num_items"]
     rows = [
-        [reason, f"{count:,}", percent(count / total), REASONS.get(reason, "")]
+        [reason, f"{count:,}", percent(count / total), SENTENCES[reason]]
         for reason, count in sorted(stops.items(), key=lambda pair: -pair[1])
     ]
     heads = ["reason", "items", "share", "because"]

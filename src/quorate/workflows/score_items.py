@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quorate.decision.batch import NO_LIMIT, Packed, decide_batch_into
-from quorate.decision.belief import ASK, EXHAUSTED, POSTERIORS, QUOTA, RULE, SETTLED, Belief
+from quorate.decision.belief import ASK, POSTERIORS, RULE, STOP_REASONS, Belief
 from quorate.decision.counting import AskAll, UntilSettled
 from quorate.decision.rules import ALWAYS, Rule, rule_of
 from quorate.errors import InvalidInput
@@ -45,7 +45,7 @@ class Scorer:
 
     def reasons(self, codes: IntArray) -> np.ndarray:
         """Codes in words."""
-        words = {ASK: "ask", SETTLED: "settled", EXHAUSTED: "exhausted", QUOTA: "quota", RULE: self.stop_reason}
+        words = {ASK: "ask", RULE: self.stop_reason} | STOP_REASONS
         return np.array([words[code] for code in range(len(words))])[codes]
 
 

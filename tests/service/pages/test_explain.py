@@ -8,7 +8,8 @@ import pytest
 from quorate.decision.counting import UntilSettled
 from quorate.decision.threshold import Threshold
 from quorate.decision.value import ValueOfInformation, optimistic_gain
-from quorate.service.pages.explain import REASONS, SHORT, Decided, audit_sentence, because
+from quorate.reasons import SHORT
+from quorate.service.pages.explain import REASONS, Decided, audit_sentence, because
 from quorate.types import Item, Reason
 
 

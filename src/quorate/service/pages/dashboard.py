@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from fastapi import APIRouter, Request, Response
 
+from quorate.reasons import SHORT
 from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.api.here import Anyone, ProjectId, Viewer, projects_of
 from quorate.service.deciding.broken_images import count_set_aside
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.stats import LIVE_SECONDS, latest_stats
 from quorate.service.pages.charts import Line, bar, columns, line_chart
-from quorate.service.pages.explain import SHORT
 from quorate.service.pages.forecast import forecast
 from quorate.service.pages.rendering import go, render
 

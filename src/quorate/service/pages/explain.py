@@ -15,16 +15,6 @@ from quorate.decision.belief import TIE_WIDTH
 from quorate.decision.value import optimistic_gain
 from quorate.service.pages.words import decimal, percent, plural
 
-SHORT = {  # the reasons, for tables and charts
-    "ask": "still asked",
-    "confident": "sure enough",
-    "not_worth_it": "a vote was not worth it",
-    "rule": "the method's rule",
-    "quota": "most votes reached",
-    "settled": "settled by votes",
-    "exhausted": "everybody was asked",
-    "closed": "closed by an owner",
-}
 TINY = "less than 0.01 points"
 NUMBERS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 

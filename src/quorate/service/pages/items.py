@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy import Connection, Row, select
 
+from quorate.reasons import SHORT
 from quorate.service.access.headers import allow_images
 from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.api.here import Owner, ProjectId, Viewer, projects_of
@@ -19,7 +20,7 @@ from quorate.service.deciding.open_items import change_pool, close_open, restore
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.trail import find, trail
 from quorate.service.pages.charts import REST, Line, bar, line_chart, swatch
-from quorate.service.pages.explain import SHORT, Decided, audit_sentence, because
+from quorate.service.pages.explain import Decided, audit_sentence, because
 from quorate.service.pages.form_fields import Fields, whole_number
 from quorate.service.pages.item_table import ORDERS, Wanted, page_of
 from quorate.service.pages.rendering import go, render
