@@ -10,9 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 from openpyxl import Workbook
 
+from quorate.datasets.prediction_tables import read_parquet
 from quorate.errors import InvalidInput
 from quorate.tables import read_predictions, read_votes
 from quorate.unpacked import VARIABLE, limited_to, max_size, parse_size
+from quorate.workflows import audit_files
 
 ROWS = 100_000
 
@@ -30,11 +32,15 @@ def parquet(path):
     pq.write_table(pa.table({"item": same, "worker": same, "label": same}), path)
 
 
-def xlsx(path):
+def xlsx_rows(path, rows):
     book = Workbook()
-    book.active.append(["item", "worker", "label"])
-    book.active.append(["a", "b", "cat"])
+    for row in rows:
+        book.active.append(row)
     book.save(path)
+
+
+def xlsx(path):
+    xlsx_rows(path, [["item", "worker", "label"], ["a", "b", "cat"]])
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/more.xml", b" " * 2_000_000)
 
@@ -43,9 +49,65 @@ def npz(path):
     np.savez_compressed(path, probs=np.full((ROWS, 2), 0.5))
 
 
+def repeated_text(path):
+    """One long text that stands in every row of a batch: 6 kB on the disk, 655 MB in memory."""
+    few = pa.array(["a"] * (1 << 17))
+    long = pa.DictionaryArray.from_arrays(pa.array(np.zeros(1 << 17, dtype=np.int32)), pa.array(["x" * 5000]))
+    pq.write_table(pa.table({"item": few, "worker": few, "label": long}), path, store_schema=False)
+
+
+def repeated_text_delta(path):
+    """The same in the encoding that stores only how a text differs from the one before: 20 MB in memory."""
+    table = pa.table({"item": ["a"] * 4000, "worker": ["a"] * 4000, "label": ["x" * 5000] * 4000})
+    pq.write_table(table, path, use_dictionary=False, column_encoding="DELTA_BYTE_ARRAY")
+
+
+def repeated_numbers(path):
+    """Numbers that are all alike, in lists, all in one row."""
+    lists = pa.ListArray.from_arrays(pa.array([0, 5_000_000]), pa.array(np.zeros(5_000_000)))
+    pq.write_table(pa.table({"item": ["a"], "probs": lists}), path)
+
+
+def shared_strings(path, num_texts=50_000, num_rows=1):
+    """A workbook written by hand: `num_texts` shared strings of 1 kB, the first of them in every cell."""
+    relations = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    office = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    kinds = {"workbook": "sheet.main", "worksheets/sheet1": "worksheet", "sharedStrings": "sharedStrings"}
+    overrides = "".join(
+        f'<Override PartName="/xl/{part}.xml" ContentType="{office}.{kind}+xml"/>' for part, kind in kinds.items()
+    )
+    header = "".join(f'<c t="inlineStr"><is><t>{name}</t></is></c>' for name in ("item", "worker", "label"))
+    rows = ("<row>" + '<c t="s"><v>0</v></c>' * 3 + "</row>") * num_rows
+    texts = f"<si><t>{'x' * 1000}</t></si>" * num_texts
+    link = f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type="{relations}/'
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{package}/content-types">{overrides}</Types>',
+        "_rels/.rels": f'{link}officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/_rels/workbook.xml.rels": f'{link}worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{relations}"><sheets><sheet name="s" sheetId="1" '
+        'r:id="r1"/></sheets></workbook>',
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData><row>{header}</row>{rows}</sheetData>'
+        "</worksheet>",
+        "xl/sharedStrings.xml": f'<sst xmlns="{main}">{texts}</sst>',
+    }
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for part, content in parts.items():
+            archive.writestr(part, content)
+
+
+def one_shared_string(path):
+    """One shared string of 1 kB in 3 x 20,000 cells: 60 MB of text from 1 MB of XML."""
+    shared_strings(path, num_texts=1, num_rows=20_000)
+
+
 BOMBS = {
     "v.csv.gz": (text_gz, read_votes), "v.jsonl.gz": (jsonl_gz, read_votes), "v.parquet": (parquet, read_votes),
-    "v.xlsx": (xlsx, read_votes), "p.npz": (npz, read_predictions),
+    "v.xlsx": (xlsx, read_votes), "p.npz": (npz, read_predictions), "text.parquet": (repeated_text, read_votes),
+    "delta.parquet": (repeated_text_delta, read_votes), "lists.parquet": (repeated_numbers, read_predictions),
+    "shared.xlsx": (shared_strings, read_votes), "decisions.parquet": (repeated_text, audit_files.read_decisions),
+    "cells.xlsx": (one_shared_string, read_votes), "m.parquet": (parquet, lambda path: read_parquet(path, ["a", "b"])),
 }  # fmt: skip
 
 
@@ -53,11 +115,12 @@ BOMBS = {
 def test_a_file_that_unpacks_beyond_the_limit_is_refused(tmp_path, monkeypatch, name):
     write, read = BOMBS[name]
     write(tmp_path / name)
-    monkeypatch.setenv(VARIABLE, "500KB")
+    limit = 20_000_000 if name == "cells.xlsx" else 500_000  # the former is above five times its XML
+    monkeypatch.setenv(VARIABLE, f"{limit}B")
     with pytest.raises(InvalidInput) as caught:
         read(tmp_path / name)
     assert caught.value.field == "max_size"
-    assert caught.value.value > 500_000
+    assert caught.value.value > limit
     assert "--max-size" in caught.value.fix
 
 

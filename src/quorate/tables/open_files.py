@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import InvalidInput
+from quorate.parquet import parquet_batches
 from quorate.tables import json_records
 from quorate.tables.arrow import TEXT, Counted, arrow_csv, pa, pq
 from quorate.tables.rules import fired
 from quorate.tables.sheets import open_sheet, sheet_of
 from quorate.tables.sniff import Sniffed, sniff
 from quorate.tables.sources import Batch, Opened, unique_columns
-from quorate.unpacked import check_size
 
 BLOCK_BYTES = 8 << 20  # text read at a time
-BLOCK_ROWS = 1 << 17  # rows of Parquet and JSONL read at a time
+BLOCK_ROWS = 1 << 17  # rows of JSON read at a time
 HEAD_BYTES = 1 << 20  # the header must end within these
 _TEXT_ENDINGS = (".csv", ".tsv", ".tab", ".txt")
 _PACKED = (".gz", ".bz2", ".zst")
@@ -162,15 +162,11 @@ def _open_parquet(file: Path) -> Opened:
 
 
 def _read_parquet(file: Path, columns: Sequence[str] | None) -> Iterator[Batch]:
-    done = num_bytes = 0
-    with pq.ParquetFile(file, pre_buffer=False) as source:  # else it keeps every byte it has read
-        total = source.metadata.num_rows
-        for chunk in source.iter_batches(batch_size=BLOCK_ROWS, columns=None if columns is None else list(columns)):
-            rows = np.arange(done, done + chunk.num_rows, dtype=np.int64) + 1
-            done += chunk.num_rows
-            num_bytes += chunk.nbytes
-            check_size(file, num_bytes)
-            yield Batch(pa.Table.from_batches([chunk]), rows, done, total)
+    done, total = 0, pq.read_metadata(file).num_rows
+    for chunk in parquet_batches(file, columns):
+        rows = np.arange(done, done + chunk.num_rows, dtype=np.int64) + 1
+        done += chunk.num_rows
+        yield Batch(pa.Table.from_batches([chunk]), rows, done, total)
 
 
 def _open_json(file: Path) -> Opened:
