@@ -2,6 +2,10 @@
 
 import gzip
 import io
+import json
+import os
+import subprocess
+import sys
 import zipfile
 
 import numpy as np
@@ -13,6 +17,7 @@ from openpyxl import Workbook
 from quorate.datasets.prediction_tables import read_parquet
 from quorate.errors import InvalidInput
 from quorate.tables import read_predictions, read_votes
+from quorate.tables.open_files import open_file
 from quorate.unpacked import VARIABLE, limited_to, max_size, parse_size
 from quorate.workflows import audit_files
 
@@ -21,6 +26,21 @@ ROWS = 100_000
 
 def text_gz(path):
     path.write_bytes(gzip.compress(b"item,worker,label\n" + b"a,b,cat\n" * ROWS))
+
+
+def short_rows(path):
+    """Fewer bytes than the limit, more votes than fit in as many bytes."""
+    path.write_bytes(gzip.compress(b"item,worker,label\n" + b"a,b,c\n" * 60_000))
+
+
+def one_record(path):
+    """One record of many small lists: 360 kB of text, thirty times as much once it is decoded."""
+    path.write_bytes(gzip.compress(b'{"item":"a","label":[' + b"[]," * 120_000 + b"[]]}\n"))
+
+
+def one_element(path):
+    """The same in a JSON array."""
+    path.write_bytes(gzip.compress(b'[{"item":"a","label":[' + b"[]," * 120_000 + b"[]]}]\n"))
 
 
 def jsonl_gz(path):
@@ -107,6 +127,8 @@ BOMBS = {
     "v.xlsx": (xlsx, read_votes), "p.npz": (npz, read_predictions), "text.parquet": (repeated_text, read_votes),
     "delta.parquet": (repeated_text_delta, read_votes), "lists.parquet": (repeated_numbers, read_predictions),
     "shared.xlsx": (shared_strings, read_votes), "decisions.parquet": (repeated_text, audit_files.read_decisions),
+    "short.csv.gz": (short_rows, read_votes), "one.jsonl.gz": (one_record, read_votes),
+    "one.json.gz": (one_element, read_votes),
     "cells.xlsx": (one_shared_string, read_votes), "m.parquet": (parquet, lambda path: read_parquet(path, ["a", "b"])),
 }  # fmt: skip
 
@@ -150,3 +172,60 @@ def test_the_limit_is_set_for_a_while_and_then_as_before(monkeypatch):
     with limited_to("3MB"):
         assert max_size() == 3_000_000
     assert max_size() == 2 * 10**9
+
+
+def test_ragged_rows_are_listed_up_to_a_number_and_counted_beyond_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("quorate.tables.open_files.MOST_RAGGED", 10)
+    monkeypatch.setattr("quorate.tables.open_files.BLOCK_BYTES", 256)
+    (tmp_path / "v.csv").write_text("item,worker,label\n" + "1,a,x\nbad\nbad\n2,b,\n" * 50)
+    report = read_votes(tmp_path / "v.csv").report
+    assert report.count("ragged-row") == 100
+    assert sum(len(entry.rows) for entry in report.entries if entry.rule == "ragged-row") == 10
+    assert report.num_set_aside == report.count("ragged-row") + report.count("blank-label") + report.count(
+        "repeated-vote"
+    ) + report.count("exact-duplicate")
+    blank = np.sort(np.concatenate([entry.rows for entry in report.entries if entry.rule == "blank-label"]))
+    assert blank.tolist() == list(range(5, 205, 4))
+
+
+def test_a_batch_of_json_is_bounded_by_its_cells(tmp_path, monkeypatch):
+    monkeypatch.setattr("quorate.tables.open_files.JSON_BYTES", 1000)
+    (tmp_path / "v.jsonl").write_text('{"item":"a","worker":"b","label":"cat"}\n' * 100 + "bad\n")
+    opened = open_file(tmp_path / "v.jsonl")
+    sizes = [batch.table.num_rows for batch in opened.read(None)]
+    assert sum(sizes) == 100
+    assert max(sizes) <= 1000 // (3 * 8 + 5) + 1
+
+
+MEASURE = """
+import json, os, resource, sys
+from quorate.tables import read_predictions, read_votes
+from quorate.tables.open_files import open_file
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+for name in sys.argv[1:]:
+    if os.fork() == 0:
+        before, found = peak(), None
+        try:
+            (read_predictions if name.endswith(".npz") else read_votes)(name)
+        except ValueError as problem:
+            found = problem.value
+        print(json.dumps([found, peak() - before]), flush=True)
+        os._exit(0)
+    os.wait()
+"""
+
+
+def test_peak_memory_stays_near_the_limit(tmp_path):
+    limit = 10_000_000
+    (tmp_path / "v.csv.gz").write_bytes(gzip.compress(b"item,worker,label\n" + b"a,b,cat\n" * 8_000_000, 1))
+    np.savez_compressed(tmp_path / "p.npz", probs=np.zeros((5_000_000, 2)))
+    repeated_text(tmp_path / "v.parquet")
+    shared_strings(tmp_path / "v.xlsx", num_texts=60_000)
+    one_shared_string(tmp_path / "cells.xlsx")
+    names = [str(tmp_path / name) for name in ("v.csv.gz", "p.npz", "v.parquet", "v.xlsx", "cells.xlsx")]
+    told = subprocess.run(
+        [sys.executable, "-c", MEASURE, *names], env={**os.environ, VARIABLE: f"{limit}B"}, capture_output=True,
+        check=True, text=True,
+    )  # fmt: skip
+    sizes = dict(zip(names, map(json.loads, told.stdout.splitlines()), strict=True))
+    assert all(value > limit and grown < 50_000_000 for value, grown in sizes.values()), sizes  # each is 60 MB or more
