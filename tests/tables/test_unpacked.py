@@ -16,6 +16,7 @@ from openpyxl import Workbook
 
 from quorate.datasets.prediction_tables import read_parquet
 from quorate.errors import InvalidInput
+from quorate.parquet import parquet_batches
 from quorate.tables import read_predictions, read_votes
 from quorate.tables.open_files import open_file
 from quorate.unpacked import VARIABLE, limited_to, max_size, parse_size
@@ -110,7 +111,7 @@ def shared_strings(path, num_texts=50_000, num_rows=1):
         'r:id="r1"/></sheets></workbook>',
         "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData><row>{header}</row>{rows}</sheetData>'
         "</worksheet>",
-        "xl/sharedStrings.xml": f'<sst xmlns="{main}">{texts}</sst>',
+        f"xl/{list(kinds)[2]}.xml": f'<sst xmlns="{main}">{texts}</sst>',
     }
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for part, content in parts.items():
@@ -195,6 +196,27 @@ def test_a_batch_of_json_is_bounded_by_its_cells(tmp_path, monkeypatch):
     sizes = [batch.table.num_rows for batch in opened.read(None)]
     assert sum(sizes) == 100
     assert max(sizes) <= 1000 // (3 * 8 + 5) + 1
+
+
+def test_parquet_is_read_in_small_parts_and_as_it_was_stored(tmp_path, monkeypatch):
+    monkeypatch.setattr("quorate.parquet.BLOCK_BYTES", 2000)
+    texts = [None if n % 7 == 0 else f"text {n % 20}" for n in range(1000)]
+    table = pa.table(
+        {
+            "a.b": texts,
+            "category": pa.array(texts).dictionary_encode(),
+            "n": range(1000),
+            "s": [{"cat": "0.5"}] * 1000,
+            "words": [["p", "q"]] * 1000,
+        }
+    )
+    pq.write_table(table, tmp_path / "v.parquet", row_group_size=300)
+    parts = list(parquet_batches(tmp_path / "v.parquet"))
+    assert pa.Table.from_batches(parts).equals(table)
+    assert max(part.num_rows for part in parts) < 100
+    assert next(parquet_batches(tmp_path / "v.parquet", ["n", "a.b"])).schema.names == ["n", "a.b"]
+    monkeypatch.setenv(VARIABLE, "50KB")  # less than 600 texts that are as long as all that is stored
+    assert {part["words"].null_count == part.num_rows for part in parquet_batches(tmp_path / "v.parquet")} == {True}
 
 
 MEASURE = """
