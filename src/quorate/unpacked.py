@@ -1,7 +1,8 @@
 """How large a packed file (.gz, .npz, .xlsx, Parquet) may become when it is unpacked, and the error if it is larger.
 
 The limit is QUORATE_MAX_SIZE, 2GB without it; the commands that read tables set it with --max-size. A file that is not
-packed is never refused: it takes the room it already has.
+packed takes the room it already has and is not refused, except pickles and single records of JSON: their objects take
+many times their bytes.
 """
 
 from __future__ import annotations
@@ -62,6 +63,6 @@ def check_size(file: Path, num_bytes: int) -> None:
 def too_large(file: Path, num_bytes: int, limit: int) -> InvalidInput:
     """The error that states the size found (so far) and the option that allows it."""
     allow = f"{-(-num_bytes // 10**9) * 2}GB"
-    fix = f"if you trust the file, pass --max-size {allow} or set {VARIABLE}={allow}."
+    fix = f"if you trust the file, set {VARIABLE}={allow}, or pass --max-size {allow} to a command that reads tables."
     words = f"{str(file)!r} unpacks to {num_bytes} bytes or more; expected at most {limit} bytes; {fix}"
     return InvalidInput(words, field="max_size", value=num_bytes, rule=f"at most {limit} bytes unpacked", fix=fix)

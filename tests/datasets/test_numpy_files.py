@@ -1,5 +1,6 @@
 """Damaged, oversized and hostile .npy and .npz files: the right arrays or one refusal, never anything else."""
 
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from quorate.datasets import checksum, load_npz
 from quorate.datasets.numpy_files import plain_arrays
 from quorate.errors import InvalidInput
+from quorate.unpacked import VARIABLE
 
 RNG = np.random.default_rng(7)
 ARRAYS = {
@@ -84,13 +86,32 @@ def test_a_malformed_header_is_refused(tmp_path, header):
             plain_arrays(tmp_path / name)
 
 
-def test_what_unpacks_to_more_than_the_limit_is_refused_before_it_is_read(tmp_path):
+def test_what_unpacks_to_more_than_the_limit_is_refused_before_it_is_read(tmp_path, monkeypatch):
     np.savez_compressed(tmp_path / "bomb.npz", votes=np.zeros(1_000_000))
-    np.save(tmp_path / "large.npy", np.zeros(1000))
+    np.save(tmp_path / "plain.npy", np.zeros(1000))
     assert plain_arrays(tmp_path / "bomb.npz")["votes"].size == 1_000_000
-    for name in ("bomb.npz", "large.npy"):
-        with pytest.raises(InvalidInput, match=r"unpacks to 8\d+ bytes; at most 5000 are read"):
-            plain_arrays(tmp_path / name, most_bytes=5000)
+    monkeypatch.setenv(VARIABLE, "5KB")
+    assert plain_arrays(tmp_path / "plain.npy").size == 1000  # takes the room it has on the disk
+    tracemalloc.start()
+    with pytest.raises(InvalidInput) as caught:
+        plain_arrays(tmp_path / "bomb.npz")
+    assert tracemalloc.get_traced_memory()[1] < 500_000
+    tracemalloc.stop()
+    assert caught.value.field == "max_size"
+    assert caught.value.value >= 8_000_000
+
+
+def test_a_header_that_claims_a_huge_array_takes_no_memory(tmp_path):
+    claims = packed("{'descr': '<f8', 'fortran_order': False, 'shape': (100000000, 2)}", bytes(24))
+    (tmp_path / "x.npy").write_bytes(claims)
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+        archive.writestr("votes.npy", claims)
+    for name in ("x.npy", "x.npz"):
+        tracemalloc.start()
+        with pytest.raises(InvalidInput):
+            plain_arrays(tmp_path / name)
+        assert tracemalloc.get_traced_memory()[1] < 500_000
+        tracemalloc.stop()
 
 
 def test_a_flip_in_an_array_that_no_loader_wants_is_noticed_too(tmp_path):

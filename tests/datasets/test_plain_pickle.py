@@ -6,6 +6,7 @@ import pickle
 import pickletools
 import subprocess
 import time
+import tracemalloc
 
 import hypothesis.extra.numpy as npst
 import numpy as np
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from quorate.datasets.plain_pickle import read_pickle, read_pickle_bytes
 from quorate.errors import InvalidInput, RefusedPickle
+from quorate.unpacked import VARIABLE
 
 DTYPES = st.sampled_from(["?", "i1", "<i4", ">i8", "u2", "f2", "<f4", ">f8", "c16", "<U7", "S3"]).map(np.dtype)
 ARRAYS = DTYPES.flatmap(lambda dtype: npst.arrays(dtype, npst.array_shapes(min_dims=0, max_dims=4, max_side=4)))
@@ -202,10 +204,23 @@ def test_too_many_opcodes_and_too_large_files_are_refused(tmp_path, monkeypatch)
     monkeypatch.setattr("quorate.datasets.plain_pickle.MOST_OPCODES", 1000)
     with pytest.raises(RefusedPickle, match="more than 1000 opcodes"):
         read_pickle_bytes(pickle.dumps(list(range(2000))))
-    monkeypatch.setattr("quorate.datasets.plain_pickle.MOST_BYTES", 10)
-    (tmp_path / "big.pkl").write_bytes(pickle.dumps(np.zeros(10)))
-    with pytest.raises(RefusedPickle, match="at most 10"):
+    (tmp_path / "big.pkl").write_bytes(pickle.dumps(np.zeros(100)))
+    assert read_pickle(tmp_path / "big.pkl").size == 100
+    monkeypatch.setenv(VARIABLE, "1KB")
+    with pytest.raises(InvalidInput) as caught:
         read_pickle(tmp_path / "big.pkl")
+    assert (caught.value.field, caught.value.value) == ("max_size", 3 * (tmp_path / "big.pkl").stat().st_size)
+
+
+def test_a_pickle_that_claims_a_huge_shape_is_refused_before_memory_is_taken(tmp_path):
+    stored, claimed = (number.to_bytes(4, "little") for number in (100_000, 2**31 - 1))
+    claims = pickle.dumps(np.zeros(100_000)).replace(stored, claimed, 1)
+    (tmp_path / "claims.pkl").write_bytes(claims)
+    tracemalloc.start()
+    with pytest.raises(RefusedPickle):
+        read_pickle(tmp_path / "claims.pkl")
+    assert tracemalloc.get_traced_memory()[1] < 4 * len(claims)
+    tracemalloc.stop()
 
 
 @settings(deadline=None)

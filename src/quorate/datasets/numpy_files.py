@@ -15,18 +15,18 @@ from zipfile import ZipFile, ZipInfo
 import numpy as np
 
 from quorate.errors import InvalidInput
+from quorate.unpacked import check_size
 
-MOST_BYTES = 2**32  # of all arrays of a file together, unpacked: 4 GiB
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _LONGEST_END = 22 + 2**16  # bytes of the record that ends a zip, with its comment
 _CHUNK = 2**20
 _FIX = "Save it again with np.save or np.savez, or download it again. Pickles are not read."
 
 
-def plain_arrays(file: Path, *, most_bytes: int = MOST_BYTES) -> Any:  # noqa: ANN401
+def plain_arrays(file: Path) -> Any:  # noqa: ANN401
     """The array of an `.npy`, or the arrays of an `.npz` by name; `InvalidInput` for whatever else the bytes are.
 
-    `most_bytes`: refuse a file whose arrays would take more memory than this.
+    An `.npz` whose arrays would take more memory than `quorate.unpacked.max_size` allows is refused.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "votes.npz"
@@ -37,29 +37,31 @@ def plain_arrays(file: Path, *, most_bytes: int = MOST_BYTES) -> Any:  # noqa: A
     try:
         with file.open("rb") as stream, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # numpy warns of old or odd headers; they are read, or refused below
-            return _read(stream, file.stat().st_size, most_bytes)
+            return _read(stream, file)
+    except InvalidInput:
+        raise
     except Exception as cause:  # damaged bytes make zipfile, zlib, tokenize, ast and numpy raise nearly anything
         said = " ".join(str(cause).split()) or type(cause).__name__
         raise InvalidInput(f"{str(file)!r} is not a file of plain arrays ({said[:300]}). {_FIX}") from cause
 
 
-def _read(stream: IO[bytes], size: int, most_bytes: int) -> Any:  # noqa: ANN401
+def _read(stream: IO[bytes], file: Path) -> Any:  # noqa: ANN401
     is_zip = stream.read(4) in _ZIP
     stream.seek(0)
     if is_zip:
-        return _archive(stream, most_bytes)
-    _check_header(stream, size, most_bytes)
+        return _archive(stream, file)
+    _check_header(stream, file.stat().st_size)
     stream.seek(0)
     return np.lib.format.read_array(stream, allow_pickle=False)
 
 
-def _archive(stream: IO[bytes], most_bytes: int) -> dict[str, Any]:
+def _archive(stream: IO[bytes], file: Path) -> dict[str, Any]:
     """Every member is read to its end, wanted or not: only then has zipfile compared its checksum."""
     with ZipFile(stream) as archive:
         members = archive.infolist()
         _check_count(stream, len(members))
-        _check_size(sum(member.file_size for member in members), most_bytes)
-        read = {member.filename: _member(archive, member, most_bytes) for member in members}
+        check_size(file, sum(member.file_size for member in members))
+        read = {member.filename: _member(archive, member) for member in members}
     return {name.removesuffix(".npy"): array for name, array in read.items() if name.endswith(".npy")}
 
 
@@ -72,11 +74,11 @@ def _check_count(stream: IO[bytes], found: int) -> None:
         raise ValueError(f"the archive counts {counted} members; {found} are listed")
 
 
-def _member(archive: ZipFile, member: ZipInfo, most_bytes: int) -> Any:  # noqa: ANN401
+def _member(archive: ZipFile, member: ZipInfo) -> Any:  # noqa: ANN401
     is_array = member.filename.endswith(".npy")
     if is_array:
         with archive.open(member) as content:
-            _check_header(content, member.file_size, most_bytes)
+            _check_header(content, member.file_size)
     with archive.open(member) as content:
         array = np.lib.format.read_array(content, allow_pickle=False) if is_array else None
         while content.read(_CHUNK):
@@ -84,8 +86,8 @@ def _member(archive: ZipFile, member: ZipInfo, most_bytes: int) -> Any:  # noqa:
     return array
 
 
-def _check_header(content: IO[bytes], size: int, most_bytes: int) -> None:
-    """The array a header promises is plain, not too large, and as many bytes as there are."""
+def _check_header(content: IO[bytes], size: int) -> None:
+    """The array a header promises is plain, and as many bytes as there are."""
     magic = np.lib.format.read_magic(content)
     if magic not in ((1, 0), (2, 0)):
         raise ValueError(f"version {magic} of the .npy format")
@@ -94,11 +96,5 @@ def _check_header(content: IO[bytes], size: int, most_bytes: int) -> None:
     if dtype.hasobject:
         raise ValueError("it holds Python objects")
     promised = math.prod(shape) * dtype.itemsize
-    _check_size(promised, most_bytes)
     if min(shape, default=0) < 0 or promised != size - content.tell():
         raise ValueError(f"its header promises {promised} bytes of numbers; there are {size - content.tell()}")
-
-
-def _check_size(num_bytes: int, most_bytes: int) -> None:
-    if num_bytes > most_bytes:
-        raise ValueError(f"it unpacks to {num_bytes} bytes; at most {most_bytes} are read")

@@ -14,9 +14,10 @@ from typing import Any
 
 from quorate.datasets.pickled_arrays import Blank, Element, array_of, element_of, said, set_element_state
 from quorate.errors import InvalidInput, RefusedPickle
+from quorate.unpacked import check_size
 from quorate.validate import shown
 
-MOST_BYTES = 2**30  # of a file
+IN_MEMORY = 3  # bytes that a byte of a pickle may take: its content, and twice as much made of it
 MOST_OPCODES = 2_000_000  # seconds; the published files have fewer than 300
 MOST_DEPTH = 32  # of containers in containers
 MOST_KEY = 2**31  # whole numbers as keys of a dict: small ones cannot be made to collide
@@ -73,8 +74,7 @@ def read_pickle(path: str | Path) -> Any:  # noqa: ANN401
     file = Path(path)
     if not file.is_file():
         raise InvalidInput(f"path={str(path)!r} is not a file; name a pickle of numpy arrays.")
-    if file.stat().st_size > MOST_BYTES:
-        raise RefusedPickle(f"{str(file)!r} has {file.stat().st_size} bytes; expected at most {MOST_BYTES}. {FIX}")
+    check_size(file, IN_MEMORY * file.stat().st_size)
     return read_pickle_bytes(file.read_bytes(), where=str(file))
 
 
@@ -110,7 +110,7 @@ class _Machine:
         self.stack: list[Any] = []
         self.marks: list[int] = []
         self.memo: dict[int, Any] = {}  # a dict: an absurd index costs nothing
-        self.room = 2 * num_bytes + 64  # bytes that may be made of the file's: text to bytes, bytes to array
+        self.room = (IN_MEMORY - 1) * num_bytes + 64  # that may be made of it: text to bytes, bytes to array
 
     def take_room(self, num_bytes: int) -> None:
         """Refuse a file that builds from one content again and again."""

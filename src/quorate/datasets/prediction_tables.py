@@ -7,7 +7,6 @@ order of the classes. `model` tells several classifiers apart; `item` (0, 1, ...
 from __future__ import annotations
 
 import csv
-import importlib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from quorate.errors import InvalidInput, MissingExtra
+from quorate.errors import InvalidInput
+from quorate.parquet import parquet_batches
 from quorate.types import FloatArray
 from quorate.validate import shown
 
+CELL_BYTES = 64  # of a number in a list and in a row
 ITEM_COLUMNS = ("item", "item_id", "index", "id", "", "__index_level_0__")
 
 
@@ -41,17 +42,16 @@ def read_csv(file: Path, classes: Sequence[str]) -> dict[str, FloatArray]:
 
 def read_parquet(file: Path, classes: Sequence[str]) -> dict[str, FloatArray]:
     """The same from Parquet."""
+    columns: dict[str, list[Any]] = {}
     try:
-        parquet: Any = importlib.import_module("pyarrow.parquet")
-    except ImportError:
-        raise MissingExtra(
-            "Parquet files need pyarrow: pip install 'quorate[data]', or save as .csv or .npz."
-        ) from None
-    try:
-        table = parquet.read_table(file)
+        for batch in parquet_batches(file, cell_bytes=CELL_BYTES):
+            for name in batch.schema.names:
+                columns.setdefault(name, []).extend(batch.column(name).to_pylist())
+    except InvalidInput:
+        raise
     except (OSError, ValueError) as cause:
         raise InvalidInput(f"predictions: {str(file)!r} is not a Parquet file ({cause}); save it again.") from None
-    return _tables({name: table[name].to_pylist() for name in table.column_names}, classes, file)
+    return _tables(columns, classes, file)
 
 
 def _tables(columns: Mapping[str, list[Any]], classes: Sequence[str], file: Path) -> dict[str, FloatArray]:

@@ -6,6 +6,7 @@ Text is read as text (ids keep their zeros), in blocks; nothing is ever unpickle
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,22 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import InvalidInput
+from quorate.parquet import parquet_batches
 from quorate.tables import json_records
 from quorate.tables.arrow import TEXT, Counted, arrow_csv, pa, pq
+from quorate.tables.ragged import Ragged
 from quorate.tables.rules import fired
 from quorate.tables.sheets import open_sheet, sheet_of
 from quorate.tables.sniff import Sniffed, sniff
-from quorate.tables.sources import Batch, Opened, unique_columns
+from quorate.tables.sources import Batch, Opened, Reader, unique_columns
 from quorate.unpacked import check_size
 
 BLOCK_BYTES = 8 << 20  # text read at a time
-BLOCK_ROWS = 1 << 17  # rows of Parquet and JSONL read at a time
+BLOCK_ROWS = 1 << 17  # rows of JSON read at a time
+JSON_BYTES = 1 << 26  # cells of JSON read at a time
+ROW_BYTES = 90  # of a vote in memory (docs/tables.md)
+CELL_BYTES = 8  # of a cell besides its text
+MOST_RAGGED = 100_000  # rows with too many or too few cells that are listed; all are counted
 HEAD_BYTES = 1 << 20  # the header must end within these
 _TEXT_ENDINGS = (".csv", ".tsv", ".tab", ".txt")
 _PACKED = (".gz", ".bz2", ".zst")
@@ -42,7 +49,18 @@ def open_file(path: str | Path) -> Opened:
         raise InvalidInput(
             f"source={str(path)!r} ends in {ending!r}; expected one of {sorted(openers)}. Save it as CSV or Parquet."
         )
-    return openers[ending](file)
+    opened = openers[ending](file)
+    is_packed = file.suffix.lower() in _PACKED or opened.kind in ("parquet", "xlsx")
+    return replace(opened, read=partial(_counted, file, opened.read)) if is_packed else opened
+
+
+def _counted(file: Path, read: Reader, columns: Sequence[str] | None) -> Iterator[Batch]:
+    """The batches of a packed file: short rows take far more room as votes than as text."""
+    num_rows = 0
+    for batch in read(columns):
+        num_rows += batch.table.num_rows
+        check_size(sheet_of(file)[0], ROW_BYTES * num_rows)
+        yield batch
 
 
 def existing(path: str | Path) -> Path:
@@ -87,30 +105,22 @@ def _open_text(file: Path) -> Opened:
 
 
 def _read_text(file: Path, found: Sniffed, columns: Sequence[str] | None) -> Iterator[Batch]:
-    bad: list[Any] = []  # rows PyArrow could not part into cells; filled as it parses
-
-    def keep_apart(row: Any) -> str:  # noqa: ANN401
-        bad.append(row)
-        return "skip"
-
+    ragged = Ragged(file.name, MOST_RAGGED)
     total = file.stat().st_size
-    good = told = 0
     try:
         with pa.OSFile(str(file)) as raw, pa.input_stream(raw, compression=_packing(file)) as stream:
             counted = Counted(stream, file) if _packing(file) else stream
-            for chunk in _csv_reader(counted, found, columns, keep_apart):
-                rows = _row_numbers(good, chunk.num_rows, [row.number for row in bad])
-                new, told = bad[told:], len(bad)
-                yield Batch(pa.Table.from_batches([chunk]), rows, raw.tell(), total, _ragged(file.name, new))
-                good += chunk.num_rows
+            for chunk in _csv_reader(counted, found, columns, ragged.keep_apart):
+                rows = ragged.row_numbers(chunk.num_rows)
+                yield Batch(pa.Table.from_batches([chunk]), rows, raw.tell(), total, ragged.entries())
     except InvalidInput:
         raise
     except (pa.ArrowInvalid, OSError) as cause:
         raise InvalidInput(
             f"source={str(file)!r} cannot be read as {found.encoding} text: {cause}. Save it as CSV in UTF-8."
         ) from cause
-    if len(bad) > told:
-        yield _empty(columns or found.columns, total, _ragged(file.name, bad[told:]))
+    if last := ragged.entries():
+        yield _empty(columns or found.columns, total, last)
 
 
 def _csv_reader(stream: Any, found: Sniffed, columns: Sequence[str] | None, bad_row: Any) -> Any:  # noqa: ANN401
@@ -132,22 +142,6 @@ def _packing(file: Path) -> str | None:
     return {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(file.suffix.lower())
 
 
-def _row_numbers(good: int, length: int, bad: Sequence[int]) -> Any:  # noqa: ANN401
-    """Numbers of the rows `good`, good + 1, ... among all rows, where the header is 1 and `bad` rows are left out."""
-    rows = np.arange(good, good + length, dtype=np.int64) + 2
-    if bad:  # the i-th bad row stands before every good row whose number without bad rows is at least bad[i] - i
-        thresholds = np.asarray(bad, dtype=np.int64) - np.arange(len(bad))
-        rows += np.searchsorted(thresholds, rows, side="right")
-    return rows
-
-
-def _ragged(name: str, bad: Sequence[Any]) -> tuple[Any, ...]:
-    if not bad:
-        return ()
-    texts = [f"{row.actual_columns} cells, not {row.expected_columns}: {row.text[:200]}" for row in bad]
-    return (fired("ragged-row", name, [row.number for row in bad], values=texts),)
-
-
 def _empty(columns: Sequence[str], total: int, entries: tuple[Any, ...]) -> Batch:
     table = pa.table({name: pa.array([], type=TEXT) for name in columns})
     return Batch(table, np.empty(0, dtype=np.int64), total, total, entries)
@@ -162,15 +156,11 @@ def _open_parquet(file: Path) -> Opened:
 
 
 def _read_parquet(file: Path, columns: Sequence[str] | None) -> Iterator[Batch]:
-    done = num_bytes = 0
-    with pq.ParquetFile(file, pre_buffer=False) as source:  # else it keeps every byte it has read
-        total = source.metadata.num_rows
-        for chunk in source.iter_batches(batch_size=BLOCK_ROWS, columns=None if columns is None else list(columns)):
-            rows = np.arange(done, done + chunk.num_rows, dtype=np.int64) + 1
-            done += chunk.num_rows
-            num_bytes += chunk.nbytes
-            check_size(file, num_bytes)
-            yield Batch(pa.Table.from_batches([chunk]), rows, done, total)
+    done, total = 0, pq.read_metadata(file).num_rows
+    for chunk in parquet_batches(file, columns):
+        rows = np.arange(done, done + chunk.num_rows, dtype=np.int64) + 1
+        done += chunk.num_rows
+        yield Batch(pa.Table.from_batches([chunk]), rows, done, total)
 
 
 def _open_json(file: Path) -> Opened:
@@ -189,15 +179,17 @@ def _read_json(file: Path, every: Sequence[str], columns: Sequence[str] | None) 
     cells: list[list[str | None]] = []
     rows: list[int] = []
     bad: list[int] = []
+    length = 0
     for number, record, done in json_records.records(file):
         if record is None:
             bad.append(number)
-            continue
-        cells.append([json_records.plain(record.get(name)) for name in wanted])
-        rows.append(number)
-        if len(rows) >= BLOCK_ROWS:
+        else:
+            cells.append([json_records.plain(record.get(name)) for name in wanted])
+            rows.append(number)
+            length += sum(CELL_BYTES + len(cell or "") for cell in cells[-1])
+        if len(rows) + len(bad) >= BLOCK_ROWS or length >= JSON_BYTES:
             yield _json_batch(file.name, wanted, cells, rows, bad, done, total)
-            cells, rows, bad = [], [], []
+            cells, rows, bad, length = [], [], [], 0
     if rows or bad:
         yield _json_batch(file.name, wanted, cells, rows, bad, total, total)
 

@@ -1,6 +1,7 @@
 """What was set aside -> a file: source, row number, rule, reason, and the item, worker and value of each row.
 
-Called by `Report.write_rejects`; nothing that a rule sets aside is missing from it.
+Called by `Report.write_rejects`; nothing that a rule sets aside is missing from it,
+except ragged rows beyond the first 100,000 of a file (`open_files.MOST_RAGGED`), which are only counted.
 """
 
 from __future__ import annotations

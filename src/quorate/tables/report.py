@@ -51,8 +51,8 @@ class Report:
 
     @property
     def num_set_aside(self) -> int:
-        """Rows in the rejects."""
-        return sum(len(entry.rows) for entry in self.entries if RULES[entry.rule].set_aside)
+        """Rows that are not used; the rejects list them."""
+        return sum(entry.count for entry in self.entries if RULES[entry.rule].set_aside)
 
     def count(self, rule: str) -> int:
         """How often a rule fired; 0 if it did not."""

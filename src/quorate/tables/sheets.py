@@ -19,10 +19,12 @@ import numpy as np
 from quorate.errors import InvalidInput, MissingExtra
 from quorate.tables.arrow import INSTALL, TEXT, pa
 from quorate.tables.sources import Batch, Opened, unique_columns
-from quorate.unpacked import check_size
+from quorate.unpacked import check_size, max_size
 
 BLOCK_ROWS = 1 << 15
 BLOCK_CELLS = 1 << 20  # a sheet may be 16384 columns wide
+BLOCK_BYTES = 1 << 26
+CELL_BYTES = 8  # of a cell besides its text
 XML_IN_MEMORY = 5  # bytes that a byte of a workbook's XML takes while it is read
 MOST_NAMED = 10  # sheets in a message
 
@@ -127,17 +129,18 @@ def _read(file: Path, sheet: str | None, every: tuple[str, ...], columns: Sequen
     next(rows, None)
     next(rows, None)
     cells: list[list[str | None]] = []
-    start = 2
+    start, limit = 2, max_size()
     most = max(1, min(BLOCK_ROWS, BLOCK_CELLS // max(1, len(wanted))))
-    num_cells = 0
+    num_bytes = in_block = 0
     for row in rows:
-        num_cells += len(wanted)
-        if num_cells % BLOCK_CELLS < len(wanted):
-            check_size(file, 8 * num_cells)
         cells.append([cell_text(row[at]) if at < len(row) else None for at in places])
-        if len(cells) == most:
+        row_bytes = sum(CELL_BYTES + len(cell or "") for cell in cells[-1])  # a shared string counts in every cell
+        num_bytes, in_block = num_bytes + row_bytes, in_block + row_bytes
+        if num_bytes > limit:
+            check_size(file, num_bytes)
+        if len(cells) == most or in_block > BLOCK_BYTES:
             yield _batch(wanted, cells, start)
-            start, cells = start + len(cells), []
+            start, cells, in_block = start + len(cells), [], 0
     if cells:
         yield _batch(wanted, cells, start)
 

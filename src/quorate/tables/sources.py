@@ -28,6 +28,9 @@ class Batch:
     entries: tuple[Entry, ...] = ()
 
 
+Reader = Callable[[Sequence[str] | None], Iterator[Batch]]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Opened:
     """A source with named columns. `read(columns)` gives its batches; None reads every column.
@@ -40,7 +43,7 @@ class Opened:
     name: str
     kind: str
     columns: tuple[str, ...]
-    read: Callable[[Sequence[str] | None], Iterator[Batch]]
+    read: Reader
     decisions: tuple[str, ...] = ()
     entries: tuple[Entry, ...] = ()
     backend: str = "pyarrow"

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from quorate.errors import InvalidInput, MissingExtra
+from quorate.errors import InvalidInput
 from quorate.files import atomic_file
+from quorate.parquet import parquet_batches
 from quorate.reasons import CERTAIN
 from quorate.types import Reason
 from quorate.validate import fraction, shown, whole
@@ -22,6 +23,7 @@ from quorate.version import __version__
 
 Row = dict[str, str]
 
+CELL_BYTES = 200  # of a cell of Parquet as text, in a row that is a dict
 ITEM = ("item", "task", "id", "item_id", "task_id")
 MARK = "# quorate audit draw "
 COLUMNS = ("item", "rate", "audited", "expected_loss", "label", "pool_size")
@@ -162,6 +164,8 @@ def _read(path: str | Path) -> list[Row]:
     readers = {".parquet": _parquet, ".pq": _parquet, ".jsonl": _jsonl, ".ndjson": _jsonl}
     try:
         rows = readers.get(file.suffix.lower(), _csv)(file)
+    except InvalidInput:
+        raise
     except (ValueError, csv.Error) as cause:
         raise InvalidInput(f"{path} cannot be read as a table: {cause}; save it again as CSV in UTF-8.") from cause
     return [{str(name).strip(): _text(value) for name, value in row.items()} for row in rows]
@@ -186,12 +190,7 @@ def _jsonl(file: Path) -> list[dict[str, Any]]:
 
 
 def _parquet(file: Path) -> list[dict[str, Any]]:
-    try:
-        from pyarrow import parquet  # noqa: PLC0415 - optional
-    except ImportError as cause:
-        raise MissingExtra(f"{file} needs PyArrow, which is not installed: pip install 'quorate[tables]'") from cause
-    rows: list[dict[str, Any]] = parquet.read_table(file).to_pylist()
-    return rows
+    return [row for batch in parquet_batches(file, cell_bytes=CELL_BYTES) for row in batch.to_pylist()]
 
 
 def _text(value: Any) -> str:  # noqa: ANN401

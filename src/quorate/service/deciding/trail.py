@@ -19,10 +19,10 @@ from quorate.service.deciding.owner_actions import list_actions
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.row import after_event
 from quorate.service.store.schema import events, items
+from quorate.session.event_checks import CLOSE_ENOUGH
 from quorate.session.journal import Event
 from quorate.session.single import Era, EraOf, era_named, is_decided, item_session, recompute
 
-CLOSE_ENOUGH = 1e-9  # of a confidence computed again, perhaps by another version of a mathematical library
 RECOMPUTED = (
     "is_open", "is_wanted", "label", "confidence", "votes", "num_votes", "num_abstained", "num_late", "reason",
     "pool_size", "decided_votes", "is_settled", "audit", "audit_loss",

@@ -1,0 +1,129 @@
+"""A Parquet file -> its record batches in bounded memory; refused where it unpacks beyond the limit of `unpacked`.
+
+A text that is stored once can stand in every row. So text is read as a dictionary, its length is counted, and only
+then is it written out. Called by `tables`, `datasets` and `workflows`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quorate.errors import MissingExtra
+from quorate.unpacked import check_size, max_size
+from quorate.validate import broken
+
+BLOCK_ROWS = 1 << 17  # most rows read at a time
+BLOCK_BYTES = 1 << 26  # most bytes of a batch, unless one row has more
+_WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How to read a file: `texts` columns read as dictionaries, `unread` columns given as nulls, rows at a time."""
+
+    texts: list[str]
+    unread: frozenset[str]
+    batch_rows: int
+
+
+def parquet_batches(file: Path, columns: Sequence[str] | None = None, *, cell_bytes: int = 0) -> Iterator[Any]:
+    """Arrow record batches of these columns (None: all), each of `BLOCK_BYTES` at most or one row.
+
+    `cell_bytes`: what each cell takes besides its content where the caller keeps it. Lists of text that could become
+    larger than the limit are not read: their cells are null.
+    """
+    try:
+        import pyarrow as pa  # noqa: PLC0415 - optional
+        from pyarrow import parquet  # noqa: PLC0415
+    except ImportError as cause:  # pragma: no cover - the tests have it
+        raise MissingExtra(f"{file} needs PyArrow, which is not installed: pip install 'quorate[tables]'") from cause
+    with parquet.ParquetFile(file, pre_buffer=False) as source:
+        schema = source.schema_arrow
+        wanted = list(schema.names if columns is None else columns)
+        twice = [name for name in wanted if schema.names.count(name) > 1]
+        if twice:
+            raise broken("columns", twice[0], f"a name that {file.name} has once", "rename one of the columns.")
+        plan = _plan(file, source, wanted)
+    read = None if columns is None and not plan.unread else [name for name in wanted if name not in plan.unread]
+    num_bytes = 0
+    # pre_buffer would keep every byte that was read
+    with parquet.ParquetFile(file, pre_buffer=False, read_dictionary=plan.texts) as source:
+        for batch in source.iter_batches(batch_size=plan.batch_rows, columns=read):
+            num_bytes += sum(map(_num_bytes, batch.columns)) + cell_bytes * batch.num_rows * len(wanted)
+            check_size(file, num_bytes)
+            for part in _parts(batch):
+                cells = [
+                    pa.nulls(part.num_rows, schema.field(name).type)
+                    if name in plan.unread
+                    else _plain(part.column(name), schema.field(name).type)
+                    for name in wanted
+                ]
+                yield pa.RecordBatch.from_arrays(cells, names=wanted)
+
+
+def _plan(file: Path, source: Any, wanted: Sequence[str]) -> _Plan:  # noqa: ANN401
+    """What the metadata says of the wanted columns; refuses a group of rows that is beyond the limit by itself."""
+    meta, limit = source.metadata, max(max_size(), file.stat().st_size)
+    groups = [meta.row_group(number) for number in range(meta.num_row_groups)]
+    texts, unread = [], set()
+    row_bytes = 1
+    group_bytes = [0] * len(groups)
+    for at in range(meta.num_columns):
+        leaf = meta.schema.column(at)
+        root = (each for each in wanted if leaf.path.startswith(f"{each}."))
+        name = leaf.path if leaf.path in wanted else next(root, None)
+        if name is None:
+            continue
+        chunks = [group.column(at) for group in groups]
+        if leaf.physical_type != "BYTE_ARRAY":
+            width = _WIDTHS.get(leaf.physical_type, leaf.length)
+            row_bytes += width
+            sizes = [max(width * chunk.num_values, chunk.total_uncompressed_size) for chunk in chunks]
+        else:
+            sizes = [chunk.total_uncompressed_size for chunk in chunks]
+            is_delta = any("DELTA_BYTE_ARRAY" in chunk.encodings for chunk in chunks)
+            largest = max((c.num_values * size for c, size in zip(chunks, sizes, strict=True)), default=0)
+            if leaf.max_repetition_level and largest > limit:
+                unread.add(name)
+                continue
+            if leaf.path == name and not is_delta:
+                texts.append(name)
+            else:  # no dictionary: each text may be as long as all that is stored
+                row_bytes += max(sizes, default=0)
+        group_bytes = [before + size for before, size in zip(group_bytes, sizes, strict=True)]
+    check_size(file, max(group_bytes, default=0))
+    return _Plan(texts, frozenset(unread), max(1, min(BLOCK_ROWS, max(limit // 4, BLOCK_BYTES) // row_bytes)))
+
+
+def _num_bytes(column: Any) -> int:  # noqa: ANN401
+    """Bytes of a column once each cell is written out."""
+    from pyarrow import compute, types  # noqa: PLC0415
+
+    if not types.is_dictionary(column.type):
+        return int(column.nbytes)
+    values = column.dictionary
+    if not any(is_kind(values.type) for is_kind in (types.is_string, types.is_large_string, types.is_binary)):
+        return int(column.indices.nbytes + values.nbytes)
+    lengths = compute.binary_length(values).cast("int64").take(column.indices)
+    return int(column.indices.nbytes + (compute.sum(lengths).as_py() or 0))
+
+
+def _parts(batch: Any) -> Iterator[Any]:  # noqa: ANN401
+    """The batch in halves of halves, until each is small enough to be written out."""
+    if batch.num_rows <= 1 or sum(map(_num_bytes, batch.columns)) <= BLOCK_BYTES:
+        yield batch
+        return
+    half = batch.num_rows // 2
+    yield from _parts(batch.slice(0, half))
+    yield from _parts(batch.slice(half))
+
+
+def _plain(column: Any, stored: Any) -> Any:  # noqa: ANN401
+    """The column as it was stored: text again, unless the file has it as a dictionary."""
+    from pyarrow import types  # noqa: PLC0415
+
+    was_read_so = types.is_dictionary(column.type) and not types.is_dictionary(stored)
+    return column.dictionary_decode() if was_read_so else column
