@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from tests.tables.test_aggregates import chaos_records
 from tests.tables.writing import write_csv
 
 NUM_ITEMS, CLASSES = 40, ("cat", "dog")
@@ -301,3 +302,33 @@ def test_times_do_not_matter_to_calibrate(run, files, votes):
 def test_a_class_in_the_error_costs_with_other_case_is_named(run, files, tmp_path):
     costs = write_csv(tmp_path / "costs.csv", ("truth", "Cat"), [("dog", 5)])
     refused(run, (*files(), "--error-costs", costs), "names the class 'Cat'", "Did you mean 'cat'?")
+
+
+def test_a_column_that_is_the_plurality_under_another_name_stops_the_run(run, tmp_path):
+    rng = np.random.default_rng(8)
+    truth = rng.integers(0, 2, (200, 1))
+    said = np.where(rng.random((200, 5)) < 0.75, truth, 1 - truth)
+    names = np.array(CLASSES)
+    rows = [(f"p{t}", *names[each], names[int(each.sum() > 2)]) for t, each in enumerate(said)]
+    path = write_csv(tmp_path / "wide.csv", ("item", *"abcde", "outcome"), rows)
+    told = refused(run, ("--votes", path, "--out", tmp_path / "out"), "outcome", "--ignore-columns", "--worker-column")
+    assert "wide.csv" in told and not (tmp_path / "out").exists()
+    done = accepted(run, ("--votes", path, "--out", tmp_path / "out", "--ignore-columns", "outcome"))
+    assert "1000 votes on 200 items" in done
+
+
+def test_records_like_those_of_chaosnli_run_with_all_their_votes(run, tmp_path):
+    rng = np.random.default_rng(9)
+    counts = rng.multinomial(20, [0.6, 0.3, 0.1], size=30)
+    path = tmp_path / "chaos.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in chaos_records([f"u{t}" for t in range(30)], counts)))
+    data = json.loads(accepted(run, ("--votes", path, "--out", tmp_path / "out", "--json")))["data"]
+    assert data["totals"]["votes"] == 600 and data["totals"]["items"] == 30
+    by_class = {each["class"]: each["votes"] for each in data["votes_by_class"]}
+    assert [by_class[name] for name in "enc"] == counts.sum(axis=0).tolist()
+
+
+def test_a_column_of_people_that_is_not_read_has_its_own_line(run, files, votes):
+    said = accepted(run, files(votes_head=("item", "sitting", "label"), votes_rows=votes)).splitlines()
+    (line,) = (each for each in said if "'sitting'" in each)
+    assert "--worker-column" in line

@@ -38,6 +38,36 @@ def test_a_column_that_is_the_plurality_of_the_others_is_refused_until_it_is_set
     assert read_votes(pa.table(WIDE)).num_votes == 600
 
 
+def said_by_each(votes, **more):
+    columns = {f"p{k}": votes[:, k].astype(str) for k in range(votes.shape[1])}
+    return pa.table({"item": [f"i{t}" for t in range(len(votes))]} | columns | more)
+
+
+@pytest.mark.skipif("QUORATE_DATA" not in os.environ, reason="needs QUORATE_DATA with kelly_nih.npz")
+def test_radiologists_are_people_on_any_part_of_their_readings_and_their_plurality_is_not():
+    with np.load(Path(os.environ["QUORATE_DATA"]) / "kelly_nih.npz", allow_pickle=False) as data:
+        votes, rng = data["votes"], np.random.default_rng(2)
+    for rows in [*([20, 50, 200] * 10), len(votes)]:
+        part = votes[rng.choice(len(votes), rows, replace=False)]
+        assert read_votes(said_by_each(part), format="wide").num_votes == part.size
+    with pytest.raises(InvalidInput) as problem:
+        read_votes(said_by_each(votes, outcome=(votes.mean(axis=1) > 0.5).astype(int).astype(str)), format="wide")
+    assert problem.value.value == ["outcome"]
+
+
+@pytest.mark.parametrize(("people", "better"), [(3, 0.95), (5, 0.95), (8, 0.95), (5, 0.9)])
+def test_a_person_who_is_better_than_the_others_is_not_taken_for_their_plurality(people, better):
+    rng, refused = np.random.default_rng(6), 0
+    for rows in [10, 15, 30, 60, 120] * 8:
+        truth = rng.integers(0, 2, (rows, 1))
+        right = rng.random((rows, people)) < np.r_[better, np.full(people - 1, 0.9)]
+        try:
+            read_votes(said_by_each(np.where(right, truth, 1 - truth)), format="wide")
+        except InvalidInput:
+            refused += 1
+    assert refused == 0
+
+
 def test_a_total_beside_counts_is_refused():
     table = pa.table({"item": WIDE["item"], "e": COUNTS[:, 0], "n": COUNTS[:, 1], "c": COUNTS[:, 2], "seen": [5] * 120})
     with pytest.raises(InvalidInput) as problem:
@@ -112,6 +142,7 @@ def test_people_under_an_unusual_name_are_pointed_out():
     votes = read_votes(pa.table(rows))
     (found,) = (each for each in votes.report.findings if each.rule == "unread-people")
     assert found.samples[0]["value"] == "sitting" and not votes.raw.has_workers
+    assert len([line for line in votes.report.understood() if "'sitting'" in line]) == 1
     with pytest.raises(InvalidInput) as problem:
         read_votes(pa.table(rows | {"user": np.repeat(["owner"], 600)}))
     assert problem.value.field == "worker" and problem.value.value == "user" and "sitting" in problem.value.fix

@@ -24,6 +24,15 @@ def test_ids_and_labels_come_back_in_the_types_of_the_frame(kind, label):
     assert np.mean(answers == TRUTH.astype(label)) > 0.8
 
 
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("label", [int, bool])
+def test_labels_in_lists_come_back_in_their_type(kind, label):
+    cells = [[label(each) for each in row] for row in SAID.tolist()]
+    table = join(read_votes(kind({"item": np.arange(100, 130), "labels": cells}))).vote_table("pyarrow")
+    assert table["label"].to_pylist() == [each for row in cells for each in row]
+    assert table.schema.field("label").type == (pa.bool_() if label is bool else pa.int64())
+
+
 def test_crosstabs_and_pivots_are_read_with_their_index_and_their_columns_of_numbers():
     frame = pd.DataFrame(LONG)
     counts = join(read_votes(pd.crosstab(frame.item, frame.label)))

@@ -4,6 +4,7 @@ import csv
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
@@ -358,3 +359,24 @@ def test_a_cluster_that_is_not_there_is_told(data, tmp_path, monkeypatch):
     with pytest.raises(ClusterError, match="no Dask scheduler"):
         score(params(), data[0] / "net0.parquet", out=tmp_path / "no.csv", cluster="tcp://127.0.0.1:9")
     assert not list(tmp_path.glob("no.*"))
+
+
+@pytest.mark.parametrize("kind", ["long", "counts", None])
+@pytest.mark.parametrize("batch_rows", [7, 1000])
+def test_ids_and_labels_of_frames_are_written_in_their_own_types(tmp_path, kind, batch_rows):
+    rng = np.random.default_rng(4)
+    ids, probs = np.arange(100, 130), rng.dirichlet(np.ones(3), 30)
+    said = probs.argmax(axis=1)
+    votes = {
+        None: None,
+        "long": pd.DataFrame({"item": np.repeat(ids, 2), "worker": np.tile(["a", "b"], 30), "label": said.repeat(2)}),
+        "counts": pd.DataFrame(2 * np.eye(3, dtype=int)[said], columns=[0, 1, 2], index=pd.Index(ids, name="item")),
+    }[kind]
+    learned = replace(params(), classes=("0", "1", "2"))
+    predictions = pd.DataFrame(probs, columns=[0, 1, 2], index=pd.Index(ids, name="item"))
+    score(learned, predictions, votes=votes, out=tmp_path / "s.parquet", batch_rows=batch_rows)
+    found = pq.read_table(tmp_path / "s.parquet")
+    assert found.schema.field("item").type == found.schema.field("consensus_label").type == pa.int64()
+    answers = np.stack([found[f"prob_{k}"] for k in range(3)]).argmax(axis=0)
+    assert found["item"].to_pylist() == ids.tolist() and found["consensus_label"].to_pylist() == answers.tolist()
+    assert sum(found["num_votes"].to_pylist()) == (0 if votes is None else 60)

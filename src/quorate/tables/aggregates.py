@@ -37,7 +37,7 @@ _SUMMING_UP = frozenset(
 FEWEST = 10  # rows below which nothing is concluded from what the cells hold
 FEWEST_DISPUTED = 20  # rows on which the others differ, for a column computed from numbers
 NEARLY_ALL = 0.98
-CHANCE = 0.02  # of so many hits, had the column the rate of the other annotators
+CHANCE = 0.001  # that any person of the table equals the plurality of the others on all these rows
 MOST_ROWS, MOST_LABELS = 5000, 100
 
 
@@ -116,23 +116,25 @@ def _computed(codes: np.ndarray, labels: Sequence[str]) -> list[str | None]:
     values = _values(labels)
     rest = [_others(every, codes[:, k]) for k in range(codes.shape[1])]
     hits = [_plurality_hits(codes, k, others) for k, others in enumerate(rest)]
-    most = max(hits)  # beside a majority of three each of the three decides between the two others: on fewer rows
-    chosen = [hit == most and _is_no_chance(codes, k, rest[k], hit) for k, hit in enumerate(hits)]
+    most = max(hits)[0]  # beside a majority of three each of the three decides between the two others: on fewer rows
+    chosen = [hit == most and chance * len(hits) < CHANCE for hit, chance in hits]
     return ["plurality" if hit else _number_of(codes[:, k], rest[k], values) for k, hit in enumerate(chosen)]
 
 
-def _plurality_hits(codes: np.ndarray, k: int, others: np.ndarray) -> int:
-    """On how many rows where the others differ a column is their plurality; 0 if it is not on nearly all of them."""
-    at, top = _disputed(codes[:, k], others)
-    return len(at) if len(at) >= FEWEST and np.mean(top == codes[at, k]) >= NEARLY_ALL else 0
+def _plurality_hits(codes: np.ndarray, k: int, others: np.ndarray) -> tuple[int, float]:
+    """On how many rows where the others differ a column is their plurality, and how likely that is for a person.
 
-
-def _is_no_chance(codes: np.ndarray, k: int, others: np.ndarray, hits: int) -> bool:
-    """Whether a person who agrees with the plurality as often as the others do would hardly have so many hits."""
-    at, top = _disputed(codes[:, k], others)
+    0 and 1.0 if the column is anything else on one row. The person has half the errors of the others on these rows.
+    """
+    own = codes[:, k]
+    clear, top = _plurality(own, others)
+    at = clear & (others.max(axis=1) < others.sum(axis=1))
+    hits = int(at.sum())
+    if hits < FEWEST or (own != top)[clear].any():
+        return 0, 1.0
     rest = np.delete(codes[at], k, axis=1)
-    usual = float(np.median((rest == top[:, None]).sum(axis=0) / np.maximum((rest >= 0).sum(axis=0), 1)))
-    return hits > 0 and float(usual**hits) * codes.shape[1] < CHANCE
+    usual = float((rest == top[at, None]).sum() / (rest >= 0).sum())
+    return hits, (1 - (1 - usual) / 2) ** hits
 
 
 def _others(every: np.ndarray, own: np.ndarray) -> np.ndarray:
@@ -143,11 +145,10 @@ def _others(every: np.ndarray, own: np.ndarray) -> np.ndarray:
     return rest
 
 
-def _disputed(own: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rows on which the others differ and have a plurality, and that plurality."""
+def _plurality(own: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """In which rows a column says something and the others have one plurality, and the plurality of each row."""
     ranked = np.sort(others, axis=1)
-    at = np.flatnonzero((own >= 0) & (ranked[:, -1] > ranked[:, -2]) & (ranked[:, -2] > 0))
-    return at, others.argmax(axis=1)[at]
+    return (own >= 0) & (ranked[:, -1] > ranked[:, -2]), others.argmax(axis=1)
 
 
 def _number_of(own: np.ndarray, others: np.ndarray, values: np.ndarray) -> str | None:
@@ -166,10 +167,18 @@ def _number_of(own: np.ndarray, others: np.ndarray, values: np.ndarray) -> str |
     if np.isfinite(values).all():
         mean = share @ values
         numbers |= {"sum": counts @ values, "mean": mean, "rounded mean": np.round(mean)}
+    if "rounded mean" in numbers and _usual_mean(counts, values, numbers["rounded mean"]):
+        del numbers["rounded mean"]
     for what, expected in numbers.items():
         if np.mean(np.abs(held - expected) <= 0.005) >= NEARLY_ALL and len(np.unique(held)) > 1:
             return what
     return None
+
+
+def _usual_mean(counts: np.ndarray, values: np.ndarray, mean: np.ndarray) -> bool:
+    """Whether the rounded mean is the plurality of nearly all rows, as it is of labels 0 and 1."""
+    clear, top = _plurality(np.zeros(len(counts)), counts)
+    return int((~clear | (values[top] != mean)).sum()) < FEWEST_DISPUTED
 
 
 def _values(labels: Sequence[str]) -> np.ndarray:

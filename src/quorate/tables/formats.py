@@ -147,7 +147,8 @@ def _cells(opened: Opened, task: str | None, label: str | None, *, told: bool) -
         return read_cells(opened, item, column, form, progress)
 
     entries = _ignored(opened, opened.columns, [item, column])
-    return Layout("cells", read, (decision,), entries, OwnTypes(task=cell_type(opened, item)))
+    own = OwnTypes(task=cell_type(opened, item), label=cell_type(opened, column) if form == "list" else None)
+    return Layout("cells", read, (decision,), entries, own)
 
 
 def _first_column(opened: Opened, format: str) -> str:  # noqa: A002

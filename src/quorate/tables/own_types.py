@@ -65,12 +65,12 @@ def class_texts(classes: Sequence[Any] | None) -> tuple[str, ...] | None:
 def cell_type(opened: Opened, *columns: str) -> Any:  # noqa: ANN401
     """The one type of the cells of these columns of a frame; None: text, or no one type, or no frame.
 
-    Categories have the type of their values. Floats that are all whole are integers: pandas has no other column of
-    integers with gaps.
+    Categories have the type of their values, lists that of their parts. Floats that are all whole are integers: pandas
+    has no other column of integers with gaps.
     """
     if opened.frame is None or not all(name in opened.frame.column_names for name in columns):
         return None
-    kinds = [_kind(opened.frame[name]) for name in columns]
+    kinds = [_kind(_parts(opened.frame[name])) for name in columns]
     filled = [kind for kind in kinds if not pa.types.is_null(kind)]
     if not filled or any(not _is_kept(kind) for kind in filled):
         return None
@@ -104,6 +104,12 @@ def in_own_type(names: Any, kind: Any) -> Any:  # noqa: ANN401
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         return texts
     return values if pc.count_distinct(values).as_py() == pc.count_distinct(texts).as_py() else texts
+
+
+def _parts(column: Any) -> Any:  # noqa: ANN401
+    """The parts of a column of lists; any other column as it is."""
+    is_list = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    return pc.list_flatten(column) if any(test(column.type) for test in is_list) else column
 
 
 def _kind(column: Any) -> Any:  # noqa: ANN401

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 KIND_OF_FILE = re.compile(r"^(\S+ text, columns parted by|sheet )")
 USUAL_KIND = "utf-8 text, columns parted by commas"
 MOST_CLASSES, MOST_SOURCES, MOST_RULES, MOST_NAMES = 12, 3, 3, 5
-TOLD = ("class-without-votes", "unpredicted-label")  # in a line of their own
+TOLD = ("class-without-votes", "unpredicted-label", "unread-people")  # in a line of their own
 QUIET = ("ignored-column", "prediction-without-votes", "byte-order-mark")  # told last: they cost nothing
 
 
@@ -25,7 +25,14 @@ def understood(report: Report, rejects: str | None = None, *, most_sources: int 
     told = [f"Read {line}" for line in sources[:most_sources]]
     if len(sources) > most_sources:
         told[-1] += f"; and {len(sources) - most_sources} more"
-    return [*told, *_classes(report), *_strangers(report), *_predictions(report), *_dirt(report, rejects)]
+    return [
+        *told,
+        *_classes(report),
+        *_strangers(report),
+        *_people(report),
+        *_predictions(report),
+        *_dirt(report, rejects),
+    ]
 
 
 def _by_source(decisions: Sequence[str]) -> list[str]:
@@ -62,6 +69,16 @@ def _strangers(report: Report) -> list[str]:
     names = ", ".join(str(sample["value"]) for sample in found.samples)
     more = " and others" if len(found.samples) == MOST_NAMES else ""
     return [f"No classifier speaks of {names}{more}: kept as {'a class' if len(found.samples) == 1 else 'classes'}."]
+
+
+def _people(report: Report) -> list[str]:
+    """The column that looks like the people who voted, though no column was read as such."""
+    found = next((each for each in report.findings if each.rule == "unread-people"), None)
+    if found is None:
+        return []
+    source, name = (found.samples[0][key] for key in ("source", "value"))
+    fix = f"if they are, name it: worker={name!r}"
+    return [f"Column {name!r} of {source} looks like the people who voted, but was not read; {fix}."]
 
 
 def _predictions(report: Report) -> list[str]:

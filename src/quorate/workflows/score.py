@@ -16,6 +16,7 @@ import numpy as np
 
 from quorate.errors import InvalidInput
 from quorate.tables.abstentions import abstain_names
+from quorate.tables.own_types import OwnTypes
 from quorate.tables.report import Report
 from quorate.validate import fraction, members, shown, whole
 from quorate.version import __version__
@@ -24,7 +25,7 @@ from quorate.workflows.score_batches import ById, Follower, InOrder, ItemBatch, 
 from quorate.workflows.score_checks import refuse_lost_votes, refuse_poor_match, refuse_unnamed
 from quorate.workflows.score_cluster import scored_by
 from quorate.workflows.score_items import Outcome, scorer
-from quorate.workflows.score_output import Findings, schema, scored_table, table_file
+from quorate.workflows.score_output import Findings, known_ending, schema, scored_table, table_file
 from quorate.workflows.score_parts import Reading
 from quorate.workflows.score_predictions import Model, models
 from quorate.workflows.score_votes import voters
@@ -107,7 +108,7 @@ def score(
     and "id" for long and wide votes. `cluster` tcp://HOST:PORT or local:N. The same input gives the same bytes, with a
     cluster or without. `pool_size`, `accuracy` and `abstain_labels` None: as in the parameters. `tables`: id_column,
     ids, task, worker, label, timestamp, format, ignore_columns and as_read, as `quorate.run` takes them
-    (`score_parts.Reading`).
+    (`score_parts.Reading`). Ids and labels are written in the types they have in frames.
 
     >>> import tempfile, numpy as np, quorate
     >>> from quorate.workflows.params_file import ParamsFile
@@ -155,17 +156,19 @@ def _written(job: _Job, file: Path, findings: Findings, *, given_pool: bool) -> 
         method, known.params, job.pool_size, min_votes=known.min_votes, max_votes=known.max_votes,
         error_costs=known.error_costs,
     )  # fmt: skip
-    with table_file(file, schema(known.classes)) as writer:
-        found = _models(job, findings)
-        refuse_unnamed(found, with_votes=job.votes is not None)
-        others = [_follow(model, job.match, len(known.classes)) for model in found[1:]]
-        votes = voters(job.votes, known.classes, job.match, job.reading, findings)
+    known_ending(file)
+    found = _models(job, findings)
+    refuse_unnamed(found, with_votes=job.votes is not None)
+    others = [_follow(model, job.match, len(known.classes)) for model in found[1:]]
+    votes, voted = voters(job.votes, known.classes, job.match, job.reading, findings)
+    own = OwnTypes(task=found[0].own.task, label=voted.label or found[0].own.label)
+    with table_file(file, schema(known.classes, own)) as writer:
         tally = _Tally()
         with scored_by(how, job.cluster) as scored:
             for batch, outcome in scored(item_batches(found[0], others, votes, job.pool_size)):
                 reasons = how.reasons(outcome.codes)
                 writer.write_table(
-                    scored_table(batch.ids, batch.votes, outcome.probs, outcome.labels, reasons, known.classes)
+                    scored_table(batch.ids, batch.votes, outcome.probs, outcome.labels, reasons, known.classes, own)
                 )
                 tally.add(batch, outcome, reasons)
                 if job.progress is not None:

@@ -16,6 +16,7 @@ import numpy as np
 from quorate.errors import InvalidInput
 from quorate.files import atomic_file
 from quorate.tables.arrow import TEXT, arrow_csv, pa, pq
+from quorate.tables.own_types import TEXTS, OwnTypes, in_own_type
 from quorate.tables.rejects import SCHEMA, reject_tables
 from quorate.tables.report import Report, refuse_dirt
 from quorate.tables.rules import MOST_SAMPLES, RULES, Entry
@@ -24,11 +25,11 @@ from quorate.types import FloatArray, IntArray
 ENDINGS = (".parquet", ".pq", ".csv")
 
 
-def schema(classes: Sequence[str]) -> Any:  # noqa: ANN401
-    """The columns of the output."""
+def schema(classes: Sequence[str], own: OwnTypes = TEXTS) -> Any:  # noqa: ANN401
+    """The columns of the output; `own`: the types of ids and labels in the caller's frames."""
     fixed = [
-        ("item", TEXT), ("consensus_label", TEXT), ("confidence", pa.float64()), ("num_votes", pa.int64()),
-        ("ask", pa.bool_()), ("reason", TEXT),
+        ("item", own.task or TEXT), ("consensus_label", in_own_type(classes, own.label).type),
+        ("confidence", pa.float64()), ("num_votes", pa.int64()), ("ask", pa.bool_()), ("reason", TEXT),
     ]  # fmt: skip
     return pa.schema([*fixed, *((f"prob_{name}", pa.float64()) for name in classes)])
 
@@ -40,28 +41,35 @@ def scored_table(
     labels: IntArray,
     reasons: np.ndarray,
     classes: Sequence[str],
+    own: OwnTypes = TEXTS,
 ) -> Any:  # noqa: ANN401
     """A batch as an Arrow table with the columns of `schema`."""
     confidence = probs[np.arange(len(labels)), labels]
     columns = [
-        pa.array(ids, type=TEXT),
-        pa.array(list(classes), type=TEXT).take(pa.array(labels)),
+        in_own_type(ids, own.task),
+        in_own_type(classes, own.label).take(pa.array(labels)),
         pa.array(confidence),
         pa.array(votes.sum(axis=1)),
         pa.array(reasons == "ask"),
         pa.array(reasons.tolist(), type=TEXT),
         *(pa.array(np.ascontiguousarray(probs[:, k])) for k in range(len(classes))),
     ]
-    return pa.Table.from_arrays(columns, schema=schema(classes))
+    return pa.Table.from_arrays(columns, schema=schema(classes, own))
+
+
+def known_ending(file: Path) -> str:
+    """The ending of a file that can be written."""
+    kind = file.suffix.lower()
+    if kind not in ENDINGS:
+        raise InvalidInput(f"out={str(file)!r} ends in {kind!r}; expected one of {', '.join(ENDINGS)}; rename it.")
+    return kind
 
 
 @contextmanager
 def table_file(path: str | Path, columns: Any) -> Iterator[Any]:  # noqa: ANN401
     """A writer with `write_table`; the file is there, whole, when the block ends, and not at all if it fails."""
     file = Path(path)
-    kind = file.suffix.lower()
-    if kind not in ENDINGS:
-        raise InvalidInput(f"out={str(path)!r} ends in {kind!r}; expected one of {', '.join(ENDINGS)}; rename it.")
+    kind = known_ending(file)
     with atomic_file(file) as unfinished:
         make = arrow_csv.CSVWriter if kind == ".csv" else pq.ParquetWriter
         with make(str(unfinished), columns) as out:

@@ -15,11 +15,13 @@ import numpy as np
 from quorate.errors import InvalidInput
 from quorate.tables.align import Aligned, aligned
 from quorate.tables.clean import tidy_ids
-from quorate.tables.codes import Coded, constant
+from quorate.tables.codes import Coded, constant, encode
+from quorate.tables.columns import find_column
 from quorate.tables.frames import open_frame
 from quorate.tables.gather import Raw
 from quorate.tables.label_studio import is_label_studio
 from quorate.tables.open_files import ending_of, existing, open_file
+from quorate.tables.own_types import TEXTS, OwnTypes, cell_type, header_type, in_own_type
 from quorate.tables.prediction_arrays import from_array
 from quorate.tables.prediction_checks import Given, checked
 from quorate.tables.prediction_doubts import refuse_unusable
@@ -37,12 +39,14 @@ class Model:
     """One classifier's predictions: its name, where they come from, and its rows from the start, batch by batch.
 
     `num_unnamed`: how many rows an array without ids has, whose items are called 0, 1, ...; None if there are ids.
+    `own` the types of ids and labels in a frame.
     """
 
     name: str
     source: str
     rows: Callable[[], Iterator[Rows]]
     num_unnamed: int | None = None
+    own: OwnTypes = TEXTS
 
 
 @said_as("predictions")
@@ -113,7 +117,18 @@ def _table_model(opened: Opened, name: str, classes: tuple[str, ...], reading: R
         for part, batch in parts(opened, reading.batch_rows):
             yield cleaner.rows(from_table(part, name, classes=classes, **how), batch.done, batch.total)
 
-    return Model(name, opened.name, rows)
+    return Model(name, opened.name, rows, own=_own_types(opened, classes, reading))
+
+
+def _own_types(opened: Opened, classes: tuple[str, ...], reading: Reading) -> OwnTypes:
+    """The types of the ids and of the classes in a frame; text if an id, once written as text, cannot be converted."""
+    item = find_column("item", opened.columns, named=reading.id_column, argument="id_column", source=opened.name)
+    if opened.frame is None or item is None:
+        return TEXTS
+    kind = cell_type(opened, item)
+    if kind is not None and in_own_type(encode(opened.frame[item]).names, kind).type != kind:
+        kind = None
+    return OwnTypes(task=kind, label=header_type(opened, [name for name in opened.columns if name in classes]))
 
 
 def _array_models(array: np.ndarray, name: str, classes: tuple[str, ...], reading: Reading, told: Told) -> list[Model]:

@@ -24,7 +24,7 @@ from quorate.tables.frames import open_frame
 from quorate.tables.gather import Raw
 from quorate.tables.label_studio import is_label_studio
 from quorate.tables.open_files import ending_of, existing, open_file
-from quorate.tables.own_types import name_texts
+from quorate.tables.own_types import TEXTS, OwnTypes, name_texts
 from quorate.tables.rules import Entry
 from quorate.tables.sources import Batch, Opened, head, without_columns
 from quorate.tables.votes import read_votes
@@ -34,14 +34,23 @@ from quorate.workflows.score_parts import Reading, Rows, Told, joined, parts, re
 
 
 @said_as("votes")
-def voters(votes: Any, classes: tuple[str, ...], match: str, reading: Reading, told: Told) -> Follower:  # noqa: ANN401
-    """Who gives the votes of the items: in the order of the table, batch by batch, or by id from memory."""
+def voters(
+    votes: Any,  # noqa: ANN401
+    classes: tuple[str, ...],
+    match: str,
+    reading: Reading,
+    told: Told,
+) -> tuple[Follower, OwnTypes]:
+    """Who gives the votes of the items: in the order of the table, batch by batch, or by id from memory.
+
+    And the types of ids and labels, if the votes are a frame.
+    """
     if votes is None:
-        return NoVotes(len(classes))
+        return NoVotes(len(classes)), TEXTS
     if isinstance(votes, (str, Path)):
         file = existing(votes)
         if ending_of(file) in (".json", ".jsonl", ".ndjson") and is_label_studio(file):
-            return _by_id(votes, classes, reading, told)
+            return _by_id(votes, classes, reading, told), TEXTS
         opened = open_file(file)
     else:
         opened = open_frame(votes, name="votes")
@@ -50,10 +59,10 @@ def voters(votes: Any, classes: tuple[str, ...], match: str, reading: Reading, t
     reading = replace(reading, task=reading.id_column) if known else reading
     layout = vote_layout(opened, classes, reading)
     if match == "id" or layout.kind == "cells" or (match == "auto" and layout.kind != "counts"):
-        return _by_id(votes, classes, replace(reading, format=layout.kind), told)
+        return _by_id(votes, classes, replace(reading, format=layout.kind), told), layout.own
     told.decide([*opened.decisions, *layout.decisions])
     stream = counted_votes(opened, classes, replace(reading, format=layout.kind), told)
-    return InOrder(stream, what=opened.name, num_classes=len(classes))
+    return InOrder(stream, what=opened.name, num_classes=len(classes)), layout.own
 
 
 def vote_layout(opened: Opened, classes: tuple[str, ...], reading: Reading) -> Layout:
