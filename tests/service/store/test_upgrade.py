@@ -24,8 +24,8 @@ NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "9999"
+down_revision = "{newest}"
 
 
 def upgrade():
@@ -48,7 +48,7 @@ def next_release(tmp_path, monkeypatch):
     def become(then: str = "pass") -> pytest.MonkeyPatch:
         folder = tmp_path / "migrations"
         shutil.copytree(upgrade.FOLDER, folder, ignore=shutil.ignore_patterns("__pycache__"))
-        (folder / "r0002_colours.py").write_text(NEXT.format(then=then))
+        (folder / "r9999_colours.py").write_text(NEXT.format(then=then, newest=upgrade.newest()))
         monkeypatch.setattr(upgrade, "FOLDER", str(folder))
         return monkeypatch
 
@@ -127,25 +127,25 @@ def test_numbers_of_events_are_never_used_twice(store):
         assert "nextval" in description(store)["column events id"]
 
 
-@pytest.mark.parametrize(
-    "statement", ["UPDATE events SET time = 0", "DELETE FROM events", "DELETE FROM events WHERE id = 1"]
-)
-def test_events_are_neither_changed_nor_deleted(store, statement):
+@pytest.mark.parametrize("statement", ["UPDATE {} SET time = 0", "DELETE FROM {}", "DELETE FROM {} WHERE id = 1"])
+@pytest.mark.parametrize("table", ["events", "access_log"])
+def test_events_and_the_access_log_are_neither_changed_nor_deleted(store, statement, table):
     prepare(store)
     with store.write() as connection:
         fill(connection)
     before = _contents(store)
     with pytest.raises(DBAPIError, match="only ever appended"), store.write() as connection:
-        connection.execute(text(statement))
+        connection.execute(text(statement.format(table)))
     assert _contents(store) == before
 
 
-def test_postgresql_does_not_truncate_events_either(store):
+@pytest.mark.parametrize("table", ["events", "access_log"])
+def test_postgresql_does_not_truncate_them_either(store, table):
     if store.is_sqlite:
         pytest.skip("SQLite has no TRUNCATE")
     prepare(store)
     with pytest.raises(DBAPIError, match="only ever appended"), store.write() as connection:
-        connection.execute(text("TRUNCATE events CASCADE"))
+        connection.execute(text(f"TRUNCATE {table} CASCADE"))
 
 
 def _contents(store):
@@ -161,7 +161,8 @@ def test_the_first_revision_still_makes_the_first_released_schema(store, databas
     released = description(store)
     other = Store(str(tmp_path / "x.db") if store.is_sqlite else postgres.create_database("fresh"))
     try:
-        prepare(other)
+        with other.write() as connection:
+            upgrade.bring_to(connection, "0001")
         assert description(other) == released
     finally:
         other.close()
@@ -173,13 +174,13 @@ def test_the_first_released_schema_is_upgraded_and_keeps_its_rows(store, databas
     load(database_url)
     with store.read() as connection:
         old = MetaData()
-        old.reflect(connection, only=[*metadata.tables])
+        old.reflect(connection, only=lambda name, _: name in metadata.tables)
         before = contents(connection, old.sorted_tables)
     assert sum(map(len, before.values())) == FILES[store.url.get_backend_name()].read_text().count("INSERT INTO") - (
         1 + 1 * store.is_sqlite  # quorate_revision, sqlite_sequence
     )
     next_release()
-    assert prepare(store) == Upgrade("0001", "0002")
+    assert prepare(store) == Upgrade("0001", "9999")
     with store.read() as connection:
         assert contents(connection, old.sorted_tables) == before
         assert set(connection.execute(text("SELECT colour FROM projects")).scalars()) == {"red"}
@@ -193,15 +194,23 @@ def test_the_first_released_schema_takes_new_rows_after_the_upgrade(store, datab
         assert connection.execute(query).scalar_one() == 4
 
 
+def test_sign_ins_of_the_first_schema_say_whether_an_owner_made_the_link(store, database_url):
+    load(database_url)
+    prepare(store)
+    with store.read() as connection:
+        rows = connection.execute(text("SELECT project_id, signed_in_by FROM sign_ins")).all()
+    assert {(project is None, how) for project, how in rows} == {(True, None), (False, "link by an owner")}
+
+
 def test_an_upgrade_that_fails_leaves_everything_as_it_was(store, next_release):
     prepare(store)
-    before = description(store)
+    before, revision = description(store), upgrade.newest()
     next_release('op.execute("no such statement")')
     with pytest.raises((DBAPIError, StoreUnavailable)):
         prepare(store)
     assert description(store) == before
     with store.read() as connection:
-        assert revision_of(connection) == "0001"
+        assert revision_of(connection) == revision
 
 
 # -- what is refused -------------------------------------------------------------------------------------------------
@@ -212,7 +221,7 @@ def test_a_database_newer_than_the_program_is_refused_with_what_to_do(store, nex
     prepare(store)
     released.undo()
     before = description(store)
-    with pytest.raises(InvalidInput, match=r"revision 0002, written by a newer quorate .*pip install --upgrade"):
+    with pytest.raises(InvalidInput, match=r"revision 9999, written by a newer quorate .*pip install --upgrade"):
         prepare(store)
     assert description(store) == before
 

@@ -106,3 +106,6 @@ class TrailOut(Out):
     settings: Annotated[dict[str, Any], Field(description="As the header of a session's journal.")]
     eras: Annotated[list[dict[str, Any]], Field(description="Parameters and knobs that decisions name.")]
     events: Annotated[list[dict[str, Any]], Field(description="In order; `recomputed` is each decision made again.")]
+    signed_in_by: Annotated[
+        dict[int, str], Field(description="How whoever made an event was signed in, by its `seq`; not part of it.")
+    ]

@@ -119,7 +119,8 @@ def close_item(
     project_id: ProjectId, caller: Owner, projects_: TheProjects, now: Now, body: CloseIn, key: Key = None
 ) -> DecidedOut:
     """What is decided now stays, and later votes are kept as late; none are asked for unless the audit draws it."""
-    asked = Act(project_id, body.id, caller.principal.account_id, "close", request=key, served=False)
+    who = caller.principal
+    asked = Act(project_id, body.id, who.account_id, "close", request=key, served=False, signed_in_by=who.signed_in_by)
     return decided(projects_, asked, act(projects_, asked, now=now))
 
 

@@ -9,7 +9,18 @@ from __future__ import annotations
 from fastapi import APIRouter, Depends, Request
 
 from quorate.service.access.principal import has_key
-from quorate.service.pages import dashboard, data, entrance, items, people, projects, static_files, voter, webhooks
+from quorate.service.pages import (
+    access_log,
+    dashboard,
+    data,
+    entrance,
+    items,
+    people,
+    projects,
+    static_files,
+    voter,
+    webhooks,
+)
 from quorate.service.problems import Problem
 
 
@@ -27,5 +38,5 @@ async def without_key(request: Request) -> None:
 
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(without_key)])
-for each in (static_files, entrance, voter, dashboard, items, projects, people, data, webhooks):
+for each in (static_files, entrance, voter, dashboard, items, projects, people, access_log, data, webhooks):
     router.include_router(each.router)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from quorate.service.access.log import owner_of_link
 from quorate.service.deciding.trail import same
 
 TOLD = ("ask", "label", "confidence", "reason")  # of a decision, on the page
@@ -34,9 +35,15 @@ class Step:
     agrees: bool | None
     params: int | None
     tune: int | None
+    link_by: str | None  # whose link signed the voter in, if an owner made it
 
 
-def story(events: Sequence[Mapping[str, Any]], classes: Sequence[str], names: Mapping[str, str]) -> list[Step]:
+def story(
+    events: Sequence[Mapping[str, Any]],
+    classes: Sequence[str],
+    names: Mapping[str, str],
+    signed_in_by: Mapping[int, str] | None = None,
+) -> list[Step]:
     """Every event in order, with what it led to.
 
     >>> (step,) = story([{"seq": 1, "time": 0.0, "type": "open", "decision": {"ask": True}}], ["a", "b"], {})
@@ -53,11 +60,24 @@ def story(events: Sequence[Mapping[str, Any]], classes: Sequence[str], names: Ma
             ballots.pop(voter, None)
         given = list(ballots.values())
         votes = tuple(given.count(name) for name in classes)
-        steps.append(_step(event, votes, given.count(None), names))
+        link_by = _link_by((signed_in_by or {}).get(event["seq"]), names)
+        steps.append(_step(event, votes, given.count(None), names, link_by))
     return steps
 
 
-def _step(event: Mapping[str, Any], votes: tuple[int, ...], num_abstained: int, names: Mapping[str, str]) -> Step:
+def _link_by(signed_in_by: str | None, names: Mapping[str, str]) -> str | None:
+    """The name of the owner whose link signed the voter in; None if no owner's did."""
+    owner = owner_of_link(signed_in_by)
+    return owner if owner is None else names.get(owner, owner or "an owner")
+
+
+def _step(
+    event: Mapping[str, Any],
+    votes: tuple[int, ...],
+    num_abstained: int,
+    names: Mapping[str, str],
+    link_by: str | None,
+) -> Step:
     decision, again = event.get("decision", {}), event.get("recomputed")
     voter = event.get("voter")
     probs = tuple(again["probs"]) if again and again["probs"] is not None else None
@@ -78,4 +98,5 @@ def _step(event: Mapping[str, Any], votes: tuple[int, ...], num_abstained: int, 
         agrees=None if again is None else same({name: decision[name] for name in TOLD}, again),
         params=decision.get("params"),
         tune=decision.get("tune"),
+        link_by=link_by,
     )
