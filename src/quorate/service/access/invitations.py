@@ -76,7 +76,13 @@ def create_invitation(
     row = {column: getattr(made, column) for column in Invitation.__dataclass_fields__}
     with store.write() as connection:
         connection.execute(insert(invitations).values(row | {"digest": digest(token)}))
-        told = {"invitation": made.id, "name": made.name, "role": role, "most_uses": most, "expires": expires}
+        told: dict[str, Any] = {
+            "invitation": made.id,
+            "name": made.name,
+            "role": role,
+            "most_uses": most,
+            "expires": expires,
+        }
         note(connection, "invitation made", project_id=project_id, by=by, now=now, **told)
     return made, base_url.rstrip("/") + PATH + token
 

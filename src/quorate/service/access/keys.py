@@ -83,8 +83,8 @@ def revoke_key(store: Store, key_id: str, *, account_id: str, now: float) -> Non
             raise broken("key", key_id, "the id of one of your own keys", "list them to see it.", error=NotFound)
         ended = update(api_keys).where(mine, api_keys.c.revoked.is_(None)).values(revoked=now)
         if connection.execute(ended).rowcount:
-            told = {"account_id": account_id, "by": account_id, "now": now, "key": key_id}
-            note(connection, "key revoked", project_id=row.project_id, **told)
+            where = row.project_id
+            note(connection, "key revoked", project_id=where, account_id=account_id, by=account_id, now=now, key=key_id)
 
 
 def note_use(store: Store, key_id: str, *, now: float) -> None:
