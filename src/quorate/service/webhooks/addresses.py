@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from socket import inet_aton
 from urllib.parse import SplitResult, urlsplit
 
 from quorate.validate import broken
@@ -63,16 +62,25 @@ def host_of(url: str) -> str | None:
 def may_be_public(host: str) -> bool:
     """Whether a host is a public address, or a name: what that resolves to is looked at when something is sent.
 
-    >>> [may_be_public(host) for host in ("example.org", "8.8.8.8", "localhost", "127.1", "0x7f000001", "10.0.0.1.")]
+    >>> [may_be_public(host) for host in ("8.8.8.8", "a.org", "localhost", "127.1", "0x7f.1", "10.0.0.1.")]
     [True, True, False, False, False, False]
     """
     name = host.rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):
         return False
     try:
-        return is_public(ip_address(name if ":" in name else inet_aton(name)))  # 127.1 is 127.0.0.1, also to browsers
-    except (OSError, ValueError):
+        return is_public(ip_address(name if ":" in name else _number_of(name)))
+    except ValueError:
         return True
+
+
+def _number_of(name: str) -> int:
+    """An IPv4 address in any form that browsers take: 127.0.0.1, 127.1, 0x7f.1, 2130706433; ValueError for a name."""
+    *firsts, last = (
+        int(part.removeprefix("0x") or "0", 16) if part.startswith("0x") else int(part, 8 if part[:1] == "0" else 10)
+        for part in name.split(".")
+    )
+    return last + sum(number << 8 * (3 - place) for place, number in enumerate(firsts[:4]))
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
