@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from typing import Any
 
-from quorate.service.access.log import lines_of
+from fastapi import APIRouter, Request, Response
+from sqlalchemy import Connection, select
+
+from quorate.service.access.log import Line, lines_of, owner_of_link
 from quorate.service.access.surroundings import store_of
 from quorate.service.api.here import Owner, ProjectId, projects_of
 from quorate.service.pages.rendering import render
+from quorate.service.store.schema import accounts
 
 router = APIRouter(include_in_schema=False)
 LINES = 100  # of a page
@@ -19,8 +23,19 @@ def access_page(request: Request, project_id: ProjectId, caller: Owner, before: 
     with store_of(request).read() as connection:
         project = projects_of(request).get_in(connection, project_id)
         found = lines_of(connection, project_id, before=before, limit=LINES + 1)
+        owners = _link_makers(connection, found)
     lines = found[:LINES]
-    shown = {"project": project, "lines": lines, "older": lines[-1].id if len(found) > LINES else None}
+    shown: dict[str, Any] = {"project": project, "lines": lines, "owners": owners}
+    shown["older"] = lines[-1].id if len(found) > LINES else None
     return render(
         request, "access_log.html", me=caller.principal, role=caller.role, tab="people", before=before, **shown
     )
+
+
+def _link_makers(connection: Connection, lines: list[Line]) -> dict[str, str]:
+    """By how somebody was signed in: the name of the owner who made the link."""
+    ways = {line.details["how"] for line in lines if "how" in line.details}
+    makers = {way: owner for way in ways if (owner := owner_of_link(way))}
+    query = select(accounts.c.id, accounts.c.name).where(accounts.c.id.in_(makers.values()))
+    names = {row.id: row.name for row in connection.execute(query)}
+    return {way: names[owner] for way, owner in makers.items() if owner in names}
