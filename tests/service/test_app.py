@@ -193,7 +193,7 @@ def test_every_list_of_the_api_comes_in_pages(tmp_path):
     assert len(lists) > 7 and all({"cursor", "limit"} <= names for names in lists.values()), lists
 
 
-def test_health_is_answered_while_every_thread_and_every_batch_is_busy(world):
+def test_health_is_answered_while_every_thread_is_busy(world):
     """The threads are taken as slow requests would take them; nobody waits for one of them."""
 
     async def ask():

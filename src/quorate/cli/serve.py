@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 INSTALL = "the service is not installed: pip install 'quorate[service]' (with PostgreSQL: 'quorate[postgres]')"
 DATABASE, DEMO_DATABASE = "quorate.db", "quorate-demo.db"  # the demo never touches the real one
 APPLICATION = "quorate.service.app:from_environment"
+CONNECTION = "quorate.service.connections:TimedConnection"  # ends where headers do not come
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 EVERYWHERE = ("0.0.0.0", "::", "")
 GETTING_READY = "Getting ready"  # if something has to be compiled, `quorate.compiled` says so, and how long it takes
@@ -182,6 +183,7 @@ def _run(config: ServiceConfig, *, host: str, port: int, workers: int) -> None:
         uvicorn.run(
             APPLICATION,
             factory=True,
+            http=CONNECTION,
             host=host,
             port=port,
             workers=workers,

@@ -190,7 +190,7 @@ def enable(account: AccountId, database: Database = "quorate.db", json: Json = F
     from quorate.service.store.snapshot import existing
 
     with existing(database) as store:
-        done = enable_account(store, account)
+        done = enable_account(store, account, now=time.time())
     _print_account(done, "may come in", json=json)
 
 

@@ -36,7 +36,7 @@ class ServiceConfig:
     trust_proxy: bool = False  # X-Forwarded-For and X-Forwarded-Proto are set by a proxy of ours
     demo: bool = False  # simulated colleagues vote in the built-in project
     metrics_token: str | None = field(default=None, repr=False)  # None: /metrics answers this machine only
-    allow_private_webhooks: bool = False  # to addresses of this machine or its network
+    allow_private_webhooks: bool = False  # webhooks to, and images from, this machine or its network
     upload_megabytes: int = UPLOAD_MEGABYTES  # of images, in each project
     votes_per_second: int = VOTES_PER_SECOND  # of each account, in each worker; twice as many at once
 

@@ -64,7 +64,7 @@ def test_unknown_accounts_projects_and_roles_are_named(world):
     with pytest.raises(NotFound):
         accounts.disable_account(world.store, "nobody", now=NOW)
     with pytest.raises(NotFound):
-        accounts.enable_account(world.store, "nobody")
+        accounts.enable_account(world.store, "nobody", now=NOW)
 
 
 def test_who_is_let_in_again_comes_by_a_key_or_a_new_link_not_by_an_old_cookie(world, app, client):
@@ -73,7 +73,7 @@ def test_who_is_let_in_again_comes_by_a_key_or_a_new_link_not_by_an_old_cookie(w
     secret = keys.create_key(world.store, world.voter, name="k", now=NOW)[1]
     assert accounts.disable_account(world.store, world.voter, now=NOW).disabled == NOW
     assert client.get("/me", headers=bearer(secret)).status_code == 401
-    assert accounts.enable_account(world.store, world.voter).disabled is None
+    assert accounts.enable_account(world.store, world.voter, now=NOW).disabled is None
     assert client.get("/me", headers=bearer(secret)).status_code == 200
     assert browser.get("/me").status_code == 401
     with pytest.raises(LinkOver):

@@ -38,6 +38,8 @@ TABLE = {
     ("GET", f"{P}/audit"): VIEWER,
     ("GET", f"{P}/stats"): VIEWER,
     ("GET", f"{P}/learning"): VIEWER,
+    ("GET", f"{P}/access-log"): OWNER,
+    ("GET", f"{P}/access-log/export"): OWNER,
     ("GET", f"{P}/members"): OWNER,
     ("PUT", f"{P}/members"): OWNER,
     ("DELETE", f"{P}/members/{{account_id}}"): OWNER,

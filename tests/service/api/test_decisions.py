@@ -132,7 +132,19 @@ def test_every_act_is_exported_once_and_what_stands_reads_back_as_a_table_of_vot
     vote(exporting, "n8", "a", None, "skip")
     vote(exporting, "n8", "a", None, "retract")
     rows = export(exporting, what="votes").json()
-    assert list(rows[0]) == ["item", "voter", "voter_name", "label", "time", "kind", "late", "retracted", "cast_label"]
+    columns = [
+        "item",
+        "voter",
+        "voter_name",
+        "label",
+        "time",
+        "kind",
+        "late",
+        "retracted",
+        "cast_label",
+        "signed_in_by",
+    ]
+    assert list(rows[0]) == columns
     assert [row["kind"] for row in rows if row["item"] == "plain"] == ["skip", *["vote"] * 6]
     changed = [row for row in rows if row["item"] == "plain" and row["voter"] == "e"]
     assert [(row["label"], row["cast_label"], row["retracted"]) for row in changed] == [

@@ -3,6 +3,7 @@
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -50,6 +51,12 @@ INVALID = [
     {"id": "a", "image": "data:image/png;base64,AAAA"},
     {"id": "a", "image": "http://example.org/a.png"},
     {"id": "a", "image": "https://user:word@example.org/a.png"},
+    {"id": "a", "image": "http://127.0.0.1/a.png"},
+    {"id": "a", "image": "https://10.0.0.1/a.png"},
+    {"id": "a", "image": "https://127.1/a.png"},
+    {"id": "a", "image": "https://sub.localhost/a.png"},
+    {"id": "a", "image": "https://%31%32%37.0.0.1/a.png"},
+    {"id": "a", "image": "https://１２７。0。0。1/a.png"},
     {"id": "a", "image": "//example.org/a.png"},
     {"id": "a", "image": "upload:u_nothing"},
     {"id": "a", "link": "file:///etc/passwd"},
@@ -66,6 +73,20 @@ def test_one_invalid_item_refuses_the_batch(small):
         answer = add(small, [{"id": "good"}, item], 422)
         assert answer.headers["content-type"] == "application/problem+json", item
     assert small.client("owner").api("GET", f"/projects/{small.here}/items", 200).json()["items"] == []
+
+
+def test_images_of_this_machine_and_its_network_are_taken_where_that_is_allowed(small):
+    local = [{"id": "a", "image": "http://127.0.0.1:9/a.png"}, {"id": "b", "image": "https://10.0.0.1/b.png"}]
+    problem = add(small, local, 422).json()
+    assert (problem["field"], problem["value"]) == ("items[0].image", "http://127.0.0.1:9/a.png")
+    assert problem["rule"] and "QUORATE_PRIVATE_WEBHOOKS" in problem["fix"]
+    small.app.state.config = replace(small.config, allow_private_webhooks=True)
+    add(small, local, 200)
+    add(small, [{"id": "c", "image": "http://example.org/c.png"}], 422)
+
+
+def test_links_may_lead_to_an_intranet(small):
+    add(small, [{"id": "a", "link": "https://10.0.0.1/viewer#page"}], 200)
 
 
 def test_ids_of_any_printable_characters_work_everywhere(world):

@@ -121,3 +121,12 @@ def test_a_limit_holds_for_items_added_from_then_on(small):
         vote = {"item": item, "label": "cat", "voter": "ada"}
         asked[item] = owner.api("POST", f"{path}/votes", 200, json=vote).json()["decision"]["ask"]
     assert asked == {"before": True, "after": False}
+
+
+def test_a_target_error_that_is_as_good_as_0_is_refused_and_no_failure(small):
+    settings = {"classes": ["cat", "dog"], "pool_size": 5, "target_error": 5e-324, "audit_rate": 0.1}
+    problem = small.client("owner").api("POST", "/projects", 422, json={"name": "p", "settings": settings}).json()
+    assert (problem["field"].rpartition(".")[2], float(problem["value"])) == ("target_error", 5e-324)
+    assert problem["rule"] and problem["fix"]
+    change = {"settings": {"target_error": 5e-324, "audit_rate": 0.1}}
+    small.client("owner").api("PATCH", f"/projects/{small.here}", 422, json=change)

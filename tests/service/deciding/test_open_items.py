@@ -112,7 +112,7 @@ def test_a_withdrawn_item_counts_nowhere_and_can_come_back(desk):
 def test_votes_keep_the_price_at_which_they_were_cast(desk):
     project = desk.project(["x", "y"], method="quorum:votes=2", price=0.1)
     vote(desk, project, "x", "a", "cat", now=1001.0)
-    desk.projects.change(project.id, price=0.5, now=1002.0, who="ada")
+    desk.projects.change(project.id, price=0.5, now=1002.0, by="ada")
     vote(desk, project, "x", "b", "cat", now=1003.0)
     for voter in "ab":
         vote(desk, project, "y", voter, "cat", now=1003.0)

@@ -23,13 +23,13 @@ from quorate.service.store.schema import metadata
 from tests.service.pages.world import NASTY, token
 
 HTML = {"Accept": "text/html,application/xhtml+xml"}
-PAGES = ("", "/live", "/items", "/item?id=a", "/data", "/people", "/settings", "/vote", "/vote/mine?since=0")
+PAGES = ("", "/live", "/items", "/item?id=a", "/data", "/people", "/access", "/settings", "/vote", "/vote/mine?since=0")
 MAY = {  # status of each page, in this order
-    "owner": (200, 200, 200, 200, 200, 200, 200, 200, 200),
-    "reader": (200, 200, 200, 200, 200, 403, 403, 403, 403),
-    "voter": (303, 403, 403, 403, 403, 403, 403, 200, 200),
-    "stranger": (404,) * 9,
-    "nobody": (401,) * 9,
+    "owner": (200,) * 10,
+    "reader": (200, 200, 200, 200, 200, 403, 403, 403, 403, 403),
+    "voter": (303, 403, 403, 403, 403, 403, 403, 403, 200, 200),
+    "stranger": (404,) * 10,
+    "nobody": (401,) * 10,
 }
 FORMS = (
     "/p/{}/settings", "/p/{}/people/invite", "/p/{}/people/uninvite", "/p/{}/people/role", "/p/{}/people/remove",

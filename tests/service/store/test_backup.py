@@ -94,6 +94,8 @@ def test_every_row_comes_back_on_either_kind_and_life_goes_on(full, empty, tmp_p
     assert query(empty, new) == 4
     with pytest.raises(Exception, match="only ever appended"):
         query(empty, "DELETE FROM events")
+    with pytest.raises(Exception, match="only ever appended"):
+        query(empty, "DELETE FROM access_log")
     assert not list(tmp_path.glob("*unfinished*"))
 
 

@@ -127,25 +127,25 @@ def test_numbers_of_events_are_never_used_twice(store):
         assert "nextval" in description(store)["column events id"]
 
 
-@pytest.mark.parametrize(
-    "statement", ["UPDATE events SET time = 0", "DELETE FROM events", "DELETE FROM events WHERE id = 1"]
-)
-def test_events_are_neither_changed_nor_deleted(store, statement):
+@pytest.mark.parametrize("statement", ["UPDATE {} SET time = 0", "DELETE FROM {}", "DELETE FROM {} WHERE id = 1"])
+@pytest.mark.parametrize("table", ["events", "access_log"])
+def test_events_and_the_access_log_are_neither_changed_nor_deleted(store, statement, table):
     prepare(store)
     with store.write() as connection:
         fill(connection)
     before = _contents(store)
     with pytest.raises(DBAPIError, match="only ever appended"), store.write() as connection:
-        connection.execute(text(statement))
+        connection.execute(text(statement.format(table)))
     assert _contents(store) == before
 
 
-def test_postgresql_does_not_truncate_events_either(store):
+@pytest.mark.parametrize("table", ["events", "access_log"])
+def test_postgresql_does_not_truncate_them_either(store, table):
     if store.is_sqlite:
         pytest.skip("SQLite has no TRUNCATE")
     prepare(store)
     with pytest.raises(DBAPIError, match="only ever appended"), store.write() as connection:
-        connection.execute(text("TRUNCATE events CASCADE"))
+        connection.execute(text(f"TRUNCATE {table} CASCADE"))
 
 
 def _contents(store):
@@ -195,6 +195,14 @@ def test_the_first_released_schema_takes_new_rows_after_the_upgrade(store, datab
     with store.write() as connection:
         query = text("INSERT INTO events (project_id, kind, time, body) VALUES ('id0', 'learn', 0, '{}') RETURNING id")
         assert connection.execute(query).scalar_one() == 4
+
+
+def test_sign_ins_of_the_first_schema_say_whether_an_owner_made_the_link(store, database_url):
+    load(database_url)
+    prepare(store)
+    with store.read() as connection:
+        rows = connection.execute(text("SELECT project_id, signed_in_by FROM sign_ins")).all()
+    assert {(project is None, how) for project, how in rows} == {(True, None), (False, "link by an owner")}
 
 
 def test_an_upgrade_that_fails_leaves_everything_as_it_was(store, next_release):

@@ -7,11 +7,12 @@ functions with a `connection` are for callers that do more in the same transacti
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from quorate.service.access.cookies import end_sign_ins
+from quorate.service.access.log import note
 from quorate.service.access.names import checked_name
 from quorate.service.access.refusals import NotAllowed, NotFound
 from quorate.service.access.rows import upsert
@@ -89,24 +90,45 @@ def disable_account(store: Store, account_id: str, *, now: float) -> Account:
     """Keep an account out at once: its sign-ins end, its keys are refused; its votes stay."""
     with store.write() as connection:
         end_sign_ins(connection, account_id, now=now)
-        return _set_disabled(connection, account_id, now)
+        account = _set_disabled(connection, account_id, now)
+        note(connection, "account disabled", account_id=account_id, by=None, now=now)
+        return account
 
 
-def enable_account(store: Store, account_id: str) -> Account:
+def enable_account(store: Store, account_id: str, *, now: float) -> Account:
     """Let an account in again: by its keys, or a new link."""
     with store.write() as connection:
-        return _set_disabled(connection, account_id, None)
+        account = _set_disabled(connection, account_id, None)
+        note(connection, "account enabled", account_id=account_id, by=None, now=now)
+        return account
 
 
-def enrol(connection: Connection, project_id: str, account_id: str, *, role: Role, now: float) -> None:
-    """Make an account a member, or give a member (a former one, too) this role, within a write transaction."""
+def enrol(
+    connection: Connection,
+    project_id: str,
+    account_id: str,
+    *,
+    role: Role,
+    by: str | None = None,
+    now: float,
+    **details: Any,  # noqa: ANN401
+) -> None:
+    """Make an account a member, or give a member (a former one, too) this role, within a write transaction.
+
+    `by`: the account that does it; None: who runs the service. `details` go into the access log.
+    """
+    before = role_in(connection, project_id, account_id)
     row = {"project_id": project_id, "account_id": account_id, "role": role, "created": now, "removed": None}
     statement = upsert(connection, memberships).values(row)
     keys = [memberships.c.project_id, memberships.c.account_id]
     connection.execute(statement.on_conflict_do_update(index_elements=keys, set_={"role": role, "removed": None}))
+    told = details | {"role": role, "before": before}
+    note(connection, "role", project_id=project_id, account_id=account_id, by=by, now=now, **told)
 
 
-def add_member(store: Store, project_id: str, account_id: str, *, role: str, now: float) -> Membership:
+def add_member(
+    store: Store, project_id: str, account_id: str, *, role: str, by: str | None = None, now: float
+) -> Membership:
     """Make an account a member of a project, or change its role; the last owner stays owner."""
     role = checked_role(role)
     with store.write() as connection:
@@ -114,11 +136,13 @@ def add_member(store: Store, project_id: str, account_id: str, *, role: str, now
         account = _account(connection, account_id)
         if role != "owner":
             _keep_an_owner(connection, project_id, account_id)
-        enrol(connection, project_id, account_id, role=role, now=now)
+        enrol(connection, project_id, account_id, role=role, by=by, now=now)
         return Membership(project_id, account_id, account.name, role, now)
 
 
-def change_role(store: Store, project_id: str, account_id: str, *, role: str, now: float) -> None:
+def change_role(
+    store: Store, project_id: str, account_id: str, *, role: str, by: str | None = None, now: float
+) -> None:
     """Give a member of a project another role, and nobody else one; the last owner stays owner."""
     role = checked_role(role)
     with store.write() as connection:
@@ -127,10 +151,10 @@ def change_role(store: Store, project_id: str, account_id: str, *, role: str, no
             raise _no_member(account_id)
         if role != "owner":
             _keep_an_owner(connection, project_id, account_id)
-        enrol(connection, project_id, account_id, role=role, now=now)
+        enrol(connection, project_id, account_id, role=role, by=by, now=now)
 
 
-def remove_member(store: Store, project_id: str, account_id: str, *, now: float) -> None:
+def remove_member(store: Store, project_id: str, account_id: str, *, by: str | None = None, now: float) -> None:
     """End a membership: nothing of the project is seen any more; votes given stay. The last owner stays."""
     with store.write() as connection:
         _lock(connection, project_id)
@@ -140,6 +164,7 @@ def remove_member(store: Store, project_id: str, account_id: str, *, now: float)
         done = connection.execute(update(memberships).where(active).values(removed=now))
         if done.rowcount == 0:
             raise _no_member(account_id)
+        note(connection, "member removed", project_id=project_id, account_id=account_id, by=by, now=now)
 
 
 def list_members(store: Store, project_id: str, *, after: str = "", limit: int = 100) -> list[Membership]:

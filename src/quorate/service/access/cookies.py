@@ -10,6 +10,7 @@ from __future__ import annotations
 from fastapi import Request, Response
 from sqlalchemy import ColumnElement, Connection, insert, update
 
+from quorate.service.access.log import note
 from quorate.service.access.signing import sign, signing_key, unsign
 from quorate.service.access.surroundings import is_secure, now_of, store_of
 from quorate.service.access.tokens import digest, new_secret
@@ -24,16 +25,26 @@ LONGEST = 400 * DAY  # what browsers keep a cookie for
 
 
 def open_sign_in(
-    connection: Connection, account_id: str, *, key_id: str = "", only_project: str | None = None, now: float
+    connection: Connection,
+    account_id: str,
+    *,
+    how: str = "cookie",
+    key_id: str = "",
+    only_project: str | None = None,
+    joined: str | None = None,
+    now: float,
 ) -> str:
     """Sign an account in, within a write transaction; the id that goes into the cookie (`set_cookie`).
 
     The id of a sign-in by an API key names the key (`key_of`), and ends when the key is revoked. `only_project`: the
-    one it opens; None: all of the account's.
+    one it opens; None: all of the account's. `how`: what let them in (`log`), kept with the sign-in, with every event
+    made by it, and in the access log: of the project `joined` or opened alone, else of the account.
     """
     session_id = new_secret() + (MARK + key_id if key_id else "")
     row = {"digest": digest(session_id), "account_id": account_id, "created": now, "expires": now + IDLE}
-    connection.execute(insert(sign_ins).values(row | {"project_id": only_project}))
+    connection.execute(insert(sign_ins).values(row | {"project_id": only_project, "signed_in_by": how}))
+    where = only_project or joined
+    note(connection, "sign-in", project_id=where, account_id=account_id, by=account_id, now=now, how=how)
     return session_id
 
 

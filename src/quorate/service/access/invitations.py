@@ -16,6 +16,7 @@ from quorate.service.access.accounts import Role, enrol, insert_account
 from quorate.service.access.browsers import Remembered, remembered
 from quorate.service.access.cookies import open_sign_in
 from quorate.service.access.links import SignedIn
+from quorate.service.access.log import note
 from quorate.service.access.names import checked_name
 from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
 from quorate.service.access.tokens import digest, new_id, new_secret
@@ -64,6 +65,7 @@ def create_invitation(
     name: str,
     lasts: float = LASTS,
     most_uses: int | None = None,
+    by: str | None = None,
     now: float,
 ) -> tuple[Invitation, str]:
     """A new invitation to a project: what is known of it, and the link, shown this once."""
@@ -76,6 +78,14 @@ def create_invitation(
     row = {column: getattr(made, column) for column in Invitation.__dataclass_fields__}
     with store.write() as connection:
         connection.execute(insert(invitations).values(row | {"digest": digest(token)}))
+        told: dict[str, Any] = {
+            "invitation": made.id,
+            "name": made.name,
+            "role": role,
+            "most_uses": most,
+            "expires": expires,
+        }
+        note(connection, "invitation made", project_id=project_id, by=by, now=now, **told)
     return made, base_url.rstrip("/") + PATH + token
 
 
@@ -86,14 +96,16 @@ def list_invitations(store: Store, project_id: str, *, after: str = "", limit: i
         return [Invitation(*row) for row in connection.execute(query.order_by(invitations.c.id).limit(limit))]
 
 
-def revoke_invitation(store: Store, project_id: str, invitation_id: str, *, now: float) -> None:
+def revoke_invitation(store: Store, project_id: str, invitation_id: str, *, by: str | None = None, now: float) -> None:
     """End an invitation; who came in by it stays. Twice is as good as once."""
     which = (invitations.c.id == invitation_id) & (invitations.c.project_id == project_id)
     with store.write() as connection:
         if connection.scalar(select(invitations.c.id).where(which)) is None:
             fix = "list them to see it."
             raise broken("invitation", invitation_id[:40], "one of this project's", fix, error=NotFound)
-        connection.execute(update(invitations).where(which, invitations.c.revoked.is_(None)).values(revoked=now))
+        ended = update(invitations).where(which, invitations.c.revoked.is_(None)).values(revoked=now)
+        if connection.execute(ended).rowcount:
+            note(connection, "invitation revoked", project_id=project_id, by=by, now=now, invitation=invitation_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +147,7 @@ def accept(
         row = _locked(connection, token)
         account_id = digest(f"{digest(token)}:{form}")[:24] if form else new_id()
         if form and _just_made(connection, account_id, row.project_id, now=now):
-            return SignedIn(account_id, open_sign_in(connection, account_id, now=now), row.project_id)
+            return _signed_in(connection, row, account_id, now=now)
         _refuse_ended(row, now=now)
         here = {each.account_id for each in remembered(connection, browser)} | ({me} if me else set())
         if any(_membership(connection, row, each) == "removed" for each in here):
@@ -144,7 +156,14 @@ def accept(
             account_id = new_id()  # a form left open since: somebody else
         insert_account(connection, name, account_id=account_id, now=now)
         _count_in(connection, row, account_id, now=now)
-        return SignedIn(account_id, open_sign_in(connection, account_id, now=now), row.project_id)
+        return _signed_in(connection, row, account_id, now=now)
+
+
+def _signed_in(connection: Connection, row: Row[Any], account_id: str, *, now: float) -> SignedIn:
+    how = f"invitation {row.id}"
+    return SignedIn(
+        account_id, open_sign_in(connection, account_id, how=how, joined=row.project_id, now=now), row.project_id
+    )
 
 
 def come_back(store: Store, token: str, account_id: str, *, browser: str | None, now: float) -> SignedIn:
@@ -216,7 +235,7 @@ def refuse_elsewhere(project_id: str, only_project: str | None) -> None:
 
 
 def _count_in(connection: Connection, row: Row[Any], account_id: str, *, now: float) -> None:
-    enrol(connection, row.project_id, account_id, role=row.role, now=now)
+    enrol(connection, row.project_id, account_id, role=row.role, by=account_id, invitation=row.id, now=now)
     connection.execute(update(invitations).where(invitations.c.id == row.id).values(uses=invitations.c.uses + 1))
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, insert, or_, select, update
 
+from quorate.service.access.log import note
 from quorate.service.access.names import checked_name
 from quorate.service.access.refusals import NotFound
 from quorate.service.access.tokens import digest, new_id, new_secret
@@ -39,9 +40,12 @@ COLUMNS = tuple(api_keys.c[name] for name in ApiKey.__dataclass_fields__)
 
 
 def create_key(
-    store: Store, account_id: str, *, name: str, project_id: str | None = None, now: float
+    store: Store, account_id: str, *, name: str, project_id: str | None = None, by: str | None = None, now: float
 ) -> tuple[ApiKey, str]:
-    """A new key of an account, in all its projects or in one: what is known of it, and the key, shown this once."""
+    """A new key of an account, in all its projects or in one: what is known of it, and the key, shown this once.
+
+    `by`: the account that makes it; None: who runs the service.
+    """
     secret = new_secret(PREFIX)
     key = ApiKey(new_id(), account_id, project_id, checked_name(name), secret[:SHOWN], now, None, None)
     with store.write() as connection:
@@ -57,6 +61,9 @@ def create_key(
             )  # fmt: skip
         row = {column: getattr(key, column) for column in ApiKey.__dataclass_fields__}
         connection.execute(insert(api_keys).values(row | {"digest": digest(secret)}))
+        # owners of other projects read of a key for all: its name is not for them
+        told = {"key": key.id} | ({"name": key.name} if project_id is not None else {})
+        note(connection, "key made", project_id=project_id, account_id=account_id, by=by, now=now, **told)
     return key, secret
 
 
@@ -71,9 +78,13 @@ def revoke_key(store: Store, key_id: str, *, account_id: str, now: float) -> Non
     """Make a key worthless, for ever; twice is as good as once."""
     mine = (api_keys.c.id == key_id) & (api_keys.c.account_id == account_id)
     with store.write() as connection:
-        if connection.scalar(select(api_keys.c.id).where(mine)) is None:
+        row = connection.execute(select(api_keys.c.project_id).where(mine)).one_or_none()
+        if row is None:
             raise broken("key", key_id, "the id of one of your own keys", "list them to see it.", error=NotFound)
-        connection.execute(update(api_keys).where(mine, api_keys.c.revoked.is_(None)).values(revoked=now))
+        ended = update(api_keys).where(mine, api_keys.c.revoked.is_(None)).values(revoked=now)
+        if connection.execute(ended).rowcount:
+            where = row.project_id
+            note(connection, "key revoked", project_id=where, account_id=account_id, by=account_id, now=now, key=key_id)
 
 
 def note_use(store: Store, key_id: str, *, now: float) -> None:

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Row, insert, select, update
 
 from quorate.service.access.accounts import Account, load_account, member_in, role_in
 from quorate.service.access.cookies import end_links, open_sign_in
+from quorate.service.access.log import by_link, note
 from quorate.service.access.names import checked_name
 from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
 from quorate.service.access.rows import upsert
@@ -59,19 +60,25 @@ def first_owner_link(store: Store, base_url: str, *, now: float) -> str | None:
         return _new_link(connection, None, base_url, expires=now + FIRST_LASTS, now=now)
 
 
-def sign_in_link(store: Store, account_id: str, base_url: str, *, now: float) -> str:
-    """A link that signs this account in on another device; ends those made before. Whoever has it is the account."""
+def sign_in_link(store: Store, account_id: str, base_url: str, *, by: str | None = None, now: float) -> str:
+    """A link that signs this account in on another device; ends those made before. Whoever has it is the account.
+
+    `by`: the account that makes it; None: who runs the service.
+    """
     _refuse_disabled(load_account(store, account_id))
     with store.write() as connection:
         end_links(connection, account_id, now=now)
-        return _new_link(connection, account_id, base_url, expires=now + SIGN_IN_LASTS, now=now)
+        return _new_link(connection, account_id, base_url, by=by, expires=now + SIGN_IN_LASTS, now=now)
 
 
-def member_link(store: Store, project_id: str, account_id: str, base_url: str, *, now: float) -> tuple[str, float]:
+def member_link(
+    store: Store, project_id: str, account_id: str, base_url: str, *, by: str | None = None, now: float
+) -> tuple[str, float]:
     """A link for a voter or reader who lost theirs, and when it expires; ends those made before for this project.
 
     Whoever has it is the account, the owner who made it too if they wished. So it signs in to this project alone,
     whatever else the account is in or comes to: the owner rules there anyway. An owner's own sign-in is not lent.
+    `by`, who made it, stays with the sign-in and with every vote that is given by it.
     """
     expires = now + MEMBER_LASTS
     with store.write() as connection:
@@ -84,7 +91,8 @@ def member_link(store: Store, project_id: str, account_id: str, base_url: str, *
             )  # fmt: skip
         _refuse_disabled(account)
         end_links(connection, account_id, only_project=project_id, now=now)
-        return _new_link(connection, account_id, base_url, only_project=project_id, expires=expires, now=now), expires
+        link = _new_link(connection, account_id, base_url, by=by, only_project=project_id, expires=expires, now=now)
+        return link, expires
 
 
 def look(store: Store, token: str, *, now: float) -> Link:
@@ -101,7 +109,8 @@ def use(store: Store, token: str, *, name: str | None = None, now: float) -> Sig
         row = _usable(connection, token, now=now, lock=True)
         connection.execute(update(links).where(links.c.digest == row.digest).values(used=now))
         account_id = row.account_id or _first_owner(connection, name or "", now=now)
-        return SignedIn(account_id, open_sign_in(connection, account_id, only_project=row.project_id, now=now))
+        how = by_link(account_id, row.made_by, row.project_id)
+        return SignedIn(account_id, open_sign_in(connection, account_id, how=how, only_project=row.project_id, now=now))
 
 
 def _refuse_disabled(account: Account) -> None:
@@ -122,13 +131,15 @@ def _new_link(
     account_id: str | None,
     base_url: str,
     *,
+    by: str | None = None,
     only_project: str | None = None,
     expires: float,
     now: float,
 ) -> str:
     token = new_secret()
     row = {"digest": digest(token), "account_id": account_id, "created": now, "expires": expires}
-    connection.execute(insert(links).values(row | {"project_id": only_project}))
+    connection.execute(insert(links).values(row | {"project_id": only_project, "made_by": by}))
+    note(connection, "link made", project_id=only_project, account_id=account_id, by=by, now=now, expires=expires)
     return base_url.rstrip("/") + PATH + token
 
 

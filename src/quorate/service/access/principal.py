@@ -42,6 +42,7 @@ class Principal:
     may_create: bool
     via: Literal["cookie", "key"]
     only_project: str | None = None  # the only one that the key, or the sign-in by an owner's link, opens
+    signed_in_by: str = ""  # what let them in (`log`): kept with every event they make
 
 
 class Member(NamedTuple):
@@ -142,7 +143,8 @@ async def _by_key(request: Request, proof: Proof) -> tuple[Principal, Role | Non
     if keys.is_use_to_note(row.used, now):
         with suppress(StoreUnavailable):  # a full disk must not keep anybody from reading
             await run_in_threadpool(keys.note_use, store, row.key_id, now=now)
-    return Principal(row.id, row.name, row.may_create, "key", row.project_id), known.role
+    who = Principal(row.id, row.name, row.may_create, "key", row.project_id, f"key {row.key_id}")
+    return who, known.role
 
 
 async def _by_cookie(
@@ -158,7 +160,8 @@ async def _by_cookie(
         with suppress(StoreUnavailable):
             await run_in_threadpool(cookies.extend, store, session_id, created=row.created, now=now)
     may_create = row.may_create and row.project_id is None
-    return Principal(row.id, row.name, may_create, "cookie", row.project_id), known.role
+    how = row.signed_in_by or "cookie"
+    return Principal(row.id, row.name, may_create, "cookie", row.project_id, how), known.role
 
 
 def _callers(request: Request) -> Together[Proof, Known | None]:

@@ -38,7 +38,9 @@ def _statement(table: Table, *columns: Any) -> Select[Any]:  # noqa: ANN401
 
 STATEMENTS = {
     "key": _statement(api_keys, api_keys.c.id.label("key_id"), api_keys.c.project_id, api_keys.c.used),
-    "cookie": _statement(sign_ins, sign_ins.c.project_id, sign_ins.c.created, sign_ins.c.expires),
+    "cookie": _statement(
+        sign_ins, sign_ins.c.project_id, sign_ins.c.created, sign_ins.c.expires, sign_ins.c.signed_in_by
+    ),
 }
 REVOKED = select(api_keys.c.id).where(among(api_keys.c.id, "ids"))
 REVOKED = REVOKED.where(api_keys.c.revoked.is_not(None))

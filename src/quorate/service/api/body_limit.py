@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 
 from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -19,6 +20,7 @@ from quorate.service.problems import Problem, of_error
 MEGABYTE = 1_000_000
 SMALL = 256_000  # bytes: 200 classes of 100 characters and the longest instructions fit, however they are written
 BODY_SECONDS = 30.0  # without a further byte of a body, before the request is ended
+SMALL_SECONDS, LARGE_SECONDS = 60.0, 600.0  # to wait for the whole of a small body, and of an owner's large one
 LARGE = {
     re.compile(r"/api/v1/projects/([^/]+)/items"): 32 * MEGABYTE,
     re.compile(r"/api/v1/projects/([^/]+)/uploads"): 6 * MEGABYTE,
@@ -58,13 +60,18 @@ class _Body:
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self.scope, self._receive = scope, receive
         self.read, self.is_owners, self.is_whole = 0, False, False
+        self.waited = 0.0  # seconds, for all of it so far: what the service itself takes does not count
 
     async def receive(self) -> Message:
+        if self.is_whole:
+            return await self._receive()
+        most, begin = LARGE_SECONDS if self.is_owners else SMALL_SECONDS, time.monotonic()
         try:
-            message = await asyncio.wait_for(self._receive(), None if self.is_whole else BODY_SECONDS)
+            message = await asyncio.wait_for(self._receive(), min(BODY_SECONDS, most - self.waited))
         except TimeoutError:
-            raise _Refused(_too_slow()) from None
-        self.is_whole = self.is_whole or not message.get("more_body", False)
+            raise _Refused(_too_slow(most)) from None
+        self.waited += time.monotonic() - begin
+        self.is_whole = not message.get("more_body", False)
         self.read += len(message.get("body", b""))
         await self.check(self.read)
         return message
@@ -126,10 +133,11 @@ def _too_large(most: int, num_bytes: int) -> Problem:
     )  # fmt: skip
 
 
-def _too_slow() -> Problem:
+def _too_slow(most: float) -> Problem:
     return Problem(
-        408, "Too slow", f"no further byte of the body came for {BODY_SECONDS:g} s.", field="body",
-        rule=f"a body that comes without a pause of {BODY_SECONDS:g} s", fix="send the request again.",
+        408, "Too slow", f"the body paused for {BODY_SECONDS:g} s, or took {most:g} s.", field="body",
+        rule=f"a body that comes within {most:g} s, without a pause of {BODY_SECONDS:g} s",
+        fix="send the request again.",
     )  # fmt: skip
 
 

@@ -1,27 +1,34 @@
-"""Decisions in pages, and exports of everything: decisions, votes, events, the session's journal."""
+"""Decisions in pages, and exports of everything: decisions, votes, events, the session's journal, the access log."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import IO, Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
+from quorate.service.access.log import lines_of, note
+from quorate.service.access.principal import Member
+from quorate.service.access.surroundings import now_of
 from quorate.service.api import export_tables
 from quorate.service.api.export_files import MEDIA_TYPES, Format, chunks, spooled, write
 from quorate.service.api.fields import Out, Time, problems
-from quorate.service.api.here import ProjectId, TheProjects, Viewer
+from quorate.service.api.here import Owner, ProjectId, TheProjects, Viewer
 from quorate.service.api.paging import Cursor, Limit, Page, after_number, page
 from quorate.service.api.reading import StrictRoute
 from quorate.service.deciding.listing import Decided, Filter, decided, list_items
 from quorate.service.deciding.projects import Projects
+from quorate.service.store.failures import StoreUnavailable
 from quorate.service.store.snapshot import snapshot
 from quorate.validate import broken
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["decisions"], route_class=StrictRoute)
 
 What = Literal["decisions", "votes", "events", "journal"]
+Kept = What | Literal["access-log"]
+TABLES = {"votes": export_tables.votes, "events": export_tables.events, "access-log": export_tables.log}
 
 
 class DecisionOut(Out):
@@ -85,13 +92,67 @@ def export(
     if what == "journal" and format_ not in (None, "jsonl"):
         raise broken("format", format_, "'jsonl' for a journal", "leave it out.")
     chosen: Format = format_ or ("jsonl" if what == "journal" else "json")
-    with request.app.state.export_turns.taken(caller.principal.account_id):
+    return _sent(request, projects_, project_id, caller, what, chosen)
+
+
+def _sent(
+    request: Request, projects_: Projects, project_id: str, caller: Member, what: Kept, chosen: Format
+) -> Response:
+    """The file; that it was taken out is in the access log. A full disk keeps nobody from saving their data."""
+    me = caller.principal.account_id
+    with request.app.state.export_turns.taken(me):
+        with suppress(StoreUnavailable), projects_.store.write() as connection:
+            told = {"what": what, "format": chosen}
+            note(connection, "export", project_id=project_id, account_id=me, by=me, now=now_of(request), **told)
         file = exported(projects_, project_id, what, chosen)
     headers = {"Content-Disposition": f'attachment; filename="{what}.{chosen}"', "Content-Length": str(file.tell())}
     return StreamingResponse(chunks(file), headers=headers, media_type=MEDIA_TYPES[chosen])
 
 
-def exported(projects_: Projects, project_id: str, what: What, format_: Format) -> IO[bytes]:
+class LineOut(Out):
+    """A line of the access log."""
+
+    id: int
+    time: Time
+    kind: str
+    account_id: Annotated[str | None, Field(description="Who it is about; null: nobody in particular.")]
+    account_name: str | None
+    made_by: Annotated[str | None, Field(description="The account that did it; null: who runs the service.")]
+    made_by_name: str | None
+    details: Annotated[dict[str, Any], Field(description="What else is known; depends on the kind.")]
+
+
+@router.get("/access-log", summary="Read the access log", responses=problems(403, 404), tags=["people"])
+def read_access_log(
+    project_id: ProjectId, _caller: Owner, projects_: TheProjects, cursor: Cursor = None, limit: Limit = 100
+) -> Page[LineOut]:
+    """Sign-ins, roles, keys, links, invitations, exports, settings and webhooks, the newest first. It cannot be
+    changed."""
+    before = None if cursor is None else after_number(cursor)
+    with projects_.store.read() as connection:
+        found = lines_of(connection, project_id, before=before, limit=limit + 1)
+    return Page[LineOut](**page(found, limit, LineOut.model_validate, lambda each: each.id))
+
+
+@router.get(
+    "/access-log/export",
+    summary="Export the access log",
+    response_class=Response,
+    responses={
+        200: {"description": "A file", "content": {kind.partition(";")[0]: {} for kind in MEDIA_TYPES.values()}},
+        **problems(403, 404),
+    },
+    tags=["people"],
+)
+def export_access_log(
+    request: Request, project_id: ProjectId, caller: Owner, projects_: TheProjects,
+    format_: Annotated[Format, Query(alias="format")] = "json",
+) -> Response:  # fmt: skip
+    """All of it, the oldest line first; this export is its last line."""
+    return _sent(request, projects_, project_id, caller, "access-log", format_)
+
+
+def exported(projects_: Projects, project_id: str, what: Kept, format_: Format) -> IO[bytes]:
     """The export as a file, written to its end; whoever takes it closes it."""
     file = spooled()
     try:
@@ -102,8 +163,7 @@ def exported(projects_: Projects, project_id: str, what: What, format_: Format) 
             elif what == "decisions":
                 write(export_tables.decisions(projects_, connection, project), format_, file)
             else:
-                table = export_tables.votes if what == "votes" else export_tables.events
-                write(table(connection, project), format_, file)
+                write(TABLES[what](connection, project), format_, file)
     except BaseException:
         file.close()
         raise

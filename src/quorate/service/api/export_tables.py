@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, exists, select
 
+from quorate.service.access.log import Line, all_lines
 from quorate.service.deciding.events import ITEM_KINDS, project_events
 from quorate.service.deciding.listing import BATCH, Decided, all_decisions
 from quorate.service.deciding.projects import Project, Projects
@@ -26,9 +27,13 @@ from quorate.workflows.run_result import DECISION_COLUMNS
 
 Kind = Literal["text", "float", "int", "bool"]
 KINDS: dict[str, Kind] = {"confidence": "float", "num_votes": "int", "agreement": "float", "cost": "float"}
-KINDS |= {"pool_size": "int", "audited": "bool", "time": "float", "event": "int", "seq": "int"}
+KINDS |= {"pool_size": "int", "audited": "bool", "time": "float", "event": "int", "seq": "int", "line": "int"}
 KINDS |= {"late": "bool", "retracted": "bool"}
-VOTE_COLUMNS = ("item", "voter", "voter_name", "label", "time", "kind", "late", "retracted", "cast_label")
+VOTE_COLUMNS = (
+    "item", "voter", "voter_name", "label", "time", "kind", "late", "retracted", "cast_label", "signed_in_by",
+)  # fmt: skip
+EVENT_COLUMNS = ("event", "item", "seq", "kind", "voter", "time", "body", "signed_in_by")
+LOG_COLUMNS = ("line", "time", "kind", "account_id", "account_name", "made_by", "made_by_name", "details")
 ACTS = ("vote", "abstain", "skip")
 Cell = str | float | int | bool | None
 
@@ -66,7 +71,8 @@ def _votes(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...
         later.c.item_id == acts.c.item_id, later.c.voter == acts.c.voter, later.c.id > acts.c.id,
         later.c.kind.in_((*ACTS, "retract")),
     )  # fmt: skip
-    query = select(acts.c.id, acts.c.voter, acts.c.time, acts.c.kind, acts.c.body, again.label("is_retracted"))
+    query = select(acts.c.id, acts.c.voter, acts.c.time, acts.c.kind, acts.c.body, acts.c.signed_in_by)
+    query = query.add_columns(again.label("is_retracted"))
     query = query.join(items, items.c.id == acts.c.item_id).where(not_withdrawn, ~acts.c.voter.startswith(ABSENT))
     query = query.where(acts.c.project_id == project.id, acts.c.kind.in_(ACTS)).order_by(acts.c.id).limit(BATCH)
     names = voter_names(connection, project)
@@ -79,20 +85,32 @@ def _votes(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...
                 late = bool(body.get("late"))
                 stands = None if is_retracted else cast
                 name = names.get(row.voter, row.voter.removeprefix("ext:"))
-                yield (body["item"], row.voter, name, stands, row.time, row.kind, late, is_retracted, cast)
+                told = (stands, row.time, row.kind, late, is_retracted, cast, row.signed_in_by)
+                yield (body["item"], row.voter, name, *told)
         last = rows[-1].id
 
 
 def events(connection: Connection, project: Project) -> Export:
     """Every event of the project, in order, as it was written; `body` is its JSON."""
-    columns = {name: KINDS.get(name, "text") for name in ("event", "item", "seq", "kind", "voter", "time", "body")}
+    columns: dict[str, Kind] = {name: KINDS.get(name, "text") for name in EVENT_COLUMNS}
     return Export(columns, _events(connection, project))
 
 
 def _events(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...]]:
     for row in project_events(connection, project.id):
         item = json.loads(row.body).get("item") if row.item_id is not None else None
-        yield (row.id, item, row.seq, row.kind, row.voter, row.time, row.body)
+        yield (row.id, item, row.seq, row.kind, row.voter, row.time, row.body, row.signed_in_by)
+
+
+def log(connection: Connection, project: Project) -> Export:
+    """The access log, the oldest line first; `details` is JSON."""
+
+    def cells(line: Line) -> tuple[Cell, ...]:
+        named = (line.account_id, line.account_name, line.made_by, line.made_by_name)
+        return (line.id, line.time, line.kind, *named, json.dumps(line.details, ensure_ascii=False))
+
+    columns: dict[str, Kind] = {name: KINDS.get(name, "text") for name in LOG_COLUMNS}
+    return Export(columns, map(cells, all_lines(connection, project.id)))
 
 
 def journal(connection: Connection, project: Project) -> Iterator[bytes]:

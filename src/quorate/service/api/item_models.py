@@ -123,3 +123,6 @@ class TrailOut(Out):
     eras: Annotated[list[dict[str, Any]], Field(description="Parameters and knobs that decisions name.")]
     events: Annotated[list[dict[str, Any]], Field(description="In order; `recomputed` is each decision made again.")]
     owner_actions: Annotated[list[dict[str, Any]], Field(description="What owners did with it, beside the events.")]
+    signed_in_by: Annotated[
+        dict[int, str], Field(description="How whoever made an event was signed in, by its `seq`; not part of it.")
+    ]

@@ -55,9 +55,11 @@ async def create_items(
 ) -> Response:
     """All of them, or none if one is not valid. Safe to send again: items that are there already stay as they are."""
 
+    allow = bool(request.app.state.config.allow_private_webhooks)
+
     def decide(projects_: Projects) -> Batch:
         project = projects_.get(project_id)
-        batch = [new_item(project, item, index) for index, item in enumerate(body.items)]
+        batch = [new_item(project, item, index, allow_private=allow) for index, item in enumerate(body.items)]
         _check_uploads(projects_.store, project_id, batch)
         return decide_items(projects_, project_id, batch, now=now_of(request))
 
@@ -122,7 +124,8 @@ def close_item(
     project_id: ProjectId, caller: Owner, projects_: TheProjects, now: Now, body: CloseIn, key: Key = None
 ) -> DecidedOut:
     """What is decided now stays, and later votes are kept as late; none are asked for unless the audit draws it."""
-    asked = Act(project_id, body.id, caller.principal.account_id, "close", request=key, served=False)
+    who = caller.principal
+    asked = Act(project_id, body.id, who.account_id, "close", request=key, served=False, signed_in_by=who.signed_in_by)
     return decided(projects_, asked, act(projects_, asked, now=now))
 
 
@@ -146,11 +149,15 @@ def as_shown(project: Project, row: Row[Any]) -> dict[str, Any]:
     }
 
 
-def new_item(project: Project, item: ItemIn, index: int) -> NewItem:
-    """An item to add, as the client described it, `index` being its place in the request. Pages use it, too."""
+def new_item(project: Project, item: ItemIn, index: int, *, allow_private: bool = False) -> NewItem:
+    """An item to add, as the client described it, `index` being its place in the request. Pages use it, too.
+
+    `allow_private`: its image may come from this machine or its network.
+    """
+    where = f"items[{index}].image"
     show = Show(
         text=item.text,
-        image=None if item.image is None else checked_image(item.image, where=f"items[{index}].image"),
+        image=None if item.image is None else checked_image(item.image, where=where, allow_private=allow_private),
         link=None if item.link is None else checked_address(item.link, where=f"items[{index}].link"),
     )
     return NewItem(item.id, _prediction(project, item, index), show, item.pool_size, item.priority)

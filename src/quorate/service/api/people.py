@@ -133,9 +133,10 @@ def list_members(
 )
 def put_member(request: Request, project_id: ProjectId, caller: Owner, body: MemberIn, key: Key = None) -> Response:
     """The project's only owner stays one."""
+    me = caller.principal.account_id
 
     def work(on: Work) -> MemberOut:
-        made = accounts.add_member(on.store, project_id, body.account_id, role=body.role, now=on.now)
+        made = accounts.add_member(on.store, project_id, body.account_id, role=body.role, by=me, now=on.now)
         return MemberOut.model_validate(made)
 
     return carried_out(request, caller.principal, key, work)
@@ -152,7 +153,7 @@ def remove_member(request: Request, project_id: ProjectId, account_id: Id, calle
     """Votes given stay; the account sees nothing of the project any more."""
 
     def work(on: Work) -> None:
-        accounts.remove_member(on.store, project_id, account_id, now=on.now)
+        accounts.remove_member(on.store, project_id, account_id, by=caller.principal.account_id, now=on.now)
 
     return carried_out(request, caller.principal, key, work, status=204)
 
@@ -173,7 +174,8 @@ def create_member_link(
     """
 
     def work(on: Work) -> MemberLinkMade:
-        made, expires = links.member_link(on.store, project_id, account_id, base_url_of(request), now=on.now)
+        me, base = caller.principal.account_id, base_url_of(request)
+        made, expires = links.member_link(on.store, project_id, account_id, base, by=me, now=on.now)
         return MemberLinkMade(link=made, expires=expires)
 
     return carried_out(request, caller.principal, key, work, status=201, secrets=("link",))
@@ -203,7 +205,7 @@ def create_invitation(
     def work(on: Work) -> InvitationMade:
         made, link = invitations.create_invitation(
             on.store, project_id, base_url_of(request), role=body.role, name=body.name, lasts=body.lasts,
-            most_uses=body.most_uses, now=on.now,
+            most_uses=body.most_uses, by=caller.principal.account_id, now=on.now,
         )  # fmt: skip
         return InvitationMade(**InvitationOut.model_validate(made).model_dump(), link=link)
 
@@ -223,7 +225,8 @@ def revoke_invitation(
     """Who came in by it stays."""
 
     def work(on: Work) -> None:
-        invitations.revoke_invitation(on.store, project_id, invitation_id, now=on.now)
+        me = caller.principal.account_id
+        invitations.revoke_invitation(on.store, project_id, invitation_id, by=me, now=on.now)
 
     return carried_out(request, caller.principal, key, work, status=204)
 
@@ -242,9 +245,8 @@ def create_key(request: Request, caller: Unrestricted, body: KeyIn, key: Key = N
     """It acts as the caller, in all the caller's projects or in one. Shown once; only its digest is kept."""
 
     def work(on: Work) -> KeyMade:
-        made, secret = keys.create_key(
-            on.store, caller.account_id, name=body.name, project_id=body.project_id, now=on.now
-        )
+        me = caller.account_id
+        made, secret = keys.create_key(on.store, me, name=body.name, project_id=body.project_id, by=me, now=on.now)
         return KeyMade(**KeyOut.model_validate(made).model_dump(), secret=secret)
 
     return carried_out(request, caller, key, work, status=201, secrets=("secret",))

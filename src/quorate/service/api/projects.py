@@ -32,8 +32,9 @@ def create_project(request: Request, caller: Creator, body: ProjectIn, key: Key 
     settings = ProjectSettings.from_json(body.settings.given())
 
     def work(on: Work) -> ProjectOut:
-        made = on.projects.create(body.name, settings, now=on.now, who=caller.account_id)
-        add_member(on.store, made.id, caller.account_id, role="owner", now=on.now)
+        me = caller.account_id
+        made = on.projects.create(body.name, settings, by=me, now=on.now)
+        add_member(on.store, made.id, me, role="owner", by=me, now=on.now)
         return told(on.projects, made, caller, "owner")
 
     return carried_out(request, caller, key, work, status=201)
@@ -70,8 +71,8 @@ def change_project(
 
     def work(on: Work) -> ProjectOut:
         changes = body.settings.given() if body.settings is not None else {}
-        who = caller.principal.account_id
-        changed = on.projects.change(project_id, name=body.name, state=body.state, now=on.now, who=who, **changes)
+        me = caller.principal.account_id
+        changed = on.projects.change(project_id, name=body.name, state=body.state, by=me, now=on.now, **changes)
         return told(on.projects, changed, caller.principal, "owner")
 
     return carried_out(request, caller.principal, key, work)

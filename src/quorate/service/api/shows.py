@@ -8,26 +8,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from urllib.parse import urlsplit
 
+from quorate.service.webhooks.addresses import host_of, may_be_public, refuse_private
 from quorate.validate import broken
 
 UPLOAD = re.compile(r"upload:([a-z0-9_]{1,40})")
-LONGEST_ADDRESS = 2000
-LOCAL = ("localhost", "127.0.0.1", "[::1]", "::1")
 
 
-def checked_image(image: str, *, where: str) -> str:
-    """An image's address: `upload:<id>`, https, or http of this very machine.
+def checked_image(image: str, *, where: str, allow_private: bool = False) -> str:
+    """An image's address: `upload:<id>`, or https outside this machine and its network.
+
+    Browsers load it without asking, so it must not lead a voter's browser to what only that browser can reach.
+    `allow_private`: it may, also by http; the setting that webhooks have.
 
     >>> checked_image("https://example.org/cat.png", where="image")
     'https://example.org/cat.png'
     """
-    return image if UPLOAD.fullmatch(image) else checked_address(image, where=where)
+    if UPLOAD.fullmatch(image):
+        return image
+    address = checked_address(image, where=where)
+    refuse_private(address, host_of(address) or "", where=where, allow_private=allow_private)
+    return address
 
 
 def checked_address(address: str, *, where: str) -> str:
-    """An address a browser may be sent to: https, or http of this very machine; never a script."""
+    """An address a browser may be sent to: https, or http of this machine or its network; never a script."""
     if not _may_be_opened(address):
         fix = "pass e.g. 'https://example.org/cat.png'."
         raise broken(where, address[:80], "an https address (or upload:<id> for an image)", fix)
@@ -35,15 +40,8 @@ def checked_address(address: str, *, where: str) -> str:
 
 
 def _may_be_opened(address: str) -> bool:
-    if len(address) > LONGEST_ADDRESS or any(char.isspace() or not char.isprintable() for char in address):
-        return False
-    try:
-        parts = urlsplit(address)
-        host = parts.hostname or ""
-    except ValueError:
-        return False
-    is_allowed = parts.scheme == "https" or (parts.scheme == "http" and host in LOCAL)
-    return is_allowed and bool(host) and "\\" not in address and parts.username is None
+    host = host_of(address)
+    return host is not None and (address.lower().startswith("https:") or not may_be_public(host))
 
 
 def upload_of(show: Mapping[str, str]) -> str | None:

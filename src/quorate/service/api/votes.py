@@ -116,13 +116,15 @@ def _request(
     project_id: str, caller: Member, item: str, kind: Kind, label: str | None, outside: str | None, key: str | None
 ) -> Request:
     if outside is None:
-        return Request(project_id, item, caller.principal.account_id, kind, label, key)
+        who = caller.principal
+        return Request(project_id, item, who.account_id, kind, label, key, signed_in_by=who.signed_in_by)
     if caller.role != "owner":
         raise Problem(
             403, "Not allowed", "voter: only an owner may send the votes of others; leave it out.", field="voter",
             value=outside, rule="only with an owner's key", fix="leave voter out to vote yourself.",
         )  # fmt: skip
-    return Request(project_id, item, f"ext:{outside}", kind, label, key, served=False)
+    sender = f"sent by {caller.principal.account_id}, {caller.principal.signed_in_by}"
+    return Request(project_id, item, f"ext:{outside}", kind, label, key, served=False, signed_in_by=sender)
 
 
 async def _answer(http: HttpRequest, caller: Member, asked: Request, count: int, now: float) -> VotedOut:

@@ -73,7 +73,9 @@ def create_webhook(
     allow = bool(request.app.state.config.allow_private_webhooks)
 
     def work(on: Work) -> WebhookMade:
-        made, secret = hooks.create_webhook(on.store, project_id, body.url, body.kinds, allow_private=allow, now=on.now)
+        made, secret = hooks.create_webhook(
+            on.store, project_id, body.url, body.kinds, allow_private=allow, by=caller.principal.account_id, now=on.now
+        )
         return WebhookMade(**_shown(made).model_dump(), secret=secret)
 
     return carried_out(request, caller.principal, key, work, status=201, secrets=("secret",))
@@ -99,7 +101,7 @@ def remove_webhook(request: Request, project_id: ProjectId, webhook_id: Id, call
     """What waits for it is given up."""
 
     def work(on: Work) -> None:
-        hooks.remove_webhook(on.store, project_id, webhook_id, now=on.now)
+        hooks.remove_webhook(on.store, project_id, webhook_id, by=caller.principal.account_id, now=on.now)
 
     return carried_out(request, caller.principal, key, work, status=204)
 

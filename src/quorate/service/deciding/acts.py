@@ -54,7 +54,10 @@ def not_met(item: str, kind: Kind) -> InvalidInput:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Who acts on which item, and how. `served`: the item must have been shown to this voter."""
+    """Who acts on which item, and how. `served`: the item must have been shown to this voter.
+
+    `signed_in_by`: how whoever sends it was signed in (access/log.py); kept beside the event.
+    """
 
     project_id: str
     item: str
@@ -63,6 +66,7 @@ class Request:
     label: str | None = None
     request: str | None = None
     served: bool = True
+    signed_in_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,14 @@ with this machine. Called by `settings`, `items`, `row` and `queue`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from quorate.methods import Method
 from quorate.validate import MOST_VOTES, broken
 
 DECISION_SECONDS = 0.05  # one decision: what is believed of one item, after one vote
 AHEAD_SECONDS = 0.05  # all decisions that are looked at ahead of one vote together
+BATCH_SECONDS = 60.0  # all decisions of one batch of items together
 
 # Seconds of one belief, measured on one core of 2.1 to 3 GHz. Finite pools: with K^2 N^2 for the levels that one or two
 # classes reach, with K N^3 for those that three or more can tie at; few of these matter while K is small.
@@ -45,6 +48,23 @@ def decision_seconds(method: Method, num_classes: int, pool_size: int) -> float:
 def decisions_ahead(method: Method, num_classes: int, pool_size: int, *, most: int) -> int:
     """How many decisions may be looked at ahead of one vote: up to `most`, as long as they fit AHEAD_SECONDS."""
     return min(most, int(AHEAD_SECONDS / decision_seconds(method, num_classes, pool_size)))
+
+
+def opening_seconds(method: Method, num_classes: int, pool_size: int, *, ahead: int) -> float:
+    """How long an item takes at most when it comes in: one decision, and up to `ahead` that are looked at ahead."""
+    looks = 1 + decisions_ahead(method, num_classes, pool_size, most=ahead)
+    return looks * decision_seconds(method, num_classes, pool_size)
+
+
+def check_batch(method: Method, num_classes: int, pool_sizes: Iterable[int], *, ahead: int) -> None:
+    """Raise unless all items of a batch, with pools of these sizes, come in within BATCH_SECONDS."""
+    spent = 0.0
+    sizes = list(pool_sizes)
+    for number, pool_size in enumerate(sizes):
+        spent += opening_seconds(method, num_classes, pool_size, ahead=ahead)
+        if spent > BATCH_SECONDS:
+            rule = f"a batch that is decided within {BATCH_SECONDS:g} s: here the first {number} items"
+            raise broken("items", f"{len(sizes)} entries", rule, f"send at most {number} at once.")
 
 
 def largest_pool(method: Method, num_classes: int) -> int:

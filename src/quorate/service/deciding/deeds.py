@@ -55,6 +55,7 @@ def perform(connection: Connection, deeds: Sequence[Deed], *, now: float) -> dic
 def _event_row(deed: Deed) -> dict[str, Any]:
     request, row = deed.request, deed.scene.row
     ours = {"item_id": row.id, "voter": request.voter, "request": request.request}
+    ours |= {"signed_in_by": request.signed_in_by}
     return {"project_id": deed.scene.project.id, "event": deed.event} | ours
 
 

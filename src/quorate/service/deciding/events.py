@@ -24,7 +24,8 @@ OF_ITEM = OF_ITEM.order_by(events.c.seq)
 
 
 def append_item_events(connection: Connection, made: Sequence[Mapping[str, Any]]) -> dict[int, int]:
-    """Keep the next `event` of some items, each with its `project_id`, `item_id`, `voter` and `request`.
+    """Keep the next `event` of some items, each with its `project_id`, `item_id`, `voter`, `request` and
+    `signed_in_by`.
 
     Returns the number of each item's event in the table; every item occurs once.
     """
@@ -38,6 +39,7 @@ def append_item_events(connection: Connection, made: Sequence[Mapping[str, Any]]
             "request": each["request"],
             "time": each["event"]["time"],
             "body": encode(each["event"]),
+            "signed_in_by": each["signed_in_by"],
         }
         for each in made
     ]

@@ -13,10 +13,10 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, insert, select, update
 
-from quorate.service.deciding.cost import check_pool
+from quorate.service.deciding.cost import check_batch, check_pool
 from quorate.service.deciding.notices import announce, closed
 from quorate.service.deciding.projects import Project, Projects, archived
-from quorate.service.deciding.row import after_event, toss
+from quorate.service.deciding.row import FARTHEST, after_event, toss
 from quorate.service.store.bulk import change_rows
 from quorate.service.store.lists import among, encode
 from quorate.service.store.schema import events, items, projects
@@ -98,6 +98,15 @@ def decide_items(projects_: Projects, project_id: str, batch: Sequence[NewItem],
     return Batch(names, project, fresh, first, _opened_all(project, era, fresh, first, now))
 
 
+def _check_cost(project: Project, era: Era, fresh: Sequence[NewItem]) -> None:
+    """Raise for a batch that would keep one of the few threads for batches busy for minutes."""
+    num_classes, usual = len(project.settings.classes), project.settings.pool_size
+    sizes = [usual if item.pool_size is None else members(item.pool_size) for item in fresh]
+    for item, size in zip(fresh, sizes, strict=True):
+        check_pool(era.method, num_classes, size, where=f"pool_size of {item.name!r}")
+    check_batch(era.method, num_classes, sizes, ahead=FARTHEST - 1)
+
+
 def store_items(projects_: Projects, batch: Batch, *, now: float) -> list[Added]:
     """Keep the items that are still new, in one transaction."""
     status = _store(projects_, batch, now) if batch.opened else {}
@@ -157,14 +166,13 @@ def _insert(
 
 
 def _opened_all(project: Project, era: Era, fresh: Sequence[NewItem], first: int, now: float) -> list[Opened]:
+    _check_cost(project, era, fresh)
     return [_opened(project, era, item, first + offset, now) for offset, item in enumerate(fresh)]
 
 
 def _opened(project: Project, era: Era, item: NewItem, number: int, now: float) -> Opened:
     session, outbox = item_session(project.session, [], number=number, now=era, era_of=lambda *_: era)
     size = None if item.pool_size is None else members(item.pool_size)
-    pool_size = project.settings.pool_size if size is None else size
-    check_pool(era.method, len(project.settings.classes), pool_size, where=f"pool_size of {item.name!r}")
     decision = session.open(item.name, item.prediction, size, time=now)
     (event,) = outbox.written
     row = {

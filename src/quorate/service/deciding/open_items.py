@@ -139,7 +139,8 @@ def _resized(
             values |= {"closed": None if decision.ask else now, "closed_event": None}
             coin = toss(values)
             event = event if coin is None else event | {"audit": coin}
-        made = {"project_id": project.id, "item_id": row.id, "event": event, "voter": voter, "request": None}
+        made = {"project_id": project.id, "item_id": row.id, "event": event, "voter": voter}
+        made |= {"request": None, "signed_in_by": None}
         number = append_item_events(connection, [made])[row.id]
         values["seq"] = event["seq"]
         if before is None and not decision.ask:

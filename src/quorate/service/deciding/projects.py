@@ -15,6 +15,7 @@ from typing import Any, Literal, NewType, get_args
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from quorate.errors import InvalidInput, UnknownItem
+from quorate.service.access.log import note
 from quorate.service.deciding.events import append_project_event
 from quorate.service.deciding.notices import announce
 from quorate.service.deciding.owner_actions import record
@@ -68,21 +69,22 @@ class Projects:
         self._eras: dict[tuple[str, int, int, int], Era] = {}
         self._knobs: dict[int, dict[str, Any]] = {}
 
-    def create(self, name: str, settings: ProjectSettings, *, now: float, who: str = "") -> Project:
+    def create(self, name: str, settings: ProjectSettings, *, by: str | None = None, now: float) -> Project:
         """A new project; its first event is the "tune" that says by which knobs it starts."""
         with self.store.write() as connection:
-            return self.create_in(connection, name, settings, now=now, who=who)
+            return self.create_in(connection, name, settings, by=by, now=now)
 
     def create_in(
-        self, connection: Connection, name: str, settings: ProjectSettings, *, now: float, who: str = ""
+        self, connection: Connection, name: str, settings: ProjectSettings, *, by: str | None = None, now: float
     ) -> Project:
         """`create` within the caller's transaction."""
         settings.check_limits()
         project_id = f"p_{secrets.token_hex(8)}"
         row = {"id": project_id, "name": checked_name(name), "settings": json.dumps(settings.as_json()), "created": now}
         connection.execute(insert(projects).values(row | {"coin_key": secrets.token_hex(16)}))
+        note(connection, "project made", project_id=project_id, by=by, now=now)
         self.tune_in(connection, project_id, knobs_of(settings), now=now)
-        record(connection, project_id, "create", settings.as_json() | {"name": row["name"]}, who=who, now=now)
+        record(connection, project_id, "create", settings.as_json() | {"name": row["name"]}, who=by or "", now=now)
         return self.get_in(connection, project_id)
 
     def get(self, project_id: str) -> Project:
@@ -124,11 +126,11 @@ class Projects:
         *,
         name: str | None = None,
         state: str | None = None,
+        by: str | None = None,
         now: float,
-        who: str = "",
         **changes: Any,  # noqa: ANN401
     ) -> Project:
-        """Another name, another state, or other settings; a change of knobs is an event."""
+        """Another name, another state, or other settings; a change of knobs is an event. `by`: the account."""
         with self.store.write() as connection:
             lock = select(projects).where(projects.c.id == project_id).with_for_update(key_share=True)
             row = connection.execute(lock).one_or_none()
@@ -147,8 +149,9 @@ class Projects:
                 self.tune_in(connection, project_id, knobs_of(settings), now=now)
             after = self.get_in(connection, project_id)
             if changed := _changes(before, after):
-                record(connection, project_id, "change", changed, who=who, now=now)
+                record(connection, project_id, "change", changed, who=by or "", now=now)
                 announce(connection, after, [("project.changed", changed)], now=now)
+                note(connection, "settings", project_id=project_id, by=by, now=now, changed=changed)
             return after
 
     def tune_in(self, connection: Connection, project_id: str, knobs: dict[str, Any], *, now: float) -> int:

@@ -54,7 +54,15 @@ def trail(projects_: Projects, connection: Connection, project: Project, name: s
         "eras": _eras_as_json(projects_, connection, project, written),
         "events": [_with_decision(event, decision) for event, decision in zip(written, again, strict=True)],
         "owner_actions": [each.as_json() for each in list_actions(connection, project.id, item_id=row.id)],
+        "signed_in_by": signed_in_by(connection, row.id),
     }
+
+
+def signed_in_by(connection: Connection, item_id: int) -> dict[int, str]:
+    """How whoever made each event was signed in, by the event's `seq`; those made without a sign-in are left out."""
+    query = select(events.c.seq, events.c.signed_in_by).where(events.c.item_id == item_id)
+    query = query.where(events.c.signed_in_by.is_not(None)).order_by(events.c.seq)
+    return {row.seq: row.signed_in_by for row in connection.execute(query)}
 
 
 def find(connection: Connection, project: Project, name: str) -> Row[Any]:

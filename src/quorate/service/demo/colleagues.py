@@ -83,10 +83,10 @@ class Colleagues:
         chance = self._chances.setdefault(voter, stream(self.seed, "colleague", voter))
         number = int(item.rpartition("-")[2]) if item.startswith("digit-") else 0
         if chance.random() < CANNOT_TELL:
-            act(self.projects, Request(project_id, item, voter, "abstain"), now=now)
+            act(self.projects, Request(project_id, item, voter, "abstain", signed_in_by="demo"), now=now)
             return
         label = str(int(chance.choice(10, p=digits().votes[number])))
-        act(self.projects, Request(project_id, item, voter, "vote", label), now=now)
+        act(self.projects, Request(project_id, item, voter, "vote", label, signed_in_by="demo"), now=now)
 
     def _who(self) -> tuple[str | None, list[str]]:
         """The demo's project, if it is active, and its simulated voters."""

@@ -47,7 +47,12 @@ def _imported(request: Request, project_id: str, file: UploadFile, action: str, 
     projects_ = projects_of(request)
     shown: dict[str, Any] = NOTHING_LOOKED_AT | {"file_name": file.filename or "file"}
     try:
-        reading = read_items(file.filename or "", file.file.read(), projects_.get(project_id), _images(images))
+        name, project, allow = (
+            file.filename or "",
+            projects_.get(project_id),
+            bool(request.app.state.config.allow_private_webhooks),
+        )
+        reading = read_items(name, file.file.read(), project, _images(images), allow_private=allow)
         shown["reading"] = reading
         if action == "store":
             shown["added"] = _store(request, project_id, reading)

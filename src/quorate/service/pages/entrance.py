@@ -60,7 +60,8 @@ def sign_in(request: Request, key: Text) -> Response:
             words = "This key is unknown or was revoked." if row is None else "This key is for one project's programs."
             problem = {"title": "No entry", "detail": f"{words} Use another one, or ask for a link."}
             return render(request, "sign_in.html", 401, problem=problem)
-        session_id = cookies.open_sign_in(connection, row.account_id, key_id=row.id, now=now_of(request))
+        how, now = f"sign-in with key {row.id}", now_of(request)
+        session_id = cookies.open_sign_in(connection, row.account_id, how=how, key_id=row.id, now=now)
     entered(request)
     return _come_in(request, "/", SignedIn(row.account_id, session_id))
 
@@ -109,7 +110,8 @@ def sign_out_everywhere(request: Request, caller: Unrestricted) -> Response:
 def make_sign_in_link(request: Request, caller: Unrestricted) -> Response:
     """A link of one use that signs the reader in on another device; shown once. Not for a sign-in to one project."""
     now = now_of(request)
-    link = links.sign_in_link(store_of(request), caller.account_id, base_url_of(request), now=now)
+    me = caller.account_id
+    link = links.sign_in_link(store_of(request), me, base_url_of(request), by=me, now=now)
     shown = {"me": caller, "cards": cards(projects_of(request), caller, now=now), "link": link}
     return render(request, "projects.html", **shown)
 

@@ -67,8 +67,13 @@ class Reading:
         return len(self.items) + len(self.problems)
 
 
-def read_items(name: str, content: bytes, project: Project, images: Mapping[str, str]) -> Reading:
-    """Read a file by its name's end; `images` are uploads by file name, for rows that name them."""
+def read_items(
+    name: str, content: bytes, project: Project, images: Mapping[str, str], *, allow_private: bool = False
+) -> Reading:
+    """Read a file by its name's end; `images` are uploads by file name, for rows that name them.
+
+    `allow_private`: images may come from this machine or its network.
+    """
     text = text_of(content)
     end = name.rpartition(".")[2].lower()
     if end in ("json", "jsonl", "ndjson"):
@@ -83,7 +88,7 @@ def read_items(name: str, content: bytes, project: Project, images: Mapping[str,
     seen: dict[str, int] = {}
     for row, record in enumerate(records, start=1):
         try:
-            item = _item(_with_id(record, row), project, images)
+            item = _item(_with_id(record, row), project, images, allow_private)
             if item.name in seen:
                 raise InvalidInput(
                     f"id {shown(item.name)} stands in row {seen[item.name]}, too; every item needs its own."
@@ -101,14 +106,14 @@ def _with_id(record: Any, row: int) -> Any:  # noqa: ANN401
     return record
 
 
-def _item(record: Any, project: Project, images: Mapping[str, str]) -> NewItem:  # noqa: ANN401
+def _item(record: Any, project: Project, images: Mapping[str, str], allow_private: bool) -> NewItem:  # noqa: ANN401
     if not isinstance(record, dict):
         raise InvalidInput(f"{shown(record)}; expected an object with an id, e.g. {{'id': 'a'}}; correct it.")
     if "_problem" in record:
         raise InvalidInput(record["_problem"])
     show = record.get("show")
     given = {**{key: record[key] for key in record if key != "show"}, **show} if isinstance(show, dict) else record
-    item = new_item(project, ItemIn.model_validate(_with_image(given, images)), 0)
+    item = new_item(project, ItemIn.model_validate(_with_image(given, images)), 0, allow_private=allow_private)
     parse_prediction(item.prediction, project.settings.classes, len(project.settings.models), item=item.name)
     return item
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -10,6 +11,7 @@ from sqlalchemy import Connection, Row, select
 
 from quorate.reasons import SHORT
 from quorate.service.access.headers import allow_images
+from quorate.service.access.log import owner_of_link
 from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.api.here import Owner, ProjectId, Viewer, projects_of
 from quorate.service.api.shows import for_browser
@@ -61,7 +63,8 @@ def item_page(request: Request, project_id: ProjectId, caller: Viewer, id: str) 
 @router.post("/p/{project_id}/item/close")
 def close_item(request: Request, project_id: ProjectId, caller: Owner, id: str) -> Response:  # noqa: A002
     """Answer now, with the votes there are."""
-    asked = Act(project_id, id, caller.principal.account_id, "close", served=False)
+    who = caller.principal
+    asked = Act(project_id, id, who.account_id, "close", served=False, signed_in_by=who.signed_in_by)
     act(projects_of(request), asked, now=now_of(request))
     return go(f"/p/{project_id}/items", "closed")
 
@@ -107,7 +110,8 @@ def _item(projects_: Projects, connection: Connection, project: Project, name: s
     whole = trail(projects_, connection, project, name)
     skips = _skips(connection, row.id)
     written = sorted([*whole["events"], *skips], key=lambda event: event["seq"])
-    steps = story(written, project.settings.classes, _names(connection, written))
+    ways = whole["signed_in_by"]
+    steps = story(written, project.settings.classes, _names(connection, written, ways.values()), ways)
     decided = [step for step in steps if step.agrees is not None]
     reports = reports_of(connection, row.id)
     names = _names(connection, [{"voter": voter} for voter, _ in reports])
@@ -180,7 +184,8 @@ def _skips(connection: Connection, item_id: int) -> list[dict[str, Any]]:
     return [json.loads(body) for body in connection.execute(query).scalars()]
 
 
-def _names(connection: Connection, written: list[dict[str, Any]]) -> dict[str, str]:
-    ids = {event["voter"] for event in written if event.get("voter")}
+def _names(connection: Connection, written: list[dict[str, Any]], ways: Iterable[str] = ()) -> dict[str, str]:
+    """Of the voters, and of the owners whose links signed some of them in."""
+    ids = {event["voter"] for event in written if event.get("voter")} | set(filter(None, map(owner_of_link, ways)))
     query = select(accounts.c.id, accounts.c.name).where(accounts.c.id.in_(ids))
     return {row.id: row.name for row in connection.execute(query)}

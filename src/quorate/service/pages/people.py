@@ -40,7 +40,7 @@ def invite(request: Request, project_id: ProjectId, caller: Owner, fields: Field
         _, link = invitations.create_invitation(
             store_of(request), project_id, base_url_of(request), role=fields.get("role", "voter"),
             name=fields.get("name", ""), lasts=invitations.DAY * _days(fields),
-            most_uses=whole_number(fields, "most_uses"), now=now_of(request),
+            most_uses=whole_number(fields, "most_uses"), by=caller.principal.account_id, now=now_of(request),
         )  # fmt: skip
     except QuorateError as error:
         problem = in_words_of_the_form(of_error(error).body(), fields, INVITATION)
@@ -56,18 +56,19 @@ def _days(fields: Mapping[str, str]) -> float:
 
 
 @router.post("/p/{project_id}/people/uninvite")
-def end_invitation(request: Request, project_id: ProjectId, _caller: Owner, fields: Fields) -> Response:
+def end_invitation(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
     """End an invitation; who came by it stays."""
-    invitations.revoke_invitation(store_of(request), project_id, fields.get("id", ""), now=now_of(request))
+    me, store = caller.principal.account_id, store_of(request)
+    invitations.revoke_invitation(store, project_id, fields.get("id", ""), by=me, now=now_of(request))
     return go(f"/p/{project_id}/people", "revoked")
 
 
 @router.post("/p/{project_id}/people/role")
 def change_role(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
     """Give a member another role."""
-    account, role = fields.get("account", ""), fields.get("role", "")
+    account, role, me = fields.get("account", ""), fields.get("role", ""), caller.principal.account_id
     try:
-        accounts.change_role(store_of(request), project_id, account, role=role, now=now_of(request))
+        accounts.change_role(store_of(request), project_id, account, role=role, by=me, now=now_of(request))
     except QuorateError as error:
         return _page(request, project_id, caller, problem=of_error(error).body())
     return go(f"/p/{project_id}/people", "role")
@@ -76,8 +77,9 @@ def change_role(request: Request, project_id: ProjectId, caller: Owner, fields: 
 @router.post("/p/{project_id}/people/remove")
 def remove(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
     """End a membership; votes given stay."""
+    me, store = caller.principal.account_id, store_of(request)
     try:
-        accounts.remove_member(store_of(request), project_id, fields.get("account", ""), now=now_of(request))
+        accounts.remove_member(store, project_id, fields.get("account", ""), by=me, now=now_of(request))
     except QuorateError as error:
         return _page(request, project_id, caller, problem=of_error(error).body())
     return go(f"/p/{project_id}/people", "removed")
@@ -86,9 +88,9 @@ def remove(request: Request, project_id: ProjectId, caller: Owner, fields: Field
 @router.post("/p/{project_id}/people/link")
 def make_link(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
     """A link that lets a member into this project again; it is on the answer, and nowhere else ever again."""
-    store, account = store_of(request), fields.get("account", "")
+    store, account, me = store_of(request), fields.get("account", ""), caller.principal.account_id
     try:
-        link, _ = links.member_link(store, project_id, account, base_url_of(request), now=now_of(request))
+        link, _ = links.member_link(store, project_id, account, base_url_of(request), by=me, now=now_of(request))
     except QuorateError as error:
         return _page(request, project_id, caller, problem=of_error(error).body())
     return _page(request, project_id, caller, member_link=link)
@@ -100,7 +102,7 @@ def make_key(request: Request, project_id: ProjectId, caller: Owner, fields: Fie
     only = None if fields.get("reach") == "all" else project_id
     me, name = caller.principal.account_id, fields.get("name", "")
     try:
-        _, secret = keys.create_key(store_of(request), me, name=name, project_id=only, now=now_of(request))
+        _, secret = keys.create_key(store_of(request), me, name=name, project_id=only, by=me, now=now_of(request))
     except QuorateError as error:
         return _page(request, project_id, caller, problem=of_error(error).body())
     return _page(request, project_id, caller, key=secret)

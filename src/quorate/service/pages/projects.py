@@ -40,14 +40,13 @@ def new_page(request: Request, caller: Creator) -> Response:
 @router.post("/new")
 def create(request: Request, caller: Creator, fields: Fields) -> Response:
     """Make the project; its maker owns it."""
-    now = now_of(request)
+    now, me = now_of(request), caller.account_id
     try:
         settings = new_settings(fields)
         _check_people(fields, settings.pool_size)
         with store_of(request).write() as connection:
-            name, who = fields.get("name", ""), caller.account_id
-            made = projects_of(request).create_in(connection, name, settings, now=now, who=who)
-            enrol(connection, made.id, caller.account_id, role="owner", now=now)
+            made = projects_of(request).create_in(connection, fields.get("name", ""), settings, by=me, now=now)
+            enrol(connection, made.id, me, role="owner", by=me, now=now)
     except (InvalidInput, QuorateError) as error:
         return _new(request, caller, BLANK | fields, in_words_of_the_form(of_error(error).body(), fields, LABELS))
     return go(f"/p/{made.id}", "created")
@@ -81,8 +80,8 @@ def change(request: Request, project_id: ProjectId, caller: Owner, fields: Field
         before = projects_.get(project_id).settings
         changes = changes_of(fields, before=before)
         name, state = fields.get("name"), fields.get("state")
-        who = caller.principal.account_id
-        projects_.change(project_id, name=name, state=state, now=now_of(request), who=who, **changes)
+        me = caller.principal.account_id
+        projects_.change(project_id, name=name, state=state, by=me, now=now_of(request), **changes)
     except QuorateError as error:
         problem = in_words_of_the_form(of_error(error).body(), fields, LABELS)
         return _settings(request, caller.principal, project_id, fields, problem)

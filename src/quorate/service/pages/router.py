@@ -10,7 +10,18 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.routing import APIRoute
 
 from quorate.service.access.principal import has_key
-from quorate.service.pages import dashboard, data, entrance, items, people, projects, static_files, voter, webhooks
+from quorate.service.pages import (
+    access_log,
+    dashboard,
+    data,
+    entrance,
+    items,
+    people,
+    projects,
+    static_files,
+    voter,
+    webhooks,
+)
 from quorate.service.problems import Problem
 
 
@@ -28,7 +39,7 @@ async def without_key(request: Request) -> None:
 
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(without_key)])
-for each in (static_files, entrance, voter, dashboard, items, projects, people, data, webhooks):
+for each in (static_files, entrance, voter, dashboard, items, projects, people, access_log, data, webhooks):
     for route in each.router.routes:
         if isinstance(route, APIRoute) and route.methods is not None and "GET" in route.methods:
             route.methods.add("HEAD")  # the server leaves the body out

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quorate.decision.belief import TIE_WIDTH
+from quorate.service.access.log import owner_of_link
 from quorate.service.deciding.row import ABSENT
 from quorate.service.deciding.trail import same
 
@@ -38,6 +39,7 @@ class Step:
     agrees: bool | None
     params: int | None
     tune: int | None
+    link_by: str | None  # whose link signed the voter in, if an owner made it
 
     @property
     def tied(self) -> int:
@@ -45,7 +47,12 @@ class Step:
         return 1 if self.probs is None else sum(max(self.probs) - each <= TIE_WIDTH for each in self.probs)
 
 
-def story(events: Sequence[Mapping[str, Any]], classes: Sequence[str], names: Mapping[str, str]) -> list[Step]:
+def story(
+    events: Sequence[Mapping[str, Any]],
+    classes: Sequence[str],
+    names: Mapping[str, str],
+    signed_in_by: Mapping[int, str] | None = None,
+) -> list[Step]:
     """Every event in order, with what it led to.
 
     >>> (step,) = story([{"seq": 1, "time": 0.0, "type": "open", "decision": {"ask": True}}], ["a", "b"], {})
@@ -62,13 +69,25 @@ def story(events: Sequence[Mapping[str, Any]], classes: Sequence[str], names: Ma
             ballots.pop(voter, None)
         given = list(ballots.values())
         votes = tuple(given.count(name) for name in classes)
+        link_by = _link_by((signed_in_by or {}).get(event["seq"]), names)
         absent = sum(name.startswith(ABSENT) for name in ballots)
-        steps.append(_step(event, votes, given.count(None) - absent, absent, names))
+        steps.append(_step(event, votes, given.count(None) - absent, absent, names, link_by))
     return steps
 
 
+def _link_by(signed_in_by: str | None, names: Mapping[str, str]) -> str | None:
+    """The name of the owner whose link signed the voter in; None if no owner's did."""
+    owner = owner_of_link(signed_in_by)
+    return owner if owner is None else names.get(owner, owner or "an owner")
+
+
 def _step(
-    event: Mapping[str, Any], votes: tuple[int, ...], num_abstained: int, num_absent: int, names: Mapping[str, str]
+    event: Mapping[str, Any],
+    votes: tuple[int, ...],
+    num_abstained: int,
+    num_absent: int,
+    names: Mapping[str, str],
+    link_by: str | None,
 ) -> Step:
     decision, again = event.get("decision", {}), event.get("recomputed")
     voter = event.get("voter")
@@ -92,4 +111,5 @@ def _step(
         agrees=None if again is None else same({name: decision[name] for name in TOLD}, again),
         params=decision.get("params"),
         tune=decision.get("tune"),
+        link_by=link_by,
     )

@@ -27,8 +27,9 @@ def add(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) 
     allow = bool(request.app.state.config.allow_private_webhooks)
     try:
         _, secret = hooks.create_webhook(
-            store_of(request), project_id, url, kinds, allow_private=allow, now=now_of(request)
-        )
+            store_of(request), project_id, url, kinds, allow_private=allow, by=caller.principal.account_id,
+            now=now_of(request),
+        )  # fmt: skip
     except QuorateError as error:
         problem = in_words_of_the_form(of_error(error).body(), {"url": url, "kinds": ", ".join(kinds)}, HOOK_LABELS)
         return data_page_of(request, project_id, caller, hook_problem=problem, hook_url=url, hook_kinds=kinds)
@@ -43,7 +44,8 @@ def try_out(request: Request, project_id: ProjectId, _caller: Owner, fields: Fie
 
 
 @router.post("/remove")
-def remove(request: Request, project_id: ProjectId, _caller: Owner, fields: Fields) -> Response:
+def remove(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
     """Tell it nothing any more."""
-    hooks.remove_webhook(store_of(request), project_id, fields.get("id", ""), now=now_of(request))
+    store, me = store_of(request), caller.principal.account_id
+    hooks.remove_webhook(store, project_id, fields.get("id", ""), by=me, now=now_of(request))
     return go(f"/p/{project_id}/data", "hook-removed")

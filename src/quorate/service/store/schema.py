@@ -1,5 +1,7 @@
 """The tables. `events` is the truth and only ever grows; the rest is what the events amount to, or who may act.
 
+`access_log` only ever grows, too: who was let in, by whom, and what was taken out.
+
 Times are seconds since 1970 as floats. JSON is kept as text, so that it comes back byte for byte on every database.
 Changed only together with a migration in `migrations/`.
 """
@@ -142,6 +144,7 @@ events = Table(
     Column("request", String(200)),  # the idempotency key it came with
     Column("time", Double, nullable=False),
     Column("body", Text, nullable=False),  # JSON: the session's event
+    Column("signed_in_by", String(120)),  # how whoever acted was signed in (access/log.py); null: not by a sign-in
     UniqueConstraint("item_id", "seq"),
     sqlite_autoincrement=True,
 )
@@ -292,6 +295,7 @@ links = Table(  # of one use: the first owner, signing in on another device, a m
     Column("created", Double, nullable=False),
     Column("expires", Double, nullable=False),
     Column("used", Double),
+    Column("made_by", String(40)),  # the account that made it; null: who runs the service, or before this was kept
 )
 
 invitations = Table(
@@ -318,6 +322,7 @@ sign_ins = Table(  # one for each signed cookie
     Column("created", Double, nullable=False),
     Column("expires", Double, nullable=False),
     Column("revoked", Double),
+    Column("signed_in_by", String(120)),  # access/log.py; null: before this was kept
 )
 
 browsers = Table(  # the accounts that signed in with a browser: who comes back is the same person
@@ -330,6 +335,21 @@ browsers = Table(  # the accounts that signed in with a browser: who comes back 
     Column("ended", Double),  # signed out everywhere, or disabled: it lets nobody in any more
 )
 Index("ix_browsers_account_id", browsers.c.account_id)
+
+access_log = Table(  # only ever grows, as `events`; no foreign keys: a line locks no row of another table
+    "access_log",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("time", Double, nullable=False),
+    Column("kind", String(30), nullable=False),  # access/log.py: Kind
+    Column("project_id", String(40)),  # null: of the account as a whole
+    Column("account_id", String(40)),  # who it is about
+    Column("made_by", String(40)),  # the account that did it; null: who runs the service
+    Column("body", Text, nullable=False),  # JSON: what else is known
+    sqlite_autoincrement=True,
+)
+Index("ix_access_log_project", access_log.c.project_id, access_log.c.id)
+Index("ix_access_log_account", access_log.c.account_id, access_log.c.id)
 
 secrets = Table(
     "secrets",

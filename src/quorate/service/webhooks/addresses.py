@@ -1,4 +1,4 @@
-"""Where a webhook may go: http or https, and not to this machine or its network unless that is allowed.
+"""Where a webhook may go, and whence an item's image may come: not this machine or its network unless that is allowed.
 
 An owner chooses the address, so it must not become a way to what only this machine can reach. `checked_url` looks at
 the address when it is chosen, `allowed_addresses` at what it resolves to when something is sent.
@@ -26,37 +26,61 @@ def checked_url(url: str, *, allow_private: bool) -> str:
     >>> checked_url("https://example.org/hook", allow_private=False)
     'https://example.org/hook'
     """
-    host = _host_of(url)
+    host = None if "#" in url else host_of(url)
     if host is None:
         rule = "an http or https address without user, password or fragment"
         raise broken("url", url[:80], rule, "pass e.g. 'https://example.org/hook'.")
-    if not allow_private and not _may_be_public(host):
-        fix = "pass a public one, or restart the service with QUORATE_PRIVATE_WEBHOOKS=1 to allow these."
-        raise broken("url", url[:80], "an address outside this machine and its network", fix)
+    refuse_private(url, host, where="url", allow_private=allow_private)
     return url
 
 
-def _host_of(url: str) -> str | None:
-    """The host of an address that a request can go to; None if it is none."""
+def refuse_private(url: str, host: str, *, where: str, allow_private: bool) -> None:
+    """Raise for an address of this machine or its network, unless these are allowed. For webhooks and for images."""
+    if not allow_private and not may_be_public(host):
+        fix = "pass a public one, or restart the service with QUORATE_PRIVATE_WEBHOOKS=1 to allow these."
+        raise broken(where, url[:80], "an address outside this machine and its network", fix)
+
+
+def host_of(url: str) -> str | None:
+    """The host of an address that a request can go to, as browsers read it; None if it is none.
+
+    >>> host_of("https://example.org/a"), host_of("https://127。0。0。1/"), host_of("https://me@example.org")
+    ('example.org', '127.0.0.1', None)
+    """
     if len(url) > LONGEST or any(char.isspace() or not char.isprintable() or char == "\\" for char in url):
         return None
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
-        host.encode("idna")
+        host = host.encode("idna").decode()  # wide digits and dots, which browsers take for plain ones
     except ValueError:  # a wrong port, wrong brackets, a name that is none
         return None
-    is_plain = parts.scheme in ("http", "https") and parts.username is None and not parts.fragment
+    is_plain = parts.scheme in ("http", "https") and parts.username is None and "%" not in host
     return host if host and is_plain else None
 
 
-def _may_be_public(host: str) -> bool:
-    if host.rstrip(".").lower() == "localhost" or host.lower().endswith((".localhost", ".localhost.")):
+def may_be_public(host: str) -> bool:
+    """Whether a host is a public address, or a name: what that resolves to is looked at when something is sent.
+
+    >>> [may_be_public(host) for host in ("8.8.8.8", "a.org", "localhost", "127.1", "0x7f.1", "10.0.0.1.")]
+    [True, True, False, False, False, False]
+    """
+    name = host.rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
         return False
     try:
-        return is_public(ip_address(host))
+        return is_public(ip_address(name if ":" in name else _number_of(name)))
     except ValueError:
-        return True  # a name: what it resolves to is looked at when something is sent
+        return True
+
+
+def _number_of(name: str) -> int:
+    """An IPv4 address in any form that browsers take: 127.0.0.1, 127.1, 0x7f.1, 2130706433; ValueError for a name."""
+    *firsts, last = (
+        int(part.removeprefix("0x") or "0", 16) if part.startswith("0x") else int(part, 8 if part[:1] == "0" else 10)
+        for part in name.split(".")
+    )
+    return last + sum(number << 8 * (3 - place) for place, number in enumerate(firsts[:4]))
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:

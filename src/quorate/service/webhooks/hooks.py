@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, insert, select, tuple_, update
 
+from quorate.service.access.log import note
 from quorate.service.access.refusals import NotFound
 from quorate.service.deciding.notices import KINDS
 from quorate.service.store.schema import deliveries, webhooks
@@ -36,7 +37,14 @@ class Webhook:
 
 
 def create_webhook(
-    store: Store, project_id: str, url: str, kinds: Sequence[str], *, allow_private: bool, now: float
+    store: Store,
+    project_id: str,
+    url: str,
+    kinds: Sequence[str],
+    *,
+    allow_private: bool,
+    by: str | None = None,
+    now: float,
 ) -> tuple[Webhook, str]:
     """A new webhook and its secret."""
     unknown = [kind for kind in kinds if kind not in KINDS]
@@ -51,6 +59,7 @@ def create_webhook(
         if connection.execute(select(func.count()).select_from(webhooks).where(*here)).scalar_one() >= MOST:
             raise broken("webhooks", MOST, f"fewer than {MOST} of a project before another one", "remove one first.")
         connection.execute(insert(webhooks).values(row | {"kinds": json.dumps(chosen)}))
+        note(connection, "webhook made", project_id=project_id, by=by, now=now, webhook=made.id, url=url)
     return made, secret
 
 
@@ -65,11 +74,12 @@ def list_webhooks(store: Store, project_id: str, *, after: str = "", limit: int 
         ]
 
 
-def remove_webhook(store: Store, project_id: str, webhook_id: str, *, now: float) -> None:
+def remove_webhook(store: Store, project_id: str, webhook_id: str, *, by: str | None = None, now: float) -> None:
     """Tell it nothing any more; what waits for it is given up."""
     with store.write() as connection:
         _check(connection, project_id, webhook_id)
         connection.execute(update(webhooks).where(webhooks.c.id == webhook_id).values(removed=now))
+        note(connection, "webhook removed", project_id=project_id, by=by, now=now, webhook=webhook_id)
 
 
 def ping(store: Store, project_id: str, webhook_id: str, *, now: float) -> str:

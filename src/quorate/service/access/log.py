@@ -1,0 +1,122 @@
+"""The access log: who signed in and how, who let whom in, who took data out, who changed settings. It only ever grows.
+
+`note` writes a line in the transaction of what it tells of, so there is never one without the other. The database
+refuses to change or delete lines. Called by everything that decides who may act; owners read it by `lines_of`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, insert, or_, select
+
+from quorate.service.store.schema import access_log, accounts, memberships
+
+Kind = Literal[
+    "account disabled", "account enabled", "export", "invitation made", "invitation revoked", "key made", "key revoked",
+    "link made", "member removed", "project made", "role", "settings", "sign-in", "webhook made", "webhook removed",
+]  # fmt: skip
+
+OWN_LINK = "own link"
+OPERATORS_LINK = "link by who runs the service"
+OWNERS_LINK = "link by "  # and the account of the owner who made it
+AN_OWNERS_LINK = OWNERS_LINK + "an owner"  # who it was is not known: made before this was kept
+BATCH = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line. `made_by`: the account that did it; None: who runs the service, at its command line."""
+
+    id: int
+    time: float
+    kind: str
+    account_id: str | None
+    account_name: str | None
+    made_by: str | None
+    made_by_name: str | None
+    details: dict[str, Any]
+
+
+def note(
+    connection: Connection,
+    kind: Kind,
+    *,
+    project_id: str | None = None,
+    account_id: str | None = None,
+    by: str | None,
+    now: float,
+    **details: Any,  # noqa: ANN401
+) -> None:
+    """Write a line, within the transaction of what it tells of. `project_id` None: of the account as a whole."""
+    row = {"time": now, "kind": kind, "project_id": project_id, "account_id": account_id, "made_by": by}
+    connection.execute(insert(access_log).values(row | {"body": json.dumps(details)}))
+
+
+def by_link(account_id: str, made_by: str | None, only_project: str | None) -> str:
+    """How somebody is signed in who used a link that `made_by` made.
+
+    >>> by_link("ada", "ada", None), by_link("ada", None, None), by_link("ada", "eve", "p_1")
+    ('own link', 'link by who runs the service', 'link by eve')
+    """
+    if made_by is not None:
+        return OWN_LINK if made_by == account_id else OWNERS_LINK + made_by
+    return OPERATORS_LINK if only_project is None else AN_OWNERS_LINK
+
+
+def owner_of_link(signed_in_by: str | None) -> str | None:
+    """The account of the owner by whose link somebody was signed in; "" if it is not known who; None: by none.
+
+    >>> owner_of_link("link by eve"), owner_of_link("link by an owner"), owner_of_link("key 7"), owner_of_link(None)
+    ('eve', '', None, None)
+    """
+    if signed_in_by is None or not signed_in_by.startswith(OWNERS_LINK) or signed_in_by == OPERATORS_LINK:
+        return None
+    return "" if signed_in_by == AN_OWNERS_LINK else signed_in_by.removeprefix(OWNERS_LINK)
+
+
+def lines_of(connection: Connection, project_id: str, *, before: int | None = None, limit: int = 100) -> list[Line]:
+    """What an owner of a project may know, the newest first: lines of the project, and those of whole accounts from
+    the time they are members. `before`: the id of the last line of the page before."""
+    query = _lines(project_id).order_by(access_log.c.id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(access_log.c.id < before)
+    return [_line(row) for row in connection.execute(query)]
+
+
+def all_lines(connection: Connection, project_id: str) -> Iterator[Line]:
+    """The same, all of it, the oldest first, in bounded memory."""
+    last = 0
+    query = _lines(project_id).order_by(access_log.c.id).limit(BATCH)
+    while rows := connection.execute(query.where(access_log.c.id > last)).all():
+        yield from map(_line, rows)
+        last = rows[-1].id
+
+
+def _lines(project_id: str) -> Select[Any]:
+    whom, doer = accounts.alias(), accounts.alias()
+    here = and_(memberships.c.project_id == project_id, memberships.c.account_id == access_log.c.account_id)
+    of_member = and_(access_log.c.project_id.is_(None), _is_member_then())
+    joined = (
+        access_log.outerjoin(memberships, here)
+        .outerjoin(whom, whom.c.id == access_log.c.account_id)
+        .outerjoin(doer, doer.c.id == access_log.c.made_by)
+    )
+    names = (whom.c.name.label("account_name"), doer.c.name.label("made_by_name"))
+    return select(access_log, *names).select_from(joined).where(or_(access_log.c.project_id == project_id, of_member))
+
+
+def _is_member_then() -> ColumnElement[bool]:
+    """Whether the account of a line was in the project when it was written; another project's owner knows no more."""
+    left = or_(memberships.c.removed.is_(None), memberships.c.removed >= access_log.c.time)
+    return and_(memberships.c.created <= access_log.c.time, left)
+
+
+def _line(row: Row[Any]) -> Line:
+    return Line(
+        id=row.id, time=row.time, kind=row.kind, account_id=row.account_id, account_name=row.account_name,
+        made_by=row.made_by, made_by_name=row.made_by_name, details=json.loads(row.body),
+    )  # fmt: skip

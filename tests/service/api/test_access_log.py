@@ -1,0 +1,155 @@
+"""How whoever acts was signed in is kept beside each event; the access log tells owners who was let in, and by whom."""
+
+import csv
+import io
+import json
+
+from sqlalchemy import select
+
+from quorate.service.access import accounts, invitations, keys
+from quorate.service.store.schema import events
+from tests.service.api.conftest import Caller
+from tests.service.api.test_people import opened_by
+
+
+def log(world, who="owner", **params):
+    return world.client(who).api("GET", f"/projects/{world.here}/access-log", 200, params=params).json()
+
+
+def kinds(world):
+    """What the log says was done by each person, the oldest first."""
+    names = {account: name for name, account in world.ids.items()}
+    return [(line["kind"], names.get(line["made_by"])) for line in reversed(log(world)["items"])]
+
+
+def link_for(world, person):
+    path = f"/projects/{world.here}/members/{world.ids[person]}/link"
+    return world.client("owner").api("POST", path, 201).json()["link"]
+
+
+def vote(world, client, item):
+    client.api("POST", f"/projects/{world.here}/next", 200, json={"count": 5})
+    client.api("POST", f"/projects/{world.here}/votes", 200, json={"item": item, "label": "cat"})
+
+
+def stored(world):
+    query = select(events.c.voter, events.c.signed_in_by, events.c.body).where(events.c.kind == "vote")
+    with world.store.read() as connection:
+        return connection.execute(query.order_by(events.c.id)).all()
+
+
+def test_a_vote_by_an_owner_s_link_says_so_beside_the_event_and_in_every_export(world):
+    world.items("a")
+    vote(world, opened_by(world, link_for(world, "voter")), "a")
+    how = f"link by {world.ids['owner']}"
+    ((voter, signed_in_by, body),) = stored(world)
+    assert (voter, signed_in_by) == (world.ids["voter"], how)
+    assert "signed_in_by" not in json.loads(body)
+    owner, here = world.client("owner"), f"/projects/{world.here}"
+    for what in ("votes", "events"):
+        rows = owner.api("GET", f"{here}/export", 200, params={"what": what}).json()
+        assert [row["signed_in_by"] for row in rows if row["kind"] == "vote"] == [how]
+    assert owner.api("GET", f"{here}/item/trail", 200, params={"id": "a"}).json()["signed_in_by"] == {"2": how}
+
+
+def test_other_ways_to_sign_in_are_told_apart(small):
+    small.items("a", "b", "c")
+    _, invitation = invitations.create_invitation(
+        small.store, small.here, "", role="voter", name="i", by=small.ids["owner"], now=small.clock.now
+    )
+    made = invitations.list_invitations(small.store, small.here)[0].id
+    page = small.client()
+    page.post(invitation, data={"name": "Ada"})
+    page.headers["X-CSRF-Token"] = page.get("/sign-in/token").json()["token"]
+    vote(small, page, "a")
+    vote(small, small.client("voter"), "a")
+    small.client("owner").api(
+        "POST", f"/projects/{small.here}/votes", 200, json={"item": "b", "label": "cat", "voter": "outside"}
+    )
+    key_of = {name: keys.list_keys(small.store, account)[0].id for name, account in small.ids.items()}
+    assert [row.signed_in_by for row in stored(small)] == [
+        f"invitation {made}", f"key {key_of['voter']}", f"sent by {small.ids['owner']}, key {key_of['owner']}",
+    ]  # fmt: skip
+
+
+def test_everything_that_lets_somebody_in_or_takes_data_out_is_a_line(world):
+    owner, here, other = world.client("owner"), f"/projects/{world.here}", world.ids["other"]
+    before = len(log(world)["items"])
+    opened_by(world, link_for(world, "voter"))
+    owner.api("PUT", f"{here}/members", 200, json={"account_id": other, "role": "reader"})
+    owner.api("DELETE", f"{here}/members/{other}", 204)
+    invited = owner.api("POST", f"{here}/invitations", 201, json={"name": "i"}).json()["id"]
+    owner.api("DELETE", f"{here}/invitations/{invited}", 204)
+    key = owner.api("POST", "/keys", 201, json={"name": "k", "project_id": world.here}).json()["id"]
+    owner.api("DELETE", f"/keys/{key}", 204)
+    owner.api("PATCH", here, 200, json={"settings": {"lease_seconds": 77}})
+    hook = {"url": "https://example.org/", "kinds": ["item.completed"]}
+    made = owner.api("POST", f"{here}/webhooks", 201, json=hook).json()["id"]
+    owner.api("DELETE", f"{here}/webhooks/{made}", 204)
+    world.client("reader").api("GET", f"{here}/export", 200, params={"what": "votes"})
+    lines = kinds(world)[before:]
+    assert lines == [
+        ("link made", "owner"), ("sign-in", "voter"), ("role", "owner"), ("member removed", "owner"),
+        ("invitation made", "owner"), ("invitation revoked", "owner"), ("key made", "owner"), ("key revoked", "owner"),
+        ("settings", "owner"), ("webhook made", "owner"), ("webhook removed", "owner"), ("export", "reader"),
+    ]  # fmt: skip
+    details = {line["kind"]: line["details"] for line in log(world)["items"][: len(lines)]}
+    assert details["sign-in"] == {"how": f"link by {world.ids['owner']}"}
+    assert details["role"] == {"role": "reader", "before": "voter"}
+    assert details["settings"] == {"changed": {"lease_seconds": 77}}
+    assert details["export"] == {"what": "votes", "format": "json"}
+
+
+def test_only_owners_read_the_log_in_pages_and_as_a_file(small):
+    for person, status in (("voter", 403), ("reader", 403), ("stranger", 404), (None, 401)):
+        for end in ("", "/export"):
+            small.client(person).api("GET", f"/projects/{small.here}/access-log{end}", status)
+    whole = log(small)["items"]
+    first = log(small, limit=2)
+    assert first["items"] == whole[:2]
+    assert log(small, limit=500, cursor=first["next"])["items"] == whole[2:]
+    path = f"/projects/{small.here}/access-log/export"
+    rows = small.client("owner").api("GET", path, 200).json()
+    assert [row["line"] for row in rows[:-1]] == [line["id"] for line in reversed(whole)]
+    assert (rows[-1]["kind"], json.loads(rows[-1]["details"])["what"]) == ("export", "access-log")
+    text = small.client("owner").api("GET", path, 200, params={"format": "csv"}).text
+    assert [row["line"] for row in csv.DictReader(io.StringIO(text))][: len(rows)] == [str(row["line"]) for row in rows]
+
+
+def test_an_owner_reads_of_a_whole_account_only_while_it_is_a_member(small):
+    """A member's key for all projects is a line; nothing of before they came, after they left, or of strangers."""
+    account, now = small.ids["stranger"], small.clock.now
+
+    def seen():
+        return [line["time"] for line in log(small)["items"] if line["account_id"] == account]
+
+    keys.create_key(small.store, account, name="secret plan", by=account, now=now + 1)
+    accounts.add_member(small.store, small.here, account, role="voter", now=now + 2)
+    keys.create_key(small.store, account, name="secret plan", by=account, now=now + 3)
+    keys.create_key(small.store, account, name="secret plan", project_id=small.there, by=account, now=now + 4)
+    accounts.remove_member(small.store, small.here, account, now=now + 5)
+    keys.create_key(small.store, account, name="secret plan", by=account, now=now + 6)
+    assert seen() == [now + 5, now + 3, now + 2]
+    assert "secret plan" not in json.dumps(log(small))
+
+
+def test_the_pages_show_the_log_and_which_votes_came_by_an_owner_s_link(small):
+    small.items("a")
+    vote(small, opened_by(small, link_for(small, "voter")), "a")
+    readers = opened_by(small, link_for(small, "reader"))
+    assert readers.get(f"/p/{small.here}/access").status_code == 403
+    page = owners_browser(small)
+    assert f'href="/p/{small.here}/access"' in page.get(f"/p/{small.here}/people").text
+    shown = page.get(f"/p/{small.here}/access")
+    assert shown.status_code == 200 and "link by owner" in shown.text
+    item = page.get(f"/p/{small.here}/item", params={"id": "a"}).text
+    assert "link that owner made" in item
+    small.items("b")
+    vote(small, small.client("other"), "b")
+    assert "link that" not in page.get(f"/p/{small.here}/item", params={"id": "b"}).text
+
+
+def owners_browser(world) -> Caller:
+    page = world.client()
+    page.post("/sign-in", data={"key": world.keys["owner"]})
+    return page
