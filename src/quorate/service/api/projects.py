@@ -85,6 +85,7 @@ def told(projects_: Projects, project: Project, who: Principal, role: Role) -> P
         numbers = CountsOut.model_validate(counts(connection, project.id)) if sees_all else None
     return ProjectOut(
         id=project.id, name=project.name, state=project.state, role=role, created=project.created,
-        classes=list(project.settings.classes), instructions=project.settings.instructions, acted=acted,
+        classes=list(project.settings.classes), display_names=project.settings.display_names,
+        instructions=project.settings.instructions, acted=acted,
         settings=SettingsOut(**project.settings.as_json()) if sees_all else None, counts=numbers,
     )  # fmt: skip

@@ -40,11 +40,11 @@ def vote_page(request: Request, project_id: ProjectId, caller: Voter) -> Respons
         "leaseSeconds": project.settings.lease_seconds,
         "state": project.state,
     }
-    classes = project.settings.classes
+    classes = project.settings.shown_classes
     keys = keys_of(classes)
     shown = {
         "me": caller.principal, "role": caller.role, "project": project, "start": start, "shape": _shape(classes),
-        "classes": classes, "keys": keys, "keys_told": keys_told(keys),
+        "classes": list(zip(project.settings.classes, classes, strict=True)), "keys": keys, "keys_told": keys_told(keys),
         "names_are_keys": keys == [name.lower() for name in classes],
     }  # fmt: skip
     return render(request, "vote.html", **shown)
