@@ -121,3 +121,13 @@ def test_a_limit_holds_for_items_added_from_then_on(small):
         vote = {"item": item, "label": "cat", "voter": "ada"}
         asked[item] = owner.api("POST", f"{path}/votes", 200, json=vote).json()["decision"]["ask"]
     assert asked == {"before": True, "after": False}
+
+
+def test_a_pool_larger_than_the_team_is_noted_when_the_project_is_made(world):
+    owner, body = world.client("owner"), {"name": "scans", "settings": SETTINGS}
+    made = owner.api("POST", "/projects", 201, json=body | {"num_people": 3}).json()
+    (note,) = made["notes"]
+    assert (note["field"], note["value"]) == ("pool_size", 5) and "3" in note["fix"]
+    for fits in ({"num_people": 5}, {}):
+        assert owner.api("POST", "/projects", 201, json=body | fits).json()["notes"] == []
+    assert owner.api("GET", f"/projects/{made['id']}", 200).json()["notes"] == []

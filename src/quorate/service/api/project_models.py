@@ -77,6 +77,10 @@ class ProjectIn(In):
 
     name: Name
     settings: SettingsIn
+    num_people: Annotated[
+        int | None,
+        Field(ge=1, le=10**9, description="How many people will vote. Not kept: `notes` warn if the pool is larger."),
+    ] = None
 
 
 class ProjectChange(In):
@@ -122,6 +126,15 @@ class CountsOut(Out):
     withdrawn: Annotated[int, Field(description="Not counted in any of the others.")]
 
 
+class NoteOut(Out):
+    """A choice that is allowed and may not be meant: what it is, what would be usual, and what to do."""
+
+    field: str
+    value: int
+    rule: str
+    fix: str
+
+
 class ProjectRow(Out):
     """A project in the list of the caller's."""
 
@@ -141,3 +154,4 @@ class ProjectOut(ProjectRow):
     acted: Annotated[int, Field(description="Items the caller has acted on.")]
     settings: SettingsOut | None = None
     counts: CountsOut | None = None
+    notes: Annotated[list[NoteOut], Field(description="Warnings, when the project is made.", default_factory=list)]

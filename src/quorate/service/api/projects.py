@@ -12,6 +12,7 @@ from quorate.service.api.idempotency import Work, carried_out
 from quorate.service.api.paging import Cursor, Limit, Page, after_name, page
 from quorate.service.api.project_models import (
     CountsOut,
+    NoteOut,
     ProjectChange,
     ProjectIn,
     ProjectOut,
@@ -21,7 +22,7 @@ from quorate.service.api.project_models import (
 from quorate.service.api.reading import StrictRoute
 from quorate.service.deciding.listing import acts_of, counts
 from quorate.service.deciding.projects import Project, Projects
-from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.deciding.settings import ProjectSettings, rule_for_people
 
 router = APIRouter(prefix="/api/v1/projects", tags=["projects"], route_class=StrictRoute)
 
@@ -34,7 +35,7 @@ def create_project(request: Request, caller: Creator, body: ProjectIn, key: Key 
     def work(on: Work) -> ProjectOut:
         made = on.projects.create(body.name, settings, now=on.now, who=caller.account_id)
         add_member(on.store, made.id, caller.account_id, role="owner", now=on.now)
-        return told(on.projects, made, caller, "owner")
+        return told(on.projects, made, caller, "owner").model_copy(update={"notes": notes(body, settings)})
 
     return carried_out(request, caller, key, work, status=201)
 
@@ -75,6 +76,15 @@ def change_project(
         return told(on.projects, changed, caller.principal, "owner")
 
     return carried_out(request, caller.principal, key, work)
+
+
+def notes(body: ProjectIn, settings: ProjectSettings) -> list[NoteOut]:
+    """What the maker of a project should look at again."""
+    people, pool = body.num_people, settings.pool_size
+    if people is None or people >= pool:
+        return []
+    fix = f"set pool_size to {people}, or invite {pool - people} more."
+    return [NoteOut(field="pool_size", value=pool, rule=rule_for_people(people), fix=fix)]
 
 
 def told(projects_: Projects, project: Project, who: Principal, role: Role) -> ProjectOut:

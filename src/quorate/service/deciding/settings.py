@@ -220,6 +220,11 @@ class ProjectSettings:
         return bool(value == now)
 
 
+def rule_for_people(num_people: int) -> str:
+    """What the pool should be where so many people vote."""
+    return f"at most {num_people}, as many as will vote: items ask up to the whole pool, and may never close"
+
+
 def goal_control(settings: ProjectSettings) -> BudgetControl | TargetErrorControl | None:
     """The controller that holds the project's budget or target error, as it starts; None without such a goal."""
     if settings.budget is not None:

@@ -137,10 +137,11 @@ def _why(
     era = projects_.era(connection, project, step.params or 0, step.tune or 0)
     abstained, pool = step.num_abstained, opening["pool_size"] - step.num_absent  # at that time, not today
     decided = Decided(
-        reason=step.reason or "ask", label=project.settings.shown(step.answer or ""), confidence=step.confidence or 0.0, probs=step.probs,
-        votes=step.votes, pool_size=pool, pool_left=max(pool - abstained, sum(step.votes)),
-        min_votes=opening["min_votes"], most_votes=min(limits, default=None), num_abstained=abstained,
-        classes=project.settings.shown_classes,
+        reason=step.reason or "ask", label=project.settings.shown(step.answer or ""),
+        confidence=step.confidence or 0.0, probs=step.probs, votes=step.votes,
+        pool_size=pool, pool_left=max(pool - abstained, sum(step.votes)),
+        min_votes=opening["min_votes"], most_votes=min(limits, default=None),
+        num_abstained=abstained, classes=project.settings.shown_classes,
     )  # fmt: skip
     return because(decided, era.method.policy)
 

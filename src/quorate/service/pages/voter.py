@@ -44,8 +44,8 @@ def vote_page(request: Request, project_id: ProjectId, caller: Voter) -> Respons
     keys = keys_of(classes)
     shown = {
         "me": caller.principal, "role": caller.role, "project": project, "start": start, "shape": _shape(classes),
-        "classes": list(zip(project.settings.classes, classes, strict=True)), "keys": keys, "keys_told": keys_told(keys),
-        "names_are_keys": keys == [name.lower() for name in classes],
+        "classes": list(zip(project.settings.classes, classes, strict=True)), "keys": keys,
+        "keys_told": keys_told(keys), "names_are_keys": keys == [name.lower() for name in classes],
     }  # fmt: skip
     return render(request, "vote.html", **shown)
 
