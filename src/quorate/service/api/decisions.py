@@ -36,7 +36,7 @@ class DecisionOut(Out):
     cost: Annotated[
         float,
         Field(
-            description="What its votes cost, late ones too, each at the price when it was cast; votes if all were free."
+            description="What its votes cost, late ones too, at the price when each was cast; votes if all were free."
         ),
     ]
     pool_size: int
