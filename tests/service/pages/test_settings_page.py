@@ -183,3 +183,9 @@ def test_a_corrected_name_is_on_every_page_while_the_vote_stores_the_class(world
     assert owner.get(api).json()["display_names"] == {"dog": "Hound"}
     assert owner.patch(api, json={"settings": {"display_names": {}}}, headers=head).status_code == 200
     assert Form(owner.get(path).text, path).sent["display_name_1"] == ""
+
+
+def test_a_new_name_moves_no_key(world):
+    given = {"classes": ["0", "1", "2"], "display_names": {"1": "one"}}
+    shown = world.browser("owner").get(f"/p/{made_project(world, given)}/vote").text
+    assert re.findall(r'data-name="([^"]*)" data-key="([^"]*)"', shown) == [("0", "0"), ("one", "1"), ("2", "2")]
