@@ -154,4 +154,4 @@ class ProjectOut(ProjectRow):
     acted: Annotated[int, Field(description="Items the caller has acted on.")]
     settings: SettingsOut | None = None
     counts: CountsOut | None = None
-    notes: Annotated[list[NoteOut], Field(description="Warnings, when the project is made.", default_factory=list)]
+    notes: list[NoteOut] = Field(default_factory=list, description="Warnings, when the project is made.")
