@@ -6,6 +6,13 @@ import sys
 
 import pytest
 
+from quorate.service.deciding.acts import Request
+from quorate.service.deciding.ballots import act
+from quorate.service.deciding.items import NewItem, add_items
+from quorate.service.deciding.open_items import withdraw
+from quorate.service.deciding.projects import Projects
+from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.metrics import Metrics
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
 
@@ -48,3 +55,17 @@ def test_workers_that_share_a_folder_count_together(tmp_path, is_shared, counted
     assert f'quorate_acts_total{{kind="vote"}} {counted}.0' in told
     assert f'quorate_request_seconds_bucket{{le="0.005",method="POST",route="/votes"}} {counted}.0' in told
     assert told.count('quorate_items{state="open"} 0.0') == 1
+
+
+def test_withdrawn_items_are_neither_open_nor_closed(store):
+    projects = Projects(store)
+    settings = ProjectSettings(classes=["a", "b"], pool_size=5, method="ask-all")
+    made = projects.create("mine", settings, now=1.0).id
+    add_items(projects, made, [NewItem(name) for name in "abcde"], now=1.0)
+    for name in "abc":
+        act(projects, Request(made, name, "owner", "close", served=False), now=2.0)
+    for name in "cd":
+        withdraw(projects, made, name, who="owner", now=3.0)
+    told = Metrics(store).text().decode().splitlines()
+    numbers = {"open": 1, "closed": 2, "withdrawn": 2}
+    assert all(f'quorate_items{{state="{state}"}} {number}.0' in told for state, number in numbers.items())

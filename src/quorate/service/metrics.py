@@ -17,7 +17,7 @@ from prometheus_client.registry import Collector
 from sqlalchemy import func, select
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from quorate.service.store.schema import deliveries, items, pending
+from quorate.service.store.schema import deliveries, items, not_withdrawn, pending
 from quorate.service.store.store import Store
 
 SHARED = "PROMETHEUS_MULTIPROC_DIR"  # read by prometheus_client when it is imported
@@ -72,13 +72,16 @@ class _Stored(Collector):
     def collect(self) -> Iterator[Metric]:
         """Items by state; deliveries that wait, and for how long the oldest does."""
         with self.store.read() as connection:
-            states = connection.execute(select(items.c.is_open, func.count()).group_by(items.c.is_open))
-            found = {bool(row[0]): int(row[1]) for row in states}
+            out = ~not_withdrawn
+            states = connection.execute(select(out, items.c.is_open, func.count()).group_by(out, items.c.is_open))
+            found = dict.fromkeys(("open", "closed", "withdrawn"), 0)
+            for is_out, is_open, number in states:
+                found["withdrawn" if is_out else "open" if is_open else "closed"] += int(number)
             waiting = select(func.count(), func.min(deliveries.c.created)).where(pending)
             backlog, oldest = connection.execute(waiting).one()
         by_state = GaugeMetricFamily("quorate_items", "Items by state", labels=["state"])
-        for state, is_open in (("open", True), ("closed", False)):
-            by_state.add_metric([state], found.get(is_open, 0))
+        for state, number in found.items():
+            by_state.add_metric([state], number)
         yield by_state
         yield GaugeMetricFamily("quorate_webhook_backlog", "Deliveries that wait", value=backlog)
         age = 0.0 if oldest is None else max(0.0, time.time() - oldest)

@@ -19,7 +19,7 @@ from quorate.session.inputs import checked_id, checked_time, class_number
 from quorate.session.items import Prior
 from quorate.session.journal import Event
 from quorate.session.state import State
-from quorate.session.tuning import checked_knobs
+from quorate.session.tuning import checked_knobs, policy_knobs
 from quorate.types import PriorParams
 from quorate.validate import SUM_TOLERANCE, broken, fraction, members, vote_limits, whole
 
@@ -62,7 +62,8 @@ def _check_learn(state: State, event: Event) -> None:
 def _check_tune(state: State, event: Event) -> None:
     if not isinstance(event["knobs"], dict):
         raise broken("knobs", event["knobs"], "values by name", RESTORE)
-    checked_knobs(state.method, event["knobs"])
+    if event["knobs"] or policy_knobs(state.method):  # the service's first event, where a policy has none, is empty
+        checked_knobs(state.method, event["knobs"])
 
 
 def _check_open(state: State, event: Event) -> None:

@@ -130,3 +130,13 @@ def test_a_target_error_that_is_as_good_as_0_is_refused_and_no_failure(small):
     assert problem["rule"] and problem["fix"]
     change = {"settings": {"target_error": 5e-324, "audit_rate": 0.1}}
     small.client("owner").api("PATCH", f"/projects/{small.here}", 422, json=change)
+
+
+def test_a_pool_larger_than_the_team_is_noted_when_the_project_is_made(world):
+    owner, body = world.client("owner"), {"name": "scans", "settings": SETTINGS}
+    made = owner.api("POST", "/projects", 201, json=body | {"num_people": 3}).json()
+    (note,) = made["notes"]
+    assert (note["field"], note["value"]) == ("pool_size", 5) and "3" in note["fix"]
+    for fits in ({"num_people": 5}, {}):
+        assert owner.api("POST", "/projects", 201, json=body | fits).json()["notes"] == []
+    assert owner.api("GET", f"/projects/{made['id']}", 200).json()["notes"] == []

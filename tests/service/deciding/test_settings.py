@@ -84,3 +84,33 @@ def test_every_number_of_every_setting_works_or_is_refused_by_name(name, value, 
     for _ in range(3 if control is not None else 0):
         control = control.closed(num_votes=3, confidence=0.9, settled=False, audited_error=1.0)
         assert all(math.isfinite(each) for each in control.knobs.values())
+
+
+def test_a_class_has_another_name_on_pages_and_the_same_one_in_the_session():
+    chosen = ProjectSettings(classes=["cat", "dog"], pool_size=5).changed(display_names={"dog": " Dog ", "cat": "cat"})
+    assert chosen.shown_classes == ("cat", "Dog") and chosen.shown("dog") == "Dog"
+    assert chosen.session().classes == ("cat", "dog")
+    assert chosen.as_json()["display_names"] == {"dog": "Dog"}
+    assert ProjectSettings.from_json(json.loads(json.dumps(chosen.as_json()))) == chosen
+    assert chosen.changed(display_names={"cat": "dog", "dog": "cat"}).shown("cat") == "dog"
+    assert chosen.changed(display_names={}).shown_classes == ("cat", "dog")
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [
+        ({"cat": ""}, ""),
+        ({"cat": "  "}, "  "),
+        ({"cat": "dog"}, "dog"),
+        ({"cat": "A", "dog": "A "}, "A"),
+        ({"cat": "x" * 101}, "x" * 101),
+        ({"cat": "a\nb"}, "a\nb"),
+        ({"fox": "Fox"}, "fox"),
+        ({"cat": 3}, 3),
+        (["Cat"], ["Cat"]),
+    ],
+)
+def test_a_name_that_is_empty_too_long_or_of_another_class_is_refused(given, value):
+    with pytest.raises(InvalidInput) as refused:
+        ProjectSettings(classes=["cat", "dog"], pool_size=5, display_names=given)
+    assert (refused.value.field, refused.value.value) == ("display_names", value)

@@ -5,12 +5,13 @@ import zlib
 
 import numpy as np
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from quorate.service.deciding.projects import Projects
 from quorate.service.deciding.stats import stats
 from quorate.service.deciding.trail import disagreements
 from quorate.service.demo import Colleagues, seed
+from quorate.service.demo.colleagues import MORE
 from quorate.service.demo.digits import as_png, digits, enlarged
 from quorate.service.demo.seed import FIRST_BATCH, NUM_COLLEAGUES
 from quorate.service.store.schema import accounts, items, projects, uploads
@@ -39,6 +40,14 @@ def test_the_colleagues_vote_and_items_close(store):
         assert list(disagreements(Projects(store), connection, project)) == []
     assert told.num_votes + told.num_abstained == 60
     assert told.num_closed > 0 and len(told.voters) > 3
+
+
+def test_more_digits_come_in_when_the_owner_withdrew_those_there_were(store):
+    seed(store, "http://127.0.0.1:8000", now=1000.0)
+    with store.write() as connection:
+        connection.execute(update(items).values(withdrawn=1000.5, is_wanted=False, slots=0))
+    assert Colleagues(Projects(store)).one_vote(now=1001.0)
+    assert count(store, items) == FIRST_BATCH + MORE
 
 
 def test_an_image_is_the_digit_it_shows():

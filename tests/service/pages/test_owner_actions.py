@@ -24,7 +24,8 @@ def test_an_owner_changes_pools_withdraws_and_closes_on_the_pages(tmp_path):
             sent = browser.post(f"{here}/{path}", data=form | {"csrf_token": token(browser)}, follow_redirects=False)
             assert sent.status_code == 303, sent.text
         assert browser.get(f"{here}/item?id=x").status_code == 200
-        assert f"{here}/item/restore" in browser.get(f"{here}/item?id=y").text
+        withdrawn = browser.get(f"{here}/item?id=y").text
+        assert f"{here}/item/restore" in withdrawn and "data-withdrawn" in withdrawn
         assert browser.get(f"{here}/items?state=withdrawn").text.count("/item?id=") == 1
         with world.store.read() as connection:
             done = [each.kind for each in list_actions(connection, made.id) if each.who]

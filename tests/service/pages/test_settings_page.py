@@ -1,6 +1,7 @@
 """The settings page as a browser sends it back: what nobody touched stays to the last digit, and is told to nobody."""
 
 import json
+import re
 import time
 from html.parser import HTMLParser
 
@@ -8,6 +9,8 @@ import pytest
 from sqlalchemy import func, select, update
 
 from quorate.service.access.accounts import add_member
+from quorate.service.deciding.items import NewItem, add_items
+from quorate.service.deciding.owner_actions import list_actions
 from quorate.service.deciding.settings import ProjectSettings
 from quorate.service.store.schema import deliveries, events, projects
 from quorate.service.webhooks.hooks import create_webhook
@@ -38,6 +41,7 @@ SETTINGS = [
     {"audit_rate": 1e-6, "currency": " € ", "instructions": " two\nlines \n"},
     {"audit_rate": 0.0, "max_votes": 1, "pool_size": 5000},
     {"models": ["a", "b"], "window": 7, "seed": 5, "refit_every": 3},
+    {"display_names": {"dog": 'Dog  or "puppy"'}},
 ]
 
 
@@ -148,3 +152,40 @@ def test_what_is_touched_changes(world, typed, wanted):
     assert answer.status_code == 303, answer.text
     settings = world.app.state.projects.get(project).settings.as_json()
     assert {name: settings[name] for name in wanted} == wanted
+
+
+def test_a_corrected_name_is_on_every_page_while_the_vote_stores_the_class(world):
+    project, owner, kept = made_project(world, {"method": "ask-all"}), world.browser("owner"), world.app.state.projects
+    add_items(kept, project, [NewItem("x", [0.1, 0.8, 0.1])], now=time.time())
+    path = f"/p/{project}/settings"
+    form = Form(owner.get(path).text, path).sent
+    assert form["display_name_1"] == ""
+    refused = owner.post(path, data=form | {"display_name_1": "cat"})
+    assert refused.status_code == 422 and refused.text.count('aria-invalid="true"') == 1
+    assert owner.post(path, data=form | {"display_name_1": "Hound"}).status_code == 303
+    assert kept.get(project).settings.display_names == {"dog": "Hound"}
+    with world.store.read() as connection:
+        action = list_actions(connection, project)[-1]
+    assert (action.kind, action.who) == ("change", world.people["owner"])
+    assert action.body == {"display_names": {"dog": "Hound"}}
+    buttons = re.findall(r'data-label="([^"]*)" data-name="([^"]*)"', owner.get(f"/p/{project}/vote").text)
+    assert buttons == [("cat", "cat"), ("dog", "Hound"), ("fox", "fox")]
+    api, head = f"/api/v1/projects/{project}", {"X-CSRF-Token": form["csrf_token"]}
+    leased = owner.post(f"{api}/next", json={}, headers=head).json()
+    assert leased["classes"] == ["cat", "dog", "fox"]
+    voted = owner.post(f"{api}/votes", json={"item": "x", "label": buttons[1][0]}, headers=head)
+    assert voted.status_code == 200 and voted.json()["recorded"]["label"] == "dog", voted.text
+    for page in ("", "/items", "/item?id=x"):
+        shown = owner.get(f"/p/{project}{page}").text
+        assert "Hound" in shown and not re.search(r">[^<]*\bdog\b", shown), page
+    exported = owner.get(f"{api}/export?what=votes&format=csv").text
+    assert "dog" in exported and "Hound" not in exported
+    assert owner.get(api).json()["display_names"] == {"dog": "Hound"}
+    assert owner.patch(api, json={"settings": {"display_names": {}}}, headers=head).status_code == 200
+    assert Form(owner.get(path).text, path).sent["display_name_1"] == ""
+
+
+def test_a_new_name_moves_no_key(world):
+    given = {"classes": ["0", "1", "2"], "display_names": {"1": "one"}}
+    shown = world.browser("owner").get(f"/p/{made_project(world, given)}/vote").text
+    assert re.findall(r'data-name="([^"]*)" data-key="([^"]*)"', shown) == [("0", "0"), ("one", "1"), ("2", "2")]

@@ -40,7 +40,12 @@ class DecisionOut(Out):
     num_votes: Annotated[int, Field(description="Votes the answer rests on.")]
     agreement: Annotated[float | None, Field(description="Share of them that are for the answer.")]
     stop_reason: str
-    cost: Annotated[float, Field(description="All votes of the item, late ones too, times the price (1 if none).")]
+    cost: Annotated[
+        float,
+        Field(
+            description="What its votes cost, late ones too, at the price when each was cast; votes if all were free."
+        ),
+    ]
     pool_size: int
     audited: bool
     probs: Annotated[dict[str, float], Field(description="Who wins the pool, by class.")]

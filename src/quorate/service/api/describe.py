@@ -21,8 +21,9 @@ TAGS = [
     {"name": "health", "description": "For supervisors and Prometheus."},
 ]
 DESCRIPTION = """
-Send an API key: `Authorization: Bearer qk_...`. Every write takes an `Idempotency-Key`, except `/next`, `/leave` and
-`/sign-out`, which may be repeated without one. Lists are paged: send `next` of the answer as `cursor`. Errors are
+Send an API key: `Authorization: Bearer qk_...`. Every write takes an `Idempotency-Key`, except `/next`, `/leave`,
+`/report-image`, `/clear` and `/sign-out`, which may be repeated without one. Lists are paged: send `next` of the
+answer as `cursor`. Errors are
 `application/problem+json` with field, value, rule and fix.
 """
 

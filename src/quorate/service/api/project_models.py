@@ -13,6 +13,15 @@ Role = Literal["owner", "voter", "reader"]
 Whole = Annotated[int, Field(ge=0, le=10**9)]
 Seconds = Annotated[float, Field(ge=0, le=86400)]
 Classes = Annotated[list[Annotated[Text, Field(max_length=100)]], Field(min_length=2, max_length=200)]
+DisplayNames = Annotated[
+    dict[Annotated[Text, Field(max_length=100)], Annotated[Text, Field(min_length=1, max_length=100)]],
+    Field(
+        description="What pages show for a class, by class: all of them at once. A class left out is shown as it is. "
+        "Votes, events, exports and this API keep the class.",
+        max_length=200,
+        examples=[{"cat": "Cat or kitten"}],
+    ),
+]
 Models = Annotated[list[Annotated[Text, Field(max_length=100)]], Field(min_length=1, max_length=20)]
 Name = Annotated[Text, Field(min_length=1, max_length=200, examples=["Chest X-rays"])]
 
@@ -34,6 +43,7 @@ class SettingsChange(In):
     lease_seconds: Seconds | None = None
     undo_seconds: Seconds | None = None
     refit_every: Whole | None = None
+    display_names: DisplayNames | None = None
     classes: Annotated[Classes | None, Field(description="Those it has; they cannot change.")] = None
     models: Annotated[Models | None, Field(description="Those it has; they cannot change.")] = None
     window: Annotated[Whole | None, Field(description="As it is; it cannot change.")] = None
@@ -67,6 +77,10 @@ class ProjectIn(In):
 
     name: Name
     settings: SettingsIn
+    num_people: Annotated[
+        int | None,
+        Field(ge=1, le=10**9, description="How many people will vote. Not kept: `notes` warn if the pool is larger."),
+    ] = None
 
 
 class ProjectChange(In):
@@ -98,6 +112,7 @@ class SettingsOut(Out):
     window: int
     refit_every: int
     seed: int
+    display_names: dict[str, str]
 
 
 class CountsOut(Out):
@@ -109,6 +124,15 @@ class CountsOut(Out):
     in_audit: int
     votes: int
     withdrawn: Annotated[int, Field(description="Not counted in any of the others.")]
+
+
+class NoteOut(Out):
+    """A choice that is allowed and may not be meant: what it is, what would be usual, and what to do."""
+
+    field: str
+    value: int
+    rule: str
+    fix: str
 
 
 class ProjectRow(Out):
@@ -125,7 +149,9 @@ class ProjectOut(ProjectRow):
     """One project. `settings` and `counts` are for owners and readers; voters see what they choose from."""
 
     classes: list[str]
+    display_names: Annotated[dict[str, str], Field(description="What to show for a class, where it is another name.")]
     instructions: str
     acted: Annotated[int, Field(description="Items the caller has acted on.")]
     settings: SettingsOut | None = None
     counts: CountsOut | None = None
+    notes: list[NoteOut] = Field(default_factory=list, description="Warnings, when the project is made.")

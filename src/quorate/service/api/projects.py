@@ -12,6 +12,7 @@ from quorate.service.api.idempotency import Work, carried_out
 from quorate.service.api.paging import Cursor, Limit, Page, after_name, page
 from quorate.service.api.project_models import (
     CountsOut,
+    NoteOut,
     ProjectChange,
     ProjectIn,
     ProjectOut,
@@ -21,7 +22,7 @@ from quorate.service.api.project_models import (
 from quorate.service.api.reading import StrictRoute
 from quorate.service.deciding.listing import acts_of, counts
 from quorate.service.deciding.projects import Project, Projects
-from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.deciding.settings import ProjectSettings, rule_for_people
 
 router = APIRouter(prefix="/api/v1/projects", tags=["projects"], route_class=StrictRoute)
 
@@ -35,7 +36,7 @@ def create_project(request: Request, caller: Creator, body: ProjectIn, key: Key 
         me = caller.account_id
         made = on.projects.create(body.name, settings, by=me, now=on.now)
         add_member(on.store, made.id, me, role="owner", by=me, now=on.now)
-        return told(on.projects, made, caller, "owner")
+        return told(on.projects, made, caller, "owner").model_copy(update={"notes": notes(body, settings)})
 
     return carried_out(request, caller, key, work, status=201)
 
@@ -78,6 +79,15 @@ def change_project(
     return carried_out(request, caller.principal, key, work)
 
 
+def notes(body: ProjectIn, settings: ProjectSettings) -> list[NoteOut]:
+    """What the maker of a project should look at again."""
+    people, pool = body.num_people, settings.pool_size
+    if people is None or people >= pool:
+        return []
+    fix = f"set pool_size to {people}, or invite {pool - people} more."
+    return [NoteOut(field="pool_size", value=pool, rule=rule_for_people(people), fix=fix)]
+
+
 def told(projects_: Projects, project: Project, who: Principal, role: Role) -> ProjectOut:
     """What somebody of this role is told of the project."""
     sees_all = role in ("owner", "reader")
@@ -86,6 +96,7 @@ def told(projects_: Projects, project: Project, who: Principal, role: Role) -> P
         numbers = CountsOut.model_validate(counts(connection, project.id)) if sees_all else None
     return ProjectOut(
         id=project.id, name=project.name, state=project.state, role=role, created=project.created,
-        classes=list(project.settings.classes), instructions=project.settings.instructions, acted=acted,
+        classes=list(project.settings.classes), display_names=project.settings.display_names,
+        instructions=project.settings.instructions, acted=acted,
         settings=SettingsOut(**project.settings.as_json()) if sees_all else None, counts=numbers,
     )  # fmt: skip

@@ -7,7 +7,7 @@ Threshold, budget and target error are three ways to say when enough have been a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
 from quorate.decision.policy import Stateless
@@ -23,6 +23,7 @@ from quorate.workflows.specs import parse_method
 LOWEST_RATE = "the bound on wrong answers relies on the lowest rate since the first coin"
 MOST_CLASSES = 200
 MOST_MODELS = 20
+MOST_LETTERS = 100  # of the name of a class
 LEAST_SHARE = 1e-6  # of target_error, and of an audit_rate above 0: nobody audits a million items to see one error
 LEAST_BUDGET = 0.01  # votes per item
 MOST_PRICE = 1e9
@@ -40,7 +41,8 @@ class ProjectSettings:
     `budget` (votes per item), `target_error`: at most one   `price` of a vote, for the money shown   `min_votes`,
     `max_votes` per item   `audit_rate` share of closed, unsettled items that are voted to the end   `lease_seconds` a
     shown item is kept for its voter   `undo_seconds` a vote can be taken back   `window`, `refit_every`: what learning
-    looks at, and how often   `seed` of ties and coins
+    looks at, and how often   `seed` of ties and coins   `display_names` what pages show for a class, where it is not
+    the class itself
 
     >>> ProjectSettings(classes=["cat", "dog"], pool_size=5).session().method.name
     'quorate'
@@ -64,12 +66,14 @@ class ProjectSettings:
     window: int = 500
     refit_every: int = 20
     seed: int = 0
+    display_names: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check everything; nothing is believed later that was not checked here."""
         put = object.__setattr__
         put(self, "classes", _names(self.classes))
         put(self, "models", _models(self.models))
+        put(self, "display_names", _display_names(self.display_names, self.classes))
         put(self, "pool_size", members(self.pool_size))
         for name, least in (("min_votes", 0), ("window", 1), ("refit_every", 1), ("seed", 0)):
             put(self, name, whole(getattr(self, name), where=name, least=least))
@@ -142,6 +146,15 @@ class ProjectSettings:
         """The method with its knobs, the threshold among them."""
         return parse_method(self.method, threshold=self.threshold)
 
+    def shown(self, name: str) -> str:
+        """What pages show for a class."""
+        return self.display_names.get(name, name)
+
+    @property
+    def shown_classes(self) -> tuple[str, ...]:
+        """What pages show for each class, in order."""
+        return tuple(map(self.shown, self.classes))
+
     def session(self) -> Settings:
         """As the session core takes them; learning is the service's."""
         return Settings(
@@ -207,6 +220,11 @@ class ProjectSettings:
         return bool(value == now)
 
 
+def rule_for_people(num_people: int) -> str:
+    """What the pool should be where so many people vote."""
+    return f"at most {num_people}, as many as will vote: items ask up to the whole pool, and may never close"
+
+
 def goal_control(settings: ProjectSettings) -> BudgetControl | TargetErrorControl | None:
     """The controller that holds the project's budget or target error, as it starts; None without such a goal."""
     if settings.budget is not None:
@@ -252,8 +270,25 @@ def _names(classes: Any) -> tuple[str, ...]:  # noqa: ANN401
         raise broken("classes", f"{len(classes)} names", f"at most {MOST_CLASSES}, which fit a page", "merge some.")
     names = class_names(classes)
     for name in names:
-        _text(name, where="classes", most=100)
+        _text(name, where="classes", most=MOST_LETTERS)
     return names
+
+
+def _display_names(given: Any, classes: tuple[str, ...]) -> dict[str, str]:  # noqa: ANN401
+    """The names that differ from their class, in the order of the classes; no two classes are shown alike."""
+    if not isinstance(given, Mapping):
+        raise broken("display_names", given, "a text for each class to rename", "pass e.g. {'cat': 'Cat'}.")
+    for name, text in given.items():
+        if name not in classes:
+            raise broken("display_names", name, f"one of the classes: {', '.join(classes)}", "correct the class.")
+        if not isinstance(text, str) or not text.strip() or len(text) > MOST_LETTERS or not text.isprintable():
+            rule = f"1 to {MOST_LETTERS} printable characters, not only spaces"
+            raise broken("display_names", text, rule, "choose another, or leave it out to show the class.")
+    shown = {name: given[name].strip() if name in given else name for name in classes}
+    for name, text in shown.items():
+        if list(shown.values()).count(text) > 1 and name in given:
+            raise broken("display_names", text, "a name that no other class is shown with", "choose another.")
+    return {name: text for name, text in shown.items() if text != name}
 
 
 def _models(models: Any) -> tuple[str, ...]:  # noqa: ANN401

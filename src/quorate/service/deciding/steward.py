@@ -1,7 +1,7 @@
 """What happens off the request path: learning, steering, numbers for the dashboard. One thread in each worker.
 
 Workers share the work through the table `stewards`: who holds a project's task does it, the others pass by. A worker
-renews its holds while it lives. If it dies they run out within HOLD_SECONDS, and another worker goes on from what the
+renews its holds while it lives. If it dies they run out within `hold_seconds`, and another worker goes on from what the
 database says. Started by the app.
 """
 
@@ -30,7 +30,7 @@ from quorate.service.store.schema import projects, stewards
 log = logging.getLogger("quorate.service.steward")
 
 HOLD_SECONDS = 6.0  # after which a dead worker's tasks are free
-RENEW_SECONDS = 1.5
+RENEWALS = 4  # of a hold, before it would end
 SET_BACK_SECONDS = 60.0  # a hold that ends later than this was taken before the clock was set back
 STATS_SECONDS = 3.0
 STATS_SHARE = 0.05  # of the time, at most, that computing numbers may take
@@ -39,9 +39,17 @@ STATS_SHARE = 0.05  # of the time, at most, that computing numbers may take
 class Steward:
     """Goes round all active projects every `rhythm` seconds. `extra` jobs are called on each round, with the time."""
 
-    def __init__(self, projects_: Projects, *, rhythm: float = 1.0, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        projects_: Projects,
+        *,
+        rhythm: float = 1.0,
+        hold_seconds: float = HOLD_SECONDS,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self.projects = projects_
         self.rhythm = rhythm
+        self.hold_seconds = hold_seconds
         self.clock = clock
         self.name = secrets.token_hex(8)
         self.extra: list[Callable[[float], object]] = []
@@ -52,7 +60,7 @@ class Steward:
     def start(self) -> None:
         """Begin, in two threads: one does the work, one renews the holds, however long a job takes."""
         rounds = partial(self._again_and_again, self.round, self.rhythm)
-        renewals = partial(self._again_and_again, self.renew, RENEW_SECONDS)
+        renewals = partial(self._again_and_again, self.renew, self.hold_seconds / RENEWALS)
         for name, target in (("quorate-steward", rounds), ("quorate-steward-holds", renewals)):
             self._threads.append(threading.Thread(target=target, name=name, daemon=True))
             self._threads[-1].start()
@@ -66,7 +74,7 @@ class Steward:
             with self.projects.store.write() as connection:
                 connection.execute(update(stewards).where(stewards.c.holder == self.name).values(until=0.0))
         except StoreUnavailable as problem:
-            log.info("the tasks are free in %g seconds: %s", HOLD_SECONDS, problem)
+            log.info("the tasks are free in %g seconds: %s", self.hold_seconds, problem)
 
     def _again_and_again(self, job: Callable[[], None], seconds: float) -> None:
         while not self._stop.is_set():
@@ -148,7 +156,7 @@ class Steward:
         now = self.clock()
         mine = (stewards.c.project_id == project_id, stewards.c.task == task)
         free = or_(stewards.c.holder == self.name, stewards.c.until < now, stewards.c.until > now + SET_BACK_SECONDS)
-        values = {"holder": self.name, "until": now + HOLD_SECONDS}
+        values = {"holder": self.name, "until": now + self.hold_seconds}
         with self.projects.store.read() as connection:
             held = connection.execute(select(stewards.c.holder, stewards.c.until).where(*mine)).one_or_none()
         if held is not None and now < held.until <= now + SET_BACK_SECONDS:
@@ -166,13 +174,17 @@ class Steward:
     def renew(self) -> None:
         """Keep the tasks this worker has; those that another worker took meanwhile are that one's."""
         now = self.clock()
-        ending = (stewards.c.holder == self.name, stewards.c.until > 0.0, stewards.c.until < now + HOLD_SECONDS / 2)
+        ending = (
+            stewards.c.holder == self.name,
+            stewards.c.until > 0.0,
+            stewards.c.until < now + self.hold_seconds / 2,
+        )
         with self.projects.store.read() as connection:
             if connection.execute(select(stewards.c.task).where(*ending).limit(1)).first() is None:
                 return
         with self.projects.store.write() as connection:
             whole = update(stewards).where(stewards.c.holder == self.name, stewards.c.until > 0.0)
-            connection.execute(whole.values(until=now + HOLD_SECONDS))
+            connection.execute(whole.values(until=now + self.hold_seconds))
 
 
 def _version(state: Mapping[str, Any]) -> int:

@@ -24,7 +24,7 @@ from quorate.service.deciding.steward import Steward
 from quorate.service.demo.digits import digits
 from quorate.service.demo.seed import COLLEAGUE, PROJECT, add_digits
 from quorate.service.store.failures import StoreUnavailable
-from quorate.service.store.schema import accounts, items, memberships, projects
+from quorate.service.store.schema import accounts, items, memberships, not_withdrawn, projects
 
 log = logging.getLogger("quorate.service.demo")
 
@@ -102,6 +102,6 @@ class Colleagues:
         with self.projects.store.read() as connection:
             mine = select(func.count()).select_from(items).where(items.c.project_id == project_id)
             there = connection.execute(mine).scalar_one()
-            left = connection.execute(mine.where(items.c.is_open)).scalar_one()
+            left = connection.execute(mine.where(items.c.is_open, not_withdrawn)).scalar_one()
         if left < FEW and there < len(digits()):
             add_digits(self.projects.store, project_id, there + MORE, now=now)

@@ -64,7 +64,7 @@ def _worth(projects_: Projects, project: Project, numbers: dict[str, Any], conne
     thetas, phis = [each[1] for each in past], [each[2] for each in past]
     taus = [np.atleast_2d(np.asarray(each[3], float)).mean(axis=0) for each in past]
     highest = max(float(np.max(taus)), 1e-9)
-    classes = project.settings.classes
+    classes = project.settings.shown_classes
     most = len(classes) if len(classes) == MOST_CLASSES + 1 else MOST_CLASSES  # one alone is named, not "1 more"
     by_class = [
         {

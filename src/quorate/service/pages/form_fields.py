@@ -111,5 +111,5 @@ def in_words_of_the_form(
         return f"“{labels[found[0]]}”" if found[0] in labels else found[0]
 
     rule, fix = (NAME.sub(labelled, problem[name]) for name in ("rule", "fix"))
-    told = typed.get(field, "").strip()[:LONGEST] or "empty"
+    told = str(typed.get(field, problem.get("value") or "")).strip()[:LONGEST] or "empty"
     return {**problem, "detail": f"“{labels[field]}”: {told}; expected {rule}; {fix}"}

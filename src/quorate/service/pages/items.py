@@ -142,10 +142,11 @@ def _why(
     era = projects_.era(connection, project, step.params or 0, step.tune or 0)
     abstained, pool = step.num_abstained, opening["pool_size"] - step.num_absent  # at that time, not today
     decided = Decided(
-        reason=step.reason or "ask", label=step.answer or "", confidence=step.confidence or 0.0, probs=step.probs,
-        votes=step.votes, pool_size=pool, pool_left=max(pool - abstained, sum(step.votes)),
-        min_votes=opening["min_votes"], most_votes=min(limits, default=None), num_abstained=abstained,
-        classes=project.settings.classes,
+        reason=step.reason or "ask", label=project.settings.shown(step.answer or ""),
+        confidence=step.confidence or 0.0, probs=step.probs, votes=step.votes,
+        pool_size=pool, pool_left=max(pool - abstained, sum(step.votes)),
+        min_votes=opening["min_votes"], most_votes=min(limits, default=None),
+        num_abstained=abstained, classes=project.settings.shown_classes,
     )  # fmt: skip
     return because(decided, era.method.policy)
 
@@ -160,7 +161,7 @@ def _by_class(project: Project, row: Row[Any], predictions: Any, decided: list[S
             "name": name, "votes": votes[index],
             "beliefs": [probs[index] for probs in told], "belief": told[-1][index] if told else None,
         }
-        for index, name in enumerate(project.settings.classes)
+        for index, name in enumerate(project.settings.shown_classes)
     ]  # fmt: skip
     table.sort(key=lambda each: (-(each["belief"] or 0), -each["votes"], -max(each["beliefs"], default=0)))
     return [{**each, "colour": min(place, REST)} for place, each in enumerate(table)]

@@ -11,7 +11,7 @@ from quorate.service.access.accounts import enrol
 from quorate.service.access.principal import Principal
 from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.api.here import Creator, Owner, ProjectId, projects_of
-from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.deciding.settings import ProjectSettings, rule_for_people
 from quorate.service.pages.form_fields import Fields, in_words_of_the_form, whole_number
 from quorate.service.pages.rendering import go, render
 from quorate.service.pages.settings_form import (
@@ -56,8 +56,12 @@ def _check_people(fields: dict[str, str], pool_size: int) -> None:
     """Fewer people than the pool has: items may never close, unless the owner wants it so."""
     people = whole_number(fields, "people")
     if people is not None and people < pool_size and "keep_pool" not in fields:
-        rule = f"at most {people}, as many as will vote: items ask up to the whole pool, and may never close"
-        raise broken("pool_size", pool_size, rule, f"write {max(people, 1)}, or tick that more people come later.")
+        raise broken(
+            "pool_size",
+            pool_size,
+            rule_for_people(people),
+            f"write {max(people, 1)}, or tick that more people come later.",
+        )
 
 
 def _new(request: Request, caller: Principal, form: dict[str, str], problem: dict[str, Any] | None = None) -> Response:

@@ -25,6 +25,7 @@ LABELS = {
     "state": "State",
     "classes": "What voters choose from",
     "models": "Classifiers",
+    "display_names": "Names that voters see",
     "instructions": "Instructions for voters",
     "people": "How many people will vote?",
     "pool_size": "Experts in the pool",
@@ -40,6 +41,7 @@ LABELS = {
     "budget": "Spend so many votes per item on average, where they help most",
     "target_error": "Aim for at most this share of wrong answers, 90 % sure by the audit",
 }
+DISPLAY_NAME = "display_name_"  # with the number of the class: its field of the form
 SHORT = {
     "value": "asking while a vote is worth it",
     "threshold": "closing at a given sureness",
@@ -74,10 +76,20 @@ def changes_of(fields: Mapping[str, str], *, before: ProjectSettings | None = No
         "instructions": lambda name: _plain(fields[name]),
     }
     found |= {name: value(name) for name, value in read.items() if name in touched}
+    if before is not None and any(name.startswith(DISPLAY_NAME) for name in touched):
+        found["display_names"] = _display_names(fields, before)
     if goal == "target_error" and found.get("audit_rate", 0.0 if before is None else before.audit_rate) == 0:
         typed = fields.get("audit_rate", "0")
         raise broken("audit_rate", typed, "more than 0 %: audits hold the goal chosen", "write e.g. 5.")
     return found
+
+
+def _display_names(fields: Mapping[str, str], before: ProjectSettings) -> dict[str, str]:
+    """What to show for each class; a field that is empty means the class itself."""
+    was = as_form(before)
+    names = {name: f"{DISPLAY_NAME}{number}" for number, name in enumerate(before.classes)}
+    typed = {name: fields.get(field, was[field]).strip() for name, field in names.items()}
+    return {name: text for name, text in typed.items() if text}
 
 
 def _goal_settings(fields: Mapping[str, str], goal: str, before: ProjectSettings | None) -> dict[str, Any]:
@@ -190,6 +202,8 @@ def as_form(settings: ProjectSettings) -> dict[str, str]:
     timed = ("price", "lease_seconds", "undo_seconds")
     told = {name: str(getattr(settings, name)) for name in plain}
     told |= {name: decimal(getattr(settings, name), 4) for name in timed}
+    names = [settings.display_names.get(name, "") for name in settings.classes]
+    told |= {f"{DISPLAY_NAME}{number}": name for number, name in enumerate(names)}
     return shown | told | ({} if settings.price else {"price": ""})
 
 

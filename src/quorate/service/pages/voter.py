@@ -40,12 +40,13 @@ def vote_page(request: Request, project_id: ProjectId, caller: Voter) -> Respons
         "leaseSeconds": project.settings.lease_seconds,
         "state": project.state,
     }
-    classes = project.settings.classes
-    keys = keys_of(classes)
+    classes = project.settings.shown_classes
+    keys = keys_of(project.settings.classes)  # a new name must not move a key that voters know
     shown = {
         "me": caller.principal, "role": caller.role, "project": project, "start": start, "shape": _shape(classes),
-        "classes": classes, "keys": keys, "keys_told": keys_told(keys),
-        "names_are_keys": keys == [name.lower() for name in classes],
+        "classes": list(zip(project.settings.classes, classes, strict=True)), "keys": keys,
+        "keys_told": keys_told(keys), "names_are_keys": keys == [name.lower() for name in classes],
+        "own_keys": keys == [name.lower() for name in project.settings.classes],
     }  # fmt: skip
     return render(request, "vote.html", **shown)
 

@@ -308,7 +308,7 @@ function act(path, details, words) {
   offerUndo();
 }
 
-const vote = (label) => act("votes", { label }, `You said ${label}`);
+const vote = (button) => act("votes", { label: button.dataset.label }, `You said ${button.dataset.name}`);
 const skip = () => act("votes", { skip: true }, "Skipped");
 const abstain = () => act("votes", { abstain: true }, "You said you cannot tell");
 
@@ -343,7 +343,7 @@ function progress() {
 
 choices.addEventListener("click", (event) => {
   const button = event.target.closest("button");
-  if (button) vote(button.dataset.label);
+  if (button) vote(button);
 });
 part("undo").addEventListener("click", undo);
 part("skip").addEventListener("click", skip);
@@ -363,7 +363,7 @@ document.addEventListener("keydown", (event) => {
   if (!keysOn || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target === filter) return filterKey(event);
   const chosen = buttons.find((button) => !button.hidden && button.dataset.key === event.key.toLowerCase());
-  if (chosen) vote(chosen.dataset.label);
+  if (chosen) vote(chosen);
   else if (event.key === "u" || event.key === "U" || event.key === "Backspace") undo();
   else if (event.key === "s" || event.key === "S") skip();
   else if (event.key === "x" || event.key === "X" || event.key === "?") abstain();
@@ -384,7 +384,7 @@ for (const name of ["focus", "blur"]) filter?.addEventListener(name, () => choic
 
 function filterKey(event) {
   const visible = buttons.filter((button) => !button.hidden);
-  if (event.key === "Enter" && visible.length) vote(visible[0].dataset.label);
+  if (event.key === "Enter" && visible.length) vote(visible[0]);
   else if (event.key === "Escape") { filter.value = ""; narrow(); stage.focus(); }
   else return;
   event.preventDefault();
@@ -394,7 +394,7 @@ function narrow() {
   const wanted = filter.value.trim().toLowerCase();
   let shown = 0;
   for (const button of buttons) {
-    button.hidden = !button.dataset.label.toLowerCase().includes(wanted);
+    button.hidden = !button.dataset.name.toLowerCase().includes(wanted);
     button.dataset.key = button.hidden ? "" : "1234567890"[shown++] ?? "";
     const key = button.querySelector("kbd");
     if (!key) continue;
