@@ -85,18 +85,17 @@ def class_rows(run: Replay, classes: Sequence[str]) -> list[dict[str, Any]]:
     rows = []
     for each in run.class_control.classes:
         proved = proved_missed(run, each, min_rate)
-        rows.append(
-            {
-                "class": classes[each.number],
-                "asked_for": each.target,
-                "reached": _number(each.reached),
-                "upper": _number(each.upper),
-                "proved": proved,
-                **standing(each.target, _number(each.reached), proved),
-                "estimated_items": each.num_items,
-                "weight": float(np.exp(each.log_weight)),
-            }
-        )
+        row = {
+            "class": classes[each.number],
+            "asked_for": each.target,
+            "reached": _number(each.reached),
+            "upper": _number(each.upper),
+            "proved": proved,
+            **standing(each.target, _number(each.reached), proved),
+            "estimated_items": each.num_items,
+            "weight": float(np.exp(each.log_weight)),
+        }
+        rows.append(row | {"sentence": class_sentence(row, each.sureness)})
     return rows
 
 
@@ -120,16 +119,13 @@ def _number(value: float) -> float | None:
 def target_sentence(control: Mapping[str, Any]) -> str:
     """What a run with a target error may say of itself: held, or an aim, and what the audits prove and suggest."""
     head = f"Target error {100 * control['asked_for']:.2f} %: "
-    return head + _words(control, f"the audits ({control['audited']})", "of the answers are wrong")
+    return head + _words(control, f"The audits ({control['audited']})", "of the answers are wrong")
 
 
-def class_sentences(control: Mapping[str, Any]) -> list[str]:
-    """The same for each class with a target."""
-    return [
-        f"Class {row['class']!r}, at most {100 * row['asked_for']:.2f} % of its items missed: "
-        + _words(row | {"sureness": control["sureness"]}, "the audits", "of its items are missed")
-        for row in control["classes"]
-    ]
+def class_sentence(row: Mapping[str, Any], sureness: float) -> str:
+    """The same for a class with a target."""
+    head = f"Class {row['class']!r}, at most {100 * row['asked_for']:.2f} % of its items missed: "
+    return head + _words({**row, "sureness": sureness}, "The audits", "of its items are missed")
 
 
 def _words(row: Mapping[str, Any], who: str, what: str) -> str:
@@ -138,9 +134,9 @@ def _words(row: Mapping[str, Any], who: str, what: str) -> str:
     if row["upper"] is None:
         return "an aim; no such item was seen."
     if row["proved"] is None:
-        return f"an aim, not proved: {who} are too few to prove a bound or to support an estimate."
+        return f"an aim, not proved. {who} are too few to prove a bound or to support an estimate."
     bound = f"{who} prove that at most {rounded_up(100 * row['proved']):.2f} % {what} ({sure})"
-    said = f"held: {bound}." if row["supported"] else f"an aim, not proved: {bound}."
+    said = f"{'held' if row['supported'] else 'an aim, not proved'}. {bound}."
     if not row["estimate_supported"]:
         return said
     said += f" Their estimate is {100 * row['reached']:.2f} %"

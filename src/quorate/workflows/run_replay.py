@@ -31,7 +31,7 @@ from quorate.workflows.error_costs import cheapest_answers, with_costs
 from quorate.workflows.pools import Pools
 from quorate.workflows.recorded import Recorded, recorded
 from quorate.workflows.replay import ControlReport, Replay, replay
-from quorate.workflows.run_audits import class_rows, class_sentences, proved_error, standing, target_sentence
+from quorate.workflows.run_audits import class_rows, proved_error, standing, target_sentence
 from quorate.workflows.run_result import Outcome
 from quorate.workflows.specs import parse_method
 from quorate.workflows.target_error import AUDIT_RATE, FOCUS, SURENESS, TargetErrorControl
@@ -321,7 +321,7 @@ def _control_summary(run: Replay, plan: Plan, classes: Sequence[str]) -> dict[st
         }
         found |= standing(final.target, final.reached, found["proved"])
         ahead = [_ahead(report)] if found["estimate_supported"] else []
-        found["sentence"] = " ".join([target_sentence(found), *ahead, *class_sentences(found)])
+        found["sentence"] = " ".join([target_sentence(found), *ahead])
         return found
     return found | {"sentence": _budget_sentence(report)}
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quorate.audit.statement import rounded_up
 from quorate.types import FloatArray
 from quorate.version import __version__
 from quorate.workflows.page_style import PAGE_STYLE
@@ -152,12 +153,11 @@ def _control(summary: Mapping[str, Any], result: RunResult) -> str:
     control = summary["control"]
     if control is None:
         return ""
-    said = " ".join(filter(None, (control["sentence"], control["unreachable"])))
     shares = SHARES | ({"asked_for", "reached", "proved"} if control["kind"] == "target error" else set())
     is_target = control["kind"] == "target error"
     is_shown = not is_target or control["estimate_supported"]
     rows = [
-        [text, percent(control[name], 2) if name in shares else _plain(control[name])]
+        [text, _share(control, name) if name in shares else _plain(control[name])]
         for name, text in CONTROL.items()
         if name in control and (is_shown or name not in ESTIMATES)
     ]
@@ -167,9 +167,17 @@ def _control(summary: Mapping[str, Any], result: RunResult) -> str:
         xs, ys = stretches_of(scale * result.outcome.reached)
         aim = [scale * control["asked_for"]] * len(xs)
         drawn = lines([("line", xs, ys), ("aim", xs, aim)], title=what, x_label="items", y_label=what)
-    return f"""<section><h2>How close the control came</h2><p>{escape(said)}</p>
+    return f"""<section><h2>How close the control came</h2>
 {table(["", ""], rows, caption="Asked for, and reached; dashed in the picture: asked for")}
 {_class_targets(control)}{drawn}</section>"""
+
+
+def _share(row: Mapping[str, Any], name: str) -> str:
+    """In per cent; a bound is rounded up, as in the sentences."""
+    value = row[name]
+    if name in ("upper", "proved") and value is not None:
+        return f"{rounded_up(100 * value):.2f} %"
+    return percent(value, 2)
 
 
 def _class_targets(control: Mapping[str, Any]) -> str:
@@ -177,8 +185,8 @@ def _class_targets(control: Mapping[str, Any]) -> str:
         return ""
     rows = [
         [
-            row["class"], percent(row["asked_for"]), row["status"], percent(row["proved"]),
-            *(percent(row[name]) if row["estimate_supported"] else "" for name in ("reached", "upper")),
+            row["class"], _share(row, "asked_for"), row["status"], _share(row, "proved"),
+            *(_share(row, name) if row["estimate_supported"] else "–" for name in ("reached", "upper")),
             f"{row['weight']:.3g}",
         ]
         for row in control["classes"]
