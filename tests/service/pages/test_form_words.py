@@ -32,7 +32,7 @@ def refused(**typed):
         ({"goal": "threshold", "threshold": "0.95"}, "threshold", "“Close an item", "did you mean 95? Raise it."),
         ({"goal": "threshold", "threshold": "30 %"}, "threshold", "“Close an item", "more than 33.3 % (one of 3"),
         ({"goal": "threshold", "threshold": "950"}, "threshold", "“Close an item", "100 %"),
-        ({"goal": "target_error", "target_error": "0"}, "target_error", "“Let at", "more than 0 %, at most 100 %"),
+        ({"goal": "target_error", "target_error": "0"}, "target_error", "“Aim for", "more than 0 %, at most 100 %"),
         ({"goal": "budget", "budget": ""}, "budget", "“Spend so many votes per item on average", ": empty; expected"),
         ({"goal": "value", "error_price": "-1"}, "error_price", "“Ask while", "”: -1; expected a number above 0"),
         ({"goal": "value", "error_price": "1,000"}, "error_price", "“Ask while", "write 1000, or 1.000."),
