@@ -19,10 +19,11 @@ from quorate import method
 from quorate.datasets import chaosnli, cifar10h, imagenet16h, imagenet16h_shift, vote_dataset
 from quorate.posterior.settled import plurality_shares
 from quorate.simulation import prepare, simulate
-from quorate.workflows.control import BudgetControl, TargetErrorControl, rule_knob
+from quorate.workflows.control import BudgetControl, rule_knob
 from quorate.workflows.recorded import from_stream
 from quorate.workflows.replay import replay
 from quorate.workflows.run_audits import proved_error
+from quorate.workflows.target_error import TargetErrorControl
 
 ITEMS = 2000
 SHARES = (0.2, 0.4, 0.6, 0.8)
@@ -167,7 +168,8 @@ def targets(args):
 def _target(case, target, args):
     """Error reached, as the control thought, votes, audit votes, and the gap that chance alone would leave."""
     options = {"audit_rate": args.audit_rate, "focus": args.focus, "rule": case.rule, "pool_size": case.pool_size}
-    run = case.run(TargetErrorControl(target, **{name: value for name, value in options.items() if value is not None}))
+    given = {name: value for name, value in options.items() if value is not None}
+    run = case.run(TargetErrorControl(target, sureness=0.5, **given))
     chance = np.sqrt(target * (1 - target) / case.items.num_items) / target
     return case.error(run), run.control.reached, run.mean_cost, run.audit_votes.mean(), chance
 

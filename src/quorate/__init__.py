@@ -42,10 +42,10 @@ else:
         """Replay recorded votes as a stream, asking only as far as a method would, and decide every item.
 
         `votes`, `predictions`: paths, pandas, polars or PyArrow tables, or arrays; several classifiers are a list.
-        Options: method, threshold, target_error, budget, order, seed, pool_size, partly_voted, min_votes, max_votes,
-        error_costs, price, strict, window, refit_every, audit_rate, audit_focus, control_speed, out, overwrite,
-        progress, and how to read the tables: task, worker, label, timestamp, format, classes, id_column, ids, accuracy,
-        items, abstain_labels, ignore_columns, as_read (docs/run.md).
+        Options: method, threshold, target_error, class_targets, sureness, budget, order, seed, pool_size, partly_voted,
+        min_votes, max_votes, error_costs, price, strict, window, refit_every, audit_rate, audit_focus, control_speed,
+        out, overwrite, progress, and how to read the tables: task, worker, label, timestamp, format, classes,
+        id_column, ids, accuracy, items, abstain_labels, ignore_columns, as_read (docs/run.md).
         Gives a result with `.decisions`, `.summary()`, `.plot()`, `.to_html()`, `.params` and `.rejects`.
         Needs `pip install 'quorate[tables]'`.
         """

@@ -7,8 +7,8 @@ import pytest
 
 import quorate
 from quorate.errors import InvalidInput
-from quorate.workflows.control import AUDIT_RATE, FOCUS, TargetErrorControl
 from quorate.workflows.run import run
+from quorate.workflows.target_error import AUDIT_RATE, FOCUS, TargetErrorControl
 from tests.workflows import run_data
 
 

@@ -4,8 +4,9 @@ import pytest
 
 from quorate.audit import RunningAudit
 from quorate.audit.statement import rounded_up
-from quorate.workflows.control import AUDIT_RATE, FOCUS
 from quorate.workflows.run import run
+from quorate.workflows.run_report import CONTROL, ESTIMATES
+from quorate.workflows.target_error import AUDIT_RATE, FOCUS
 from tests.workflows import run_data
 
 
@@ -14,9 +15,14 @@ def long_stream():
     return run_data.stream(num_items=2000, pool_size=7, num_classes=4, accuracy=0.7, agreement=0.7, seed=4)
 
 
-def test_a_target_error_is_told_with_what_its_audits_prove(long_stream):
+@pytest.fixture(scope="module")
+def aimed(long_stream):
+    return run(long_stream, order="given", target_error=0.08, seed=2)
+
+
+def test_a_target_error_is_told_with_what_its_audits_prove(aimed):
     """The bound is that of an audit taken item by item; it holds for the error the recorded votes show."""
-    result = run(long_stream, order="given", target_error=0.08, seed=2)
+    result = aimed
     summary, audit = result.summary(), RunningAudit(min_rate=AUDIT_RATE)
     for t, row in enumerate(result.table.to_pylist()):
         loss, doubt = 1 - result.pools.truth[t, result.outcome.labels[t]], 1 - row["confidence"]
@@ -28,6 +34,26 @@ def test_a_target_error_is_told_with_what_its_audits_prove(long_stream):
     proved = summary["control"]["proved"]
     assert proved == pytest.approx(audit.bound(0.1).mean)
     assert summary["error"]["rate"] < proved < 0.2
-    assert f"at most {rounded_up(100 * proved):.2f} % is proved (90 % confidence)" in summary["control"]["sentence"]
+    assert f"{rounded_up(100 * proved):.2f} %" in summary["control"]["sentence"]
     assert summary["control"]["supported"] == (proved <= 0.08)
     assert "at most, per item, as the audits prove it" in result.to_html()
+
+
+def test_a_target_is_held_where_the_bound_lies_within_it_and_an_aim_elsewhere(aimed, long_stream):
+    held = run(long_stream, order="given", target_error=0.3, audit_rate=0.5, seed=2)
+    for result, target, status, word in ((aimed, 0.08, "aim", "an aim"), (held, 0.3, "held", "held")):
+        control = result.summary()["control"]
+        assert control["status"] == status
+        assert control["supported"] == (control["proved"] <= target) == (status == "held")
+        assert f"{100 * target:.2f} %: {word}" in control["sentence"]
+
+
+def test_an_estimate_that_too_few_audits_support_is_not_printed():
+    """20 items: the audits can bound nothing, so the page and the sentence have no figure but the target."""
+    few = run_data.stream(num_items=20, pool_size=7, num_classes=4, accuracy=0.7, agreement=0.7, seed=4)
+    result = run(few, order="given", target_error=0.3, seed=2)
+    control, page = result.summary()["control"], result.to_html()
+    assert (control["proved"], control["status"], control["estimate_supported"]) == (None, "aim", False)
+    assert control["sentence"].count("%") == 1
+    assert all(CONTROL[name] not in page for name in ESTIMATES)
+    assert CONTROL["status"] in page

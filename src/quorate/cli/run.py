@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 REPLAY = "How to replay them"
 CONTROL = "How far to ask (one of these)"
-AUDITS = "How a budget or a target error is held"
+AUDITS = "How a budget or a target error is steered"
 
 
 def run(
@@ -59,7 +59,9 @@ def run(
     ] = None,
     target_error: Annotated[
         float | None,
-        typer.Option(help="Let at most this share of answers be wrong, checked by audits.", rich_help_panel=CONTROL),
+        typer.Option(
+            help="Aim for at most this share of wrong answers; audits say if it is held.", rich_help_panel=CONTROL
+        ),
     ] = None,
     class_target: Annotated[
         list[str] | None,
@@ -72,7 +74,8 @@ def run(
     sureness: Annotated[
         float | None,
         typer.Option(
-            help="With --target-error: the probability with which to keep within it, 0.5 to 0.999; 0.9 by default.",
+            help="With --target-error: the probability with which to aim at keeping within it, 0.5 to 0.999; 0.9 by "
+            "default.",
             rich_help_panel=AUDITS,
         ),
     ] = None,

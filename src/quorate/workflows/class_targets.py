@@ -16,7 +16,8 @@ import numpy as np
 from quorate.tables.labels import meant
 from quorate.types import FloatArray
 from quorate.validate import broken, fraction, shown
-from quorate.workflows.control import MOST_STEP, SURENESS, errors_at_most
+from quorate.workflows.control import MOST_STEP
+from quorate.workflows.target_error import SURENESS, errors_at_most
 
 MOST_WEIGHT = math.log(1e4)
 PULL = 10.0  # the classes worth a target are rare: they must be steered by a handful of items

@@ -2,8 +2,7 @@
 
 The method is run over a sample of the items at a few values of its knob, with the predictions and with all classes
 alike. Both curves are read where the run itself stands: at its votes per item the classifier's curve has an error, and
-the other curve says how many votes that error takes without it. Also looks for columns of the predictions that belong
-to another class. Called by `run` and `plan`.
+the other curve says how many votes that error takes without it. Called by `run` and `plan`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from quorate.decision.rules import rule_of
 from quorate.methods import Method
@@ -25,6 +23,7 @@ from quorate.simulation.prepare import Stream
 from quorate.simulation.simulate import run_compiled
 from quorate.types import FloatArray, IntArray
 from quorate.workflows.plan_curves import REFIT_EVERY, WINDOW
+from quorate.workflows.swapped_columns import Swap, swap_warning, swapped_columns
 from quorate.workflows.sweep import lower_hull
 
 KNOBS: dict[str, tuple[float, ...]] = {
@@ -35,9 +34,6 @@ MOST_ITEMS, FEWEST_ITEMS = 1000, 50  # run through; scored, below which nothing 
 MOST_CELLS = 20_000  # items times classes that are run through
 DRAWS, LEVEL = 200, 0.9
 LEAST = 0.01  # votes per item: a saving below is about nothing
-MOST_COMPARED = 20_000  # items that columns are compared on
-CLEAR = 5.0  # standard errors by which other columns must fit better
-HALF = 0.5  # a column that fits its own class half as well as the other is only confused with it
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +54,6 @@ class Saving:
     def is_clear(self) -> bool:
         """The interval lies above about nothing."""
         return self.low > LEAST
-
-
-@dataclass(frozen=True, slots=True)
-class Swap:
-    """The column `column` of classifier `model` looks like probabilities of `looks_like`."""
-
-    model: str
-    column: str
-    looks_like: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +87,7 @@ class ClassifierReport:
 
     def sentence(self) -> str:
         """One line: what the classifier saves, and a warning where that is about nothing."""
-        return " ".join(filter(None, [_saved(self), _swapped(self.swaps)]))
+        return " ".join(filter(None, [_saved(self), swap_warning(self.swaps)]))
 
 
 def _plain(saving: Saving) -> dict[str, Any]:
@@ -134,18 +121,6 @@ def _saved(report: ClassifierReport) -> str:
     return (
         f"Warning: {noun.lower()} {verb} nothing for certain: {numbers}. Check that the predictions belong to these "
         "items and classes, or leave them out."
-    )
-
-
-def _swapped(swaps: Sequence[Swap]) -> str:
-    if not swaps:
-        return ""
-    told = ", ".join(f"{each.column!r} looks like {each.looks_like!r}" for each in swaps[:8])
-    more = f" and {len(swaps) - 8} more" if len(swaps) > 8 else ""
-    models = " and ".join(dict.fromkeys(each.model for each in swaps))
-    return (
-        f"Warning: columns of {models} seem to be named after the wrong classes: {told}{more}. The votes agree far "
-        "better with them that way; check the order of the classes."
     )
 
 
@@ -276,54 +251,3 @@ def _hull(votes: FloatArray, errors: FloatArray) -> tuple[FloatArray, FloatArray
             points.append((float(votes[k]), float(errors[k])))
     hull = np.array(lower_hull(points, at=lambda point: point))
     return hull[:, 0], hull[:, 1]
-
-
-def swapped_columns(
-    predictions: FloatArray, counts: IntArray, classes: Sequence[str], *, model: str = ""
-) -> list[Swap]:
-    """Columns of the predictions (T, K) that fit the votes (T, K) on another class far better than on their own.
-
-    The fit of a column to a class is the covariance of its probabilities with the share of votes. The best assignment
-    is found on every other item and judged on the rest; of its cycles those are named that fit clearly better.
-
-    >>> rng = np.random.default_rng(1)
-    >>> counts = rng.multinomial(5, [0.2, 0.3, 0.5], 400) * 3
-    >>> said = (counts + 1.0) / (counts + 1.0).sum(axis=1, keepdims=True)
-    >>> [(each.column, each.looks_like) for each in swapped_columns(said[:, [1, 0, 2]], counts, ["a", "b", "c"])]
-    [('a', 'b'), ('b', 'a')]
-    """
-    step = max(1, len(counts) * len(classes) // (MOST_COMPARED * 10), len(counts) // MOST_COMPARED)
-    totals = counts[::step].sum(axis=1)
-    p = predictions[::step][totals > 0]
-    shares = counts[::step][totals > 0] / totals[totals > 0, None]
-    if len(p) < FEWEST_ITEMS:
-        return []
-    p, shares = p - p.mean(axis=0), shares - shares.mean(axis=0)
-    _, best = linear_sum_assignment(-(p[::2].T @ shares[::2]))
-    found: list[Swap] = []
-    for cycle in _cycles(best):
-        own = (p[1::2][:, cycle] * shares[1::2][:, cycle]).sum(axis=1)
-        other = (p[1::2][:, cycle] * shares[1::2][:, best[cycle]]).sum(axis=1)
-        gain = other - own
-        if gain.mean() > CLEAR * gain.std() / np.sqrt(len(gain)) and own.mean() < HALF * other.mean():
-            found += [Swap(model, classes[k], classes[int(best[k])]) for k in cycle]
-    return found
-
-
-def _cycles(assigned: IntArray) -> list[list[int]]:
-    """The cycles of a permutation that have two members or more.
-
-    >>> _cycles(np.array([1, 2, 0, 3]))
-    [[0, 1, 2]]
-    """
-    seen: set[int] = set()
-    cycles = []
-    for start in range(len(assigned)):
-        cycle, at = [], start
-        while at not in seen:
-            seen.add(at)
-            cycle.append(at)
-            at = int(assigned[at])
-        if len(cycle) > 1:
-            cycles.append(cycle)
-    return cycles

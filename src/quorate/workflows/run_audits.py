@@ -16,8 +16,8 @@ from quorate.audit.statement import rounded_up
 from quorate.reasons import CERTAIN
 from quorate.types import FloatArray
 from quorate.workflows.class_targets import ClassTarget
-from quorate.workflows.control import AUDIT_RATE, TargetErrorControl
 from quorate.workflows.replay import Replay
+from quorate.workflows.target_error import AUDIT_RATE, TargetErrorControl
 
 
 def proved_error(run: Replay, final: TargetErrorControl) -> float | None:
@@ -86,19 +86,31 @@ def class_rows(run: Replay, classes: Sequence[str]) -> list[dict[str, Any]]:
     rows = []
     for each in run.class_control.classes:
         proved = proved_missed(run, each, min_rate)
-        rows.append(
-            {
-                "class": classes[each.number],
-                "asked_for": each.target,
-                "reached": _number(each.reached),
-                "upper": _number(each.upper),
-                "proved": proved,
-                "supported": proved is not None and proved <= each.target,
-                "estimated_items": each.num_items,
-                "weight": float(np.exp(each.log_weight)),
-            }
-        )
+        row = {
+            "class": classes[each.number],
+            "asked_for": each.target,
+            "reached": _number(each.reached),
+            "upper": _number(each.upper),
+            "proved": proved,
+            **standing(each.target, _number(each.reached), proved),
+            "estimated_items": each.num_items,
+            "weight": float(np.exp(each.log_weight)),
+        }
+        rows.append(row | {"sentence": class_sentence(row, each.sureness)})
     return rows
+
+
+def standing(target: float, reached: float | None, proved: float | None) -> dict[str, Any]:
+    """Is the target held or an aim, and may the estimate be shown? Both by the audit's bound alone.
+
+    >>> standing(0.05, 0.03, 0.08)
+    {'supported': False, 'status': 'aim', 'estimate_supported': True}
+    >>> standing(0.05, 0.03, None)["estimate_supported"], standing(0.05, 0.03, 0.04)["status"]
+    (False, 'held')
+    """
+    held = proved is not None and proved <= target
+    shown = proved is not None and reached is not None and reached <= proved
+    return {"supported": held, "status": "held" if held else "aim", "estimate_supported": shown}
 
 
 def _number(value: float) -> float | None:
@@ -106,50 +118,29 @@ def _number(value: float) -> float | None:
 
 
 def target_sentence(control: Mapping[str, Any]) -> str:
-    """What a run with a target error may say of itself: held, or an aim, and what the audits show and prove."""
-    head = f"Target error {100 * control['asked_for']:.2f} % with {100 * control['sureness']:g} % sureness: "
-    return head + _words(control, f"{audits(control['audited'])} put the error")
+    """What a run with a target error may say of itself: held, or an aim, and what the audits prove and suggest."""
+    head = f"Target error {100 * control['asked_for']:.2f} %: "
+    return head + _words(control, f"The audits ({control['audited']})", "of the answers are wrong")
 
 
-def class_sentences(control: Mapping[str, Any]) -> list[str]:
-    """The same for each class with a target."""
-    return [
-        f"Class {row['class']!r}, at most {100 * row['asked_for']:.2f} % of its items missed: "
-        + _words(row | {"sureness": control["sureness"]}, "the audits put the share missed")
-        for row in control["classes"]
-    ]
+def class_sentence(row: Mapping[str, Any], sureness: float) -> str:
+    """The same for a class with a target."""
+    head = f"Class {row['class']!r}, at most {100 * row['asked_for']:.2f} % of its items missed: "
+    return head + _words({**row, "sureness": sureness}, "The audits", "of its items are missed")
 
 
-def _words(row: Mapping[str, Any], shown: str) -> str:
-    sure = f"{100 * row['sureness']:g} % sureness"
+def _words(row: Mapping[str, Any], who: str, what: str) -> str:
+    """The bound first, which assumes nothing; the estimate only where the audits support it."""
+    sure = f"{100 * row['sureness']:g} % confidence"
     if row["upper"] is None:
-        return "an aim only; no such item was seen."
-    kept = row["upper"] <= row["asked_for"]
-    said = f"{shown} at {100 * row['reached']:.2f} %, and at {rounded_up(100 * row['upper']):.2f} % or less with {sure}"
-    said += ", within the target" if kept else ", which does not rule out more than the target"
-    if row["supported"]:
-        return f"proved. By the audit's bound it is at most {rounded_up(100 * row['proved']):.2f} %; {said}."
-    return (
-        f"an aim, not proved. {said[0].upper()}{said[1:]}, if audited items are typical of the others. Without that "
-        f"assumption {proved_words(row['proved'], row['sureness'])}."
-    )
-
-
-def proved_words(share: float | None, sureness: float) -> str:
-    """The end of a sentence about the audits.
-
-    >>> proved_words(0.04061, 0.9), proved_words(None, 0.9)
-    ('at most 4.07 % is proved (90 % confidence)', 'they are too few to prove a bound')
-    """
-    if share is None:
-        return "they are too few to prove a bound"
-    return f"at most {rounded_up(100 * share):.2f} % is proved ({100 * sureness:g} % confidence)"
-
-
-def audits(count: int) -> str:
-    """`1 audit`, `2 audits`.
-
-    >>> audits(1), audits(2)
-    ('1 audit', '2 audits')
-    """
-    return f"{count} audit" if count == 1 else f"{count} audits"
+        return "an aim; no such item was seen."
+    if row["proved"] is None:
+        return f"an aim, not proved. {who} are too few to prove a bound or to support an estimate."
+    bound = f"{who} prove that at most {rounded_up(100 * row['proved']):.2f} % {what} ({sure})"
+    said = f"{'held' if row['supported'] else 'an aim, not proved'}. {bound}."
+    if not row["estimate_supported"]:
+        return said
+    said += f" Their estimate is {100 * row['reached']:.2f} %"
+    if row["reached"] <= row["upper"] <= row["proved"]:
+        said += f", at most {rounded_up(100 * row['upper']):.2f} % if audited items are typical of the others"
+    return said + "."

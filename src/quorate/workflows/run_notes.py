@@ -39,7 +39,7 @@ def notes(summary: Mapping[str, Any], *, see: str = "report.html") -> list[str]:
             f"{_many(data['set_aside'], 'row')} set aside: see {see} and rejects.csv."
         )
     if summary["control"] is not None:
-        told.append(str(summary["control"]["sentence"]))
+        told += [str(each["sentence"]) for each in (summary["control"], *summary["control"].get("classes", ()))]
         if summary["control"]["unreachable"] is not None:
             told.append(str(summary["control"]["unreachable"]))
     return [*told, *_missed_classes(summary), *_few_errors(summary), *_cautious(summary)]

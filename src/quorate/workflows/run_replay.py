@@ -25,23 +25,15 @@ from quorate.tables.sources import Progress
 from quorate.types import FloatArray, IntArray, PriorParams
 from quorate.validate import bounded, broken, fraction, vote_limits, whole
 from quorate.workflows.class_targets import ClassTargetControl, class_numbers
-from quorate.workflows.control import (
-    AUDIT_RATE,
-    FOCUS,
-    SURENESS,
-    BudgetControl,
-    Control,
-    Speed,
-    TargetErrorControl,
-    rule_knob,
-)
+from quorate.workflows.control import BudgetControl, Control, Speed, rule_knob
 from quorate.workflows.error_costs import cheapest_answers, with_costs
 from quorate.workflows.pools import Pools
 from quorate.workflows.recorded import Recorded, recorded
 from quorate.workflows.replay import ControlReport, Replay, replay
-from quorate.workflows.run_audits import class_rows, class_sentences, proved_error, target_sentence
+from quorate.workflows.run_audits import class_rows, proved_error, standing, target_sentence
 from quorate.workflows.run_result import Outcome
 from quorate.workflows.specs import parse_method
+from quorate.workflows.target_error import AUDIT_RATE, FOCUS, SURENESS, TargetErrorControl
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,8 +316,9 @@ def _control_summary(run: Replay, plan: Plan, classes: Sequence[str]) -> dict[st
             "proved": proved_error(run, final),
             "classes": class_rows(run, classes),
         }
-        found["supported"] = found["proved"] is not None and found["proved"] <= final.target
-        found["sentence"] = " ".join([target_sentence(found), _ahead(report), *class_sentences(found)])
+        found |= standing(final.target, final.reached, found["proved"])
+        ahead = [_ahead(report)] if found["estimate_supported"] else []
+        found["sentence"] = " ".join([target_sentence(found), *ahead])
         return found
     return found | {"sentence": _budget_sentence(report)}
 

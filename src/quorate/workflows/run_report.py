@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quorate.audit.statement import rounded_up
 from quorate.reasons import SENTENCES
 from quorate.types import FloatArray
 from quorate.version import __version__
@@ -41,11 +42,12 @@ thead th { font-weight: 600 !important; } th[scope=row], td { vertical-align: to
 )
 CONTROL = {
     "asked_for": "asked for, per item",
+    "status": "held, or an aim that the audits do not prove",
+    "proved": "at most, per item, as the audits prove it",
     "reached": "reached, per item, as the control estimates it",
     "gap": "gap: reached / asked for - 1",
     "upper": "at most, per item, with the sureness asked for, if audited items are typical",
     "sureness": "sureness asked for",
-    "proved": "at most, per item, as the audits prove it",
     "overshoot": "most it was ever ahead of the plan, as a share of the whole plan",
     "knob": "knob that was turned",
     "first_knob": "knob at the first item",
@@ -56,6 +58,7 @@ CONTROL = {
     "factor": "errors found in audits / errors expected there",
     "ties_seen": "ties of the pool seen, in errors per item",
 }
+ESTIMATES = {"reached", "gap", "upper", "overshoot", "factor"}  # shown where the audits support them
 SHARES = {"gap", "overshoot", "ties_seen", "upper", "sureness"}  # of these, shown in per cent
 
 
@@ -142,23 +145,31 @@ def _control(summary: Mapping[str, Any], result: RunResult) -> str:
     control = summary["control"]
     if control is None:
         return ""
-    said = " ".join(filter(None, (control["sentence"], control["unreachable"])))
     shares = SHARES | ({"asked_for", "reached", "proved"} if control["kind"] == "target error" else set())
+    is_target = control["kind"] == "target error"
+    is_shown = not is_target or control["estimate_supported"]
     rows = [
-        [text, percent(control[name], 2) if name in shares else _plain(control[name])]
+        [text, _share(control, name) if name in shares else _plain(control[name])]
         for name, text in CONTROL.items()
-        if name in control
+        if name in control and (is_shown or name not in ESTIMATES)
     ]
     drawn = ""
-    if result.outcome.reached is not None:
-        is_target = control["kind"] == "target error"
+    if result.outcome.reached is not None and is_shown:
         scale, what = (100, "wrong so far at most, %") if is_target else (1, "votes per item so far")
         xs, ys = stretches_of(scale * result.outcome.reached)
         aim = [scale * control["asked_for"]] * len(xs)
         drawn = lines([("line", xs, ys), ("aim", xs, aim)], title=what, x_label="items", y_label=what)
-    return f"""<section><h2>How close the control came</h2><p>{escape(said)}</p>
+    return f"""<section><h2>How close the control came</h2>
 {table(["", ""], rows, caption="Asked for, and reached; dashed in the picture: asked for")}
 {_class_targets(control)}{drawn}</section>"""
+
+
+def _share(row: Mapping[str, Any], name: str) -> str:
+    """In per cent; a bound is rounded up, as in the sentences."""
+    value = row[name]
+    if name in ("upper", "proved") and value is not None:
+        return f"{rounded_up(100 * value):.2f} %"
+    return percent(value, 2)
 
 
 def _class_targets(control: Mapping[str, Any]) -> str:
@@ -166,12 +177,13 @@ def _class_targets(control: Mapping[str, Any]) -> str:
         return ""
     rows = [
         [
-            row["class"], percent(row["asked_for"]), percent(row["reached"]), percent(row["upper"]),
-            percent(row["proved"]), "yes" if row["supported"] else "no", f"{row['weight']:.3g}",
+            row["class"], _share(row, "asked_for"), row["status"], _share(row, "proved"),
+            *(_share(row, name) if row["estimate_supported"] else "–" for name in ("reached", "upper")),
+            f"{row['weight']:.3g}",
         ]
         for row in control["classes"]
     ]  # fmt: skip
-    heads = ["class", "target", "estimate", "at most", "proved", "target proved", "last weight of an error"]
+    heads = ["class", "target", "held or an aim", "proved at most", "estimate", "estimate at most", "last weight"]
     return table(heads, rows, caption="Share of the items of a class that have another answer")
 
 

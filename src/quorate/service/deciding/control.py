@@ -17,7 +17,8 @@ from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.settings import goal_control, knobs_of
 from quorate.service.store.lists import among
 from quorate.service.store.schema import items, not_withdrawn, projects, stewards
-from quorate.workflows.control import BudgetControl, TargetErrorControl
+from quorate.workflows.control import BudgetControl
+from quorate.workflows.target_error import TargetErrorControl
 
 Goal = BudgetControl | TargetErrorControl
 

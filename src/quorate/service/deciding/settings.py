@@ -17,8 +17,9 @@ from quorate.service.deciding.cost import check_pool
 from quorate.session.state import Settings
 from quorate.session.tuning import policy_knobs
 from quorate.validate import bounded, broken, class_names, fraction, members, shown, vote_limits, whole
-from quorate.workflows.control import BudgetControl, TargetErrorControl, rule_knob
+from quorate.workflows.control import BudgetControl, rule_knob
 from quorate.workflows.specs import parse_method
+from quorate.workflows.target_error import TargetErrorControl
 
 LOWEST_RATE = "the bound on wrong answers relies on the lowest rate since the first coin"
 MOST_CLASSES = 200

@@ -17,7 +17,7 @@ from quorate.service.deciding.control import stored_control
 from quorate.service.deciding.owner_actions import prices
 from quorate.service.deciding.projects import Project
 from quorate.service.store.schema import accounts, ballots, events, items, memberships, not_withdrawn, stewards
-from quorate.workflows.control import TargetErrorControl
+from quorate.workflows.target_error import TargetErrorControl
 
 HOUR = 3600.0
 LIVE_SECONDS = 8.0  # numbers that are no older are called live

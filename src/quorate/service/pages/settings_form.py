@@ -39,7 +39,7 @@ LABELS = {
     "error_price": "Ask while another vote is worth it; a wrong answer costs as much as so many votes",
     "threshold": "Close an item as soon as its answer is this sure",
     "budget": "Spend so many votes per item on average, where they help most",
-    "target_error": "Aim for at most this share of wrong answers, 90 % sure by the audit",
+    "target_error": "Aim for at most this share of wrong answers; the audit shows whether it is held",
 }
 DISPLAY_NAME = "display_name_"  # with the number of the class: its field of the form
 SHORT = {

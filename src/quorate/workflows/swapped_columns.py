@@ -1,0 +1,91 @@
+"""Predictions and votes -> columns of the predictions that seem to be named after the wrong class.
+
+Called by `classifier_saving`, whose report warns of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from quorate.types import FloatArray, IntArray
+
+MOST_COMPARED, FEWEST_COMPARED = 20_000, 50  # items
+CLEAR = 5.0  # standard errors by which other columns must fit better
+HALF = 0.5  # a column that fits its own class half as well as the other is only confused with it
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """The column `column` of classifier `model` looks like probabilities of `looks_like`."""
+
+    model: str
+    column: str
+    looks_like: str
+
+
+def swapped_columns(
+    predictions: FloatArray, counts: IntArray, classes: Sequence[str], *, model: str = ""
+) -> list[Swap]:
+    """Columns of the predictions (T, K) that fit the votes (T, K) on another class far better than on their own.
+
+    The fit of a column to a class is the covariance of its probabilities with the share of votes. The best assignment
+    is found on every other item and judged on the rest; of its cycles those are named that fit clearly better.
+
+    >>> rng = np.random.default_rng(1)
+    >>> counts = rng.multinomial(5, [0.2, 0.3, 0.5], 400) * 3
+    >>> said = (counts + 1.0) / (counts + 1.0).sum(axis=1, keepdims=True)
+    >>> [(each.column, each.looks_like) for each in swapped_columns(said[:, [1, 0, 2]], counts, ["a", "b", "c"])]
+    [('a', 'b'), ('b', 'a')]
+    """
+    step = max(1, len(counts) * len(classes) // (MOST_COMPARED * 10), len(counts) // MOST_COMPARED)
+    totals = counts[::step].sum(axis=1)
+    p = predictions[::step][totals > 0]
+    shares = counts[::step][totals > 0] / totals[totals > 0, None]
+    if len(p) < FEWEST_COMPARED:
+        return []
+    p, shares = p - p.mean(axis=0), shares - shares.mean(axis=0)
+    _, best = linear_sum_assignment(-(p[::2].T @ shares[::2]))
+    found: list[Swap] = []
+    for cycle in _cycles(best):
+        own = (p[1::2][:, cycle] * shares[1::2][:, cycle]).sum(axis=1)
+        other = (p[1::2][:, cycle] * shares[1::2][:, best[cycle]]).sum(axis=1)
+        gain = other - own
+        if gain.mean() > CLEAR * gain.std() / np.sqrt(len(gain)) and own.mean() < HALF * other.mean():
+            found += [Swap(model, classes[k], classes[int(best[k])]) for k in cycle]
+    return found
+
+
+def _cycles(assigned: IntArray) -> list[list[int]]:
+    """The cycles of a permutation that have two members or more.
+
+    >>> _cycles(np.array([1, 2, 0, 3]))
+    [[0, 1, 2]]
+    """
+    seen: set[int] = set()
+    cycles = []
+    for start in range(len(assigned)):
+        cycle, at = [], start
+        while at not in seen:
+            seen.add(at)
+            cycle.append(at)
+            at = int(assigned[at])
+        if len(cycle) > 1:
+            cycles.append(cycle)
+    return cycles
+
+
+def swap_warning(swaps: Sequence[Swap]) -> str:
+    """One sentence that names the columns; empty without any."""
+    if not swaps:
+        return ""
+    told = ", ".join(f"{each.column!r} looks like {each.looks_like!r}" for each in swaps[:8])
+    more = f" and {len(swaps) - 8} more" if len(swaps) > 8 else ""
+    models = " and ".join(dict.fromkeys(each.model for each in swaps))
+    return (
+        f"Warning: columns of {models} seem to be named after the wrong classes: {told}{more}. The votes agree far "
+        "better with them that way; check the order of the classes."
+    )
