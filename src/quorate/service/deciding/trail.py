@@ -21,6 +21,7 @@ from quorate.service.deciding.row import after_event
 from quorate.service.store.schema import events, items
 from quorate.session.journal import Event
 from quorate.session.single import Era, EraOf, era_named, is_decided, item_session, recompute
+from quorate.types import Decision
 
 CLOSE_ENOUGH = 1e-9  # of a confidence computed again, perhaps by another version of a mathematical library
 RECOMPUTED = (
@@ -55,6 +56,13 @@ def trail(projects_: Projects, connection: Connection, project: Project, name: s
         "events": [_with_decision(event, decision) for event, decision in zip(written, again, strict=True)],
         "owner_actions": [each.as_json() for each in list_actions(connection, project.id, item_id=row.id)],
     }
+
+
+def last_decision(projects_: Projects, connection: Connection, project: Project, row: Row[Any]) -> Decision:
+    """The decision that stands, with the probability of every class: computed again from the item's events."""
+    written, era_of = item_events(connection, row.id), _eras(projects_, connection, project)
+    again = recompute(project.session, written, number=row.number, era_of=era_of)
+    return [decision for decision in again if decision is not None][-1]
 
 
 def find(connection: Connection, project: Project, name: str) -> Row[Any]:

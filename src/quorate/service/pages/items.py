@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy import Connection, Row, select
 
+from quorate.decision.belief import TIE_WIDTH
 from quorate.service.access.headers import allow_images
 from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.api.here import Owner, ProjectId, Viewer, projects_of
@@ -17,9 +19,9 @@ from quorate.service.deciding.ballots import act
 from quorate.service.deciding.broken_images import clear_image, reports_of
 from quorate.service.deciding.open_items import change_pool, close_open, restore, withdraw
 from quorate.service.deciding.projects import Project, Projects
-from quorate.service.deciding.trail import find, trail
+from quorate.service.deciding.trail import find, last_decision, trail
 from quorate.service.pages.charts import REST, Line, bar, line_chart, swatch
-from quorate.service.pages.explain import SHORT, Decided, audit_sentence, because
+from quorate.service.pages.explain import SHORT, Decided, audit_sentence, because, likeliest
 from quorate.service.pages.form_fields import Fields, whole_number
 from quorate.service.pages.item_table import ORDERS, Wanted, page_of
 from quorate.service.pages.rendering import go, render
@@ -42,8 +44,9 @@ def items_page(
     with store_of(request).read() as connection:
         project = projects_of(request).get_in(connection, project_id)
         found = page_of(connection, project, wanted)
-    shown = {"project": project, "wanted": wanted, "found": found, "short": SHORT, "orders": ORDERS, "bar": bar}
-    return render(request, "items.html", **shown, me=caller.principal, role=caller.role, tab="items", load=json.loads)
+        ties = _ties(projects_of(request), connection, project, found.rows)
+    shown = {"project": project, "wanted": wanted, "found": found, "short": SHORT, "orders": ORDERS, "ties": ties}
+    return render(request, "items.html", **shown, me=caller.principal, role=caller.role, tab="items")
 
 
 @router.get("/p/{project_id}/item")
@@ -99,6 +102,15 @@ def clear_item(request: Request, project_id: ProjectId, _caller: Owner, id: str)
     """Ask voters again about an item that was set aside."""
     clear_image(projects_of(request), project_id, id)
     return go(f"/p/{project_id}/items", "cleared")
+
+
+def _ties(projects_: Projects, connection: Connection, project: Project, rows: Sequence[Row[Any]]) -> dict[int, int]:
+    """How many classes share the highest probability, by item, where more than one does."""
+    unsure = [row for row in rows if row.confidence <= 0.5 + TIE_WIDTH]  # above one half nothing else can be as likely
+    found = {row.id: last_decision(projects_, connection, project, row).probs for row in unsure}
+    return {
+        item: len(likeliest(probs)) for item, probs in found.items() if probs is not None and len(likeliest(probs)) > 1
+    }
 
 
 def _item(projects_: Projects, connection: Connection, project: Project, name: str) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from quorate.decision.belief import TIE_WIDTH
 from quorate.service.deciding.row import ABSENT
 from quorate.service.deciding.trail import same
+from quorate.service.pages.explain import likeliest
 
 TOLD = ("ask", "label", "confidence", "reason")  # of a decision, on the page
 
@@ -42,7 +42,7 @@ class Step:
     @property
     def tied(self) -> int:
         """How many classes are as likely as the likeliest one."""
-        return 1 if self.probs is None else sum(max(self.probs) - each <= TIE_WIDTH for each in self.probs)
+        return 1 if self.probs is None else len(likeliest(self.probs))
 
 
 def story(events: Sequence[Mapping[str, Any]], classes: Sequence[str], names: Mapping[str, str]) -> list[Step]:
