@@ -19,6 +19,7 @@ from quorate.service.deciding.owner_actions import list_actions
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.row import after_event
 from quorate.service.store.schema import events, items
+from quorate.session import Session
 from quorate.session.journal import Event
 from quorate.session.single import Era, EraOf, era_named, is_decided, item_session, recompute
 from quorate.types import Decision
@@ -59,10 +60,9 @@ def trail(projects_: Projects, connection: Connection, project: Project, name: s
 
 
 def last_decision(projects_: Projects, connection: Connection, project: Project, row: Row[Any]) -> Decision:
-    """The decision that stands, with the probability of every class: computed again from the item's events."""
-    written, era_of = item_events(connection, row.id), _eras(projects_, connection, project)
-    again = recompute(project.session, written, number=row.number, era_of=era_of)
-    return [decision for decision in again if decision is not None][-1]
+    """The decision that stands, with the probability of every class."""
+    session = _folded(project, row, item_events(connection, row.id), _eras(projects_, connection, project))
+    return session.decision(row.name)
 
 
 def find(connection: Connection, project: Project, name: str) -> Row[Any]:
@@ -120,9 +120,13 @@ def _row_again(project: Project, row: Row[Any], written: list[Event], era_of: Er
 def _values(
     project: Project, row: Row[Any], written: list[Event], era_of: EraOf, before: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    now = era_of(project.learn_event, project.tune_event)
-    session, _ = item_session(project.session, written, number=row.number, now=now, era_of=era_of)
+    session = _folded(project, row, written, era_of)
     return after_event(project, session, row.name, session.decision(row.name), leases_out=0, before=before)
+
+
+def _folded(project: Project, row: Row[Any], written: list[Event], era_of: EraOf) -> Session:
+    now = era_of(project.learn_event, project.tune_event)
+    return item_session(project.session, written, number=row.number, now=now, era_of=era_of)[0]
 
 
 def _logged_coin(written: list[Event]) -> dict[str, Any] | None:
