@@ -107,10 +107,9 @@ def clear_item(request: Request, project_id: ProjectId, _caller: Owner, id: str)
 def _ties(projects_: Projects, connection: Connection, project: Project, rows: Sequence[Row[Any]]) -> dict[int, int]:
     """How many classes share the highest probability, by item, where more than one does."""
     unsure = [row for row in rows if row.confidence <= 0.5 + TIE_WIDTH]  # above one half nothing else can be as likely
-    found = {row.id: last_decision(projects_, connection, project, row).probs for row in unsure}
-    return {
-        item: len(likeliest(probs)) for item, probs in found.items() if probs is not None and len(likeliest(probs)) > 1
-    }
+    beliefs = {row.id: last_decision(projects_, connection, project, row).probs for row in unsure}
+    tied = {item: len(likeliest(probs.tolist())) for item, probs in beliefs.items() if probs is not None}
+    return {item: number for item, number in tied.items() if number > 1}
 
 
 def _item(projects_: Projects, connection: Connection, project: Project, name: str) -> dict[str, Any]:
