@@ -14,7 +14,7 @@ from tests.service.pages.test_enlarging import films, picture, project_of
 
 ANSWERS = "[data-part=choices] button:enabled, [data-part=abstain]:enabled"
 FASTER = "const later = setTimeout; globalThis.setTimeout = (act, wait, ...more) => later(act, wait / 20, ...more);"
-INTERNAL = re.compile(r"secret-\d|\b[a-z]{1,3}_[a-z0-9]{6,}")  # ids of items, accounts, projects
+INTERNAL = re.compile(r"secret-\d|[0-9a-f]{16}")  # ids of items, accounts, projects
 
 
 def told(page):
