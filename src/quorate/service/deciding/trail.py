@@ -19,10 +19,8 @@ from quorate.service.deciding.owner_actions import list_actions
 from quorate.service.deciding.projects import Project, Projects
 from quorate.service.deciding.row import after_event
 from quorate.service.store.schema import events, items
-from quorate.session import Session
 from quorate.session.journal import Event
 from quorate.session.single import Era, EraOf, era_named, is_decided, item_session, recompute
-from quorate.types import Decision
 
 CLOSE_ENOUGH = 1e-9  # of a confidence computed again, perhaps by another version of a mathematical library
 RECOMPUTED = (
@@ -59,10 +57,13 @@ def trail(projects_: Projects, connection: Connection, project: Project, name: s
     }
 
 
-def last_decision(projects_: Projects, connection: Connection, project: Project, row: Row[Any]) -> Decision:
-    """The decision that stands, with the probability of every class."""
-    session = _folded(project, row, item_events(connection, row.id), _eras(projects_, connection, project))
-    return session.decision(row.name)
+def standing_probs(projects_: Projects, connection: Connection, project: Project, row: Row[Any]) -> list[float] | None:
+    """The probability of every class in the decision that stands; None if the method has none."""
+    era_of = _eras(projects_, connection, project)
+    now, written = era_of(project.learn_event, project.tune_event), item_events(connection, row.id)
+    session, _ = item_session(project.session, written, number=row.number, now=now, era_of=era_of)
+    probs = session.decision(row.name).probs
+    return None if probs is None else [float(value) for value in probs]
 
 
 def find(connection: Connection, project: Project, name: str) -> Row[Any]:
@@ -120,13 +121,9 @@ def _row_again(project: Project, row: Row[Any], written: list[Event], era_of: Er
 def _values(
     project: Project, row: Row[Any], written: list[Event], era_of: EraOf, before: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    session = _folded(project, row, written, era_of)
-    return after_event(project, session, row.name, session.decision(row.name), leases_out=0, before=before)
-
-
-def _folded(project: Project, row: Row[Any], written: list[Event], era_of: EraOf) -> Session:
     now = era_of(project.learn_event, project.tune_event)
-    return item_session(project.session, written, number=row.number, now=now, era_of=era_of)[0]
+    session, _ = item_session(project.session, written, number=row.number, now=now, era_of=era_of)
+    return after_event(project, session, row.name, session.decision(row.name), leases_out=0, before=before)
 
 
 def _logged_coin(written: list[Event]) -> dict[str, Any] | None:

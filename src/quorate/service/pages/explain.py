@@ -13,6 +13,7 @@ import numpy as np
 
 from quorate.decision.belief import TIE_WIDTH
 from quorate.decision.value import optimistic_gain
+from quorate.service.pages.story import likeliest
 from quorate.service.pages.words import decimal, percent, plural
 
 SHORT = {  # the reasons, for tables and charts
@@ -25,9 +26,9 @@ SHORT = {  # the reasons, for tables and charts
     "exhausted": "everybody was asked",
     "closed": "closed by an owner",
 }
-MOST_NAMED = 4  # classes of a tie that are named; more are counted
 TINY = "less than 0.01 points"
 NUMBERS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+MOST_NAMED = 4  # classes of a tie that are named; more are counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +58,7 @@ class Decided:
         return [index for index, count in enumerate(self.votes) if count == max(self.votes)]
 
     @property
-    def likeliest(self) -> list[int]:
-        """The classes that the pool would say most probably, by number: several in a tie."""
-        return [] if self.probs is None else likeliest(self.probs)
-
-
-def likeliest(probs: Sequence[float]) -> list[int]:
-    """The classes as likely as the likeliest one, by number: several in a tie.
-
-    >>> likeliest([0.2, 0.4, 0.4])
-    [1, 2]
-    """
-    return [index for index, each in enumerate(probs) if max(probs) - each <= TIE_WIDTH]
-
-
-def because(decided: Decided, policy: Any) -> str:  # noqa: ANN401
+    def because(decided: Decided, policy: Any) -> str:  # noqa: ANN401
     """One sentence: asked again, or closed, and why.
 
     >>> from quorate.decision.value import ValueOfInformation

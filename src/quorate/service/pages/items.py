@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy import Connection, Row, select
 
-from quorate.decision.belief import TIE_WIDTH
 from quorate.service.access.headers import allow_images
 from quorate.service.access.surroundings import now_of, store_of
 from quorate.service.api.here import Owner, ProjectId, Viewer, projects_of
@@ -19,13 +18,13 @@ from quorate.service.deciding.ballots import act
 from quorate.service.deciding.broken_images import clear_image, reports_of
 from quorate.service.deciding.open_items import change_pool, close_open, restore, withdraw
 from quorate.service.deciding.projects import Project, Projects
-from quorate.service.deciding.trail import find, last_decision, trail
+from quorate.service.deciding.trail import find, standing_probs, trail
 from quorate.service.pages.charts import REST, Line, bar, line_chart, swatch
-from quorate.service.pages.explain import SHORT, Decided, audit_sentence, because, likeliest
+from quorate.service.pages.explain import SHORT, Decided, audit_sentence, because
 from quorate.service.pages.form_fields import Fields, whole_number
 from quorate.service.pages.item_table import ORDERS, Wanted, page_of
 from quorate.service.pages.rendering import go, render
-from quorate.service.pages.story import Step, story
+from quorate.service.pages.story import Step, likeliest, story
 from quorate.service.store.schema import accounts, events
 
 router = APIRouter(include_in_schema=False)
@@ -106,9 +105,9 @@ def clear_item(request: Request, project_id: ProjectId, _caller: Owner, id: str)
 
 def _ties(projects_: Projects, connection: Connection, project: Project, rows: Sequence[Row[Any]]) -> dict[int, int]:
     """How many classes share the highest probability, by item, where more than one does."""
-    unsure = [row for row in rows if row.confidence <= 0.5 + TIE_WIDTH]  # above one half nothing else can be as likely
-    beliefs = {row.id: last_decision(projects_, connection, project, row).probs for row in unsure}
-    tied = {item: len(likeliest(probs.tolist())) for item, probs in beliefs.items() if probs is not None}
+    unsure = [row for row in rows if row.confidence <= 0.5 + NOTHING]  # above one half nothing else can be as likely
+    beliefs = {row.id: standing_probs(projects_, connection, project, row) for row in unsure}
+    tied = {item: len(likeliest(probs)) for item, probs in beliefs.items() if probs is not None}
     return {item: number for item, number in tied.items() if number > 1}
 
 

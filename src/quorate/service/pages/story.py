@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from quorate.decision.belief import TIE_WIDTH
 from quorate.service.deciding.row import ABSENT
 from quorate.service.deciding.trail import same
-from quorate.service.pages.explain import likeliest
 
 TOLD = ("ask", "label", "confidence", "reason")  # of a decision, on the page
 
@@ -43,6 +43,20 @@ class Step:
     def tied(self) -> int:
         """How many classes are as likely as the likeliest one."""
         return 1 if self.probs is None else len(likeliest(self.probs))
+
+
+def likeliest(self) -> list[int]:
+    """The classes that the pool would say most probably, by number: several in a tie."""
+    return [] if self.probs is None else likeliest(self.probs)
+
+
+def likeliest(probs: Sequence[float]) -> list[int]:
+    """The classes as likely as the likeliest one, by number: several in a tie.
+
+    >>> likeliest([0.2, 0.4, 0.4])
+    [1, 2]
+    """
+    return [index for index, each in enumerate(probs) if max(probs) - each <= TIE_WIDTH]
 
 
 def story(events: Sequence[Mapping[str, Any]], classes: Sequence[str], names: Mapping[str, str]) -> list[Step]:
