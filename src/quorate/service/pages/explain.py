@@ -58,7 +58,12 @@ class Decided:
         return [index for index, count in enumerate(self.votes) if count == max(self.votes)]
 
     @property
-    def because(decided: Decided, policy: Any) -> str:  # noqa: ANN401
+    def likeliest(self) -> list[int]:
+        """The classes that the pool would say most probably, by number: several in a tie."""
+        return [] if self.probs is None else likeliest(self.probs)
+
+
+def because(decided: Decided, policy: Any) -> str:  # noqa: ANN401
     """One sentence: asked again, or closed, and why.
 
     >>> from quorate.decision.value import ValueOfInformation

@@ -45,11 +45,6 @@ class Step:
         return 1 if self.probs is None else len(likeliest(self.probs))
 
 
-def likeliest(self) -> list[int]:
-    """The classes that the pool would say most probably, by number: several in a tie."""
-    return [] if self.probs is None else likeliest(self.probs)
-
-
 def likeliest(probs: Sequence[float]) -> list[int]:
     """The classes as likely as the likeliest one, by number: several in a tie.
 
