@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -103,7 +103,7 @@ def clear_item(request: Request, project_id: ProjectId, _caller: Owner, id: str)
     return go(f"/p/{project_id}/items", "cleared")
 
 
-def _ties(projects_: Projects, connection: Connection, project: Project, rows: Sequence[Row[Any]]) -> dict[int, int]:
+def _ties(projects_: Projects, connection: Connection, project: Project, rows: Iterable[Row[Any]]) -> dict[int, int]:
     """How many classes share the highest probability, by item, where more than one does."""
     unsure = [row for row in rows if row.confidence <= 0.5 + NOTHING]  # above one half nothing else can be as likely
     beliefs = {row.id: standing_probs(projects_, connection, project, row) for row in unsure}
