@@ -33,15 +33,21 @@ class Seeded:
     project: str
 
 
-def seed(store: Store, projects: Projects, *, num_items: int = 60, num_done: int = 40) -> Seeded:
-    """Items of which the first `num_done` have been given to voters until they closed; the rest are untouched."""
+def seed(
+    store: Store, projects: Projects, *, num_items: int = 60, num_done: int = 40,
+    name: str = "Handwritten digits", person: str = "",
+) -> Seeded:  # fmt: skip
+    """Items of which the first `num_done` have been given to voters until they closed; the rest are untouched.
+
+    `name` is the project's; `person` stands before the name of everybody in it.
+    """
     now = time.time()
     start = now - HOURS * 3600
-    owner = create_account(store, "Project lead", may_create=True, now=start).id
+    owner = create_account(store, f"{person}Project lead", may_create=True, now=start).id
     settings = replace(SETTINGS, pool_size=len(NAMES), audit_rate=0.25, refit_every=5)
-    project = projects.create("Handwritten digits", settings, now=start).id
+    project = projects.create(name, settings, now=start).id
     add_member(store, project, owner, role="owner", now=start)
-    voters = tuple(create_account(store, name, now=start).id for name in NAMES)
+    voters = tuple(create_account(store, f"{person}{each}", now=start).id for each in NAMES)
     for voter in voters:
         add_member(store, project, voter, role="voter", now=start)
     add_digits(store, project, num_items, now=start)

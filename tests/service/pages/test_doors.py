@@ -411,7 +411,7 @@ def test_past_sentences_count_who_could_not_tell_until_then(world):
     projects, now = world.app.state.projects, time.time()
     project = projects.create("Pets", ProjectSettings(classes=("cat", "dog"), pool_size=9), now=now).id
     accounts.add_member(world.store, project, world.people["owner"], role="owner", now=now)
-    add_items(projects, project, [NewItem("x", [0.5, 0.5])], now=now)
+    add_items(projects, project, [NewItem("x", [0.6, 0.4])], now=now)
     for voter, kind, label in (("ada", "vote", "cat"), ("ben", "abstain", None), ("eve", "abstain", None)):
         act(projects, Request(project, "x", f"ext:{voter}", kind, label, served=False), now=now)
     page = world.browser("owner").get(f"/p/{project}/item", params={"id": "x"}).text
@@ -419,6 +419,24 @@ def test_past_sentences_count_who_could_not_tell_until_then(world):
         "the pool of 9 would", "the pool of 9 would",
         "the pool of 9 (less 1 who cannot tell) would", "the pool of 9 (less 2 who cannot tell) would",
     ]  # fmt: skip
+
+
+def test_a_tie_is_called_one_in_the_table_and_on_the_item_s_page(world):
+    projects, browser, now = world.app.state.projects, world.browser("owner"), time.time()
+    project = projects.create("Pets", ProjectSettings(classes=("cat", "dog"), pool_size=9), now=now).id
+    accounts.add_member(world.store, project, world.people["owner"], role="owner", now=now)
+    add_items(projects, project, [NewItem("tied"), NewItem("led", [0.7, 0.3])], now=now)
+
+    def said(name):
+        table = browser.get(f"/p/{project}/items?search={name}").text
+        page = browser.get(f"/p/{project}/item?id={name}").text
+        sentence = re.search('<p class="statement">(.*?)</p>', page)[1]
+        return table.count("data-tie"), page.count("data-tie"), " tie " in sentence, "sure that" in sentence
+
+    assert said("tied") == (1, 1, True, False)
+    assert said("led") == (0, 0, False, True)
+    act(projects, Request(project, "tied", "ext:ada", "vote", "dog", served=False), now=now)
+    assert said("tied") == (0, 1, False, True)  # only its beginning was one
 
 
 def test_the_export_of_votes_holds_what_the_data_page_says(world):

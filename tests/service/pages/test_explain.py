@@ -59,6 +59,18 @@ def test_a_tie_is_called_a_tie(reason, votes, probs, said):
     assert "overtaken" not in sentence
 
 
+@pytest.mark.parametrize("reason", ["ask", "confident", "not_worth_it", "quota", "closed", "rule"])
+def test_nothing_is_said_to_lead_in_a_tie_of_beliefs(reason):
+    for probs, tied in (((0.4, 0.4, 0.2), "'cat' and 'dog' tie"), ((1 / 3,) * 3, "'cat', 'dog' and 'cow' tie")):
+        sentence = because(decided(reason, (1, 1, 0), probs), Threshold(0.9))
+        assert tied in sentence
+        assert "sure that" not in sentence
+        assert ("drawn" in sentence) == (reason != "ask")
+    many = decided(reason, (0,) * 10, (0.1,) * 10, classes=tuple("abcdefghij"))
+    assert "10 classes tie" in because(many, Threshold(0.9))
+    assert "sure that" in because(decided(reason, (1, 1, 0), (0.41, 0.4, 0.19)), Threshold(0.9))
+
+
 def test_whoever_has_most_votes_at_the_end_is_said_to():
     sentence = because(decided("exhausted", (3, 2, 0), (1.0, 0.0, 0.0), pool_size=5, pool_left=5), None)
     assert sentence == "Closed after 5 votes: everybody of the pool of 5 was asked; 'cat' has most votes."

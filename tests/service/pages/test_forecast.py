@@ -1,5 +1,14 @@
 """Pace and forecast: by the last hour, honest when little is known."""
 
+import time
+
+import pytest
+
+from quorate.service.access.accounts import add_member
+from quorate.service.deciding.acts import Request
+from quorate.service.deciding.ballots import act
+from quorate.service.deciding.items import NewItem, add_items
+from quorate.service.deciding.settings import ProjectSettings
 from quorate.service.pages.forecast import forecast
 
 
@@ -26,3 +35,16 @@ def test_the_pace_of_the_first_minutes_is_not_spread_over_an_hour():
     young = numbers([60])
     young["hours"][0]["seconds"] = 120.0
     assert forecast(young).pace == 1800.0
+
+
+@pytest.mark.parametrize(("hours_ago", "is_idle"), [(0.1, False), (3.0, True)])
+def test_the_dashboard_tells_a_pace_only_while_somebody_votes(world, hours_ago, is_idle):
+    projects, now = world.app.state.projects, time.time() - 3600 * hours_ago
+    project = projects.create("Pets", ProjectSettings(classes=("cat", "dog"), pool_size=3), now=now).id
+    add_member(world.store, project, world.people["reader"], role="reader", now=now)
+    add_items(projects, project, [NewItem(f"i{number}") for number in range(8)], now=now)
+    for number in range(5):
+        for voter in "ab":
+            act(projects, Request(project, f"i{number}", f"ext:{voter}", "vote", "cat", served=False), now=now)
+    told = world.browser("reader").get(f"/p/{project}/live").text
+    assert ("data-hours-left" in told, "data-idle" in told) == (not is_idle, is_idle)

@@ -1,6 +1,7 @@
 """Every page, light and dark, on a desk and on a phone: axe finds nothing serious; nothing sticks out; big targets.
 
-With QUORATE_SHOTS=folder, pictures of all of them, in four looks, are kept there.
+On a phone the project and everybody in it have very long names, and a narrow phone is tried too.
+With QUORATE_SHOTS=folder, pictures of all of them, in six looks, are kept there.
 """
 
 import os
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from tests.service.pages.conftest import window
+from tests.service.pages.conftest import PHONE, window
 from tests.service.pages.live import running
 from tests.service.pages.seeded import seed
 from tests.service.pages.views import ALL, Views
@@ -22,6 +23,11 @@ TOO_SMALL = """() => [...document.querySelectorAll("button, select, input:not([t
     + " [type=checkbox], [type=file]), .tabs a")]
     .filter((each) => each.checkVisibility() && each.getBoundingClientRect().height < 43.5)
     .map((each) => each.outerHTML.slice(0, 120))"""
+NARROW = 320
+LONG, LONG_PERSON = "Thoraxaufnahmen" * 12, "Wolfeschlegelsteinhausenbergerdorff " + "M" * 24 + " "
+OFF_SCREEN = """(width) => [...document.querySelectorAll("header button, header .brand, header h1")]
+    .filter((each) => each.getBoundingClientRect().right > width + 0.5 || each.getBoundingClientRect().width < 16)
+    .map((each) => "off screen: " + each.outerHTML.slice(0, 120))"""
 STICKS_OUT = """(width) => [...document.querySelectorAll("body *")]
     .filter((each) => each.getBoundingClientRect().right > width + 0.5 && !each.closest(".scroll, .tabs"))
     .map((each) => "sticks out: " + each.outerHTML.slice(0, 120)).slice(0, 5)"""
@@ -32,6 +38,17 @@ def views(tmp_path_factory):
     """A service with a project in full swing, and the first link of another one that nobody has opened."""
     with running(tmp_path_factory.mktemp("looks")) as live, running(tmp_path_factory.mktemp("unopened")) as unopened:
         yield Views(live, seed(live.store, live.projects), unopened.owner_link)
+
+
+@pytest.fixture(scope="module")
+def long_views(tmp_path_factory):
+    """The same with names as long as they may be, and few items."""
+    with (
+        running(tmp_path_factory.mktemp("long")) as live,
+        running(tmp_path_factory.mktemp("long-unopened")) as unopened,
+    ):
+        made = seed(live.store, live.projects, num_items=16, num_done=10, name=LONG, person=LONG_PERSON)
+        yield Views(live, made, unopened.owner_link, LONG)
 
 
 def faults(page: Page) -> list[str]:
@@ -58,21 +75,32 @@ def each_page(views, page):
         page.evaluate("() => { onbeforeunload = null; localStorage.clear(); }")
 
 
+def too_wide(page: Page) -> list[str]:
+    """What is beyond the right edge of the window. A phone's innerWidth grows with the page: the window's does not."""
+    width = page.viewport_size["width"]
+    wide = page.evaluate("() => document.documentElement.scrollWidth") - width
+    out = [f"{wide} too wide at {width}", *page.evaluate(STICKS_OUT, width)] if wide > 0 else []
+    return [*out, *page.evaluate(OFF_SCREEN, width)]
+
+
 def picture(page, shots, name, look):
     if shots is not None:
         page.screenshot(path=shots / f"{name}-{look}.png", full_page=True)
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_every_page_can_be_read_and_used_by_everybody(views, chromium, shots, look):
+def test_every_page_can_be_read_and_used_by_everybody(views, long_views, chromium, shots, look):
     phone, scheme = LOOKS[look]
     found = {}
     with window(chromium, phone=phone, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce") as page:
-        for name in each_page(views, page):
+        for name in each_page(long_views if phone else views, page):
             picture(page, shots, name, look)
-            wide = page.evaluate("() => document.documentElement.scrollWidth") - page.viewport_size["width"]
-            out = [f"{wide} too wide", *page.evaluate(STICKS_OUT, page.viewport_size["width"])] if wide > 0 else []
-            found[name] = [*out, *page.evaluate(TOO_SMALL), *faults(page)]
+            found[name] = [*too_wide(page), *page.evaluate(TOO_SMALL), *faults(page)]
+            if phone:
+                page.set_viewport_size({"width": NARROW, "height": 640})
+                picture(page, shots, name, f"narrow-{scheme}")
+                found[name] += too_wide(page)
+                page.set_viewport_size(PHONE)
     assert {name: each for name, each in found.items() if each} == {}
 
 

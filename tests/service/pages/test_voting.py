@@ -18,6 +18,7 @@ from tests.service.pages.conftest import window
 from tests.service.pages.people import all_sent, ballots_of, come_in, item_of, open_vote, press
 
 CLASSES = ("cat", "dog", "fox")
+SPOKEN = 140  # characters at most: the beginning of a text, and that it is the next item
 MEASURE = """(key) => new Promise((done) => {
     const stage = document.querySelector("[data-part=stage]");
     const before = document.querySelector("[data-vote]").dataset.item;
@@ -229,6 +230,7 @@ def test_whoever_was_signed_out_keeps_their_votes(live, voter):
 def sign_out_in_another_tab(live, page):
     """Another tab of the same browser, signed out; gives that tab."""
     other = page.context.new_page()
+    other.on("dialog", lambda question: question.accept())
     other.goto(live.url)
     other.get_by_role("button", name="Sign out", exact=True).click()
     other.get_by_label("API key").wait_for()
@@ -323,16 +325,26 @@ def test_who_was_away_for_long_is_not_shown_what_went_to_others(live, reader):
     assert item_of(reader) in {"a", "b"} - {shown}
 
 
-def test_thanks_when_nothing_is_left_and_new_items_come_by_themselves(live, chromium):
+def test_a_newcomer_without_items_is_not_thanked_and_new_items_come_by_themselves(live, chromium):
+    nothing_yet, thanks = "[data-part=nothing]", "[data-part=thanks]"
     project = live.projects.create("Few", ProjectSettings(classes=CLASSES, pool_size=3), now=1.0).id
     account = create_account(live.store, "Vito", now=1.0).id
     add_member(live.store, project, account, role="voter", now=1.0)
     with window(chromium) as page:
         come_in(page, live, account)
         page.goto(f"{live.url}/p/{project}/vote")
-        page.get_by_role("heading", name="Thank you").wait_for()
-        add_items(live.projects, project, [NewItem("late", show=Show(text="Late one"))], now=2.0)
-        page.get_by_text("Late one", exact=True).wait_for()
+        page.locator(nothing_yet).wait_for()
+        assert page.locator(thanks).is_hidden()
+        add_items(live.projects, project, [NewItem("late", show=Show(text="A late one " * 50))], now=2.0)
+        page.locator(".shown").wait_for()
+        assert 20 < len(page.locator("[data-part=say]").inner_text()) <= SPOKEN
+        press(page, "1")
+        page.locator(thanks).wait_for()
+        assert page.locator(nothing_yet).is_hidden()
+        all_sent(page)
+        page.reload()  # no longer a newcomer
+        page.locator(thanks).wait_for()
+        assert page.locator(nothing_yet).is_hidden()
 
 
 def test_many_classes_are_found_by_typing(live, chromium):
@@ -345,11 +357,18 @@ def test_many_classes_are_found_by_typing(live, chromium):
         come_in(page, live, account)
         open_vote(page, live, project)
         page.project = project
+        keys, none_found = page.locator(".choices kbd:visible"), page.locator("[data-part=none-found]")
+        assert keys.count() == 10
         page.keyboard.press("/")
+        assert keys.count() == 0  # digits are typed here
         page.keyboard.type("37")
+        assert none_found.is_hidden()
         press(page, "Enter")
         page.keyboard.press("/")
-        page.keyboard.type("species 2")
+        page.keyboard.type("whale")
+        none_found.wait_for()
+        assert page.locator(".choices button:visible").count() == 0
         page.keyboard.press("Escape")
+        assert (keys.count(), none_found.is_hidden()) == (10, True)
         all_sent(page)
         assert acts(live, page) == {"one": ("vote", "species 37")}

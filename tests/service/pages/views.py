@@ -42,6 +42,7 @@ class Views:
     live: Live
     seeded: Seeded
     first: str = ""  # an unused link that makes a first owner
+    name: str = "Birds of the estuary"  # of another project
 
     def owner(self, page):
         come_in(page, self.live, self.seeded.owner)
@@ -137,7 +138,7 @@ class Views:
         self.owner(page)
         names = tuple(f"{first} {second}" for first in BIRDS for second in ("warbler", "finch", "owl", "tern"))
         settings = ProjectSettings(classes=names, pool_size=3)
-        project = self.live.projects.create("Birds of the estuary", settings, now=time.time()).id
+        project = self.live.projects.create(self.name, settings, now=time.time()).id
         add_member(self.live.store, project, self.seeded.owner, role="owner", now=time.time())
         add_items(self.live.projects, project, [NewItem("one", show=Show(text=NOTE))], now=time.time())
         page.goto(f"{self.live.url}/p/{project}/vote")

@@ -74,6 +74,15 @@ def find(connection: Connection, project: Project, name: str) -> Row[Any]:
     return row
 
 
+def standing_probs(projects_: Projects, connection: Connection, project: Project, row: Row[Any]) -> list[float] | None:
+    """The probability of every class in the decision that stands; None if the method has none."""
+    era_of = _eras(projects_, connection, project)
+    now, written = era_of(project.learn_event, project.tune_event), item_events(connection, row.id)
+    session, _ = item_session(project.session, written, number=row.number, now=now, era_of=era_of)
+    probs = session.decision(row.name).probs
+    return None if probs is None else [float(value) for value in probs]
+
+
 def disagreements(projects_: Projects, connection: Connection, project: Project) -> Iterator[Disagreement]:
     """Every stored decision, and every item's row, that its events do not bear out."""
     for row in all_items(connection, project.id):

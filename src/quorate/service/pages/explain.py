@@ -13,10 +13,12 @@ import numpy as np
 
 from quorate.decision.belief import TIE_WIDTH
 from quorate.decision.value import optimistic_gain
+from quorate.service.pages.story import likeliest
 from quorate.service.pages.words import decimal, percent, plural
 
 TINY = "less than 0.01 points"
 NUMBERS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+MOST_NAMED = 4  # classes of a tie that are named; more are counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,11 @@ class Decided:
     def leaders(self) -> list[int]:
         """The classes that have most votes, by number: several in a tie."""
         return [index for index, count in enumerate(self.votes) if count == max(self.votes)]
+
+    @property
+    def likeliest(self) -> list[int]:
+        """The classes that the pool would say most probably, by number: several in a tie."""
+        return [] if self.probs is None else likeliest(self.probs)
 
 
 def because(decided: Decided, policy: Any) -> str:  # noqa: ANN401
@@ -154,12 +161,22 @@ def _outcome(decided: Decided) -> str:
         return f"nobody gave a vote, and '{decided.label}' is the best guess"
     if len(leaders) == 1:
         return f"'{decided.label}' has most votes"
-    *names, last = [f"'{decided.classes[index]}'" for index in leaders]
-    tie = f"{', '.join(names)} and {last} tie at {plural(max(decided.votes), 'vote')} each"
+    tie = f"{_named(decided, leaders)} tie at {plural(max(decided.votes), 'vote')} each"
     beliefs = [decided.probs[index] for index in leaders] if decided.probs is not None else [0.0]
     if max(beliefs) - min(beliefs) > TIE_WIDTH:  # a method whose belief tells them apart
         return f"{tie}, and '{decided.label}' is the likelier one to this method"
-    return f"{tie}, and the answer was drawn {'between' if len(leaders) == 2 else 'among'} them: '{decided.label}'"
+    return f"{tie}, and {_drawn(decided, leaders)}"
+
+
+def _named(decided: Decided, classes: Sequence[int]) -> str:
+    if len(classes) > MOST_NAMED:
+        return f"{len(classes)} classes"
+    *names, last = [f"'{decided.classes[index]}'" for index in classes]
+    return f"{', '.join(names)} and {last}"
+
+
+def _drawn(decided: Decided, classes: Sequence[int]) -> str:
+    return f"the answer was drawn {'between' if len(classes) == 2 else 'among'} them: '{decided.label}'"
 
 
 def _closed(decided: Decided) -> str:
@@ -167,6 +184,10 @@ def _closed(decided: Decided) -> str:
 
 
 def _sure(decided: Decided) -> str:
+    tied = decided.likeliest
+    if len(tied) > 1:
+        tie = f"{_named(decided, tied)} tie as the answer of {_pool(decided)}, at {percent(decided.confidence)} each"
+        return tie if decided.reason == "ask" else f"{tie}, and {_drawn(decided, tied)}"
     return f"{percent(decided.confidence)} sure that {_pool(decided)} would say '{decided.label}'"
 
 

@@ -20,13 +20,13 @@ from quorate.service.deciding.ballots import act
 from quorate.service.deciding.broken_images import clear_image, reports_of
 from quorate.service.deciding.open_items import change_pool, close_open, restore, withdraw
 from quorate.service.deciding.projects import Project, Projects
-from quorate.service.deciding.trail import find, trail
+from quorate.service.deciding.trail import find, standing_probs, trail
 from quorate.service.pages.charts import REST, Line, bar, line_chart, swatch
 from quorate.service.pages.explain import Decided, audit_sentence, because
 from quorate.service.pages.form_fields import Fields, whole_number
 from quorate.service.pages.item_table import ORDERS, Wanted, page_of
 from quorate.service.pages.rendering import go, render
-from quorate.service.pages.story import Step, story
+from quorate.service.pages.story import Step, likeliest, story
 from quorate.service.store.schema import accounts, events
 
 router = APIRouter(include_in_schema=False)
@@ -45,8 +45,9 @@ def items_page(
     with store_of(request).read() as connection:
         project = projects_of(request).get_in(connection, project_id)
         found = page_of(connection, project, wanted)
-    shown = {"project": project, "wanted": wanted, "found": found, "short": SHORT, "orders": ORDERS, "bar": bar}
-    return render(request, "items.html", **shown, me=caller.principal, role=caller.role, tab="items", load=json.loads)
+        ties = _ties(projects_of(request), connection, project, found.rows)
+    shown = {"project": project, "wanted": wanted, "found": found, "short": SHORT, "orders": ORDERS, "ties": ties}
+    return render(request, "items.html", **shown, me=caller.principal, role=caller.role, tab="items")
 
 
 @router.get("/p/{project_id}/item")
@@ -103,6 +104,14 @@ def clear_item(request: Request, project_id: ProjectId, _caller: Owner, id: str)
     """Ask voters again about an item that was set aside."""
     clear_image(projects_of(request), project_id, id)
     return go(f"/p/{project_id}/items", "cleared")
+
+
+def _ties(projects_: Projects, connection: Connection, project: Project, rows: Iterable[Row[Any]]) -> dict[int, int]:
+    """How many classes share the highest probability, by item, where more than one does."""
+    unsure = [row for row in rows if row.confidence <= 0.5 + NOTHING]  # above one half nothing else can be as likely
+    beliefs = {row.id: standing_probs(projects_, connection, project, row) for row in unsure}
+    tied = {item: len(likeliest(probs)) for item, probs in beliefs.items() if probs is not None}
+    return {item: number for item, number in tied.items() if number > 1}
 
 
 def _item(projects_: Projects, connection: Connection, project: Project, name: str) -> dict[str, Any]:

@@ -44,7 +44,16 @@ class Step:
     @property
     def tied(self) -> int:
         """How many classes are as likely as the likeliest one."""
-        return 1 if self.probs is None else sum(max(self.probs) - each <= TIE_WIDTH for each in self.probs)
+        return 1 if self.probs is None else len(likeliest(self.probs))
+
+
+def likeliest(probs: Sequence[float]) -> list[int]:
+    """The classes as likely as the likeliest one, by number: several in a tie.
+
+    >>> likeliest([0.2, 0.4, 0.4])
+    [1, 2]
+    """
+    return [index for index, each in enumerate(probs) if max(probs) - each <= TIE_WIDTH]
 
 
 def story(
