@@ -4,9 +4,9 @@
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
-CORE := prior posterior learning decision session simulation methods audit densities validate rng
-CHECKED := $(addprefix tests/,prior posterior decision learning session simulation audit conformance properties) $(wildcard tests/test_*.py)
-COMPILED := posterior densities.py simulation/fixed_paths.py workflows/decide.py workflows/plan.py workflows/score.py
+CORE := prior posterior learning decision session streams methods audit densities validate rng
+CHECKED := $(addprefix tests/,prior posterior decision learning session streams audit conformance properties) $(wildcard tests/test_*.py)
+COMPILED := posterior densities.py streams/fixed_paths.py workflows/decide.py workflows/plan/__init__.py workflows/score/__init__.py
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 unexport PYTHONDONTWRITEBYTECODE  # else every process that a test starts would compile all it imports
 comma := ,
@@ -53,7 +53,7 @@ lint: $(VENV)/.ready-dev ## Style, types and who may import whom
 	@echo "import-linter: layers" && $(VENV)/bin/lint-imports
 
 # all that the cache of a kernel is tied to (src/quorate/compiled.py); workers begin with a copy of it (tests/conftest.py)
-KERNEL_SOURCES := $(shell cd src/quorate && find compiled.py densities.py prior posterior decision learning simulation -name '*.py')
+KERNEL_SOURCES := $(shell cd src/quorate && find compiled.py densities.py prior posterior decision learning streams -name '*.py')
 
 kernels: .kernels/ready
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from common import np, say  # NumPy by way of common, which sets one thread first
 from quorate import VoteDataset, concentration, fit
 from quorate.datasets import vote_dataset
-from quorate.experiments.sources import Sources
+from quorate.paper.sources import Sources
 from quorate.rng import stream
 from quorate.workflows.calibrate import Calibration, calibrate
 

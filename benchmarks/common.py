@@ -27,10 +27,9 @@ import numpy as np
 import quorate
 from quorate import Hyperprior, Method, PriorParams, Simulation, VoteDataset, concentration, simulate
 from quorate.datasets import load_npz, synthetic
-from quorate.learning.learner import refit
-from quorate.learning.window import Window
+from quorate.learning.learner import Window, refit
 from quorate.posterior.settled import is_settled
-from quorate.simulation import Stream, prepare
+from quorate.streams import Stream, prepare
 
 ROOT = Path(__file__).resolve().parent.parent
 SHIFT, CIFAR = "imagenet16h_shift", "cifar10h"

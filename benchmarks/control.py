@@ -18,12 +18,12 @@ import numpy as np
 from quorate import method
 from quorate.datasets import chaosnli, cifar10h, imagenet16h, imagenet16h_shift, vote_dataset
 from quorate.posterior.settled import plurality_shares
-from quorate.simulation import prepare, simulate
-from quorate.workflows.control import BudgetControl, rule_knob
-from quorate.workflows.recorded import from_stream
-from quorate.workflows.replay import replay
-from quorate.workflows.run_audits import proved_error
-from quorate.workflows.target_error import TargetErrorControl
+from quorate.streams import prepare, simulate
+from quorate.streams.control import BudgetControl, rule_knob
+from quorate.streams.recorded import from_stream
+from quorate.streams.replay import replay
+from quorate.streams.target_error import TargetErrorControl
+from quorate.workflows.run.audits import proved_error
 
 ITEMS = 2000
 SHARES = (0.2, 0.4, 0.6, 0.8)

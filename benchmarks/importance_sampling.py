@@ -20,13 +20,13 @@ from rich.progress import track
 from rich.table import Table
 
 from quorate.datasets import imagenet16h_shift
-from quorate.experiments import as_published
-from quorate.experiments.readings import mean_se
-from quorate.experiments.verdicts import difference_se
+from quorate.paper import as_published
+from quorate.paper.published import difference_se
+from quorate.paper.readings import mean_se
 from quorate.rng import stream as random_stream
-from quorate.simulation import prepare
-from quorate.simulation.prepare import Stream
-from quorate.simulation.simulate import expected_errors
+from quorate.streams import prepare
+from quorate.streams.prepare import Stream
+from quorate.streams.simulate import expected_errors
 
 MODEL, POOL, SEED, THRESHOLD = "densenet", 6, 3, 0.9
 Likelihood = Literal["sampled", "closed"]

@@ -18,7 +18,7 @@ from peers_loop import barred, best_mixes, lifted, nearest, own_curve, own_secon
 from peers_streams import QUICK, SOURCES, Case
 from peers_table import SHARES, losses, markdown, row
 from quorate import method
-from quorate.workflows.sweep import knob_grid
+from quorate.streams.sweep import knob_grid
 
 try:
     from peers_models import CrowdKit, CrowdLab

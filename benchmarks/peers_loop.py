@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quorate.workflows.sweep import Curve, Point, cost_and_error, curve, lower_hull
+from quorate.streams.sweep import Curve, Point, cost_and_error, curve, lower_hull
 
 
 class Knob(NamedTuple):

@@ -1,6 +1,6 @@
 """One stream for every method of `peers.py`: items, their votes in asking order, who cast each, when each is settled.
 
-Pools, orders and ties are those of `quorate.simulation.prepare`, so all methods meet the same votes. Voters come along
+Pools, orders and ties are those of `quorate.streams.prepare`, so all methods meet the same votes. Voters come along
 by preparing the annotator ids as if they were votes. A cut is a fixed random part of a set, kept in its order.
 """
 
@@ -17,7 +17,7 @@ from quorate import simulate
 from quorate.datasets import chaosnli, cifar10h, imagenet16h, imagenet16h_shift, synthetic
 from quorate.posterior.settled import plurality_shares
 from quorate.rng import stream as random_stream
-from quorate.simulation import prepare
+from quorate.streams import prepare
 
 CUT_SEED = 0
 

@@ -20,11 +20,11 @@ import numpy as np
 from quorate import method, simulate
 from quorate.datasets import load_npz, vote_dataset
 from quorate.rng import stream
-from quorate.simulation.prepare import prepare
+from quorate.streams.prepare import prepare
 from quorate.types import frozen_array
-from quorate.workflows.plan_advice import Goal
-from quorate.workflows.plan_pools import pilot_of
-from quorate.workflows.plan_study import advised, study
+from quorate.workflows.plan.advice import Goal
+from quorate.workflows.plan.pools import pilot_of
+from quorate.workflows.plan.study import advised, study
 
 # data set, pool size, classifier, items taken (None: all)
 SETS = (

@@ -16,19 +16,19 @@ from typing import Any
 from sqlalchemy import insert
 
 from common import resident, say
-from quorate.service.deciding.acts import Request
-from quorate.service.deciding.desk import Answer, Call, answer_all
-from quorate.service.deciding.projects import Projects
-from quorate.service.deciding.steward import Steward
-from quorate.service.deciding.warm import warm_up
+from quorate.service.domain.learning import warm_up
+from quorate.service.domain.projects import Projects
+from quorate.service.domain.vote_batch import Answer, Call, answer_all
+from quorate.service.domain.vote_types import Request
+from quorate.service.microbatch import Later
+from quorate.service.steward import Steward
 from quorate.service.store.schema import items
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
-from quorate.service.together import Later
 from service_place import CLASSES, add_batches, new_project
 
 VOTERS = [f"voter-{n}" for n in range(50)]
-WARM_UP = "from quorate.service.deciding.warm import warm_up; warm_up()"
+WARM_UP = "from quorate.service.domain.learning import warm_up; warm_up()"
 AHEAD = 5000  # items that come in when there is nothing left to do
 
 

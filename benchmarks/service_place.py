@@ -29,9 +29,9 @@ import psutil
 
 from quorate.service.access.accounts import add_member, create_account
 from quorate.service.access.keys import create_key
-from quorate.service.deciding.items import MOST_ITEMS, NewItem, Show, add_items
-from quorate.service.deciding.projects import Projects
-from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.domain.items import MOST_ITEMS, NewItem, Show, add_items
+from quorate.service.domain.projects import Projects
+from quorate.service.domain.settings import ProjectSettings
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
 

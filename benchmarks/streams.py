@@ -6,9 +6,9 @@ import numpy as np
 
 from common import SHIFT, Refit, alternate, data_set, median, params_at, seconds, warm_refits
 from quorate import VoteDataset, method, simulate
-from quorate.experiments import as_published
+from quorate.paper import as_published
 from quorate.prior.hyperprior import HYPERPRIORS
-from quorate.simulation import prepare
+from quorate.streams import prepare
 from report import Row
 
 POOL, WINDOW, EVERY, SAMPLES = 6, 500, 20, 1000

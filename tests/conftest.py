@@ -37,7 +37,7 @@ def _begin_from(made: Path, own: Path) -> None:
 
 # whose tests are traced for coverage, as the Makefile's CORE, which is reported; all others run untraced, sooner
 TRACED = {
-    "prior", "posterior", "learning", "decision", "session", "simulation", "methods", "audit", "densities", "validate",
+    "prior", "posterior", "learning", "decision", "session", "streams", "methods", "audit", "densities", "validate",
     "rng",
 }  # fmt: skip
 

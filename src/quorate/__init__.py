@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 from quorate.errors import QuorateError
 from quorate.learning.fit import fit
 from quorate.methods import METHODS, Method, method
+from quorate.moved import install as _install_moved
 from quorate.posterior.finite import plurality_finite
 from quorate.posterior.infinite import plurality_infinite
 from quorate.prior.concentration import concentration
 from quorate.prior.hyperprior import Hyperprior
 from quorate.session import JsonlJournal, MemoryJournal, Session, read_journal
-from quorate.simulation import Simulation, simulate
+from quorate.streams import Simulation, simulate
 from quorate.types import Decision, FitReport, Item, PriorParams, VoteDataset
 from quorate.version import __version__
 
@@ -52,6 +53,8 @@ else:
         workflow = import_module("quorate.workflows.run")  # needs PyArrow, an extra
         return workflow.run(votes, predictions, **options)
 
+
+_install_moved()
 
 __all__ = [
     "METHODS",

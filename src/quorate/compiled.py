@@ -22,7 +22,7 @@ _njit: Any = numba.njit
 _index_file: Any = caching.IndexDataCacheFile
 _register: Any = event.register
 
-_KERNEL_SOURCES = ("compiled.py", "densities.py", "prior", "posterior", "decision", "learning", "simulation")
+_KERNEL_SOURCES = ("compiled.py", "densities.py", "prior", "posterior", "decision", "learning", "streams")
 
 
 @cache

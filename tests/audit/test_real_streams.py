@@ -6,7 +6,7 @@ import pytest
 import quorate
 from quorate.audit import running_totals
 from quorate.datasets import load_npz
-from quorate.workflows.audit_files import ClosedItem
+from quorate.workflows.audit.files import ClosedItem
 
 SETS = [("imagenet16h_shift", 6, 0.05), ("cifar10h", 10, 0.05), ("chaosnli_snli", 100, 0.01)]
 

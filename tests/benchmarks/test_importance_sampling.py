@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from quorate.datasets import imagenet16h_shift
-from quorate.simulation import prepare
+from quorate.streams import prepare
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.workflows.test_audit import audited_items, decisions_file, votes_file
+from tests.workflows.audit.test_audit import audited_items, decisions_file, votes_file
 
 
 @pytest.fixture

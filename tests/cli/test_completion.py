@@ -8,10 +8,12 @@ from typing import get_args
 import pytest
 
 from quorate import methods
-from quorate.cli import completion
-from quorate.tables import votes
+from quorate.cli import table_options as completion
+from quorate.streams import control, pools
 from quorate.tables.join import Items
-from quorate.workflows import control, plan_pools, pools, score
+from quorate.tables.votes import read as votes
+from quorate.workflows import score
+from quorate.workflows.plan import pools as plan_pools
 
 
 def offered(line):

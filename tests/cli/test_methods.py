@@ -2,8 +2,8 @@
 
 import json
 
+from quorate.catalogue import SENTENCES
 from quorate.methods import DEFAULT_MIN_GAIN, METHODS
-from quorate.workflows.catalogue import SENTENCES
 
 
 def test_every_method_has_one_sentence():

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from quorate.cli.reproduce import _print_table
-from quorate.experiments.section import Table
-from tests.experiments.toy_data import write_toy_data
+from quorate.paper.section import Table
+from tests.paper.toy_data import write_toy_data
 
 WRITTEN = ("runs.csv", "runs.parquet")
 

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from quorate.workflows.run_files import FILES
-from tests.workflows import run_data
+from quorate.workflows.run.files import FILES
+from tests.workflows.run import run_data
 
 
 @pytest.fixture(scope="module")

@@ -98,8 +98,8 @@ def test_without_the_extra_one_line_says_what_to_install(run, monkeypatch, comma
 
 
 def test_the_demo_starts_in_a_file_of_its_own_and_never_in_a_database_in_use(run, tmp_path):
-    from quorate.service.deciding.projects import Projects
-    from quorate.service.deciding.settings import ProjectSettings
+    from quorate.service.domain.projects import Projects
+    from quorate.service.domain.settings import ProjectSettings
     from quorate.service.store.store import Store
     from quorate.service.store.upgrade import prepare
 
@@ -159,7 +159,7 @@ def test_many_workers_on_sqlite_are_told_what_they_gain(capsys, database, worker
 
 
 def test_a_slow_start_says_how_long_it_takes_and_nothing_of_a_first_start(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("quorate.service.deciding.warm.warm_up", lambda: time.sleep(2.2))
+    monkeypatch.setattr("quorate.service.domain.learning.warm_up", lambda: time.sleep(2.2))
     monkeypatch.setattr("os.umask", lambda _: 0)
     serve._make_ready(ServiceConfig(database=str(tmp_path / "first.db")), "http://127.0.0.1:8000")
     said = capsys.readouterr().err

@@ -11,11 +11,11 @@ pytest.importorskip("sqlalchemy")
 from quorate.service.access.accounts import create_account, disable_account
 from quorate.service.access.keys import list_keys
 from quorate.service.access.links import look
-from quorate.service.deciding.acts import Request
-from quorate.service.deciding.ballots import act
-from quorate.service.deciding.items import NewItem, add_items
-from quorate.service.deciding.projects import Projects
-from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.domain.ballots import act
+from quorate.service.domain.items import NewItem, add_items
+from quorate.service.domain.projects import Projects
+from quorate.service.domain.settings import ProjectSettings
+from quorate.service.domain.vote_types import Request
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
 
@@ -144,7 +144,7 @@ def test_an_unknown_account_is_named_as_it_was_typed(run, database, command):
 
 
 def test_check_goes_through_every_page_of_items(run, database, monkeypatch):
-    monkeypatch.setattr("quorate.service.deciding.listing.BATCH", 2)
+    monkeypatch.setattr("quorate.service.domain.listing.BATCH", 2)
     with sqlite3.connect(database) as connection:
         connection.execute("UPDATE items SET label = 'dog' WHERE name = 'photo2'")  # on the second page
     connection.close()

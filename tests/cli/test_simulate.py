@@ -6,9 +6,9 @@ import json
 import numpy as np
 import pytest
 
-import quorate.workflows.compare_methods
+import quorate.workflows.simulate
 from quorate.datasets import synthetic
-from quorate.simulation import simulate
+from quorate.streams import simulate
 from quorate.version import __version__
 
 SMALL = ("--items", "200", "--pool-size", "5", "--accuracy", "0.8", "--seed", "3")
@@ -81,7 +81,7 @@ def test_too_little_memory_is_one_line_and_exit_code_1(run, monkeypatch):
     def full(*args, **kwargs):
         raise MemoryError
 
-    monkeypatch.setattr(quorate.workflows.compare_methods, "synthetic", full)
+    monkeypatch.setattr(quorate.workflows.simulate, "synthetic", full)
     result = run("simulate", *SMALL)
     assert result.exit_code == 1
     assert result.stderr.startswith("quorate: this does not fit into the memory")

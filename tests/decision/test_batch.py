@@ -10,7 +10,7 @@ from quorate.prior.hyperprior import hyperprior
 from quorate.session.decide import decide, prior_of
 from quorate.types import PriorParams
 from quorate.workflows.decide import _item
-from quorate.workflows.score_items import score_arrays, scorer
+from quorate.workflows.score.items import score_arrays, scorer
 
 POOL = 7
 STATELESS = [

@@ -11,10 +11,9 @@ import typer
 
 pytest.importorskip("pyarrow")
 
-from tests.docs.tutorial_blocks import blocks_of
-
 import quorate
 from quorate.cli.main import app
+from tests.docs.tutorial_blocks import blocks_of
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]

@@ -67,7 +67,7 @@ def test_pages_name_functions_and_tests_that_exist():
         text = (ROOT / "docs" / page).read_text()
         for path in re.findall(r"`(tests/[\w/]+\.py)`", text):
             assert (ROOT / path).exists(), path
-        for path in re.findall(r"`((?:prior|posterior|decision|learning|simulation|experiments)/[\w]+\.py)`", text):
+        for path in re.findall(r"`((?:prior|posterior|decision|learning|streams|paper)/[\w]+\.py)`", text):
             assert (ROOT / "src" / "quorate" / path).exists(), path
 
 

@@ -17,15 +17,15 @@ from quorate.datasets import synthetic
 from quorate.tables import RULES
 from quorate.tables.rejects import SCHEMA
 from quorate.workflows.audit import draw_audit, report_audit
-from quorate.workflows.audit_files import COLUMNS as AUDIT_COLUMNS
+from quorate.workflows.audit.files import COLUMNS as AUDIT_COLUMNS
 from quorate.workflows.calibrate import calibrate
+from quorate.workflows.demo.records import COLUMNS as RESULT_COLUMNS
 from quorate.workflows.params_file import read_params
 from quorate.workflows.plan import plan
-from quorate.workflows.records import COLUMNS as RESULT_COLUMNS
 from quorate.workflows.run import run
-from quorate.workflows.run_result import DECISION_COLUMNS, RunResult
+from quorate.workflows.run.result import DECISION_COLUMNS, RunResult
 from quorate.workflows.score import score
-from quorate.workflows.score_output import schema
+from quorate.workflows.score.output import schema
 
 DOCS = Path(__file__).parents[2] / "docs"
 OUTPUTS = (DOCS / "reference" / "outputs.md").read_text()

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import quorate
+from quorate.streams.pools import Order, PartlyVoted
 from quorate.types import Reason
-from quorate.workflows.pools import Order, PartlyVoted
 from quorate.workflows.run import run
-from quorate.workflows.run_files import FILES
-from quorate.workflows.run_inputs import TableOptions
-from quorate.workflows.run_result import DECISION_COLUMNS
+from quorate.workflows.run.files import FILES
+from quorate.workflows.run.inputs import TableOptions
+from quorate.workflows.run.result import DECISION_COLUMNS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "run.md").read_text()
 

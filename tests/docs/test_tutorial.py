@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+
 from tests.docs.tutorial_blocks import Block, blocks_of
 
 pytest.importorskip("pyarrow")

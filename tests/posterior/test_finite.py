@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 from scipy.special import betainc
-from tests.oracles_finite import by_counting_ties, by_enumeration
 
 from quorate.errors import InvalidInput
 from quorate.posterior.finite import finite_into, plurality_finite
 from quorate.posterior.finite_weights import gauss_into, tie_nodes_into
+from tests.oracles_finite import by_counting_ties, by_enumeration
 
 TINY, HUGE = 1e-6, 1e6
 

@@ -6,11 +6,11 @@ import mpmath as mp
 import numpy as np
 import pytest
 from scipy import special
-from tests.oracles_infinite import distribution, plurality_by_integration
 
 from quorate.errors import InvalidInput
 from quorate.posterior.gamma_cdf import exp_excess, log_peak, lower_offset, lower_probability, upper_offset
 from quorate.posterior.infinite import infinite_into, plurality_infinite
+from tests.oracles_infinite import distribution, plurality_by_integration
 
 PROMISE = 1e-9  # of the docstring
 USUAL = 2e-11  # what it does in practice; a loss of digits shows here first

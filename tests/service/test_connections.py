@@ -10,7 +10,7 @@ import uvicorn
 
 from quorate.cli.serve import CONNECTION
 from quorate.service import connections
-from quorate.service.api import body_limit
+from quorate.service.api import bodies as body_limit
 from quorate.service.app import create_app
 from quorate.service.config import ServiceConfig
 from quorate.service.store.store import Store

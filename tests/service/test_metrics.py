@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from quorate.service.deciding.acts import Request
-from quorate.service.deciding.ballots import act
-from quorate.service.deciding.items import NewItem, add_items
-from quorate.service.deciding.open_items import withdraw
-from quorate.service.deciding.projects import Projects
-from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.domain.ballots import act
+from quorate.service.domain.items import NewItem, add_items
+from quorate.service.domain.open_items import withdraw
+from quorate.service.domain.projects import Projects
+from quorate.service.domain.settings import ProjectSettings
+from quorate.service.domain.vote_types import Request
 from quorate.service.metrics import Metrics
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from quorate.errors import InvalidInput, InvalidPrediction, UnknownClass
 from quorate.service.access.refusals import LinkOver, NotAllowed, UnknownLink
-from quorate.service.api.images import NotAnImage
-from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.api.uploads import NotAnImage
+from quorate.service.domain.settings import ProjectSettings
 from quorate.service.parts import of_message, parts
 from quorate.session.inputs import class_number, parse_prediction
 from quorate.validate import broken

@@ -58,8 +58,8 @@ def test_an_hour_of_votes_is_kept_and_costs_no_memory(database_url):
 
 def feed(url, place, stop, most):
     """Items come in as long as voters vote, so that none is without work."""
-    from quorate.service.deciding.items import NewItem, add_items
-    from quorate.service.deciding.projects import Projects
+    from quorate.service.domain.items import NewItem, add_items
+    from quorate.service.domain.projects import Projects
     from quorate.service.store.store import Store
 
     store, made = Store(url), 5000

@@ -14,13 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 from openpyxl import Workbook
 
-from quorate.datasets.prediction_tables import read_parquet
+from quorate.datasets.prediction_files import read_parquet
 from quorate.errors import InvalidInput
 from quorate.parquet import parquet_batches
 from quorate.tables import read_predictions, read_votes
-from quorate.tables.open_files import open_file
+from quorate.tables.readers.open_files import open_file
 from quorate.unpacked import VARIABLE, limited_to, max_size, parse_size
-from quorate.workflows import audit_files
+from quorate.workflows.audit import files as audit_files
 
 ROWS = 100_000
 
@@ -176,8 +176,8 @@ def test_the_limit_is_set_for_a_while_and_then_as_before(monkeypatch):
 
 
 def test_ragged_rows_are_listed_up_to_a_number_and_counted_beyond_it(tmp_path, monkeypatch):
-    monkeypatch.setattr("quorate.tables.open_files.MOST_RAGGED", 10)
-    monkeypatch.setattr("quorate.tables.open_files.BLOCK_BYTES", 256)
+    monkeypatch.setattr("quorate.tables.readers.open_files.MOST_RAGGED", 10)
+    monkeypatch.setattr("quorate.tables.readers.open_files.BLOCK_BYTES", 256)
     (tmp_path / "v.csv").write_text("item,worker,label\n" + "1,a,x\nbad\nbad\n2,b,\n" * 50)
     report = read_votes(tmp_path / "v.csv").report
     assert report.count("ragged-row") == 100
@@ -190,7 +190,7 @@ def test_ragged_rows_are_listed_up_to_a_number_and_counted_beyond_it(tmp_path, m
 
 
 def test_a_batch_of_json_is_bounded_by_its_cells(tmp_path, monkeypatch):
-    monkeypatch.setattr("quorate.tables.open_files.JSON_BYTES", 1000)
+    monkeypatch.setattr("quorate.tables.readers.open_files.JSON_BYTES", 1000)
     (tmp_path / "v.jsonl").write_text('{"item":"a","worker":"b","label":"cat"}\n' * 100 + "bad\n")
     opened = open_file(tmp_path / "v.jsonl")
     sizes = [batch.table.num_rows for batch in opened.read(None)]

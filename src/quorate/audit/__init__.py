@@ -5,8 +5,8 @@
 """
 
 from quorate.audit.batch import Batch, end_of_batch, most_errors
-from quorate.audit.coins import Coin, draw
 from quorate.audit.running import Bound, RunningAudit, audit_of, running_totals
+from quorate.audit.sampling import Coin, draw
 from quorate.audit.statement import ASSUMPTIONS, Tally, batch_sentence, running_sentence
 
 __all__ = [

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import validate
-from quorate.audit.coins import rate_in_range
 from quorate.audit.mixture import SCALED, log_terms, solve_total, worst_log_terms
+from quorate.audit.sampling import rate_in_range
 from quorate.errors import InvalidInput
 from quorate.types import FloatArray
 

@@ -121,7 +121,7 @@ def report(
     Example: quorate audit report --audit audit.csv --votes panel.csv --alpha 0.05
     """
     from quorate.workflows.audit import report_audit
-    from quorate.workflows.audit_panels import VotesTable
+    from quorate.workflows.audit.panels import VotesTable
 
     reading: dict[str, Any] = {"format": votes_format, "task": task_column, "worker": worker_column}
     reading |= {"label": label_column, "timestamp": time_column}

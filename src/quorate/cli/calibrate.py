@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.completion import METHODS, one_of
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
 from quorate.cli.table_options import (
+    METHODS,
     AbstainLabels,
     AsRead,
     Classes,
@@ -28,6 +28,7 @@ from quorate.cli.table_options import (
     WorkerColumn,
     class_list,
     id_list,
+    one_of,
 )
 from quorate.version import __version__
 
@@ -90,11 +91,11 @@ def calibrate(
 
     Example: quorate calibrate --votes votes.csv --predictions probs.parquet --out calibration
     """
+    from quorate.catalogue import parse_method
     from quorate.workflows.calibrate import calibrate as run
-    from quorate.workflows.calibrate_report import write_calibration
-    from quorate.workflows.run_files import check_free
-    from quorate.workflows.run_inputs import Columns
-    from quorate.workflows.specs import parse_method
+    from quorate.workflows.calibrate.report import write_calibration
+    from quorate.workflows.run.files import check_free
+    from quorate.workflows.run.inputs import Columns
 
     chosen = parse_method(method)
     if out is not None:
@@ -120,7 +121,7 @@ def calibrate(
 
 
 def _print(found: Calibration, rejects: str | None) -> None:
-    from quorate.workflows.calibrate_report import ABOUT, BIN_HEADS, GROUP_HEADS, bin_row, group_row
+    from quorate.workflows.calibrate.report import ABOUT, BIN_HEADS, GROUP_HEADS, bin_row, group_row
 
     print_understood(found.report, rejects)
     name, size = found.method.name, found.pool_size

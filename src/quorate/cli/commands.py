@@ -6,8 +6,7 @@ from typing import Any
 
 from typer.core import TyperGroup
 
-from quorate.cli.option_names import option_names
-from quorate.cli.output import plain_errors
+from quorate.cli.output import option_names, plain_errors
 
 
 class Commands(TyperGroup):

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from quorate.cli.completion import METHODS, one_of
 from quorate.cli.output import print_json, print_lines, print_table
+from quorate.cli.table_options import METHODS, one_of
 from quorate.errors import InvalidInput
 from quorate.version import __version__
 
@@ -52,8 +52,8 @@ def decide(
 
     Example: quorate decide --prediction 0.7,0.2,0.1 --votes 1,0,0 --pool-size 6 --classes cat,dog,bird
     """
+    from quorate.catalogue import parse_method
     from quorate.workflows.decide import decide_once, explain
-    from quorate.workflows.specs import parse_method
 
     chosen = parse_method(method, threshold=threshold, min_gain=min_gain)
     probs = _numbers(prediction, "prediction")

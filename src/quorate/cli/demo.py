@@ -12,8 +12,8 @@ from quorate.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from quorate.workflows.comparison import Comparison, Matched
-    from quorate.workflows.sweep import Reading
+    from quorate.streams.curves import Comparison, Matched
+    from quorate.streams.sweep import Reading
 
 
 def demo(
@@ -30,12 +30,11 @@ def demo(
     Not tuned to flatter: two of the streams are ones where a simple rule should do about as well, and the text says
     what was measured.
     """
-    from quorate.workflows.comparison import verdict
+    from quorate.reports.plots import MISSING
+    from quorate.streams.curves import COUPLED, equal_error_sentence, verdict
     from quorate.workflows.demo import run_demo
-    from quorate.workflows.equal_error import COUPLED, equal_error_sentence
-    from quorate.workflows.plots import MISSING
-    from quorate.workflows.records import summary_of
-    from quorate.workflows.report import default_sentence
+    from quorate.workflows.demo.records import summary_of
+    from quorate.workflows.demo.report import default_sentence
 
     with progress_bar(quiet=json) as report:
         result = run_demo(out, quick=quick, progress=report)

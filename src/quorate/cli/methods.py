@@ -15,7 +15,7 @@ def methods(json: Annotated[bool, typer.Option("--json", help="Print JSON, for p
 
     Write knobs behind the name, as in quorate simulate --method quorum:votes=4 --method quorate:min_gain=0.01
     """
-    from quorate.workflows.catalogue import catalogue
+    from quorate.catalogue import catalogue
 
     entries = catalogue()
     if json:

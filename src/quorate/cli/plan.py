@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.completion import METHODS, PARTLY_VOTED_PILOT, one_of
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
 from quorate.cli.table_options import (
+    METHODS,
+    PARTLY_VOTED_PILOT,
     AbstainLabels,
     AsRead,
     Classes,
@@ -28,6 +29,7 @@ from quorate.cli.table_options import (
     WorkerColumn,
     class_list,
     id_list,
+    one_of,
 )
 from quorate.version import __version__
 
@@ -146,8 +148,8 @@ def plan(
 
 
 def _print(made: Plan, out: str | None) -> None:
-    from quorate.workflows.plan_report import files, table_rows
-    from quorate.workflows.plots import MISSING, can_plot
+    from quorate.reports.plots import MISSING, can_plot
+    from quorate.workflows.plan.report import files, table_rows
 
     print_lines(made.headline(), *(f"{where}: {what}" for where, what in made.uses().items()), *made.notes())
     print_understood(made.report, None if out is None else f"{out}/rejects.csv")

@@ -12,8 +12,7 @@ from quorate.cli.output import fail, print_json, print_lines, progress_bar
 from quorate.version import __version__
 
 if TYPE_CHECKING:
-    from quorate.experiments.reproduction import Part, Reproduction
-    from quorate.experiments.section import Cell, Table
+    from quorate.paper.section import Cell, Part, Reproduction, Table
 
 WIDTH = 100  # columns of a printed table
 ROWS, COMPARED_ROWS = 24, 64  # rows of a table that are printed; all are in its CSV
@@ -50,9 +49,9 @@ def reproduce(
     Can be stopped with Ctrl-C or killed at any time: the same command goes on where it was. The same seeds give the
     same results, whatever --jobs and --cluster are.
     """
-    from quorate.experiments.exports import plain
-    from quorate.experiments.reproduce import reproduce as run
-    from quorate.experiments.reproduction import summary_of
+    from quorate.paper.reproduce import reproduce as run
+    from quorate.paper.section import summary_of
+    from quorate.reports.plain_json import plain
 
     try:
         with progress_bar(quiet=json) as report:
@@ -91,7 +90,7 @@ def _print_table(table: Table, file: str) -> None:
     from rich.console import Console
     from rich.table import Table as Grid
 
-    from quorate.experiments.report import number
+    from quorate.paper.report import number
 
     shown = _shown_rows(table)
     rows = [[number(cell, table.digits) for cell in row] for row in shown]
@@ -112,7 +111,7 @@ def _print_table(table: Table, file: str) -> None:
 
 def _shown_rows(table: Table) -> tuple[tuple[Cell, ...], ...]:
     """All rows of a short table; of a long one those with a verdict, if it has any, else the first."""
-    from quorate.experiments.reproduction import VERDICTS
+    from quorate.paper.section import VERDICTS
 
     if len(table.rows) <= ROWS:
         return table.rows
@@ -122,7 +121,7 @@ def _shown_rows(table: Table) -> tuple[tuple[Cell, ...], ...]:
 
 def _fitting(table: Table, rows: list[list[str]]) -> dict[int, int]:
     """Columns that fit -> their widths, heads broken between words: verdicts first, then from the left."""
-    from quorate.experiments.reproduction import VERDICTS
+    from quorate.paper.section import VERDICTS
 
     columns = range(len(table.heads))
     words = [max((len(word) for word in head.split()), default=1) for head in table.heads]
@@ -137,7 +136,7 @@ def _fitting(table: Table, rows: list[list[str]]) -> dict[int, int]:
 
 
 def _print_rest(table: Table, num_rows: int, columns: int, file: str) -> None:
-    from quorate.experiments.reproduction import verdict_counts
+    from quorate.paper.section import verdict_counts
 
     counts = ", ".join(f"{name} {many}" for name, many in verdict_counts(table).items())
     more = [f"{len(table.rows) - num_rows} more rows"] if len(table.rows) > num_rows else []
@@ -149,7 +148,7 @@ def _print_rest(table: Table, num_rows: int, columns: int, file: str) -> None:
 
 
 def _print_summary(done: Reproduction) -> None:
-    from quorate.experiments.report import QUICK, headline
+    from quorate.paper.report import QUICK, headline
 
     print_lines("== Does it hold? ==")
     for claim in done.claims:

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.completion import METHODS, ORDERS, PARTLY_VOTED, SPEEDS, one_of
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
 from quorate.cli.table_options import (
+    METHODS,
+    ORDERS,
+    PARTLY_VOTED,
+    SPEEDS,
     AbstainLabels,
     AsRead,
     Classes,
@@ -28,12 +31,13 @@ from quorate.cli.table_options import (
     WorkerColumn,
     class_list,
     id_list,
+    one_of,
 )
 from quorate.validate import broken
 from quorate.version import __version__
 
 if TYPE_CHECKING:
-    from quorate.workflows.run_result import RunResult
+    from quorate.workflows.run.result import RunResult
 
 REPLAY = "How to replay them"
 CONTROL = "How far to ask (one of these)"
@@ -218,8 +222,8 @@ def _class_targets(given: list[str] | None) -> dict[str, float] | None:
 
 
 def _print(result: RunResult, out: str) -> None:
-    from quorate.workflows.run_files import FILES
-    from quorate.workflows.run_summary import class_table_rows, table_rows
+    from quorate.workflows.run.files import FILES
+    from quorate.workflows.run.summary import class_table_rows, table_rows
 
     print_understood(result.report, f"{out}/rejects.csv")
     name = result.method.name

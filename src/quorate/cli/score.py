@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.completion import MATCHES, one_of
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
 from quorate.cli.table_options import (
+    MATCHES,
     TABLES,
     AbstainLabels,
     AsRead,
@@ -23,6 +23,7 @@ from quorate.cli.table_options import (
     VotesFormat,
     WorkerColumn,
     id_list,
+    one_of,
 )
 from quorate.version import __version__
 

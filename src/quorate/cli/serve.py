@@ -124,8 +124,8 @@ def serve(
 def _make_ready(config: ServiceConfig, here: str) -> str | None:
     """Make or upgrade the database; the link that lets its first owner in, None if there is one already."""
     from quorate.service.access.links import first_owner_link
-    from quorate.service.access.signing import signing_key
-    from quorate.service.deciding.warm import warm_up
+    from quorate.service.access.tokens import signing_key
+    from quorate.service.domain.learning import warm_up
     from quorate.service.store.store import Store
 
     os.umask(0o077)  # the database holds the key that signs cookies: it is its owner's alone

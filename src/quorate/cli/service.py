@@ -14,8 +14,8 @@ from quorate.cli.serve import BaseUrl, Database, needs_service
 
 if TYPE_CHECKING:
     from quorate.service.access.accounts import Account
-    from quorate.service.checking import Checked
     from quorate.service.store.backup import Copied
+    from quorate.service.verify import Checked
 
 HELP = """
 Look after the database of `quorate serve`: backup, restore, upgrade, check, links, keys and accounts (docs/service.md).
@@ -201,9 +201,9 @@ def check(database: Database = "quorate.db", json: Json = False, quiet: Quiet = 
     Example: quorate service check --database quorate.db
     """
     needs_service()
-    from quorate.service.checking import check as look
     from quorate.service.store.snapshot import existing
     from quorate.service.store.upgrade import prepare
+    from quorate.service.verify import check as look
 
     with existing(database) as store, progress_bar(quiet=quiet) as report:
         prepare(store)

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from quorate.cli.completion import METHODS, one_of
 from quorate.cli.output import print_json, print_lines, print_table, progress_bar
+from quorate.cli.table_options import METHODS, one_of
 from quorate.version import __version__
 
 DIALS = "Dials of the synthetic stream"
@@ -69,7 +69,7 @@ def simulate(
 
     Example: quorate simulate --method quorate --method beta --accuracy 0.9 --pool-size 6 --out results
     """
-    from quorate.workflows.compare_methods import Source, compare_methods
+    from quorate.workflows.simulate import Source, compare_methods
 
     source = Source(
         data=data,

@@ -1,16 +1,41 @@
-"""How every command that reads tables is told to read them: each option once, shared by run, plan and calibrate."""
+"""Options of every command that reads tables, each declared once; and what a shell completes behind them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from quorate.cli.completion import FORMATS, ITEMS, one_of
 from quorate.errors import InvalidInput
 from quorate.unpacked import DEFAULT, VARIABLE, limited_to
+
+METHODS = (
+    "quorate", "finexp", "infexp", "fixed-finexp", "fixed-infexp", "fixed-ask-finexp", "fixed-ask-infexp", "random",
+    "entropy", "mp", "mp-released", "ask-all", "until-settled", "quorum", "unanimous-then-cap", "beta",
+)  # fmt: skip
+ORDERS = ("time", "given", "shuffled")
+PARTLY_VOTED = ("exclude", "own-pool", "worst-case")
+PARTLY_VOTED_PILOT = ("complete", "own-pool", "drop")
+SPEEDS = ("normal", "slow")
+FORMATS = ("auto", "long", "wide", "counts", "cells", "label-studio")
+ITEMS = ("votes", "votes-and-predictions")
+MATCHES = ("auto", "order", "id")
+
+
+def one_of(*values: str) -> Callable[[str], list[str]]:
+    """What completes to one of the values.
+
+    >>> one_of("time", "given", "shuffled")("t")
+    ['time']
+    """
+
+    def complete(incomplete: str) -> list[str]:
+        return [value for value in values if value.startswith(incomplete)]
+
+    return complete
+
 
 TABLES = "How to read the tables"
 

@@ -1,19 +1,68 @@
-"""A URL -> a verified file: resumed where an earlier try broke off, and removed if it is not the published one.
-
-`ResumingDownloader` is handed to pooch by `fetch`; the bytes wait in `NAME.part` until they are proven.
-"""
+"""A URL -> a verified file: written to `NAME.part` by one writer at a time, resumed, removed if it is not the
+published one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 from quorate.datasets.catalogue import PublishedFile, digests, matches
 from quorate.datasets.places import extra
 from quorate.errors import DownloadError
+
+try:
+    from fcntl import LOCK_EX, LOCK_NB, flock
+except ImportError:  # Windows has no locks on folders: every part is its writer's own there, and none is resumed
+    flock = None  # type: ignore[assignment]
+
+
+@contextmanager
+def part_file(final: Path) -> Iterator[Path]:
+    """The path to write what shall become `final`, nobody else's while the block runs.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, part_file(Path(folder) / "a.pkl") as ours:
+    ...     with part_file(Path(folder) / "a.pkl") as theirs:
+    ...         ours.name, theirs == ours
+    ('a.pkl.part', False)
+    """
+    with _alone(final.parent) as alone:
+        if alone:
+            yield final.with_name(f"{final.name}.part")
+            return
+        own = final.with_name(f".{final.name}.{uuid4().hex}.part")
+        try:
+            yield own
+        finally:
+            own.unlink(missing_ok=True)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[bool]:
+    """Whether this writer has the folder's lock; it falls with the block, or with the process, however it ends."""
+    if flock is None:
+        yield False
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        yield _locked(handle)
+    finally:
+        os.close(handle)
+
+
+def _locked(handle: int) -> bool:
+    try:
+        flock(handle, LOCK_EX | LOCK_NB)
+    except OSError:  # another has it, or this file system has no locks
+        return False
+    return True
+
 
 Report = Callable[[int, int, str], None]  # bytes done, bytes in all, what
 MOST_BYTES = 2**29  # of a file whose size is not known

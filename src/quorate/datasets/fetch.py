@@ -12,8 +12,7 @@ from typing import Literal
 from uuid import uuid4
 
 from quorate.datasets.catalogue import PublishedFile, Source, digests, matches, source
-from quorate.datasets.download import Report, ResumingDownloader, prove
-from quorate.datasets.part_files import part_file
+from quorate.datasets.download import Report, ResumingDownloader, part_file, prove
 from quorate.datasets.places import cache_folder, extra, find
 from quorate.errors import DownloadError
 

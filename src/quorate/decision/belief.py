@@ -1,8 +1,6 @@
 """A belief is a posterior and the parameters it uses. Asking and predicting may hold different ones.
 
-Takes one item's prediction and votes, returns who will win its pool. Called by `session.decide` and by the compiled
-stream, through the same kernel, so that both see the same numbers to the last bit.
-"""
+The belief of the baselines is the share of the votes seen, or the classifier's prediction while there are none."""
 
 from __future__ import annotations
 
@@ -15,9 +13,19 @@ from quorate.compiled import kernel
 from quorate.posterior.finite import finite_into
 from quorate.posterior.infinite import infinite_into
 from quorate.posterior.settled import is_settled, plurality_share_into
-from quorate.posterior.vote_share import vote_share_into
 from quorate.prior.concentration import concentration_into
 from quorate.types import FloatArray, IntArray, Reason
+
+
+@kernel
+def vote_share_into(votes: IntArray, prediction: FloatArray, out: FloatArray) -> None:
+    """Fill out (K,) with votes / sum(votes), or with the prediction (K,) if nobody has voted."""
+    total = 0.0
+    for k in range(votes.size):
+        total += votes[k]
+    for k in range(votes.size):
+        out[k] = votes[k] / total if total > 0.0 else prediction[k]
+
 
 VOTE_SHARE, FINITE, INFINITE = range(3)
 POSTERIORS = {"vote_share": VOTE_SHARE, "finite": FINITE, "infinite": INFINITE}

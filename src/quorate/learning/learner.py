@@ -1,7 +1,4 @@
-"""When a session or a loop wants new parameters: the window and the last parameters -> the next ones.
-
-The bridge between `Window` and `fit_kernel`; no checks, because the window holds what was checked at the door.
-"""
+"""The window of recent items with votes, and when to fit: window and last parameters -> the next parameters."""
 
 from __future__ import annotations
 
@@ -9,9 +6,65 @@ import numpy as np
 
 from quorate.learning.fit import INFO_SIZE, WARM, fit_kernel, report_of
 from quorate.learning.problem import pack, unpack
-from quorate.learning.window import Window
 from quorate.prior.hyperprior import Hyperprior
-from quorate.types import FitReport, PriorParams
+from quorate.types import FitReport, FloatArray, IntArray, PriorParams
+
+
+class Window:
+    """Predictions and vote counts of the last `size` items with votes, by item id."""
+
+    def __init__(self, size: int | None, num_classifiers: int, num_classes: int) -> None:
+        self.size = size
+        rows = 64 if size is None else min(64, size)
+        self._log_predictions = np.zeros((rows, num_classifiers, num_classes))
+        self._votes = np.zeros((rows, num_classes), dtype=np.int64)
+        self._ids: list[str | None] = [None] * rows
+        self._slots: dict[str, int] = {}
+        self._entered = 0
+
+    def __contains__(self, item_id: str) -> bool:
+        return item_id in self._slots
+
+    def __len__(self) -> int:
+        return self._entered if self.size is None else min(self._entered, self.size)
+
+    @property
+    def log_predictions(self) -> FloatArray:
+        """(len, M, K), in slot order."""
+        return self._log_predictions[: len(self)]
+
+    @property
+    def votes(self) -> IntArray:
+        """(len, K) counts, in slot order."""
+        return self._votes[: len(self)]
+
+    def enter(self, item_id: str, log_predictions: FloatArray) -> None:
+        """Give the item a slot without votes; the oldest item leaves when the ring is full."""
+        slot = self._entered if self.size is None else self._entered % self.size
+        if slot == len(self._ids):
+            self._double()
+        oldest = self._ids[slot]
+        if oldest is not None:
+            del self._slots[oldest]
+        self._ids[slot] = item_id
+        self._slots[item_id] = slot
+        self._log_predictions[slot] = log_predictions
+        self._votes[slot] = 0
+        self._entered += 1
+
+    def add(self, item_id: str, label: int, change: int) -> bool:
+        """Add (1) or take back (-1) a vote of an item in the window; False if the item is not in it."""
+        slot = self._slots.get(item_id)
+        if slot is None:
+            return False
+        self._votes[slot, label] += change
+        return True
+
+    def _double(self) -> None:
+        more = len(self._ids) if self.size is None else min(len(self._ids), self.size - len(self._ids))
+        self._log_predictions = np.concatenate([self._log_predictions, np.zeros_like(self._log_predictions[:more])])
+        self._votes = np.concatenate([self._votes, np.zeros_like(self._votes[:more])])
+        self._ids += [None] * more
 
 
 def refit(params: PriorParams, window: Window, hyperprior: Hyperprior) -> tuple[PriorParams, FitReport]:

@@ -4,12 +4,11 @@
 `ConsensusClassifier` (fit, predict and score in the manner of scikit-learn).
 """
 
-from quorate.live.async_loop import adecide_all
-from quorate.live.docket import AskFailed
 from quorate.live.estimator import ConsensusClassifier
 from quorate.live.judges import ABSTAIN, Judge, Jury
-from quorate.live.loop import decide_all
+from quorate.live.loop import adecide_all, decide_all
 from quorate.live.results import Act, LiveResult, Outcome
+from quorate.live.work_list import AskFailed
 
 __all__ = [
     "ABSTAIN",

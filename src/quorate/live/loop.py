@@ -1,20 +1,32 @@
 """The callback form: pairs (item, prediction) and a function that asks one expert -> every item decided.
 
-One question at a time, so every stop is the session's own. For users; `async_loop.py` is the same for asyncio.
-"""
+`decide_all` asks one at a time; `adecide_all` does the same for asyncio, several items at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from functools import partial
 from inspect import isawaitable, iscoroutine
 from typing import Any
 
 from quorate.errors import InvalidInput
-from quorate.live.docket import GIVE_UP_AFTER, AskFailed, Care, Docket, Entries, OnError, OnItem, entries, make_docket
-from quorate.live.hearing import Hearing
-from quorate.live.judges import Judge, Jury
+from quorate.live.item_run import Hearing
+from quorate.live.judges import Ask, Judge, Jury
 from quorate.live.results import LiveResult
+from quorate.live.work_list import (
+    GIVE_UP_AFTER,
+    AskFailed,
+    Care,
+    Docket,
+    Entries,
+    OnError,
+    OnItem,
+    entries,
+    make_docket,
+)
 from quorate.session import Session
+from quorate.validate import bounded, whole
 
 
 def decide_all(
@@ -90,3 +102,145 @@ def _plain(answer: Any) -> Any:  # noqa: ANN401
     if iscoroutine(answer):
         answer.close()
     raise _Asynchronous("ask returned something to await; use `await adecide_all(items, ask, ...)`.")
+
+
+Job = Callable[[], Coroutine[Any, Any, None]]
+_END = object()
+
+
+async def adecide_all(
+    items: Entries | AsyncIterable[tuple[str, Any]],
+    ask: Ask | Jury | Sequence[Judge],
+    *,
+    concurrency: int = 8,
+    ahead: int = 1,
+    timeout: float | None = None,
+    session: Session | None = None,
+    on_error: OnError = "raise",
+    retries: int = 0,
+    give_up_after: int = GIVE_UP_AFTER,
+    on_item: OnItem | None = None,
+    **settings: Any,  # noqa: ANN401
+) -> LiveResult:
+    """`decide_all` for an `async def ask(item_id)`, with up to `concurrency` items open at once.
+
+    `items` may be an async iterable. `timeout` seconds a call; one that takes longer is cancelled and has failed. The
+    stopping rule is sequential, so each item has one question out at a time. `ahead=j` puts up to j questions on an
+    item at once, but only as many as the rule would ask whatever the answers are: nobody is asked in vain, judged by
+    the parameters in force when the questions go out. What arrives after its item closed is kept as a late vote.
+
+    When asking fails under `on_error="raise"` no further question goes out, those that are out are waited for and
+    recorded, then AskFailed is raised. Other arguments are those of `decide_all`. With `concurrency=1` the decisions
+    are those of `decide_all`; above, what is learned depends on the order in which answers arrive.
+
+    >>> async def ask(item):
+    ...     return "cat"
+    >>> asyncio.run(adecide_all([("x1", {"cat": 0.9}), ("x2", None)], ask, classes=["cat", "dog"], pool_size=3)).labels
+    {'x1': 'cat', 'x2': 'cat'}
+    """
+    care = Care(on_error, retries, give_up_after, on_item)
+    docket = make_docket(ask, session, care=care, settings=settings)
+    crew = _Crew(
+        docket,
+        entries(items),
+        ahead=whole(ahead, where="ahead"),
+        timeout=None if timeout is None else bounded(timeout, where="timeout", least=0.0),
+    )
+    await crew.run(whole(concurrency, where="concurrency"))
+    if isinstance(crew.error, AskFailed):
+        crew.error.result = docket.result()
+    if crew.error is not None:
+        raise crew.error
+    return docket.result()
+
+
+class _Crew:
+    """Workers who take one item each from the same source, until it ends or one of them meets an error."""
+
+    def __init__(self, docket: Docket, pairs: Any, *, ahead: int, timeout: float | None) -> None:  # noqa: ANN401
+        self.docket, self.ahead, self.timeout = docket, ahead, timeout
+        self.error: Exception | None = None
+        self._source: Iterator[Any] | AsyncIterator[Any]
+        self._source = aiter(pairs) if isinstance(pairs, AsyncIterable) else iter(pairs)
+        self._turn = asyncio.Lock()  # an async generator may not be asked for two items at once
+        self._waiting: set[asyncio.Task[Any]] = set()
+
+    async def run(self, size: int) -> None:
+        await _all_of([self._work for _ in range(size)])
+
+    async def _work(self) -> None:
+        try:
+            while self.error is None and (entry := await self._next()) is not _END:
+                await self._decide(self.docket.open(entry))
+                await asyncio.sleep(0)  # items that need no expert must not keep the event loop to themselves
+        except Exception as problem:
+            self._stop(problem)
+
+    def _stop(self, problem: Exception) -> None:
+        """Ask nothing more. Workers that only wait for an item are sent home; the others finish their question."""
+        self.error = self.error or problem
+        for task in self._waiting:
+            task.cancel()
+
+    async def _next(self) -> Any:  # noqa: ANN401
+        """The next entry; _END at the end of the source or of the work."""
+        if not isinstance(self._source, AsyncIterator):
+            return next(self._source, _END)
+        task = asyncio.current_task()
+        assert task is not None
+        self._waiting.add(task)
+        try:
+            async with self._turn:
+                return await anext(self._source, _END)
+        except asyncio.CancelledError:
+            if self.error is None or task.uncancel() > 0:
+                raise
+            return _END
+        finally:
+            self._waiting.discard(task)
+
+    async def _decide(self, hearing: Hearing) -> None:
+        while self.error is None and hearing.asks:
+            most = 1 if self.ahead == 1 else self.docket.session.askable_at_once(hearing.item_id, self.ahead)
+            judges = hearing.next_judges(most)
+            if len(judges) == 1:
+                await self._question(hearing, judges[0])
+            elif judges:
+                await _all_of([partial(self._caught, hearing, judge) for judge in judges])
+        if not hearing.asks:
+            self.docket.finish(hearing)
+
+    async def _caught(self, hearing: Hearing, judge: Judge) -> None:
+        """One of several questions on an item: its error stops the work but not its neighbours."""
+        try:
+            await self._question(hearing, judge)
+        except Exception as problem:
+            self._stop(problem)
+
+    async def _question(self, hearing: Hearing, judge: Judge) -> None:
+        """One answer, or one failure after all its retries."""
+        error: Exception
+        for failed_calls in range(self.docket.care.retries + 1):
+            try:
+                async with asyncio.timeout(self.timeout):
+                    given = judge.ask(hearing.item_id)
+                    answer = hearing.checked(await given if isawaitable(given) else given)
+            except Exception as problem:  # whatever an expert's function raises is that expert's failure
+                error = problem
+            else:
+                return hearing.hear(judge, answer, failed_calls)
+        return self.docket.failed(hearing, judge, error, self.docket.care.retries + 1)
+
+
+async def _all_of(jobs: Sequence[Job]) -> None:
+    """Run the jobs side by side to their end; if we are cancelled, so are they, and we wait until they are."""
+    tasks = [asyncio.create_task(job()) for job in jobs]
+    try:
+        await asyncio.wait(tasks)
+    except asyncio.CancelledError:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        raise
+    for task in tasks:
+        task.result()

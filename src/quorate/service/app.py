@@ -18,7 +18,7 @@ from starlette.concurrency import run_in_threadpool
 
 from quorate.service import pages, problems
 from quorate.service.access.headers import SecurityHeaders
-from quorate.service.access.signing import signing_key
+from quorate.service.access.tokens import signing_key
 from quorate.service.api import (
     decisions,
     health,
@@ -31,16 +31,16 @@ from quorate.service.api import (
     votes,
     webhooks,
 )
-from quorate.service.api.body_limit import BodyLimit
+from quorate.service.api.bodies import BodyLimit
 from quorate.service.api.describe import TAGS, described
-from quorate.service.api.export_turns import Turns
-from quorate.service.api.quick import Quick, ways_of
+from quorate.service.api.exports import Turns
+from quorate.service.api.fast_path import Quick, ways_of
 from quorate.service.config import ServiceConfig
-from quorate.service.deciding.projects import Projects
-from quorate.service.deciding.steward import Steward
 from quorate.service.demo import Colleagues
+from quorate.service.domain.projects import Projects
 from quorate.service.housekeeping import Housekeeping
 from quorate.service.metrics import Metrics, MetricsMiddleware
+from quorate.service.steward import Steward
 from quorate.service.store.store import POOL, Store
 from quorate.service.store.upgrade import prepare
 from quorate.service.webhooks.sender import Sender

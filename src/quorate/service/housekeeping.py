@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from quorate.service.access import sweep as access
+from quorate.service.access import cleanup as access
 from quorate.service.api import idempotency
 from quorate.service.store.store import Store
 from quorate.service.webhooks import queue

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from quorate.errors import QuorateError
-from quorate.service.validation import quoted
+from quorate.service.pydantic_errors import quoted
 
 NAMES = ("field", "value", "rule", "fix")
 SUBJECT = re.compile(r"[A-Za-z_][\w.\[\]]{0,79}(?=[= ])")

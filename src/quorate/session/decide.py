@@ -1,12 +1,11 @@
-"""Item, parameters, method -> ask or stop, and the answer if we stopped here. Pure: no clock, no random draw.
+"""Item, parameters, method -> ask or stop, the answer if we stopped here, and how many experts to ask at once.
 
-Called by the session for every event, and by anyone who wants to recompute an item's decision from its events.
-"""
+Pure: no clock, no random draw."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -145,3 +144,41 @@ def through_json(policy_state: Any, method: Method) -> Any:  # noqa: ANN401
 def updated_state(method: Method, policy_state: Any, closing: ItemState) -> Any:  # noqa: ANN401
     """The policy's state after the item closed; the old one is not touched, even by a policy that writes in place."""
     return through_json(method.policy.update(through_json(policy_state, method), closing.view()), method)
+
+
+MOST_STATES = 500  # ways the answers can fall that are looked at; beyond them we do not ask ahead
+
+
+def safe_ahead(
+    method: Method,
+    prior: Prior,
+    policy_state: Any,  # noqa: ANN401
+    item: ItemState,
+    *,
+    most: int,
+    most_states: int = MOST_STATES,
+) -> int:
+    """The largest m <= `most` such that after any m - 1 answers the item would still be asked about; at least 1.
+
+    Looks at up to `most_states` ways the m - 1 answers can fall; if there are more, m - 1 answers are not foreseen.
+    """
+    level = {_key(item): item}
+    for ahead in range(1, most):
+        level = {_key(after): after for before in level.values() for after in _answers(before)}
+        if len(level) > most_states:
+            return ahead
+        if not all(decide(method, prior, policy_state, after).ask for after in level.values()):
+            return ahead
+    return most
+
+
+def _answers(item: ItemState) -> list[ItemState]:
+    """The item after a vote for each class, and after an abstention."""
+    steps = np.eye(len(item.votes), dtype=np.int64)
+    return [replace(item, votes=item.votes + step) for step in steps] + [
+        replace(item, abstentions=item.abstentions + 1)
+    ]
+
+
+def _key(item: ItemState) -> tuple[int, ...]:
+    return (*item.votes.tolist(), item.abstentions)

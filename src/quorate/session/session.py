@@ -19,12 +19,11 @@ from quorate.learning.learner import refit
 from quorate.methods import Method, as_method
 from quorate.reasons import REASONS
 from quorate.session import resume as resuming
-from quorate.session.decide import Verdict, believe, decide, draw_quota, updated_state
+from quorate.session.decide import MOST_STATES, Verdict, believe, decide, draw_quota, safe_ahead, updated_state
 from quorate.session.inputs import checked_id, checked_time, class_number, parse_prediction
 from quorate.session.items import ABSTAINED, ItemState, advance, opened
 from quorate.session.journal import Event, Journal
 from quorate.session.jsonl import as_journal
-from quorate.session.lookahead import MOST_STATES, safe_ahead
 from quorate.session.state import (
     Settings,
     apply,

@@ -14,7 +14,7 @@ from hashlib import blake2b
 from typing import Any
 
 from quorate.errors import InvalidInput, JournalCorrupt, RequestReused, UnknownItem
-from quorate.learning.window import Window
+from quorate.learning.learner import Window
 from quorate.methods import Method
 from quorate.reasons import REASONS
 from quorate.session.decide import prior_of, through_json

@@ -6,10 +6,10 @@ Needs `pip install 'quorate[tables]'`. The rules: docs/tables.md.
 
 from quorate.tables.join import join
 from quorate.tables.joined import Joined
-from quorate.tables.predictions import Predictions, read_predictions
+from quorate.tables.predictions.read import Predictions, read_predictions
 from quorate.tables.report import Finding, Report
 from quorate.tables.rules import RULES
-from quorate.tables.votes import Votes, read_votes
+from quorate.tables.votes.read import Votes, read_votes
 
 __all__ = [
     "RULES",

@@ -1,7 +1,4 @@
-"""`join`: votes and predictions -> `Joined`, by item id and class name, with one report of everything that was done.
-
-Called by every command that reads tables.
-"""
+"""`join`: votes and predictions -> `Joined`, by item id and class name, with one report of everything that was done."""
 
 from __future__ import annotations
 
@@ -12,23 +9,53 @@ from typing import Any, Literal
 import numpy as np
 
 from quorate.errors import InvalidInput
-from quorate.tables.align import Aligned, aligned, looked_up, named_classes
-from quorate.tables.arrow import TEXT, pa, pc
-from quorate.tables.clean import relabelled
-from quorate.tables.codes import by_first
-from quorate.tables.doubts import refuse_misread_pools, refuse_misread_predictions, refuse_misread_votes
-from quorate.tables.duplicates import settle
-from quorate.tables.join_checks import refuse_other_classes, refuse_unnamed_rows
 from quorate.tables.joined import Joined
+from quorate.tables.misread_checks import refuse_misread_pools, refuse_misread_predictions, refuse_misread_votes
 from quorate.tables.own_types import class_texts
-from quorate.tables.predictions import Predictions, uniform
+from quorate.tables.predictions.align import Aligned, aligned, looked_up, matched, named_classes
+from quorate.tables.predictions.checks import Checked
+from quorate.tables.predictions.read import Predictions, uniform
+from quorate.tables.predictions.stray_columns import unpredicted_labels, unvoted_classes, without_strays
+from quorate.tables.readers.arrow import TEXT, pa, pc
+from quorate.tables.readers.cells import filled
 from quorate.tables.report import Report, merged, refuse_dirt
 from quorate.tables.rules import MOST_SAMPLES, Entry, fired
-from quorate.tables.stray_columns import unpredicted_labels, unvoted_classes, without_strays
-from quorate.tables.timestamps import filled
-from quorate.tables.votes import Votes, label_entries
+from quorate.tables.votes.clean import relabelled, settle
+from quorate.tables.votes.codes import by_first
+from quorate.tables.votes.read import Votes, label_entries
 from quorate.types import FloatArray, IntArray, frozen_array
 from quorate.validate import shown
+
+
+def refuse_unnamed_rows(votes: Votes, table: Checked) -> None:
+    """Rows of an array without ids are called 0 to T-1: an error unless the items of the votes are exactly these."""
+    if not table.is_unnamed:
+        return
+    items, rows = votes.raw.task.names.drop_null(), table.ids
+    if len(items) == len(rows) and pc.all(pc.is_in(items, value_set=rows)).as_py():
+        return
+    raise InvalidInput(
+        f"{table.source} has no ids, so its {len(rows)} rows are called 0 to {len(rows) - 1}, but {votes.raw.source} "
+        f"has {len(items)} items, such as {items.slice(0, 3).to_pylist()}; expected the same ids in both; say whose "
+        "rows they are, in order: ids=[...] (--ids FILE, one id a line), `ids` in an .npz, or a table with ids."
+    )
+
+
+def refuse_other_classes(votes: Votes, table: Checked, classes: tuple[str, ...], *, given: bool) -> None:
+    """An error if no label of the votes, or none of the classes `given`, is a class of the classifier."""
+    named = set(matched(table, classes, given=given).values())
+    if named.intersection(votes.classes):
+        return
+    raise InvalidInput(
+        f"no label of {votes.raw.source}, {_few(votes.classes)}, is a class of {table.source}, {_few(table.classes)}; "
+        "expected the same names in both; rename the columns of a table, or name those of an array in order: "
+        "classes=[...] (--classes cat,dog)."
+    )
+
+
+def _few(names: Sequence[str]) -> str:
+    return f"{list(names[:10])}" + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+
 
 MOST_CLASSES = 2**15 - 1  # votes are kept as int16
 Items = Literal["votes", "votes-and-predictions"]

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.errors import InvalidInput
-from quorate.tables.arrow import pa
-from quorate.tables.frames import give_back
 from quorate.tables.own_types import TEXTS, OwnTypes, in_own_type
+from quorate.tables.readers.arrow import pa
+from quorate.tables.readers.frames import give_back
 from quorate.tables.report import Report
 from quorate.types import FloatArray, IntArray, VoteDataset, frozen_array
 from quorate.validate import MOST_VOTES, shown

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from quorate.tables.arrow import TEXT, pa, pc
-from quorate.tables.labels import whole_number
-from quorate.tables.sheets import cell_text
-from quorate.tables.sources import Opened
+from quorate.tables.readers.arrow import TEXT, pa, pc
+from quorate.tables.readers.sheets import cell_text
+from quorate.tables.readers.sources import Opened
+from quorate.tables.votes.labels import whole_number
 from quorate.validate import class_names
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from quorate.errors import InvalidInput
-from quorate.tables.arrow import TEXT, arrow_csv, pa, pq
+from quorate.tables.readers.arrow import TEXT, arrow_csv, pa, pq
 from quorate.tables.rules import RULES, Entry
 
 SCHEMA = pa.schema(

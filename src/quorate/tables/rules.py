@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.tables.arrow import TEXT, pa
+from quorate.tables.readers.arrow import TEXT, pa
 from quorate.types import IntArray
 
 MOST_SAMPLES = 5  # rows shown per rule in a summary

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from quorate.catalogue import knob_text
 from quorate.errors import InvalidInput
 from quorate.methods import Method
 from quorate.reasons import CERTAIN, SENTENCES
@@ -20,7 +21,6 @@ from quorate.session.inputs import parse_prediction
 from quorate.session.items import ItemState, opened
 from quorate.types import Decision, FloatArray, IntArray, Reason
 from quorate.validate import class_names, counts, members, whole
-from quorate.workflows.specs import knob_text
 
 DETAILS: dict[Reason, str] = {  # in brackets behind the reason's sentence
     "ask": "{who}; {left} of the pool have not voted",

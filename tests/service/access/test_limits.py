@@ -5,8 +5,8 @@ from fastapi.testclient import TestClient
 from sqlalchemy import event
 
 from quorate.service.access import keys, limits
+from quorate.service.access.cleanup import sweep
 from quorate.service.access.limits import Buckets, Limit
-from quorate.service.access.sweep import sweep
 from tests.service.access.conftest import NOW, Config, at_once, bearer, tiny_app
 
 LIMIT = Limit("test", rate=2.0, burst=3.0)

@@ -5,7 +5,7 @@ from sqlalchemy import select
 
 from quorate.errors import InvalidInput
 from quorate.service.access import accounts, invitations, links
-from quorate.service.access.proofs import Proof, look_up
+from quorate.service.access.principal import Proof, look_up
 from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
 from quorate.service.access.tokens import digest
 from quorate.service.store import schema

@@ -3,7 +3,7 @@
 import pytest
 
 from quorate.errors import InvalidInput
-from quorate.service.access.names import LONGEST, checked_name
+from quorate.service.access.accounts import LONGEST, checked_name
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import event, select
 
-from quorate.service.access import accounts, cookies, keys, signing
+from quorate.service.access import accounts, cookies, keys
+from quorate.service.access import tokens as signing
 from quorate.service.store.schema import api_keys, sign_ins
 from tests.service.access.conftest import NOW, bearer, signed_in, tiny_app
 

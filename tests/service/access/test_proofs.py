@@ -5,10 +5,10 @@ from itertools import product
 import pytest
 
 from quorate.service.access import accounts, cookies, keys
-from quorate.service.access.proofs import Proof, look_up
+from quorate.service.access.principal import Proof, look_up
 from quorate.service.access.tokens import digest
-from quorate.service.deciding.projects import Projects
-from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.domain.projects import Projects
+from quorate.service.domain.settings import ProjectSettings
 
 
 @pytest.fixture

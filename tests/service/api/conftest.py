@@ -6,8 +6,8 @@ from fastapi.testclient import TestClient
 from quorate.service.access import accounts, keys
 from quorate.service.app import create_app
 from quorate.service.config import ServiceConfig
-from quorate.service.deciding.items import NewItem, Show, add_items
-from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.domain.items import NewItem, Show, add_items
+from quorate.service.domain.settings import ProjectSettings
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
 

@@ -6,8 +6,10 @@ import time
 import pytest
 
 from quorate.service.access.cookies import NAME, open_sign_in
-from quorate.service.access.signing import sign, signing_key
-from quorate.service.api import body_limit, quick, reading
+from quorate.service.access.tokens import sign, signing_key
+from quorate.service.api import bodies as body_limit
+from quorate.service.api import bodies as reading
+from quorate.service.api import fast_path as quick
 
 PIECE = b" " * 100_000
 NUMBERS = b'{"items": [' + b"1," * 5_000_000 + b"1]}"

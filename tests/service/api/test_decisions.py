@@ -12,16 +12,16 @@ from sqlalchemy import func, select, update
 
 import quorate
 from quorate.service.api import decisions
-from quorate.service.api.export_files import inert
-from quorate.service.deciding.acts import Request
-from quorate.service.deciding.ballots import act
-from quorate.service.deciding.items import NewItem, add_items
-from quorate.service.deciding.trail import find
+from quorate.service.api.exports import inert
+from quorate.service.domain.ballots import act
+from quorate.service.domain.items import NewItem, add_items
+from quorate.service.domain.trail import find
+from quorate.service.domain.vote_types import Request
 from quorate.service.store.schema import items
 from quorate.session import JsonlJournal
 from quorate.tables import read_votes
 from quorate.types import PriorParams
-from quorate.workflows.run_result import DECISION_COLUMNS
+from quorate.workflows.run.result import DECISION_COLUMNS
 
 NAMES = ["=HYPERLINK(1)", "-2", "@x", "+y", "plain", 'z,"q"', "n7", "n8"]
 
@@ -178,8 +178,8 @@ def test_an_empty_project_exports_empty_files(small):
 
 
 def test_large_exports_go_through_a_file_and_not_through_memory(small, monkeypatch):
-    monkeypatch.setattr("quorate.service.api.export_files.IN_MEMORY", 1000)
-    monkeypatch.setattr("quorate.service.deciding.listing.BATCH", 7)
+    monkeypatch.setattr("quorate.service.api.exports.IN_MEMORY", 1000)
+    monkeypatch.setattr("quorate.service.domain.listing.BATCH", 7)
     small.items(*(f"i{n}" for n in range(40)))
     for n in range(40):
         act(small.projects, Request(small.here, f"i{n}", "o", "close", served=False), now=1001.0)
@@ -205,7 +205,7 @@ def test_an_account_makes_one_export_at_a_time(small, monkeypatch):
     assert refused.headers["retry-after"] == "5" and "exporting already" in refused.json()["detail"]
     monkeypatch.setattr(decisions, "exported", made)
     small.client("owner").api("GET", f"/projects/{small.here}/export", 200)
-    monkeypatch.setattr("quorate.service.api.export_turns.MOST", 1)
+    monkeypatch.setattr("quorate.service.api.exports.MOST", 1)
     small.client("owner").api("GET", f"/projects/{small.here}/export", 429)
     go_on.set()
     first.join()

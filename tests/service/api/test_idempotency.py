@@ -39,7 +39,7 @@ def test_a_crash_before_the_answer_is_noted_undoes_the_work(world, monkeypatch):
 def test_a_change_that_was_undone_is_remembered_by_nobody(world, monkeypatch):
     owner, path = world.client("owner"), f"/projects/{world.here}"
     with monkeypatch.context() as crash:
-        crash.setattr("quorate.service.deciding.projects.announce", lambda *_, **__: 1 / 0)
+        crash.setattr("quorate.service.domain.projects.announce", lambda *_, **__: 1 / 0)
         owner.api("PATCH", path, 500, json={"settings": {"price": 7.0, "min_votes": 2}})
     owner.api("PATCH", path, 200, json={"settings": {"price": 9.0}})
     assert owner.api("GET", path, 200).json()["settings"]["price"] == 9.0

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from quorate.service.deciding import items as deciding_items
+from quorate.service.domain import items as deciding_items
 
 ODD = ["a/b/../c", "item/trail", "ä ö?#&=%2F", "..", ".", "🙂", "x" * 200, "trailing/", "//", "=1+1"]
 

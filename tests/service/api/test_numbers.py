@@ -3,9 +3,9 @@
 from dataclasses import fields
 
 from quorate.service.api.numbers import StatsTold
-from quorate.service.deciding import stats
-from quorate.service.deciding.audits import AuditReport
-from quorate.service.deciding.steward import Steward
+from quorate.service.domain import stats
+from quorate.service.domain.audits import AuditReport
+from quorate.service.steward import Steward
 from quorate.types import PriorParams
 
 

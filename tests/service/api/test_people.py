@@ -1,6 +1,7 @@
 """Members, invitations, keys, sign-out over HTTP."""
 
-from quorate.service.access import accounts, cookies, invitations, keys, links, signing
+from quorate.service.access import accounts, cookies, invitations, keys, links
+from quorate.service.access import tokens as signing
 
 
 def test_members_are_listed_added_and_removed(world):

@@ -7,8 +7,8 @@ import tracemalloc
 import pytest
 from fastapi import HTTPException
 
-from quorate.service.api import reading
-from quorate.service.api.body_limit import SMALL
+from quorate.service.api import bodies as reading
+from quorate.service.api.bodies import SMALL
 
 
 @pytest.mark.parametrize(

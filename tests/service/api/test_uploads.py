@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from quorate.service.api import images
-from quorate.service.api.images import NotAnImage, checked
-from quorate.service.api.upload_room import UploadRoom
+from quorate.service.api import uploads as images
+from quorate.service.api.uploads import NotAnImage, UploadRoom, checked
 from quorate.service.config import ServiceConfig
 from quorate.service.problems import Problem
 from quorate.service.store.schema import uploads

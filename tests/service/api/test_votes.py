@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from quorate.service.deciding.trail import find
+from quorate.service.domain.trail import find
 
 
 def row(world, item):

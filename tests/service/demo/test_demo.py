@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from sqlalchemy import func, select, update
 
-from quorate.service.deciding.projects import Projects
-from quorate.service.deciding.stats import stats
-from quorate.service.deciding.trail import disagreements
 from quorate.service.demo import Colleagues, seed
 from quorate.service.demo.colleagues import MORE
 from quorate.service.demo.digits import as_png, digits, enlarged
 from quorate.service.demo.seed import FIRST_BATCH, NUM_COLLEAGUES
+from quorate.service.domain.projects import Projects
+from quorate.service.domain.stats import stats
+from quorate.service.domain.trail import disagreements
 from quorate.service.store.schema import accounts, items, projects, uploads
 
 

@@ -24,10 +24,10 @@ from sqlalchemy import func, select
 
 from quorate.service.access.accounts import add_member, create_account
 from quorate.service.access.keys import create_key
-from quorate.service.deciding.items import NewItem, add_items
-from quorate.service.deciding.projects import Projects
-from quorate.service.deciding.settings import ProjectSettings
-from quorate.service.deciding.trail import disagreements
+from quorate.service.domain.items import NewItem, add_items
+from quorate.service.domain.projects import Projects
+from quorate.service.domain.settings import ProjectSettings
+from quorate.service.domain.trail import disagreements
 from quorate.service.store.schema import ballots, events, items
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare

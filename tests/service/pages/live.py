@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from quorate.service.access.links import first_owner_link
 from quorate.service.app import create_app
 from quorate.service.config import ServiceConfig
-from quorate.service.deciding.projects import Projects
+from quorate.service.domain.projects import Projects
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
 

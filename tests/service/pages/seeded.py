@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quorate.service.access.accounts import add_member, create_account
-from quorate.service.deciding.acts import Request
-from quorate.service.deciding.ballots import act
-from quorate.service.deciding.learning import learn
-from quorate.service.deciding.projects import Projects
 from quorate.service.demo.digits import digits
 from quorate.service.demo.seed import SETTINGS, add_digits
+from quorate.service.domain.ballots import act
+from quorate.service.domain.learning import learn
+from quorate.service.domain.projects import Projects
+from quorate.service.domain.vote_types import Request
 from quorate.service.store.schema import items
 from quorate.service.store.store import Store
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from quorate.service.access.accounts import list_members
-from quorate.service.deciding.trail import disagreements
+from quorate.service.domain.trail import disagreements
 from tests.service.pages.conftest import window
 from tests.service.pages.people import (
     all_sent,

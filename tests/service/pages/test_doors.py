@@ -10,14 +10,14 @@ from sqlalchemy import select
 
 from quorate.service.access import accounts, cookies, invitations, keys, links
 from quorate.service.access.limits import ENTRY
-from quorate.service.access.signing import sign, signing_key
+from quorate.service.access.tokens import sign, signing_key
 from quorate.service.app import create_app
 from quorate.service.config import ServiceConfig
-from quorate.service.deciding.acts import Request
-from quorate.service.deciding.ballots import act
-from quorate.service.deciding.items import NewItem, add_items
-from quorate.service.deciding.settings import ProjectSettings
-from quorate.service.pages.qr import qr_code
+from quorate.service.domain.ballots import act
+from quorate.service.domain.items import NewItem, add_items
+from quorate.service.domain.settings import ProjectSettings
+from quorate.service.domain.vote_types import Request
+from quorate.service.pages.rendering import qr_code
 from quorate.service.pages.router import router
 from quorate.service.store.schema import metadata
 from tests.service.pages.world import NASTY, token

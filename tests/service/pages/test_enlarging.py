@@ -7,8 +7,8 @@ import pytest
 from PIL import Image
 
 from quorate.service.access.accounts import add_member, create_account
-from quorate.service.deciding.items import NewItem, Show, add_items
-from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.domain.items import NewItem, Show, add_items
+from quorate.service.domain.settings import ProjectSettings
 from tests.service.pages.conftest import window
 from tests.service.pages.people import all_sent, ballots_of, come_in, item_of, open_vote, press
 from tests.service.pages.test_looks import faults

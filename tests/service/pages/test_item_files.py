@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from quorate.errors import InvalidInput
-from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.domain.settings import ProjectSettings
 from quorate.service.pages.item_files import read_items
 
 

@@ -1,10 +1,10 @@
 """Owners act on items that wait from the pages: the forms are there, and what they send is done and kept."""
 
 from quorate.service.access.accounts import add_member
-from quorate.service.deciding.items import NewItem, add_items
-from quorate.service.deciding.owner_actions import list_actions
-from quorate.service.deciding.projects import Projects
-from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.domain.items import NewItem, add_items
+from quorate.service.domain.owner_actions import list_actions
+from quorate.service.domain.projects import Projects
+from quorate.service.domain.settings import ProjectSettings
 from tests.service.pages.world import made_world, token
 
 

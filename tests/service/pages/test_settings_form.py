@@ -3,7 +3,7 @@
 import pytest
 
 from quorate.errors import InvalidInput
-from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.domain.settings import ProjectSettings
 from quorate.service.pages.settings_form import (
     GOALS,
     as_form,

@@ -6,7 +6,7 @@ import time
 from sqlalchemy import select
 
 from quorate.service.access.accounts import remove_member
-from quorate.service.deciding.items import Show
+from quorate.service.domain.items import Show
 from quorate.service.store.schema import image_reports, items
 from tests.service.pages.conftest import window
 from tests.service.pages.people import all_sent, ballots_of, come_in, item_of, open_vote, press

@@ -9,10 +9,10 @@ from sqlalchemy import select
 
 from quorate.service.access.accounts import add_member, create_account
 from quorate.service.access.links import sign_in_link
-from quorate.service.deciding.acts import Request
-from quorate.service.deciding.ballots import act
-from quorate.service.deciding.items import NewItem, Show, add_items
-from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.domain.ballots import act
+from quorate.service.domain.items import NewItem, Show, add_items
+from quorate.service.domain.settings import ProjectSettings
+from quorate.service.domain.vote_types import Request
 from quorate.service.store.schema import leases
 from tests.service.pages.conftest import window
 from tests.service.pages.people import all_sent, ballots_of, come_in, item_of, open_vote, press

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from quorate.service.deciding.notices import KINDS
-from quorate.service.pages.data_page import HOOK_KINDS
+from quorate.service.domain.notices import KINDS
+from quorate.service.pages.data import HOOK_KINDS
 from quorate.service.webhooks import hooks
 from tests.service.pages.world import token
 

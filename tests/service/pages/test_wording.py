@@ -8,11 +8,11 @@ import pytest
 
 from quorate.service.access.accounts import add_member, create_account, list_members
 from quorate.service.access.invitations import accept, create_invitation
-from quorate.service.deciding.acts import Request
-from quorate.service.deciding.ballots import act
-from quorate.service.deciding.items import NewItem, add_items
-from quorate.service.deciding.settings import ProjectSettings
-from quorate.service.pages.words import together
+from quorate.service.domain.ballots import act
+from quorate.service.domain.items import NewItem, add_items
+from quorate.service.domain.settings import ProjectSettings
+from quorate.service.domain.vote_types import Request
+from quorate.service.pages.format_filters import together
 from tests.service.pages.conftest import window
 from tests.service.pages.people import come_in
 from tests.service.pages.world import NASTY, token

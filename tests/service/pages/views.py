@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from quorate.service.access.accounts import add_member
 from quorate.service.access.invitations import create_invitation
 from quorate.service.access.keys import create_key
-from quorate.service.deciding.items import NewItem, Show, add_items
-from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.domain.items import NewItem, Show, add_items
+from quorate.service.domain.settings import ProjectSettings
 from quorate.service.webhooks.hooks import create_webhook, list_webhooks
 from tests.service.pages.live import Live
 from tests.service.pages.people import come_in

@@ -11,13 +11,13 @@ from pathlib import Path
 from fastapi.testclient import TestClient
 
 from quorate.service.access import accounts, cookies
-from quorate.service.access.signing import sign, signing_key
+from quorate.service.access.tokens import sign, signing_key
 from quorate.service.app import create_app
 from quorate.service.config import ServiceConfig
-from quorate.service.deciding.acts import Request
-from quorate.service.deciding.ballots import act
-from quorate.service.deciding.items import NewItem, Show, add_items
-from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.domain.ballots import act
+from quorate.service.domain.items import NewItem, Show, add_items
+from quorate.service.domain.settings import ProjectSettings
+from quorate.service.domain.vote_types import Request
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
 

@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from quorate.service.deciding.projects import Projects
-from quorate.service.deciding.settings import ProjectSettings
+from quorate.service.domain.projects import Projects
+from quorate.service.domain.settings import ProjectSettings
 from quorate.service.webhooks import hooks
 from quorate.service.webhooks.queue import FARTHEST, HOLD, claim, delay, refused
 

@@ -1,11 +1,8 @@
-"""Accounts, and what they are in each project: owner, voter or reader. There are no passwords.
-
-Whoever acts has an account; its id is the voter's name in events. Called by `links`, `invitations`, `api`, pages, CLI;
-functions with a `connection` are for callers that do more in the same transaction.
-"""
+"""Accounts, the names people give, and each account's role in a project: owner, voter or reader. No passwords."""
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -13,13 +10,36 @@ from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from quorate.service.access.cookies import end_sign_ins
 from quorate.service.access.log import note
-from quorate.service.access.names import checked_name
 from quorate.service.access.refusals import NotAllowed, NotFound
-from quorate.service.access.rows import upsert
 from quorate.service.access.tokens import new_id
+from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import accounts, memberships, projects
 from quorate.service.store.store import Store
 from quorate.validate import broken
+
+LONGEST = 80
+BIDI = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # would let a name rewrite what stands around it
+
+
+def checked_name(name: str, *, where: str = "name") -> str:
+    """The name, trimmed and in normal form: 1 to LONGEST characters, none invisible.
+
+    >>> checked_name("  Robin Reader ")
+    'Robin Reader'
+    """
+    if not isinstance(name, str):
+        raise broken(where, name, "text", "pass a name.")
+    trimmed = unicodedata.normalize("NFC", " ".join(name.split()))
+    if not 1 <= len(trimmed) <= LONGEST:
+        fix = f"choose another: this one has {len(trimmed)}." if trimmed else "write one."
+        raise broken(where, trimmed, f"1 to {LONGEST} characters", fix)
+    odd = next((char for char in trimmed if unicodedata.category(char) in ("Cc", "Cs") or char in BIDI), None)
+    if odd is not None:
+        raise broken(where, trimmed, f"visible characters only, not {odd!a}", "leave it out.")
+    if all(unicodedata.category(char) in ("Cf", "Mn", "Zs") for char in trimmed):
+        raise broken(where, trimmed, "something to be seen", "write a name.")
+    return trimmed
+
 
 Role = Literal["owner", "voter", "reader"]
 ROLES: tuple[Role, ...] = get_args(Role)

@@ -13,10 +13,9 @@ from fastapi import Request, Response
 from sqlalchemy import Connection, select
 
 from quorate.service.access.cookies import LONGEST, NAME, signing_key_of
-from quorate.service.access.rows import upsert
-from quorate.service.access.signing import sign, unsign
-from quorate.service.access.surroundings import is_secure, now_of, store_of
-from quorate.service.access.tokens import digest, new_secret
+from quorate.service.access.request_context import is_secure, now_of, store_of
+from quorate.service.access.tokens import digest, new_secret, sign, unsign
+from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import accounts, browsers, memberships
 
 OWNERS = select(memberships.c.account_id).where(memberships.c.role == "owner", memberships.c.removed.is_(None))

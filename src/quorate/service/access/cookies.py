@@ -11,9 +11,8 @@ from fastapi import Request, Response
 from sqlalchemy import ColumnElement, Connection, insert, update
 
 from quorate.service.access.log import note
-from quorate.service.access.signing import sign, signing_key, unsign
-from quorate.service.access.surroundings import is_secure, now_of, store_of
-from quorate.service.access.tokens import digest, new_secret
+from quorate.service.access.request_context import is_secure, now_of, store_of
+from quorate.service.access.tokens import digest, new_secret, sign, signing_key, unsign
 from quorate.service.store.schema import browsers, links, sign_ins
 from quorate.service.store.store import Store
 

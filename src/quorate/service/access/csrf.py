@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from fastapi import Request
 
 from quorate.service.access.cookies import cookie_name, session_id_of, signing_key_of
-from quorate.service.access.signing import token_for
-from quorate.service.access.surroundings import config_of, is_secure, last_value
+from quorate.service.access.request_context import config_of, is_secure, last_value
+from quorate.service.access.tokens import token_for
 from quorate.service.problems import Problem
 
 HEADER = "X-CSRF-Token"

@@ -12,7 +12,7 @@ from functools import cache
 from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from quorate.service.access.surroundings import is_secure
+from quorate.service.access.request_context import is_secure
 
 STATIC = "/static/"  # files that are the same for everybody: they may be cached
 IMAGE_SOURCES = ("https:", "http:", "data:", "blob:")

@@ -12,12 +12,11 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, insert, select, update
 
-from quorate.service.access.accounts import Role, enrol, insert_account
+from quorate.service.access.accounts import Role, checked_name, enrol, insert_account
 from quorate.service.access.browsers import Remembered, remembered
 from quorate.service.access.cookies import open_sign_in
 from quorate.service.access.links import SignedIn
 from quorate.service.access.log import note
-from quorate.service.access.names import checked_name
 from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
 from quorate.service.access.tokens import digest, new_id, new_secret
 from quorate.service.store.schema import accounts, invitations, memberships, projects

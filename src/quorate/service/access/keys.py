@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, insert, or_, select, update
 
+from quorate.service.access.accounts import checked_name
 from quorate.service.access.log import note
-from quorate.service.access.names import checked_name
 from quorate.service.access.refusals import NotFound
 from quorate.service.access.tokens import digest, new_id, new_secret
 from quorate.service.store.schema import accounts, api_keys, memberships

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from fastapi import Request
 from sqlalchemy import Connection, case, literal, select, update
 
-from quorate.service.access.rows import upsert
-from quorate.service.access.surroundings import client_address, config_of, now_of, store_of
+from quorate.service.access.request_context import client_address, config_of, now_of, store_of
 from quorate.service.problems import Problem, retry_after
+from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import attempts
 from quorate.service.store.store import Store
 

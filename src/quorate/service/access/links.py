@@ -12,13 +12,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, update
 
-from quorate.service.access.accounts import Account, load_account, member_in, role_in
+from quorate.service.access.accounts import Account, checked_name, load_account, member_in, role_in
 from quorate.service.access.cookies import end_links, open_sign_in
 from quorate.service.access.log import by_link, note
-from quorate.service.access.names import checked_name
 from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
-from quorate.service.access.rows import upsert
 from quorate.service.access.tokens import digest, new_secret
+from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import accounts, links
 from quorate.service.store.store import Store
 from quorate.validate import broken

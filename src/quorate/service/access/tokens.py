@@ -1,13 +1,20 @@
-"""Random ids and secrets, and the digests under which secrets are kept. Called by everything in `access`.
-
-A secret has 256 random bits, so a plain SHA-256 is enough to keep it by: there is nothing to guess. Looking it up by
-its digest compares digests, whose timing says nothing about the secret.
-"""
+"""Random ids and secrets, the digests under which they are stored, and the key that signs cookies."""
 
 from __future__ import annotations
 
+import hmac
+import os
+from collections.abc import Mapping
 from hashlib import sha256
 from secrets import token_hex, token_urlsafe
+
+from itsdangerous import BadSignature, Signer
+from sqlalchemy import select
+
+from quorate.errors import InvalidInput
+from quorate.service.store.bulk import upsert
+from quorate.service.store.schema import secrets
+from quorate.service.store.store import Store
 
 LONGEST = 200  # characters of a secret anybody may send; ours have fewer than 60
 
@@ -38,3 +45,59 @@ def digest(secret: str) -> str:
     ('5f28eaf9', 64)
     """
     return sha256(secret[:LONGEST].encode("utf-8", "surrogatepass")).hexdigest()
+
+
+ENVIRONMENT = "QUORATE_SECRET"
+SHORTEST_KEY = 32
+
+
+def signing_key(store: Store, *, now: float, environment: Mapping[str, str] = os.environ) -> bytes:
+    """The key cookies are signed with: QUORATE_SECRET, or the one kept in the database, made if there is none."""
+    given = environment.get(ENVIRONMENT)
+    if given is None:
+        return _kept_key(store, now=now).encode()
+    if len(given) < SHORTEST_KEY:
+        raise InvalidInput(
+            f"{ENVIRONMENT} has {len(given)} characters; expected at least {SHORTEST_KEY}. "
+            'Make one: python -c "import secrets; print(secrets.token_urlsafe(32))"; or unset it.'
+        )
+    return given.encode("utf-8", "surrogateescape")
+
+
+def _kept_key(store: Store, *, now: float) -> str:
+    kept = select(secrets.c.value).where(secrets.c.name == "cookies")
+    with store.read() as connection:
+        value = connection.scalar(kept)
+    if value is None:
+        with store.write() as connection:
+            fresh = {"name": "cookies", "value": new_secret(), "created": now}
+            connection.execute(upsert(connection, secrets).values(fresh).on_conflict_do_nothing())
+            value = connection.scalar(kept)  # another worker's, if it was first
+    return str(value)
+
+
+def sign(key: bytes, text: str) -> str:
+    """The text with its signature.
+
+    >>> signed = sign(b"k" * 32, "id")
+    >>> signed[:3], unsign(b"k" * 32, signed), unsign(b"x" * 32, signed), unsign(b"k" * 32, "id.forged")
+    ('id.', 'id', None, None)
+    """
+    return _signer(key).sign(text).decode()
+
+
+def unsign(key: bytes, signed: str) -> str | None:
+    """The text that was signed; None if this key did not sign it."""
+    try:
+        return _signer(key).unsign(signed[: 2 * LONGEST].encode("utf-8", "replace")).decode()
+    except (BadSignature, UnicodeDecodeError):
+        return None
+
+
+def _signer(key: bytes) -> Signer:
+    return Signer(key, salt="quorate.sign-in", key_derivation="hmac", digest_method=sha256)
+
+
+def token_for(key: bytes, session_id: str) -> str:
+    """The CSRF token of a sign-in: HMAC-SHA256 over its id, which is in the cookie only and not in the database."""
+    return hmac.new(key, b"quorate.csrf:" + session_id.encode(), sha256).hexdigest()

@@ -11,15 +11,15 @@ from pydantic import Field
 
 from quorate.service.access.log import lines_of, note
 from quorate.service.access.principal import Member
-from quorate.service.access.surroundings import now_of
-from quorate.service.api import export_tables
-from quorate.service.api.export_files import MEDIA_TYPES, Format, chunks, spooled, write
+from quorate.service.access.request_context import now_of
+from quorate.service.api import exports as export_tables
+from quorate.service.api.bodies import StrictRoute
+from quorate.service.api.dependencies import Owner, ProjectId, TheProjects, Viewer
+from quorate.service.api.exports import MEDIA_TYPES, Format, chunks, spooled, write
 from quorate.service.api.fields import Out, Time, problems
-from quorate.service.api.here import Owner, ProjectId, TheProjects, Viewer
 from quorate.service.api.paging import Cursor, Limit, Page, after_number, page
-from quorate.service.api.reading import StrictRoute
-from quorate.service.deciding.listing import Decided, Filter, decided, list_items
-from quorate.service.deciding.projects import Projects
+from quorate.service.domain.listing import Decided, Filter, decided, list_items
+from quorate.service.domain.projects import Projects
 from quorate.service.store.failures import StoreUnavailable
 from quorate.service.store.snapshot import snapshot
 from quorate.validate import broken

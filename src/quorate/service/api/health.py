@@ -10,8 +10,8 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Header, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from quorate.service.api.dependencies import TheStore
 from quorate.service.api.fields import Out, problems
-from quorate.service.api.here import TheStore
 from quorate.service.problems import Problem
 from quorate.service.store.upgrade import newest, revision_of
 

@@ -17,11 +17,11 @@ from fastapi import Request, Response
 from sqlalchemy import Connection, delete, select, update
 
 from quorate.service.access.principal import Principal
-from quorate.service.access.rows import upsert
-from quorate.service.access.surroundings import now_of, store_of
+from quorate.service.access.request_context import now_of, store_of
 from quorate.service.api.fields import Out
-from quorate.service.deciding.acts import reused
-from quorate.service.deciding.projects import Projects
+from quorate.service.domain.projects import Projects
+from quorate.service.domain.vote_types import reused
+from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import requests
 from quorate.service.store.store import Store
 

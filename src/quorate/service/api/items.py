@@ -1,50 +1,161 @@
-"""Items: added in bulk, listed, shown, closed by hand, and the trail of each.
-
-An item's id may hold any printable character, slashes included, so it travels in the query or the body, never in the
-path, where proxies would rewrite it.
-"""
+"""Items: added in bulk, listed, shown, closed by hand, and the trail of each; with their requests and responses."""
 
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, Self
 
 from fastapi import APIRouter, Query, Request, Response
+from pydantic import ConfigDict, Field, model_validator
 from sqlalchemy import Row, select
 
-from quorate.service.access.surroundings import now_of
-from quorate.service.api.batch_threads import in_batch_thread
-from quorate.service.api.fields import ItemQuery, Key, Text, problems
-from quorate.service.api.here import Now, Owner, ProjectId, TheProjects, Viewer
+from quorate.service.access.request_context import now_of
+from quorate.service.api.bodies import StrictRoute, in_batch_thread
+from quorate.service.api.dependencies import Now, Owner, ProjectId, TheProjects, Viewer
+from quorate.service.api.fields import In, ItemId, ItemQuery, Key, Out, Text, Time, problems
 from quorate.service.api.idempotency import Work, carried_out, is_known
-from quorate.service.api.item_models import (
-    AddedOut,
-    BatchOut,
-    ClearedOut,
-    ClearIn,
-    CloseIn,
-    ItemDetail,
-    ItemIn,
-    ItemOut,
-    ItemsIn,
-    TrailOut,
-)
+from quorate.service.api.item_content import checked_address, checked_image, for_browser, upload_of
 from quorate.service.api.paging import Cursor, Limit, Page, after_number, page
-from quorate.service.api.reading import StrictRoute
-from quorate.service.api.shows import checked_address, checked_image, for_browser, upload_of
 from quorate.service.api.vote_models import DecidedOut, ShowOut
 from quorate.service.api.votes import decided
-from quorate.service.deciding.acts import Request as Act
-from quorate.service.deciding.ballots import act
-from quorate.service.deciding.broken_images import clear_image
-from quorate.service.deciding.items import Batch, NewItem, Show, decide_items, store_items
-from quorate.service.deciding.listing import Filter, Status, events_of, list_items
-from quorate.service.deciding.projects import Project, Projects
-from quorate.service.deciding.trail import find, trail
+from quorate.service.domain.ballots import act
+from quorate.service.domain.items import (
+    MOST_ITEMS,
+    MOST_PRIORITY,
+    MOST_TEXT,
+    Batch,
+    NewItem,
+    Show,
+    decide_items,
+    store_items,
+)
+from quorate.service.domain.listing import Filter, Status, events_of, list_items
+from quorate.service.domain.open_items import clear_image
+from quorate.service.domain.projects import Project, Projects
+from quorate.service.domain.trail import find, trail
+from quorate.service.domain.vote_types import Request as Act
 from quorate.service.store.lists import among
 from quorate.service.store.schema import uploads
 from quorate.service.store.store import Store
 from quorate.validate import broken, shown
+
+Share = Annotated[float, Field(ge=0, le=1)]
+ClassName = Annotated[Text, Field(max_length=100)]
+Prediction = Annotated[
+    ClassName | Share | list[float] | dict[ClassName, float] | None,
+    Field(
+        description="A label, probabilities by class or in the order of the classes, one score for two classes "
+        "(that of the second), or nothing.",
+        examples=[{"cat": 0.8, "dog": 0.2}],
+    ),
+]
+
+
+class ItemIn(In):
+    """One new item. With several models: `predictions`, a list in their order or an object by their names."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"id": "scan-0017", "prediction": {"cat": 0.8}, "text": "Which animal?"}]}
+    )
+
+    id: ItemId
+    prediction: Prediction = None
+    predictions: list[Prediction] | dict[ClassName, Prediction] | None = None
+    text: Annotated[Text, Field(max_length=MOST_TEXT, description="Shown as it is, never as HTML.")] | None = None
+    image: Annotated[Text, Field(max_length=2000, description="`upload:<id>`, or an https address.")] | None = None
+    link: Annotated[Text, Field(max_length=2000, description="An https address to open.")] | None = None
+    pool_size: Annotated[int, Field(ge=1, le=10**9)] | None = None
+    priority: Annotated[int, Field(ge=-MOST_PRIORITY, le=MOST_PRIORITY)] = 0
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        if self.prediction is not None and self.predictions is not None:
+            raise ValueError("expected prediction or predictions, not both")
+        return self
+
+
+class ItemsIn(In):
+    """A batch, stored whole or not at all. Items that are there already are left as they are."""
+
+    items: Annotated[list[ItemIn], Field(min_length=1, max_length=MOST_ITEMS)]
+
+
+class AddedOut(Out):
+    """What became of one item of a batch."""
+
+    id: str
+    status: Literal["open", "closed", "exists"]
+
+
+class BatchOut(Out):
+    """What became of a batch, in its order."""
+
+    items: list[AddedOut]
+    added: int
+
+
+class ItemOut(Out):
+    """An item as it stands, for owners and readers."""
+
+    id: str
+    number: int
+    status: Literal["open", "closed", "withdrawn"]
+    label: str
+    confidence: float
+    reason: str
+    votes: Annotated[dict[str, int], Field(description="By class, late ones included.")]
+    num_votes: int
+    num_abstained: int
+    num_late: int
+    pool_size: int
+    priority: int
+    audit: Annotated[Literal["drawn", "done"] | None, Field(description="Drawn: voted to the end. Done: it was.")]
+    created: Time
+    closed: Annotated[float | None, Field(description="Seconds since 1970.")]
+    set_aside: Annotated[
+        float | None,
+        Field(description="Since when nobody is asked, as a voter reported its image as broken; seconds since 1970."),
+    ] = None
+    show: ShowOut
+
+
+class ItemDetail(ItemOut):
+    """One item, with what each model predicted, by model and class."""
+
+    predictions: dict[str, dict[str, float]]
+
+
+class CloseIn(In):
+    """Which item is closed by hand."""
+
+    id: ItemId
+
+
+class ClearIn(In):
+    """Which item is asked about again."""
+
+    id: ItemId
+
+
+class ClearedOut(Out):
+    """An item that is no longer set aside."""
+
+    id: str
+
+
+class TrailOut(Out):
+    """Everything that was done with an item, as `quorate.session.single.recompute` reads it."""
+
+    item: str
+    number: int
+    settings: Annotated[dict[str, Any], Field(description="As the header of a session's journal.")]
+    eras: Annotated[list[dict[str, Any]], Field(description="Parameters and knobs that decisions name.")]
+    events: Annotated[list[dict[str, Any]], Field(description="In order; `recomputed` is each decision made again.")]
+    owner_actions: Annotated[list[dict[str, Any]], Field(description="What owners did with it, beside the events.")]
+    signed_in_by: Annotated[
+        dict[int, str], Field(description="How whoever made an event was signed in, by its `seq`; not part of it.")
+    ]
+
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["items"], route_class=StrictRoute)
 

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import Field
 
+from quorate.service.api.bodies import StrictRoute
+from quorate.service.api.dependencies import Now, ProjectId, TheProjects, Viewer
 from quorate.service.api.fields import Out, Time, problems
-from quorate.service.api.here import Now, ProjectId, TheProjects, Viewer
 from quorate.service.api.paging import Cursor, Limit, Page, after_number, page
-from quorate.service.api.reading import StrictRoute
-from quorate.service.deciding.audits import AuditReport
-from quorate.service.deciding.listing import list_learned
-from quorate.service.deciding.stats import Stats, latest_stats
+from quorate.service.domain.audits import AuditReport
+from quorate.service.domain.listing import list_learned
+from quorate.service.domain.stats import Stats, latest_stats
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["numbers"], route_class=StrictRoute)
 

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
+from quorate.service.api.bodies import StrictRoute
+from quorate.service.api.dependencies import Owner, ProjectId, TheProjects, Viewer
 from quorate.service.api.fields import In, ItemId, Key, Out, Time, problems
-from quorate.service.api.here import Owner, ProjectId, TheProjects, Viewer
 from quorate.service.api.idempotency import Work, carried_out
 from quorate.service.api.paging import Cursor, Limit, Page, after_number, page
-from quorate.service.api.reading import StrictRoute
-from quorate.service.deciding.open_items import change_pool, close_open, restore, withdraw
-from quorate.service.deciding.owner_actions import list_actions
+from quorate.service.domain.open_items import change_pool, close_open, restore, withdraw
+from quorate.service.domain.owner_actions import list_actions
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["items"], route_class=StrictRoute)
 

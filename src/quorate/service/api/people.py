@@ -8,11 +8,11 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from quorate.service.access import accounts, cookies, invitations, keys, links
+from quorate.service.api.bodies import StrictRoute
+from quorate.service.api.dependencies import Caller, Now, Owner, ProjectId, TheStore, Unrestricted, base_url_of
 from quorate.service.api.fields import In, Key, Out, Text, Time, problems
-from quorate.service.api.here import Caller, Now, Owner, ProjectId, TheStore, Unrestricted, base_url_of
 from quorate.service.api.idempotency import Work, carried_out
 from quorate.service.api.paging import Cursor, Limit, Page, after_name, page
-from quorate.service.api.reading import StrictRoute
 
 router = APIRouter(prefix="/api/v1", tags=["people"], route_class=StrictRoute)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from quorate.service.api.fields import In, ItemId, Out, OutsideVoter, Text, Time
-from quorate.service.deciding.acts import Kind
+from quorate.service.domain.vote_types import Kind
 
 MOST_NEXT = 20
 

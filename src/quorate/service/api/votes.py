@@ -1,8 +1,7 @@
-"""Voting: the next items for a voter, votes, "cannot tell", skip, undo, leave. Voters are told nothing of the rest.
+"""Voting: the next items for a voter, votes, abstentions, skip, undo, leave. Voters see nothing of the others.
 
-An owner's key may send the votes of people who vote elsewhere (`voter`), and is told what was decided. Votes that come
-at the same time are stored together (`deciding/desk.py`). What is called all day is answered before FastAPI reads it,
-if it is in order (`quick.py`).
+An owner's key may send the votes of people who vote elsewhere (`voter`), and gets the decision back. Votes that arrive
+at the same time are stored together (`domain/vote_batch.py`). Plain requests skip FastAPI's parsing (`fast_path.py`).
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from starlette.concurrency import run_in_threadpool
 
 from quorate.service.access.limits import limit_votes
 from quorate.service.access.principal import Member
+from quorate.service.api.bodies import StrictRoute
+from quorate.service.api.dependencies import Now, ProjectId, TheProjects, Voter, projects_of
 from quorate.service.api.fields import Key, problems
-from quorate.service.api.here import Now, ProjectId, TheProjects, Voter, projects_of
-from quorate.service.api.reading import StrictRoute
-from quorate.service.api.shows import for_browser
+from quorate.service.api.item_content import for_browser
 from quorate.service.api.vote_models import (
     DecidedOut,
     LeasedOut,
@@ -34,14 +33,14 @@ from quorate.service.api.vote_models import (
     VotedOut,
     VoteIn,
 )
-from quorate.service.deciding.acts import Kind, Recorded, Request
-from quorate.service.deciding.broken_images import report_image
-from quorate.service.deciding.desk import Answer, Call, answer_all
-from quorate.service.deciding.leases import give_back
-from quorate.service.deciding.projects import Projects
-from quorate.service.deciding.trail import find
+from quorate.service.domain.leases import give_back
+from quorate.service.domain.open_items import report_image
+from quorate.service.domain.projects import Projects
+from quorate.service.domain.trail import find
+from quorate.service.domain.vote_batch import Answer, Call, answer_all
+from quorate.service.domain.vote_types import Kind, Recorded, Request
+from quorate.service.microbatch import Together
 from quorate.service.problems import Problem
-from quorate.service.together import Together
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["voting"], route_class=StrictRoute)
 

@@ -16,13 +16,13 @@ from sqlalchemy import func, select
 
 from quorate.errors import InvalidInput
 from quorate.rng import stream
-from quorate.service.deciding.acts import Request
-from quorate.service.deciding.ballots import act
-from quorate.service.deciding.projects import Projects
-from quorate.service.deciding.queue import next_items
-from quorate.service.deciding.steward import Steward
 from quorate.service.demo.digits import digits
 from quorate.service.demo.seed import COLLEAGUE, PROJECT, add_digits
+from quorate.service.domain.ballots import act
+from quorate.service.domain.projects import Projects
+from quorate.service.domain.queue import next_items
+from quorate.service.domain.vote_types import Request
+from quorate.service.steward import Steward
 from quorate.service.store.failures import StoreUnavailable
 from quorate.service.store.schema import accounts, items, memberships, not_withdrawn, projects
 

@@ -11,10 +11,10 @@ from sqlalchemy import func, insert, select
 
 from quorate.service.access.accounts import add_member, create_account
 from quorate.service.access.links import sign_in_link
-from quorate.service.deciding.items import NewItem, Show, add_items
-from quorate.service.deciding.projects import Projects
-from quorate.service.deciding.settings import ProjectSettings
 from quorate.service.demo.digits import digits
+from quorate.service.domain.items import NewItem, Show, add_items
+from quorate.service.domain.projects import Projects
+from quorate.service.domain.settings import ProjectSettings
 from quorate.service.store.schema import accounts, items, memberships, projects, uploads
 from quorate.service.store.store import Store
 

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Request, Response
 from sqlalchemy import Connection, select
 
 from quorate.service.access.log import Line, lines_of, owner_of_link
-from quorate.service.access.surroundings import store_of
-from quorate.service.api.here import Owner, ProjectId, projects_of
+from quorate.service.access.request_context import store_of
+from quorate.service.api.dependencies import Owner, ProjectId, projects_of
 from quorate.service.pages.rendering import render
 from quorate.service.store.schema import accounts
 

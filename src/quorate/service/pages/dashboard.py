@@ -1,24 +1,56 @@
-"""The owner's dashboard: how far, how cheap, how wrong at most, what the classifier is worth, who votes. Live.
-
-The numbers are those of `deciding.stats`, computed off the request path; the page fetches its live part over and over.
-"""
+"""The owner's dashboard: progress, cost, how many answers can be wrong, the classifier's worth, forecast."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from fastapi import APIRouter, Request, Response
 
 from quorate.reasons import SHORT
-from quorate.service.access.surroundings import now_of, store_of
-from quorate.service.api.here import Anyone, ProjectId, Viewer, projects_of
-from quorate.service.deciding.broken_images import count_set_aside
-from quorate.service.deciding.projects import Project, Projects
-from quorate.service.deciding.stats import LIVE_SECONDS, latest_stats
+from quorate.service.access.request_context import now_of, store_of
+from quorate.service.api.dependencies import Anyone, ProjectId, Viewer, projects_of
+from quorate.service.domain.open_items import count_set_aside
+from quorate.service.domain.projects import Project, Projects
+from quorate.service.domain.stats import LIVE_SECONDS, latest_stats
 from quorate.service.pages.charts import Line, bar, columns, line_chart
-from quorate.service.pages.forecast import forecast
 from quorate.service.pages.rendering import go, render
+
+HOUR, SHORTEST = 3600.0, 60.0  # seconds; a pace is measured over a minute at least
+FEWEST = 5  # closed items a forecast needs
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """`pace` votes per hour, in the last hour if somebody voted in it; `votes_left`, `hours_left`: None if unknown."""
+
+    pace: float
+    is_recent: bool
+    votes_left: float | None
+    hours_left: float | None
+
+
+def forecast(numbers: Mapping[str, Any]) -> Forecast:
+    """What the numbers of `deciding.stats` lead one to expect.
+
+    >>> hours = [{"votes": 10.0, "seconds": 3600.0}, {"votes": 20.0, "seconds": 1800.0}]
+    >>> forecast({"hours": hours, "num_open": 10, "num_closed": 10, "votes_per_closed": 3.0, "num_votes": 35,
+    ...           "votes_on_closed": 30, "num_abstained": 0})
+    Forecast(pace=40.0, is_recent=True, votes_left=25.0, hours_left=0.625)
+    """
+    hours = [hour["votes"] for hour in numbers["hours"]]
+    busy = [votes for votes in hours if votes > 0]
+    last = hours[-1] * HOUR / max(numbers["hours"][-1]["seconds"], SHORTEST) if hours else 0.0
+    pace = last or (sum(busy) / len(busy) if busy else 0.0)
+    if numbers["num_closed"] < FEWEST:
+        return Forecast(pace, bool(last), None, None)
+    given = numbers["num_votes"] - numbers["votes_on_closed"]
+    least = float(numbers["num_open"])  # each open item needs one more
+    left = max(numbers["num_open"] * numbers["votes_per_closed"] - given, least)
+    return Forecast(pace, bool(last), left, left / pace if pace else None)
+
 
 router = APIRouter(include_in_schema=False)
 MOST_CLASSES = 12  # with a chart of their own

@@ -1,10 +1,8 @@
-"""Coming in and going out: the start page, links of one use, invitations, API keys, signing out. Forms only.
-
-Opening a link changes nothing; its form does. Whoever is not signed in sees how to come in, and nothing else.
-"""
+"""Signing in and out: the start page with an account's projects, one-time links, invitations, API keys."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from anyio import from_thread
@@ -13,16 +11,41 @@ from sqlalchemy import select
 
 from quorate.errors import InvalidInput
 from quorate.service.access import browsers, cookies, csrf, invitations, links
+from quorate.service.access.accounts import Role, memberships_of
 from quorate.service.access.limits import entered, limit_entry
 from quorate.service.access.links import SignedIn
 from quorate.service.access.principal import Principal, current
-from quorate.service.access.surroundings import now_of, store_of
+from quorate.service.access.request_context import now_of, store_of
 from quorate.service.access.tokens import digest
-from quorate.service.api.here import Caller, Unrestricted, base_url_of, projects_of
-from quorate.service.pages.project_list import cards
+from quorate.service.api.dependencies import Caller, Unrestricted, base_url_of, projects_of
+from quorate.service.domain.projects import Project, Projects
+from quorate.service.domain.stats import latest_stats
 from quorate.service.pages.rendering import go, render
 from quorate.service.problems import Problem, of_error
 from quorate.service.store.schema import accounts, api_keys
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One project of somebody; `numbers` of its dashboard if that opens to them."""
+
+    project: Project
+    role: Role
+    numbers: dict[str, Any] | None
+
+
+def cards(projects_: Projects, me: Principal, *, now: float) -> list[Card]:
+    """All projects that are opened to somebody, those that are not archived first, by name."""
+    mine = memberships_of(projects_.store, me.account_id, only=me.only_project, limit=500)
+    found = []
+    with projects_.store.read() as connection:
+        for membership in mine:
+            project = projects_.get_in(connection, membership.project_id)
+            is_told = membership.role == "reader" or (membership.role == "owner" and me.only_project is None)
+            numbers = latest_stats(connection, project, now=now) if is_told else None
+            found.append(Card(project, membership.role, numbers))
+    return sorted(found, key=lambda card: (card.project.state == "archived", card.project.name.lower()))
+
 
 router = APIRouter(include_in_schema=False)
 ENTRY = [Depends(csrf.same_origin), Depends(limit_entry)]

@@ -13,8 +13,8 @@ import numpy as np
 
 from quorate.decision.belief import TIE_WIDTH
 from quorate.decision.value import optimistic_gain
-from quorate.service.pages.story import likeliest
-from quorate.service.pages.words import decimal, percent, plural
+from quorate.service.pages.format_filters import decimal, percent, plural
+from quorate.service.pages.timeline import likeliest
 
 TINY = "less than 0.01 points"
 NUMBERS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")

@@ -1,8 +1,4 @@
-"""A dropped file (CSV, TSV, JSON, JSON lines) -> items to add, and what is wrong with each row that cannot be added.
-
-Columns and fields are those of the API: id, text, image, link, pool_size, priority, prediction; in tables a column
-named after a class (or `model:class`) holds its probability. Nothing is stored here. Called by the data page.
-"""
+"""A dropped file (CSV, TSV, JSON, JSON lines) -> items to add, and what is wrong with each row that cannot be added."""
 
 from __future__ import annotations
 
@@ -20,15 +16,47 @@ from fastapi import HTTPException
 from pydantic import ValidationError
 
 from quorate.errors import InvalidInput, QuorateError
-from quorate.service.api.item_models import ItemIn
-from quorate.service.api.items import new_item
-from quorate.service.api.reading import parsed
-from quorate.service.deciding.items import NewItem
-from quorate.service.deciding.projects import Project
-from quorate.service.pages.file_kinds import text_of
-from quorate.service.validation import complaints
+from quorate.service.api.bodies import parsed
+from quorate.service.api.items import ItemIn, new_item
+from quorate.service.domain.items import NewItem
+from quorate.service.domain.projects import Project
+from quorate.service.pydantic_errors import complaints
 from quorate.session.inputs import parse_prediction
 from quorate.validate import shown
+
+KINDS = (  # how files begin that people drop by mistake
+    (b"%PDF", "a PDF", ""),
+    (b"PK\x03\x04", "a ZIP archive or an Excel workbook", " In a spreadsheet, save it as CSV UTF-8."),
+    (b"\xd0\xcf\x11\xe0", "an old Excel or Word file", " In a spreadsheet, save it as CSV UTF-8."),
+    (b"\x1f\x8b", "a compressed file", " Unpack it first."),
+    (b"\x89PNG", "a PNG image", ""),
+    (b"\xff\xd8\xff", "a JPEG image", ""),
+    (b"GIF8", "a GIF image", ""),
+    (b"PAR1", "a Parquet file", " Write it as CSV or JSON lines."),
+    (b"SQLite format 3", "a database", " Export it as CSV."),
+)
+MARKS = (b"\xff\xfe", b"\xfe\xff")  # of UTF-16
+
+
+def text_of(content: bytes) -> str:
+    """The text, if it is some.
+
+    >>> text_of(b"id,text"), text_of(b"\\xef\\xbb\\xbfid")
+    ('id,text', 'id')
+    """
+    if not content.removeprefix(b"\xef\xbb\xbf").strip():
+        raise InvalidInput("The file is empty.")
+    for start, name, fix in KINDS:
+        if content.startswith(start):
+            raise InvalidInput(f"This is {name}, not a table.{fix}")
+    is_wide = content[:2] in MARKS
+    if not is_wide and b"\0" in content:
+        raise InvalidInput("This is a binary file, not a table.")
+    try:
+        return content.decode("utf-16" if is_wide else "utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidInput("the file is not UTF-8 text; save it as UTF-8 (in a spreadsheet: CSV UTF-8).") from None
+
 
 IDS = ("id", "item", "item_id", "name")
 FIELDS = ("text", "image", "link", "pool_size", "priority", "prediction")

@@ -12,8 +12,8 @@ from fastapi import APIRouter, Request, Response
 from quorate.errors import QuorateError
 from quorate.service.access import accounts, browsers, invitations, keys, links
 from quorate.service.access.principal import Member
-from quorate.service.access.surroundings import now_of, store_of
-from quorate.service.api.here import Owner, ProjectId, base_url_of, projects_of
+from quorate.service.access.request_context import now_of, store_of
+from quorate.service.api.dependencies import Owner, ProjectId, base_url_of, projects_of
 from quorate.service.pages.form_fields import Fields, in_words_of_the_form, number, whole_number
 from quorate.service.pages.rendering import go, render
 from quorate.service.problems import of_error

@@ -9,9 +9,9 @@ from fastapi import APIRouter, Request, Response
 from quorate.errors import InvalidInput, QuorateError
 from quorate.service.access.accounts import enrol
 from quorate.service.access.principal import Principal
-from quorate.service.access.surroundings import now_of, store_of
-from quorate.service.api.here import Creator, Owner, ProjectId, projects_of
-from quorate.service.deciding.settings import ProjectSettings, rule_for_people
+from quorate.service.access.request_context import now_of, store_of
+from quorate.service.api.dependencies import Creator, Owner, ProjectId, projects_of
+from quorate.service.domain.settings import ProjectSettings, rule_for_people
 from quorate.service.pages.form_fields import Fields, in_words_of_the_form, whole_number
 from quorate.service.pages.rendering import go, render
 from quorate.service.pages.settings_form import (

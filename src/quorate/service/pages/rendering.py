@@ -1,23 +1,32 @@
-"""A template and what it shows -> an HTML answer. One jinja environment, autoescaping, strict about missing names.
-
-Every page gets who is signed in, the CSRF token for its forms, and the addresses of the static files with a digest of
-their content, so that browsers may keep them for ever. Called by every page.
-"""
+"""A template and its values -> an HTML response; QR codes; and problems as pages where a browser asked for one."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+import segno
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from quorate.service.access.csrf import csrf_token
-from quorate.service.access.surroundings import now_of
-from quorate.service.pages import words
-from quorate.service.pages.qr import qr_code
+from quorate.service.access.request_context import now_of
+from quorate.service.pages import format_filters as words
 from quorate.service.pages.static_files import address
+
+
+def qr_code(address: str, title: str) -> Markup:
+    """The code; `title` is what a screen reader says.
+
+    >>> str(qr_code("https://example.org/join/abc", "QR code of the link"))[:52]
+    '<div class="qr" role="img" aria-label="QR code of th'
+    """
+    code = segno.make_qr(address, error="m")
+    svg = code.svg_inline(omitsize=True, border=4, dark="#000", light="#fff", svgclass=None, lineclass=None)
+    return Markup(f'<div class="qr" role="img" aria-label="{escape(title)}">{svg}</div>')
+
 
 FOLDER = Path(__file__).parent / "templates"
 NOTES = {  # what a page says after it was sent back to by a form
@@ -79,3 +88,20 @@ def render(request: Request, template: str, status: int = 200, /, **shown: Any) 
 def go(path: str, note: str | None = None) -> Response:
     """Send the browser on after a form, so that loading the page again sends nothing twice."""
     return RedirectResponse(f"{path}?note={note}" if note else path, 303)
+
+
+PAGES = ("/p/", "/new", "/join/", "/link/", "/sign-")
+
+
+def error_page(request: Request, problem: dict[str, Any]) -> Response | None:
+    """The problem as a page; None where JSON was asked for."""
+    path = request.url.path
+    if "text/html" not in request.headers.get("accept", "") or path == "/api" or path.startswith("/api/"):
+        return None
+    shown = {"problem": problem, "csrf": "", "me": None, "project": None, "note": None, "tab": "", "role": None}
+    template = "problem.html"
+    is_page = request.method in ("GET", "HEAD") and (path == "/" or path.startswith(PAGES))
+    if is_page and problem["status"] == 401:  # the words of the start page, not those for programs
+        template, shown["problem"] = "sign_in.html", None
+    html = environment.get_template(template).render(shown | {"static": address, "path": path})
+    return Response(html, problem["status"], media_type="text/html")

@@ -9,12 +9,12 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from quorate.catalogue import catalogue
 from quorate.errors import InvalidInput
-from quorate.service.deciding.settings import LOWEST_RATE, ProjectSettings, knobs_of
+from quorate.service.domain.settings import LOWEST_RATE, ProjectSettings, knobs_of
 from quorate.service.pages.form_fields import lines, number, share, whole_number
-from quorate.service.pages.words import decimal
+from quorate.service.pages.format_filters import decimal
 from quorate.validate import broken
-from quorate.workflows.catalogue import catalogue
 
 DEFAULT_METHOD = "quorate"
 GOALS = ("value", "threshold", "budget", "target_error")

@@ -12,9 +12,9 @@ from sqlalchemy import func, select
 
 from quorate.service.access.csrf import csrf_token
 from quorate.service.access.headers import allow_images
-from quorate.service.access.surroundings import store_of
-from quorate.service.api.here import ProjectId, Voter, projects_of
-from quorate.service.deciding.listing import acts_of
+from quorate.service.access.request_context import store_of
+from quorate.service.api.dependencies import ProjectId, Voter, projects_of
+from quorate.service.domain.listing import acts_of
 from quorate.service.pages.rendering import render
 from quorate.service.store.schema import ballots
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from quorate.errors import QuorateError
-from quorate.service.access.surroundings import now_of, store_of
-from quorate.service.api.here import Owner, ProjectId
-from quorate.service.deciding.notices import KINDS
-from quorate.service.pages.data_page import HOOK_LABELS, data_page_of
+from quorate.service.access.request_context import now_of, store_of
+from quorate.service.api.dependencies import Owner, ProjectId
+from quorate.service.domain.notices import KINDS
+from quorate.service.pages.data import HOOK_LABELS, data_page_of
 from quorate.service.pages.form_fields import Fields, in_words_of_the_form
 from quorate.service.pages.rendering import go
 from quorate.service.problems import of_error

@@ -1,8 +1,4 @@
-"""Many rows in one statement: put in, changed or taken out. A statement's cost is paid once for all of them.
-
-PostgreSQL reads the rows from one JSON parameter, by the types of the table itself; SQLite, which is called without
-any round trip, takes them one by one. Called by `deciding` for what voters do.
-"""
+"""Many rows in one statement: inserted, changed or deleted; and small SQL that both databases understand."""
 
 from __future__ import annotations
 
@@ -15,6 +11,12 @@ from sqlalchemy import text as sql
 from sqlalchemy.dialects import postgresql, sqlite
 
 from quorate.service.store.lists import encode
+
+
+def upsert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
+    """An INSERT that can say what happens when the row is there: `.on_conflict_do_nothing()` or `_do_update`."""
+    return sqlite.insert(table) if connection.dialect.name == "sqlite" else postgresql.insert(table)
+
 
 Rows = Sequence[Mapping[str, Any]]
 

@@ -43,7 +43,7 @@ projects = Table(
     metadata,
     Column("id", String(40), primary_key=True),
     Column("name", Text, nullable=False),
-    Column("settings", Text, nullable=False),  # JSON: deciding/settings.py
+    Column("settings", Text, nullable=False),  # JSON: domain/settings.py
     Column("version", Integer, nullable=False, server_default="1"),  # of the settings; workers cache by it
     Column("state", String(10), nullable=False, server_default="active"),  # active, paused, archived
     Column("created", Double, nullable=False),

@@ -1,0 +1,154 @@
+"""The list of items a loop works through: its settings, the session, what is finished, and when to give up.
+
+Shared by the plain and the asyncio loop, which differ only in how they wait for an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from quorate.errors import InvalidInput, ItemExists, QuorateError
+from quorate.live.item_run import Hearing, told
+from quorate.live.judges import Judge, Jury, Panel, as_panel
+from quorate.live.results import LiveResult, Outcome
+from quorate.session import Session
+from quorate.session.inputs import checked_id
+from quorate.validate import shown, whole
+
+OnError = Literal["raise", "abstain"]
+OnItem = Callable[[Outcome], None]
+Entries = Iterable[tuple[str, Any]] | Mapping[str, Any]
+GIVE_UP_AFTER = 20  # unanswered items in a row: by then something is broken, not unlucky
+
+
+class AskFailed(QuorateError):
+    """Asking failed and the loop stopped. The item is still open; every vote before is in the session.
+
+    `__cause__` is what went wrong, `item` and `judge` where, `result` what was decided before and `session` what to go
+    on with: `decide_all(items, ask, session=error.session)`.
+    """
+
+    def __init__(self, message: str, *, item: str, judge: str | None) -> None:
+        super().__init__(message)
+        self.item, self.judge = item, judge
+        self.result: LiveResult | None = None
+
+    @property
+    def session(self) -> Session | None:
+        """The session, consistent, with the item still open."""
+        return None if self.result is None else self.result.session
+
+
+@dataclass(frozen=True, slots=True)
+class Care:
+    """What a loop does when asking fails, and whom it tells of each item."""
+
+    on_error: OnError
+    retries: int
+    give_up_after: int
+    on_item: OnItem | None
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        if self.on_error not in get_args(OnError):
+            raise InvalidInput(f"on_error={self.on_error!r}; expected one of {', '.join(get_args(OnError))}.")
+        whole(self.retries, where="retries", least=0)
+        whole(self.give_up_after, where="give_up_after")
+
+
+@dataclass(slots=True)
+class Docket:
+    """What a loop works with. Items of one loop have different ids."""
+
+    session: Session
+    panel: Panel
+    care: Care
+    outcomes: list[Outcome] = field(default_factory=list)
+    _seen: set[str] = field(default_factory=set)
+    _in_a_row: int = 0
+    _last_failure: AskFailed | None = None
+
+    def open(self, entry: Any) -> Hearing:  # noqa: ANN401
+        """The next item in hand."""
+        if not isinstance(entry, tuple) or len(entry) != 2:
+            raise InvalidInput(
+                f"items gave {shown(entry)}; expected (item_id, prediction); pass None for no prediction."
+            )
+        item_id, prediction = checked_id(entry[0], where="item_id"), entry[1]
+        if item_id in self._seen:
+            raise ItemExists(f"items gave item_id={item_id!r} twice; every item needs an id of its own.")
+        self._seen.add(item_id)
+        return Hearing(self.session, self.panel, item_id, prediction)
+
+    def failed(self, hearing: Hearing, judge: Judge, error: Exception, failed_calls: int) -> None:
+        """A call failed for good: raise it, or count it as an abstention."""
+        item, name = hearing.item_id, judge.name
+        failure = AskFailed(
+            f"asking {name or 'an expert'} about item {item!r} failed: {told(error)}. The item stays "
+            "open; call the loop again with session=error.session, or pass on_error='abstain'.",
+            item=item,
+            judge=name,
+        )
+        failure.__cause__ = error
+        if self.care.on_error == "raise":
+            raise failure
+        self._last_failure = failure
+        hearing.excuse(judge, error, failed_calls)
+
+    def finish(self, hearing: Hearing) -> None:
+        """The item is closed: note its outcome; raise if too many in a row had failures and no vote at all."""
+        outcome = hearing.outcome()
+        self.outcomes.append(outcome)
+        if self.care.on_item is not None:
+            self.care.on_item(outcome)
+        if outcome.label is not None:
+            self._in_a_row = 0
+        elif outcome.num_failures:
+            self._in_a_row += 1
+        if self._in_a_row >= self.care.give_up_after and self._last_failure is not None:
+            cause = self._last_failure.__cause__
+            failure = AskFailed(
+                f"{self._in_a_row} items in a row are unanswered because asking failed, the last time with "
+                f"{told(cause)}. Mend that and go on with session=error.session, or raise "
+                f"give_up_after={self.care.give_up_after}.",
+                item=outcome.item,
+                judge=self._last_failure.judge,
+            )
+            raise failure from cause
+
+    def result(self) -> LiveResult:
+        """What is finished so far."""
+        return LiveResult(tuple(self.outcomes), self.session)
+
+
+def make_docket(ask: Any, session: Session | None, *, care: Care, settings: Mapping[str, Any]) -> Docket:  # noqa: ANN401
+    """The docket around the session given, or around one made of `settings`."""
+    if session is not None and settings:
+        raise InvalidInput(
+            f"session is given, and so is {next(iter(settings))!r}; a session has its own settings. Pass one of them."
+        )
+    held = _new_session(ask, dict(settings)) if session is None else session
+    known = held.settings
+    return Docket(held, as_panel(ask, pool_size=known["pool_size"], seed=known["seed"]), care)
+
+
+def _new_session(ask: Any, settings: dict[str, Any]) -> Session:  # noqa: ANN401
+    """A session from the loop's further arguments; a jury says itself how large the pool is."""
+    method = settings.pop("method", "quorate")
+    judges = ask.judges if isinstance(ask, Jury) else ask
+    if isinstance(judges, (list, tuple)):
+        settings.setdefault("pool_size", len(judges))
+    for needed in ("classes", "pool_size"):
+        if needed not in settings:
+            raise InvalidInput(f"{needed} is missing; pass it, or the session to use: session=quorate.Session(...).")
+    return Session(method, **settings)
+
+
+def entries(items: Any) -> Any:  # noqa: ANN401
+    """Pairs (item_id, prediction), from pairs or from a mapping."""
+    pairs = items.items() if isinstance(items, Mapping) else items
+    if not isinstance(pairs, (Iterable, AsyncIterable)) or isinstance(pairs, str):
+        raise InvalidInput(f"items={shown(items)}; expected pairs (item_id, prediction), or a mapping of them.")
+    return pairs

@@ -1,0 +1,49 @@
+"""Documented module names of 0.1 that moved: the old import works for one release, with a deprecation warning.
+
+`install()` is called once, by `quorate/__init__.py`. Delete this file in 0.3.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+MOVED = {  # old -> new
+    "quorate.simulation": "quorate.streams",
+    "quorate.simulation.prepare": "quorate.streams.prepare",
+    "quorate.simulation.simulate": "quorate.streams.simulate",
+    "quorate.experiments": "quorate.paper",
+    "quorate.experiments.as_published": "quorate.paper.as_published",
+    "quorate.experiments.cluster": "quorate.paper.cluster",
+    "quorate.experiments.sweep": "quorate.paper.sweep",
+    "quorate.workflows.audit_panels": "quorate.workflows.audit.panels",
+    "quorate.workflows.control": "quorate.streams.control",
+    "quorate.workflows.replay": "quorate.streams.replay",
+    "quorate.workflows.run_result": "quorate.workflows.run.result",
+}
+PACKAGES = ("quorate.simulation", "quorate.experiments")
+
+
+class _MovedModules(MetaPathFinder, Loader):
+    """Finds an old name after every other finder gave up, and fills it with what the new module has."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return ModuleSpec(fullname, self, is_package=fullname in PACKAGES) if fullname in MOVED else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        new = MOVED[module.__name__]
+        warnings.warn(f"{module.__name__} is now {new}; import it from there.", DeprecationWarning, stacklevel=2)
+        module.__dict__.update({k: v for k, v in vars(import_module(new)).items() if not k.startswith("__")})
+
+
+def install() -> None:
+    """Let the old names be found; safe to call again."""
+    if not any(isinstance(finder, _MovedModules) for finder in sys.meta_path):
+        sys.meta_path.append(_MovedModules())

@@ -1,0 +1,218 @@
+"""Error-cost curves as tables of areas and as figures: panels per data set, one picture of all classifiers."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from quorate.errors import MissingExtra
+from quorate.paper.design import METHOD_LABELS
+from quorate.paper.published import tie_floor
+from quorate.paper.readings import Panel, Stream, curve, mean_se
+from quorate.paper.section import Cell, Figure, Table
+from quorate.reports.plots import BLUE, STYLES
+from quorate.types import FloatArray
+
+FUSED = "quorate, all fused"
+
+
+def groups(panels: Sequence[Panel]) -> dict[str, list[Panel]]:
+    """Panels by data set and pool size."""
+    found: dict[str, list[Panel]] = {}
+    for panel in panels:
+        found.setdefault(panel.name, []).append(panel)
+    return found
+
+
+def tables(panels: Sequence[Panel]) -> tuple[Table, ...]:
+    """One table of ratios over all settings, one of areas by classifier, one of tie floors."""
+    return (_ratio_table(panels), _area_table(panels), _floor_table(panels))
+
+
+def mean_ratio(panels: Sequence[Panel], method: str, *, inner: bool = False) -> tuple[float, float]:
+    """Mean of the ratios to FinExp of all streams of these panels, and its standard error."""
+    streams = [
+        panel.inner_ratios(method) if inner else panel.ratios(method) for panel in panels if method in panel.methods
+    ]
+    return mean_se(np.concatenate(streams)) if streams else (float("nan"), float("nan"))
+
+
+def _ratio_table(panels: Sequence[Panel]) -> Table:
+    methods = list(dict.fromkeys(name for panel in panels for name in panel.methods if name != FUSED))
+    rows: list[tuple[Cell, ...]] = []
+    for name, some in groups(panels).items():
+        single = [panel for panel in some if panel.model != "all"]
+        if not single:
+            continue
+        rows.append((name, "common", *(mean_ratio(single, method)[0] for method in methods)))
+        rows.append((name, "5 to 90 %", *(mean_ratio(single, method, inner=True)[0] for method in methods)))
+    return Table(
+        key="area_ratios",
+        title="Area under the error-cost curve, relative to exact FinExp with a threshold",
+        heads=("setting", "range of costs", *methods),
+        rows=tuple(rows),
+        note="Mean of the ratios of the streams (classifiers and seeds); below 1 is better than FinExp. Common: from "
+        "never asking to the largest cost both reach; near never asking all methods are the classifier, so this range "
+        "draws every ratio towards 1. 5 to 90 %: between these shares of what asking until settled costs; a method "
+        "that stops earlier keeps its last error. The tie floor is not subtracted.",
+        text_columns=2,
+        digits=3,
+    )
+
+
+def _area_table(panels: Sequence[Panel]) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for panel in panels:
+        for method in panel.methods:
+            area, se = mean_se(100 * panel.auc(method))
+            ratio = mean_se(panel.ratios(method))[0] if method != FUSED else None
+            rows.append((panel.name, panel.model, method, area, se, ratio))
+    return Table(
+        key="areas",
+        title="Mean error (%) over all budgets, by classifier",
+        heads=("setting", "classifier", "method", "mean error", "standard error", "ratio to FinExp"),
+        rows=tuple(rows),
+        note="Mean of the error between no vote and asking until settled; mean and standard error over seeds.",
+        text_columns=3,
+        digits=3,
+    )
+
+
+def _floor_table(panels: Sequence[Panel]) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for panel in panels:
+        printed = tie_floor(panel.family, panel.pool_size)
+        paper = None if printed is None else f"{'< ' if printed.is_bound else ''}{printed.error:.2f}"
+        cost, floor = float(panel.until_settled.mean()), 100 * float(panel.tie_floor.mean())
+        rows.append((panel.name, panel.model, paper, floor, cost))
+    return Table(
+        key="tie_floors",
+        title="What ties leave to every method (%), and votes per item until settled",
+        heads=("setting", "classifier", "floor in the paper", "floor", "votes until settled"),
+        rows=tuple(rows),
+        note="The floor depends on the items, and on ImageNet-16H each classifier covers other noise levels; ours is "
+        "expected over ties, on all items the classifier covers. The paper does not say which items its floor is of.",
+        text_columns=3,
+    )
+
+
+def summary(panels: Sequence[Panel]) -> dict[str, Any]:
+    """Rows for summary.json."""
+    return {
+        "auc": [_row(panel, method) for panel in panels for method in panel.methods],
+        "tie_floor": [
+            {
+                "dataset": panel.family,
+                "pool_size": panel.pool_size,
+                "model": panel.model,
+                "until_settled": float(panel.until_settled.mean()),
+                "tie_floor": float(panel.tie_floor.mean()),
+            }
+            for panel in panels
+        ],
+    }
+
+
+def _row(panel: Panel, method: str) -> dict[str, Any]:
+    fused = method == FUSED
+    return {
+        "dataset": panel.family,
+        "pool_size": panel.pool_size,
+        "model": panel.model,
+        "method": "quorate" if fused else method,
+        "auc": float(panel.auc(method).mean()),
+        "ratio_to_finexp": None if fused else mean_se(panel.ratios(method))[0],
+        "ratio_to_finexp_5_90": None if fused else mean_se(panel.inner_ratios(method))[0],
+    }
+
+
+LINES = STYLES | {FUSED: {"color": BLUE, "linewidth": 2.4, "linestyle": "--", "zorder": 10}}
+FRACTION = 0.2
+
+
+def figures(panels: Sequence[Panel]) -> tuple[Figure, ...]:
+    """One figure for each data set and pool size."""
+    return tuple(_page(name, some) for name, some in groups(panels).items() if any(p.model != "all" for p in some))
+
+
+def _page(name: str, panels: Sequence[Panel]) -> Figure:
+    single = [panel for panel in panels if panel.model != "all"]
+    fused = next((panel for panel in panels if panel.model == "all" and panel.family != "imagenet16h"), None)
+    columns = min(len(single), 3 if len(single) != 4 else 2)
+    rows = math.ceil(len(single) / columns)
+    family = panels[0].family
+    return Figure(
+        key=f"curves-{family.replace('_', '-')}-{panels[0].pool_size}",
+        title=name,
+        caption=f"Share of wrong answers against votes per item, a panel for each classifier.{_fused_note(fused)}",
+        alt=f"Error-cost curves on {name} for {', '.join(panel.model for panel in single)}",
+        draw=_drawer(single, fused, rows, columns),
+        size=(4.2 * columns + 0.4, 3.3 * rows + 0.9),
+    )
+
+
+def _fused_note(fused: Panel | None) -> str:
+    return "" if fused is None else " The dashed blue line fuses all classifiers and is the same in each panel."
+
+
+def _drawer(panels: Sequence[Panel], fused: Panel | None, rows: int, columns: int) -> Callable[[Any], None]:
+    def draw(figure: Any) -> None:  # noqa: ANN401
+        axes = figure.subplots(rows, columns, squeeze=False)
+        for number, axis in enumerate(axes.flat):
+            if number < len(panels):
+                draw_panel(axis, panels[number], fused)
+            else:
+                axis.set_visible(False)
+            axis.set_ylabel("wrong, %" if number % columns == 0 else "")
+        handles, labels = axes.flat[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False, handlelength=3.0)
+
+    return draw
+
+
+def draw_panel(axis: Any, panel: Panel, fused: Panel | None) -> None:  # noqa: ANN401
+    """One classifier: a line and a band for every method."""
+    methods = dict(panel.methods) | (dict(fused.methods) if fused is not None else {})
+    for name, streams in methods.items():
+        style = {"linewidth": 1.5} | LINES.get(name, {})
+        costs, errors = smooth(streams)
+        axis.plot(costs, 100 * errors, label=METHOD_LABELS.get(name, name), **{**style, "marker": None})
+        if name in ("quorate", "finexp", "random"):
+            grid = np.linspace(0.0, float(panel.until_settled.mean()), 60)
+            read = np.array([stream.reached(grid) for stream in streams])
+            axis.fill_between(grid, 100 * read.min(0), 100 * read.max(0), color=style["color"], alpha=0.15, linewidth=0)
+    axis.axhline(100 * float(panel.tie_floor.mean()), color="#555555", linestyle=":", linewidth=1)
+    right = "" if panel.accuracy is None else f" ({100 * panel.accuracy:.0f} % right)"
+    axis.set_title(panel.model + right, fontsize=10)
+    axis.set_xlabel("votes per item")
+    axis.set_yscale("log")
+    _percent_ticks(axis, panel)
+    axis.set_xlim(0, float(panel.until_settled.mean()) * (1.0 if panel.pool_size <= 10 else 0.6))
+
+
+def _percent_ticks(axis: Any, panel: Panel) -> None:  # noqa: ANN401
+    lowest = 100 * min(float(stream.errors.min()) for some in panel.methods.values() for stream in some)
+    highest = 100 * max(float(stream.errors.max()) for some in panel.methods.values() for stream in some)
+    axis.set_ylim(max(lowest * 0.85, 0.02), highest * 1.1)
+    ticks = [tick for tick in (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50) if lowest * 0.85 <= tick <= highest * 1.1]
+    axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    axis.minorticks_off()
+
+
+def smooth(streams: Sequence[Stream]) -> tuple[FloatArray, FloatArray]:
+    """LOWESS with fraction 0.2 through the distinct points of all streams, by rising cost."""
+    pairs = [curve(stream.costs, stream.errors) for stream in streams]
+    costs, errors = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
+    try:
+        from statsmodels.nonparametric.smoothers_lowess import lowess  # noqa: PLC0415
+    except ImportError as cause:
+        raise MissingExtra("statsmodels is not installed; to reproduce: pip install 'quorate[reproduce]'") from cause
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # points that share their cost leave some neighbourhoods without a slope
+        fitted = lowess(errors, costs, frac=max(FRACTION, 3.5 / len(costs)), it=0, return_sorted=True)
+    known = ~np.isnan(fitted[:, 1])
+    return fitted[known, 0], np.maximum(fitted[known, 1], 0.0)

@@ -1,0 +1,91 @@
+"""The part of `cluster` that needs Dask at import: what runs on a worker, and joblib's Dask backend put right for us.
+
+A worker is handed each data set once, by `HandOut`, and then runs `run_there` for each job that comes. Imported by
+`cluster` and, there, by the workers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+from typing import Any
+
+from distributed import WorkerPlugin
+from joblib._dask import DaskDistributedBackend
+
+from quorate.errors import ClusterError
+from quorate.paper.design import Job
+from quorate.paper.readings import Outcome
+from quorate.paper.runs import run_job
+from quorate.paper.store import code_digest
+from quorate.types import VoteDataset
+
+DATA_WITHIN = 120.0  # seconds for a worker that has just come to be handed a data set
+_here: dict[str, VoteDataset] = {}  # what this worker was handed
+
+
+class HandOut(WorkerPlugin):
+    """Hands a data set to every worker, those who come later included: the scheduler keeps it."""
+
+    def __init__(self, name: str, dataset: VoteDataset) -> None:
+        self.name, self.dataset = name, dataset
+
+    def setup(self, worker: object) -> None:
+        """Take it."""
+        _here[self.name] = self.dataset
+
+    def teardown(self, worker: object) -> None:
+        """Forget it."""
+        _here.pop(self.name, None)
+
+
+def run_there(job: Job, name: str, code: str) -> Outcome:
+    """On a worker: the job on the data set handed out as `name`, unless this worker's code is another."""
+    if code_digest() != code:  # it came after the check at the start, or its sources were changed
+        raise ClusterError(
+            f"a worker has other sources of quorate, or other libraries, ({code_digest()}) than the sweep ({code}). "
+            "Install the same versions there, restart it, and run the sweep again."
+        )
+    return run_job(job, _handed(name))
+
+
+def _handed(name: str) -> VoteDataset:
+    """The data set. A worker may be given a job a moment before it is handed the data."""
+    deadline = time.monotonic() + DATA_WITHIN
+    while name not in _here:
+        if time.monotonic() > deadline:
+            raise ClusterError(f"a worker waited {DATA_WITHIN:.0f} s for its data in vain. Run the sweep again.")
+        time.sleep(0.05)
+    return _here[name]
+
+
+class DaskBackend(DaskDistributedBackend):  # type: ignore[misc]
+    """Joblib's, but for two things.
+
+    Joblib runs everything in the calling process when the cluster has a single core; here it still goes to the cluster.
+    Joblib waits for ever for a task that Dask gave up (its workers died time and again); here that is an error.
+    """
+
+    def effective_n_jobs(self, n_jobs: int) -> int:
+        """Never 1, which joblib takes for "here"."""
+        return max(2, int(super().effective_n_jobs(n_jobs)))
+
+    def submit(self, func: Any, callback: Callable[[Any], None] | None = None) -> Future[Any]:  # noqa: ANN401
+        """Send a job; joblib is told of it whatever comes of it."""
+        future: Future[Any] = super().submit(func, callback)
+        future.add_done_callback(partial(_tell, callback))
+        return future
+
+    def retrieve_result_callback(self, out: Any) -> Any:  # noqa: ANN401
+        """The result, or raise what came instead of it."""
+        if isinstance(out, BaseException):
+            raise out
+        return super().retrieve_result_callback(out)
+
+
+def _tell(callback: Callable[[Any], None] | None, future: Future[Any]) -> None:
+    problem = future.exception()
+    if problem is not None and callback is not None:
+        callback(problem)

@@ -1,0 +1,227 @@
+"""The runs that `two_phase` and `calibration` share, and how both set their cells beside the paper's.
+
+CIFAR-10H with its whole pool: the first 1000 items are asked, the rest answered without a vote, and nothing leaves the
+window. Takes a `Context`, gives outcomes by classifier and method.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+
+from quorate.datasets import accuracies
+from quorate.datasets.content import has_papers_own
+from quorate.learning.fit import fit
+from quorate.paper.design import Job, Knobs, settings
+from quorate.paper.published import Printed, elsewhere, verdict
+from quorate.paper.readings import Outcome
+from quorate.paper.section import Cell, Context
+from quorate.streams import prepare
+from quorate.types import FloatArray, PriorParams, VoteDataset
+
+DATA = "cifar10h"
+ASKED_ITEMS = 1000
+BUDGETS = (1.0, 2.0, 3.0)
+PAPER_ACCURACIES = (50, 70, 85)
+MOST_MODELS = 4  # with more classifiers, only those nearest to the paper's accuracies are run
+LEARNED, FIXED_ASK, OURS = "learned", "fixed-ask", "quorate"
+VALUES = {
+    LEARNED: (0.4, 0.55, 0.7, 0.8, 0.87, 0.92, 0.95, 0.975, 0.99),
+    FIXED_ASK: (0.16, 0.22, 0.28, 0.34, 0.4, 0.48, 0.56, 0.64, 0.72),
+    OURS: (0.6, 0.45, 0.3, 0.2, 0.1, 0.05, 0.025, 0.01, 0.003),
+}
+FEW_VALUES = {LEARNED: (0.75, 0.9, 0.96, 0.985), FIXED_ASK: (0.22, 0.44, 0.6, 0.72)}
+QUICK_VALUES = {LEARNED: (0.75, 0.93, 0.975), FIXED_ASK: (0.22, 0.48, 0.72), OURS: (0.2, 0.03, 0.005)}
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A row of the tables: a method under a hyperprior. `name` is the method's, with a mark for the paper's prior."""
+
+    method: str
+    paper_prior: bool = False
+
+    @property
+    def name(self) -> str:
+        """As tables and summary.json call it."""
+        return f"{self.method}, Gamma(1.1, 1)" if self.paper_prior else self.method
+
+    def knobs(self, *, quick: bool) -> tuple[Knobs, ...]:
+        """Settings whose first phase costs from about 0.3 to 3.5 votes an item, whichever the classifier."""
+        many = FEW_VALUES if self.paper_prior else VALUES
+        values = QUICK_VALUES if quick else many
+        if self.method == OURS:
+            return settings("min_gain", values[OURS])
+        family = FIXED_ASK if self.method.startswith(FIXED_ASK) else LEARNED
+        extra: Knobs = (("hyperprior", "paper"),) if self.paper_prior else ()
+        return tuple((*extra, *knobs) for knobs in settings("threshold", values[family]))
+
+
+KINDS = (
+    Kind("infexp"),
+    Kind("fixed-ask-infexp"),
+    Kind("finexp"),
+    Kind("fixed-ask-finexp"),
+    Kind("finexp", paper_prior=True),
+    Kind("fixed-ask-finexp", paper_prior=True),
+    Kind(OURS),
+)
+
+
+class Beside(Protocol):
+    """A cell that may stand beside a printed one."""
+
+    @property
+    def paper(self) -> float | None:
+        """The printed figure."""
+
+    @property
+    def verdict(self) -> str | None:
+        """None where nothing is printed, or where not every stream reaches the budget."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Runs:
+    """The outcomes of one row of the tables: one a seed."""
+
+    model: str
+    kind: Kind
+    outcomes: tuple[Outcome, ...]
+
+
+def runs(context: Context) -> tuple[Runs, ...]:
+    """Every method on every classifier, over the seeds; the runs that `section` and `calibration` share."""
+    dataset = context.datasets[DATA]
+    rows = [
+        (model, kind)
+        for model in models(dataset, quick=context.quick)
+        for kind in KINDS
+        if not kind.paper_prior or (not context.quick and beside(dataset, model, PAPER_ACCURACIES) is not None)
+    ]
+    jobs = {row: [_job(context, dataset, *row, seed) for seed in seeds(context)] for row in rows}
+    done = context.run([job for row in rows for job in jobs[row]])
+    return tuple(Runs(*row, tuple(done[job] for job in jobs[row])) for row in rows)
+
+
+def seeds(context: Context) -> tuple[int, ...]:
+    """The seeds in use: all, or the first if it must be quick."""
+    return context.seeds[:1] if context.quick else context.seeds
+
+
+def models(dataset: VoteDataset, *, quick: bool) -> tuple[str, ...]:
+    """The classifiers to run: all if they are few, else those nearest to the paper's accuracies; two if quick."""
+    wanted = dict.fromkeys(nearest(dataset, PAPER_ACCURACIES).values())
+    if quick:
+        return tuple(wanted)[:2]
+    return dataset.models if len(dataset.models) <= MOST_MODELS else tuple(wanted)
+
+
+def nearest(dataset: VoteDataset, printed: Sequence[int]) -> dict[int, str]:
+    """Which of our classifiers stands beside each printed accuracy (percent): the nearest in accuracy."""
+    ours = 100 * accuracies(dataset)
+    return {accuracy: dataset.models[int(np.nanargmin(np.abs(ours - accuracy)))] for accuracy in printed}
+
+
+def beside(dataset: VoteDataset, model: str, printed: Sequence[int]) -> int | None:
+    """The printed accuracy that this classifier is set beside; None if another is nearer to every one of them."""
+    return next((accuracy for accuracy, name in nearest(dataset, printed).items() if name == model), None)
+
+
+def phase_one_costs(outcome: Outcome) -> FloatArray:
+    """(Q,) votes an item while experts were there."""
+    return outcome.costs[:, 0]
+
+
+@lru_cache(maxsize=8)
+def whole_fit(dataset: VoteDataset, model: str, seed: int) -> PriorParams:
+    """Parameters fitted to every vote of every item: what there is to be learned."""
+    stream = prepare(dataset, dataset.votes.shape[1], model, seed)
+    return fit(stream.mean_predictions, stream.counts)[0]
+
+
+def whose(dataset: VoteDataset) -> str:
+    """Whose the classifiers are, for sentences."""
+    return "the paper's own classifiers" if has_papers_own(dataset) else "classifiers that are not the paper's"
+
+
+def cautions(dataset: VoteDataset) -> tuple[str, ...]:
+    """What is not the paper's own, for `section` and `calibration`."""
+    width = dataset.votes.shape[1]
+    found = [
+        f"The pool is all {width} votes of an item: the paper does not print the pool size of these experiments.",
+        "Rows marked Gamma(1.1, 1) have the hyperprior the paper gives FinExp; all others Gamma(3, 2), our default.",
+        "The paper introduces its fixed prior under the FinExp inference. We read Fix-InfExp as all of InfExp with "
+        "the fixed prior: fixed-ask-infexp asks by the posterior of an infinite pool, fixed-ask-finexp by that of the "
+        "finite one.",
+        "The parameters are refitted every 20 items, so last after item 1000, from all votes; only where 20 items in a "
+        "row cost nothing (below about 0.6 votes an item) does a refit wait for the next vote, and the last one can "
+        "miss up to 19 items.",
+        "Streams: how many seeds' runs reach the budget. A cell has a verdict only if all do.",
+    ]
+    return (_whose_caution(dataset), *found)
+
+
+def _whose_caution(dataset: VoteDataset) -> str:
+    if has_papers_own(dataset):
+        return (
+            "The classifiers are taken for the paper's own, since they were read from the authors' predictions file; "
+            "each printed accuracy stands beside the one nearest to it."
+        )
+    return (
+        f"The classifiers ({', '.join(dataset.models)}) are not the paper's: only those in the authors' predictions "
+        "file are. Each printed accuracy stands beside the classifier nearest to it; all verdicts are marked "
+        "(another classifier), neither reproduce nor fail to, and are counted apart."
+    )
+
+
+def compared(dataset: VoteDataset, ours: tuple[float, float], printed: Printed, *, points: float) -> str:
+    """The verdict on a cell, the larger the better: agreement needs the printed sign too.
+
+    `ours`: value and standard error. On classifiers that are not the paper's all verdicts are marked so.
+    """
+    found = verdict(*ours, printed.value, printed.se, lower_is_better=False, points=points)
+    if found == "agrees" and printed.value != 0 and ours[0] * printed.value <= 0:
+        found = "better" if ours[0] > printed.value else "not reproduced"
+    return found if has_papers_own(dataset) else elsewhere(found)
+
+
+def said_of(rows: Sequence[Beside], what: str) -> str:
+    """How the cells beside printed ones came out, in a sentence; `what` says on which classifiers."""
+    judged = [row for row in rows if row.paper is not None and row.verdict is not None]
+    missing = sum(row.paper is not None and row.verdict is None for row in rows)
+    number = {word: sum(str(row.verdict).startswith(word) for row in judged) for word in ("agrees", "better")}
+    rest = len(judged) - sum(number.values())
+    short = f"; {missing} more printed cells are not reached by every stream" if missing else ""
+    return (
+        f"On {what}, of {len(judged)} cells beside printed ones {number['agrees']} agree, {number['better']} are "
+        f"better and {rest} differ{short}."
+    )
+
+
+def plain(row: object) -> dict[str, Cell]:
+    """A row as JSON holds it: NaN becomes null."""
+    fields = type(row).__dataclass_fields__  # type: ignore[attr-defined]
+    return {name: known(getattr(row, name)) for name in fields}
+
+
+def known(value: Cell) -> Cell:
+    """The value, or None for a NaN."""
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _job(context: Context, dataset: VoteDataset, model: str, kind: Kind, seed: int) -> Job:
+    return Job(
+        data=DATA,
+        pool_size=dataset.votes.shape[1],
+        model=model,
+        seed=seed,
+        method=kind.method,
+        knobs=kind.knobs(quick=context.quick),
+        window=None,
+        query_free_after=ASKED_ITEMS,
+    )

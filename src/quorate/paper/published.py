@@ -1,0 +1,175 @@
+"""The paper's printed figures, and the verdict on each cell: agrees, better, or not reproduced."""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+Phase = Literal["pre", "post"]
+BUDGETS = (0.5, 1.0, 2.0, 3.0)
+PHASES: tuple[Phase, Phase] = ("pre", "post")
+
+
+class Printed(NamedTuple):
+    """One printed cell and its standard error."""
+
+    value: float
+    se: float
+
+
+class Floor(NamedTuple):
+    """Least error that ties allow, in percent; `is_bound`: the paper says only that it is below this."""
+
+    error: float
+    is_bound: bool
+
+
+def shift_error(method: str, budget: float, phase: Phase) -> Printed | None:
+    """Error before or after the shift, in percent (tab:dist_shift_appendix); None if the paper has no such row.
+
+    >>> shift_error("infexp", 1.0, "post")
+    Printed(value=11.52, se=0.17)
+    >>> shift_error("quorate", 1.0, "post")
+    """
+    return _shift_table().get((method, float(budget), phase))
+
+
+def two_phase_gain(accuracy: int, method: str, budget: float) -> Printed | None:
+    """Accuracy gained over the classifier without asking, in points (tab:two_phase).
+
+    >>> two_phase_gain(50, "fixed-ask-finexp", 3)
+    Printed(value=3.29, se=0.23)
+    """
+    return _cells("two_phase", "gain").get((accuracy, method, float(budget)))
+
+
+def tau_correlation(accuracy: int, method: str, budget: float) -> Printed | None:
+    """Pearson correlation of learned tau and per-class accuracy; None where the paper prints "-" or nothing.
+
+    >>> tau_correlation(90, "infexp", 3), tau_correlation(90, "fixed-ask-infexp", 3)
+    (Printed(value=0.767, se=0.024), None)
+    """
+    return _cells("tau_correlations", "correlation").get((accuracy, method, float(budget)))
+
+
+def tie_floor(data: str, pool_size: int) -> Floor | None:
+    """The error that ties leave to every method, as the paper states it.
+
+    >>> tie_floor("imagenet16h", 6)
+    Floor(error=2.92, is_bound=False)
+    """
+    rows = [row for row in tables()["floors"] if row["data"] == data and row["pool_size"] == pool_size]
+    return Floor(rows[0]["error"], rows[0]["bound"]) if rows else None
+
+
+@cache
+def tables() -> dict[str, list[dict[str, Any]]]:
+    """Everything printed, as rows: shift_table, two_phase, tau_correlations, floors."""
+    content: dict[str, list[dict[str, Any]]] = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
+    return content
+
+
+@cache
+def _shift_table() -> dict[tuple[str, float, str], Printed]:
+    return {
+        (row["method"], float(row["budget"]), row["phase"]): Printed(row["error"], row["se"])
+        for row in tables()["shift_table"]
+    }
+
+
+@cache
+def _cells(table: str, value: str) -> dict[tuple[int, str, float], Printed]:
+    """The cells of a table that are not left blank."""
+    return {
+        (row["accuracy"], row["method"], float(row["budget"])): Printed(row[value], row["se"])
+        for row in tables()[table]
+        if row[value] is not None
+    }
+
+
+Verdict = Literal["agrees", "better", "not reproduced"]
+ELSEWHERE: dict[Verdict, str] = {
+    "agrees": "agrees (another classifier)",
+    "better": "better (another classifier)",
+    "not reproduced": "differs (another classifier)",
+}
+
+
+def combined_se(se: float, paper_se: float) -> float:
+    """sqrt(se^2 + paper_se^2), what is not known counting as 0.
+
+    >>> combined_se(3.0, 4.0), combined_se(float("nan"), 4.0)
+    (5.0, 4.0)
+    """
+    return math.hypot(0.0 if math.isnan(se) else se, 0.0 if math.isnan(paper_se) else paper_se)
+
+
+def difference_se(ours: float, se: float, paper: float, paper_se: float) -> float:
+    """(ours - paper) in combined standard errors; infinite where both are exact and differ.
+
+    >>> difference_se(12.0, 0.3, 11.0, 0.4)
+    2.0
+    """
+    difference, scale = ours - paper, combined_se(se, paper_se)
+    if scale == 0.0:
+        return difference if difference == 0.0 or math.isnan(difference) else math.copysign(math.inf, difference)
+    return difference / scale
+
+
+def verdict(
+    ours: float,
+    se: float,
+    paper: float,
+    paper_se: float,
+    *,
+    lower_is_better: bool = True,
+    points: float = 2.0,
+    combined: float = 3.0,
+    floor: float | None = None,
+) -> Verdict:
+    """ "agrees" within `points` or `combined` combined standard errors; beyond, "better" on the good side.
+
+    `floor`: least error that ties allow; a figure printed below it is luck of the paper's tie draw, and is taken as
+    the floor.
+
+    >>> verdict(12.9, 0.2, 11.5, 0.2), verdict(8.0, 0.2, 11.5, 0.2), verdict(15.0, 0.2, 11.5, 0.2)
+    ('agrees', 'better', 'not reproduced')
+    """
+    aim = paper if floor is None else max(paper, floor)
+    if abs(ours - aim) <= points or abs(difference_se(ours, se, aim, paper_se)) <= combined:
+        return "agrees"
+    return "better" if (ours < aim if lower_is_better else ours > aim) else "not reproduced"
+
+
+def elsewhere(found: Verdict) -> str:
+    """The verdict on a classifier that is not the paper's: it neither reproduces nor fails to.
+
+    >>> elsewhere("agrees"), elsewhere("not reproduced")
+    ('agrees (another classifier)', 'differs (another classifier)')
+    """
+    return ELSEWHERE[found]
+
+
+def at_least_as_good(
+    ours: float,
+    se: float,
+    paper: float,
+    paper_se: float,
+    *,
+    floor: float,
+    combined: float = 2.0,
+    near_floor: float = 0.3,
+) -> bool:
+    """True if an error is at most the printed one, within 2 combined standard errors.
+
+    A cell printed below the tie floor cannot be met: there the error must be within 0.3 of the floor.
+
+    >>> at_least_as_good(12.0, 0.1, 11.98, 0.19, floor=7.6), at_least_as_good(7.8, 0.1, 7.24, 0.13, floor=7.63)
+    (True, True)
+    """
+    if paper < floor:
+        return ours <= floor + near_floor
+    return difference_se(ours, se, paper, paper_se) <= combined

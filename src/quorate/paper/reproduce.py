@@ -1,0 +1,191 @@
+"""Runs the paper's experiments in order and writes what they found: a page, a summary, figures, tables, every run.
+
+Takes a folder of data, gives a `Reproduction` and its files. What is stored in out/runs is not run again, so it can be
+stopped or killed at any time and goes on where it was. summary.json lists the files of its report, so that the next
+report in the same folder can clear away what is not part of it. Called by `quorate reproduce`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from quorate.errors import InvalidInput, MissingExtra, QuorateError
+from quorate.files import write_atomic
+from quorate.paper import calibration, curves, published_variants, shift, two_phase
+from quorate.paper.cluster import backend_for
+from quorate.paper.exports import Drawn, distinct, draw, json_text, table_csv, write_runs
+from quorate.paper.report import page
+from quorate.paper.section import Context, Part, Reproduction, Section, summary_of
+from quorate.paper.sources import USES, Sources, data_folder
+from quorate.paper.sweep import STEPS, Progress, Tally
+from quorate.validate import shown
+
+Experiment = Callable[[Context], Section]
+AS_PUBLISHED = "as-published"
+EXPERIMENTS: dict[str, Experiment] = {
+    "curves": curves.section,
+    "shift": shift.section,
+    "two-phase": two_phase.section,
+    "calibration": calibration.section,
+    AS_PUBLISHED: published_variants.section,
+}
+SEEDS = (3, 4, 5)
+OUT = "quorate-reproduction"
+QUICK_ITEMS = 2500  # a quick run takes every second, third, ... item of larger sets
+_WRITTEN = re.compile(r"report\.html|runs\.(csv|parquet)|tables/[A-Za-z0-9.-]+\.csv|figures/[A-Za-z0-9.-]+\.(svg|png)")
+EXTRAS = ("matplotlib", "statsmodels", "pyarrow")
+
+
+def reproduce(
+    what: str = "all",
+    *,
+    data: str | Path | None = None,
+    out: str | Path = OUT,
+    seeds: Sequence[int] = SEEDS,
+    quick: bool = False,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    as_published: bool = False,
+    progress: Progress | None = None,
+    experiments: Mapping[str, Experiment] = EXPERIMENTS,
+) -> Reproduction:
+    """Run one experiment, or "all", on the data sets in `data`; write the report and all else to `out`.
+
+    `jobs`: threads (None: one a core). `cluster`: address of a Dask scheduler, or "local:2". `as_published`: also the
+    estimators as they were published. `experiments`: name -> experiment, to run your own. The results do not depend on
+    `jobs`, `cluster` or on what was stored before.
+    """
+    parts = _parts(what, experiments, as_published)
+    chosen_seeds = _checked_seeds(seeds)
+    if jobs is not None and jobs < 1:
+        raise InvalidInput(f"jobs={jobs}; expected at least 1, or nothing for one a core.")
+    _need(EXTRAS)
+    sources = Sources(data_folder(data), QUICK_ITEMS if quick else None)
+    _need_data(sources, parts)
+    folder = Path(out)
+    _need_own(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with backend_for(cluster, jobs) as backend:
+        tally = Tally(sources, folder / "runs", backend, progress, parts)
+        context = Context(sources, chosen_seeds, quick, tally.run)
+        tried = {name: _part(name, experiments[name], context, tally) for name in parts}
+    made = tuple(part for part in tried.values() if isinstance(part, Part))
+    refused = {name: part for name, part in tried.items() if isinstance(part, InvalidInput)}
+    if not made:
+        raise next(iter(refused.values()))
+    left_out = sources.left_out(part for part in parts if part in USES)
+    left_out += tuple(f"{name} is left out: {problem}" for name, problem in refused.items())
+    done = Reproduction(made, chosen_seeds, quick, folder, sources.checksums(), left_out)
+    if progress is not None:
+        progress(STEPS, STEPS, "drawing figures and writing files")
+    return _written(done, tally)
+
+
+def _parts(what: str, experiments: Mapping[str, Experiment], as_published: bool) -> tuple[str, ...]:
+    names = [name for name in experiments if name != AS_PUBLISHED]
+    if what != "all" and what not in names:
+        raise InvalidInput(f"what={shown(what)} is no experiment; choose one of {', '.join(names)}, or all.")
+    chosen = names if what == "all" else [what]
+    return (*chosen, AS_PUBLISHED) if as_published else tuple(chosen)
+
+
+def _checked_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
+    chosen = tuple(int(seed) for seed in seeds)
+    if not chosen or len(set(chosen)) < len(chosen) or min(chosen) < 0:
+        raise InvalidInput(f"seeds={shown(list(seeds))}; expected one or more different numbers >= 0, such as 3,4,5.")
+    return chosen
+
+
+def _need(modules: Sequence[str]) -> None:
+    """Before the work, not after it."""
+    missing = [name for name in modules if find_spec(name) is None]
+    if missing:
+        raise MissingExtra(
+            f"to reproduce needs {', '.join(missing)}, not installed here: pip install 'quorate[reproduce]'"
+        )
+
+
+def _need_data(sources: Sources, parts: Sequence[str]) -> None:
+    known = [part for part in parts if part in USES]
+    if known and not sources.any_of(known):
+        raise InvalidInput(
+            f"data={shown(str(sources.folder))} holds nothing to reproduce with: {'; '.join(sources.left_out(known))}. "
+            "`quorate data list` says what there is, `quorate data fetch NAME` gets it; name its folder with --data."
+        )
+
+
+def _need_own(folder: Path) -> None:
+    """A folder with a report of another command is not written over; one of an earlier reproduction is gone on with."""
+    others = [name for name in ("report.html", "summary.json") if (folder / name).exists()]
+    if others and not (folder / "runs").is_dir():
+        raise InvalidInput(
+            f"out={shown(str(folder))} holds {' and '.join(others)} of something else; name another folder."
+        )
+
+
+def _part(name: str, experiment: Experiment, context: Context, tally: Tally) -> Part | InvalidInput:
+    """The part, or why these data do not serve it: the others are not lost for that."""
+    started = time.perf_counter()
+    tally.begin(name)
+    try:
+        section = experiment(context)
+    except InvalidInput as problem:
+        return problem
+    seconds = time.perf_counter() - started
+    return Part(name, section, seconds, tally.num_run, tally.num_stored, tally.work_seconds)
+
+
+def _written(done: Reproduction, tally: Tally) -> Reproduction:
+    """All files; the page and the summary last, when what they speak of is there. An earlier report's others go."""
+    started = time.perf_counter()
+    earlier = _files_of_summary(done.out)
+    summary_of(done)  # a section that breaks its rules is told so before anything is written
+    records = distinct(record for found in tally.records.values() for record in found)
+    files = [*_write_tables(done), *write_runs(records, done.out)]
+    drawn = {part.stem(figure.key): draw(figure) for part in done.parts for figure in part.section.figures}
+    files += _write_figures(done, drawn)
+    done = replace(done, writing_seconds=time.perf_counter() - started)
+    files.append(write_atomic(done.out / "report.html", page(done, drawn)))
+    files.append(done.out / "summary.json")
+    names = [file.relative_to(done.out).as_posix() for file in files]
+    for name in earlier - set(names):
+        (done.out / name).unlink(missing_ok=True)
+    write_atomic(files[-1], json_text(summary_of(done) | {"files": names}))
+    return replace(done, files=tuple(files))
+
+
+def _files_of_summary(out: Path) -> set[str]:
+    """What the report in this folder says it is made of: files of the kinds written here, and no others."""
+    try:
+        names = json.loads((out / "summary.json").read_bytes())["files"]
+        return {name for name in names if _WRITTEN.fullmatch(name)}
+    except (OSError, ValueError, KeyError, TypeError):  # no report yet, or not ours
+        return set()
+
+
+def _write_tables(done: Reproduction) -> list[Path]:
+    stems = [(part.stem(table.key), table) for part in done.parts for table in part.section.tables]
+    _once([stem for stem, _ in stems])
+    return [write_atomic(done.out / "tables" / f"{stem}.csv", table_csv(table)) for stem, table in stems]
+
+
+def _write_figures(done: Reproduction, drawn: Mapping[str, Drawn]) -> list[Path]:
+    _once([part.stem(figure.key) for part in done.parts for figure in part.section.figures])
+    folder = done.out / "figures"
+    return [
+        write_atomic(folder / f"{stem}.{kind}", content)
+        for stem, picture in drawn.items()
+        for kind, content in (("svg", picture.svg), ("png", picture.png))
+    ]
+
+
+def _once(stems: Sequence[str]) -> None:
+    twice = sorted({stem for stem in stems if stems.count(stem) > 1})
+    if twice:
+        raise QuorateError(f"two tables or figures are called {', '.join(twice)}: give each its own key.")

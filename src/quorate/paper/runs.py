@@ -1,0 +1,164 @@
+"""Runs one job: the method at each of its knob values on the stream, in this process.
+
+What knob values have in common is computed once: the stream, and, for a prior that is not learned, the confidence
+after every vote, which no threshold changes. Called by `sweep`, here or on another machine; needs no file.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from quorate.decision.belief import POSTERIORS
+from quorate.errors import InvalidInput
+from quorate.methods import method
+from quorate.paper import as_published
+from quorate.paper.design import Job, Knobs
+from quorate.paper.readings import Outcome
+from quorate.prior.hyperprior import hyperprior
+from quorate.rng import stream as random_stream
+from quorate.streams import prepare, simulate
+from quorate.streams.fixed_paths import FixedPaths, fixed_paths
+from quorate.streams.prepare import Stream
+from quorate.streams.simulate import expected_errors
+from quorate.types import FloatArray, IntArray, VoteDataset
+
+FIXED = {"fixed-finexp": "finite", "fixed-infexp": "infinite"}
+# Method -> which estimator, and whether the votes already seen are left out of the final count, as was released.
+PUBLISHED: dict[str, tuple[Literal["infexp", "finexp"], bool]] = {
+    "infexp": ("infexp", False),
+    "finexp": ("finexp", False),
+    "finexp-released": ("finexp", True),
+}
+
+
+class Run(NamedTuple):
+    """One knob setting on the stream, item by item."""
+
+    costs: IntArray
+    labels: IntArray
+    confidence: FloatArray
+    params: FloatArray
+
+
+def run_job(job: Job, dataset: VoteDataset) -> Outcome:
+    """The job's outcome; the same in every thread, process and like machine.
+
+    >>> from quorate.datasets import synthetic
+    >>> from quorate.paper.design import settings
+    >>> data = synthetic(num_items=100, pool_size=5, seed=1)
+    >>> job = Job("toy", 5, "model-0", 3, "random", settings("query_rate", (0.0, 1.0)))
+    >>> run_job(job, data).costs.ravel()[0]
+    np.float64(0.0)
+    """
+    started = time.perf_counter()
+    stream = prepare(dataset, job.pool_size, job.model, job.seed, "shuffled")  # as `simulate` asks for it: made once
+    runs = _runs(job, dataset, stream)
+    labels = np.array([run.labels for run in runs])  # (Q, T)
+    costs = np.array([run.costs for run in runs])
+    confidence = np.array([run.confidence for run in runs])
+    phases = _phases(job, stream)
+    errors = expected_errors(stream, labels)
+    kept = slice(None) if job.keep_items else slice(0)
+    return Outcome(
+        job=job,
+        sizes=np.unique(phases, return_counts=True)[1],
+        costs=_by_phase(costs, phases),
+        errors=_by_phase(errors, phases),
+        drawn_errors=_by_phase(labels != stream.consensus, phases),
+        confidence=_by_phase(confidence, phases),
+        params=_rows([run.params for run in runs]),
+        item_costs=costs[:, kept].astype(np.int32),
+        item_errors=errors[:, kept].astype(np.float32),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _phases(job: Job, stream: Stream) -> IntArray:
+    """(T,) the phase each item is in."""
+    if job.query_free_after is None:
+        return stream.blocks
+    num_items = len(stream.items)
+    if not 0 < job.query_free_after < num_items:
+        raise InvalidInput(
+            f"query_free_after={job.query_free_after}; expected between 1 and {num_items - 1}: the stream has "
+            f"{num_items} items, and both phases need some. Choose an earlier item, or None for no second phase."
+        )
+    return (np.arange(num_items) >= job.query_free_after).astype(np.int64)
+
+
+def _by_phase(values: np.ndarray, phases: IntArray) -> FloatArray:
+    return np.stack([values[:, phases == phase].mean(axis=1) for phase in np.unique(phases)], axis=1)
+
+
+def _rows(params: list[FloatArray]) -> FloatArray:
+    """(Q, P); a run that never saw a vote has learned nothing: a row of NaN."""
+    rows = np.full((len(params), max(len(row) for row in params)), np.nan)
+    for row, values in zip(rows, params, strict=True):
+        row[: len(values)] = values
+    return rows
+
+
+def _runs(job: Job, dataset: VoteDataset, stream: Stream) -> list[Run]:
+    if job.variant == "as-published":
+        _check_published(job)
+        return [_published(job, stream, knobs) for knobs in job.knobs]
+    if job.method in FIXED and job.query_free_after is None:
+        paths = fixed_paths(stream, POSTERIORS[FIXED[job.method]])
+        return [_on_paths(paths, job, knobs) for knobs in job.knobs]
+    return [_simulated(job, dataset, knobs) for knobs in job.knobs]
+
+
+def _simulated(job: Job, dataset: VoteDataset, knobs: Knobs) -> Run:
+    done = simulate(
+        dataset,
+        method(job.method, **dict(knobs)),
+        pool_size=job.pool_size,
+        model=job.model,
+        seed=job.seed,
+        window=job.window,
+        refit_every=job.refit_every,
+        query_free_after=job.query_free_after,
+    )
+    params = done.fits[-1] if len(done.fits) else np.zeros(0)
+    return Run(done.costs, done.predictions, done.confidence, params)
+
+
+def _on_paths(paths: FixedPaths, job: Job, knobs: Knobs) -> Run:
+    costs, labels, confidence = paths.at(method(job.method, **dict(knobs)).knobs["threshold"])
+    return Run(costs, labels, confidence, np.zeros(0))
+
+
+def _published(job: Job, stream: Stream, knobs: Knobs) -> Run:
+    estimator, forget_votes = PUBLISHED[job.method]
+    options = dict(knobs)
+    likelihood = options.pop("likelihood", "sampled")
+    if likelihood not in ("sampled", "closed"):
+        raise InvalidInput(f"likelihood={likelihood!r}; expected 'sampled' (as published) or 'closed' (its limit).")
+    chosen = method(estimator, **options).knobs
+    done = as_published.stream(
+        stream.votes,
+        stream.mean_predictions,
+        method=estimator,
+        pool_size=job.pool_size,
+        threshold=chosen["threshold"],
+        rng=random_stream(job.seed, "as-published", job.method),
+        window=job.window or len(stream.items),
+        refit_every=job.refit_every,
+        hyperprior=hyperprior(chosen["hyperprior"]) if "hyperprior" in options else None,
+        forget_votes=forget_votes,
+        likelihood="closed" if likelihood == "closed" else "sampled",
+    )
+    return Run(done.costs, done.labels, np.full(len(done.labels), np.nan), np.zeros(0))
+
+
+def _check_published(job: Job) -> None:
+    fix = "Run the exact variant instead."
+    if job.method not in PUBLISHED:
+        raise InvalidInput(f"method={job.method!r} has no published variant; choose one of {sorted(PUBLISHED)}.")
+    if job.query_free_after is not None:
+        raise InvalidInput(f"query_free_after={job.query_free_after}; the published variants always ask. {fix}")
+    if job.model == "all":
+        raise InvalidInput(f"model='all'; the published variants take one classifier. Name it. {fix}")

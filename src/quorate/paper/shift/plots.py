@@ -1,0 +1,205 @@
+"""Figures of the shift experiment: bars at two budgets, curves, moving averages over time, the average over orderings.
+
+Takes `Streams` and `Course`s, gives functions that draw on an empty matplotlib figure. Called by `shift`; colours and
+dashes are those of every plot of the project.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from quorate.paper.published import BUDGETS, PHASES
+from quorate.paper.readings import at_cost, mean_se
+from quorate.paper.shift.over_time import ARCHITECTURE_BUDGET, Course, band, first_model, moving_average
+from quorate.paper.shift.streams import FUSED, LABELS, Streams
+from quorate.paper.shift.table import GROUPINGS, errors_at
+from quorate.reports.plots import BLUE, GRID, QUIET, STYLES, TICKS
+from quorate.types import FloatArray
+
+Draw = Callable[[Any], None]
+BAR_BUDGETS = (0.5, 2.0)
+PHASE_NAMES = {"pre": "before the shift", "post": "after the shift"}
+MODEL_NAMES = {"alexnet": "AlexNet", "densenet": "DenseNet", "googlenet": "GoogLeNet", "resnet": "ResNet", "vgg": "VGG"}
+PALE = 0.45  # opacity of what comes before the shift
+EVERY = 8  # items between two drawn points of a moving average
+SKIPPED = 50  # items at the start whose average is of too few to be drawn
+
+
+def style(name: str) -> dict[str, Any]:
+    """Line style of a method; all classifiers fused are a dashed `quorate`."""
+    fused = {"color": BLUE, "linewidth": 2.0, "linestyle": (0, (3, 1)), "zorder": 10}
+    return {"linewidth": 1.3, "zorder": 3} | (fused if name == FUSED else STYLES[name]) | {"label": LABELS[name]}
+
+
+def bars(streams: Streams) -> Draw:
+    """Errors before and after the shift at budgets 0.5 and 2 on the first classifier, by both groupings."""
+
+    def draw(figure: Any) -> None:  # noqa: ANN401
+        panels = figure.subplots(len(GROUPINGS), len(BAR_BUDGETS), sharey=True, sharex="col", squeeze=False)
+        for grouping, row in zip(GROUPINGS, panels, strict=True):
+            for budget, axes in zip(BAR_BUDGETS, row, strict=True):
+                for phase, (offset, opacity) in zip(PHASES, ((-0.2, PALE), (0.2, 1.0)), strict=True):
+                    _bars(axes, _bar_values(streams, budget, grouping, phase), offset, opacity, PHASE_NAMES[phase])
+                axes.set_title(f"{_votes(budget)}, {grouping}", fontsize=9.5, fontweight="bold")
+                axes.set_yticks(range(len(LABELS)), LABELS.values())
+                axes.grid(visible=False, axis="y")
+        panels[0, 0].invert_yaxis()
+        for axes in panels[-1]:
+            axes.set_xlabel("wrong answers, %")
+        _bar_legend(figure)
+
+    return draw
+
+
+def curves(streams: Streams) -> Draw:
+    """Error against votes per item over the whole stream: before the shift, after it, and both, mean over streams."""
+
+    def draw(figure: Any) -> None:  # noqa: ANN401
+        panels = figure.subplots(1, 3)
+        for index, (axes, title) in enumerate(zip(panels, (*PHASE_NAMES.values(), "whole stream"), strict=True)):
+            for name in LABELS:
+                axes.plot(*_mean_curve(streams, name, index), **_plain(style(name)))
+            floor = streams.floors[index] if index < len(PHASES) else streams.floors.mean()
+            axes.axhline(floor, color=QUIET, linewidth=1, linestyle=(0, (1, 2)), zorder=1)
+            axes.set_title(title, fontweight="bold", fontsize=10.5)
+            axes.set(xlabel="votes per item, whole stream", yscale="log", xlim=(0, streams.settled_cost))
+            _percent_ticks(axes)
+        panels[0].set_ylabel("wrong answers, %")
+        _legend(figure, panels[0])
+
+    return draw
+
+
+def by_budget(courses: Mapping[tuple[str, str, float], Course], streams: Streams) -> Draw:
+    """Moving averages of error and cost at each budget, first classifier."""
+    model = first_model(streams)
+    rows = [(_votes(budget), _pick(courses, model, budget)) for budget in BUDGETS]
+    return _over_time(rows, _shift_at(streams))
+
+
+def by_architecture(courses: Mapping[tuple[str, str, float], Course], streams: Streams) -> Draw:
+    """Moving averages of error and cost at 2 votes per item, every classifier."""
+    rows = [(MODEL_NAMES.get(model, model), _pick(courses, model, ARCHITECTURE_BUDGET)) for model in streams.models]
+    return _over_time(rows, _shift_at(streams))
+
+
+def over_orderings(courses: Mapping[str, Course], streams: Streams) -> Draw:
+    """Moving average of the error, mean over orderings with its 95 % band, and of the cost."""
+    shift = _shift_at(streams)
+
+    def draw(figure: Any) -> None:  # noqa: ANN401
+        above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
+        for name, course in courses.items():
+            mean, half = band(course)
+            look = _plain(style(name))
+            above.plot(*_thinned(mean), **look)
+            above.fill_between(
+                *_thinned(mean - half), _thinned(mean + half)[1], color=look["color"], alpha=0.2, linewidth=0
+            )
+            below.plot(*_thinned(moving_average(course.costs.mean(axis=0))), **look)
+        for axes, label in ((above, "wrong answers, %"), (below, "votes per item")):
+            _mark_shift(axes, shift)
+            axes.set_ylabel(label)
+        below.set_xlabel("item")
+        _legend(figure, above)
+
+    return draw
+
+
+def _over_time(rows: Sequence[tuple[str, Sequence[Course]]], shift: int) -> Draw:
+    def draw(figure: Any) -> None:  # noqa: ANN401
+        panels = figure.subplots(len(rows), 2, sharex=True, squeeze=False)
+        for (title, courses), (left, right) in zip(rows, panels, strict=True):
+            for course in courses:
+                look = _plain(style(course.method))
+                left.plot(*_thinned(moving_average(course.errors.mean(axis=0))), **look)
+                right.plot(*_thinned(moving_average(course.costs.mean(axis=0))), **look)
+            for axes, label in ((left, "wrong answers, %"), (right, "votes per item")):
+                _mark_shift(axes, shift)
+                axes.set_ylabel(label)
+                axes.set_title(title, fontweight="bold", fontsize=9.5, loc="left")
+        for axes in panels[-1]:
+            axes.set_xlabel("item")
+        _legend(figure, panels[0, 0])
+
+    return draw
+
+
+def _pick(courses: Mapping[tuple[str, str, float], Course], model: str, budget: float) -> list[Course]:
+    return [courses[name, model, budget] for name in LABELS]
+
+
+def _votes(budget: float) -> str:
+    return f"{budget:g} vote{'' if budget == 1 else 's'} per item"
+
+
+def _shift_at(streams: Streams) -> int:
+    return int(next(iter(streams.outcomes.values()))[0].sizes[0])
+
+
+def _thinned(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    places = np.arange(min(SKIPPED, len(values) // 4), len(values), EVERY)
+    return (places + 1).astype(np.float64), values[places]
+
+
+def _plain(look: dict[str, Any]) -> dict[str, Any]:
+    """Thinner and without markers: these lines have hundreds of points and cross."""
+    kept = {key: value for key, value in look.items() if key not in ("marker", "markersize")}
+    return kept | {"linewidth": min(kept["linewidth"], 2.2)}
+
+
+def _mark_shift(axes: Any, shift: int) -> None:  # noqa: ANN401
+    axes.axvline(shift, color=QUIET, linewidth=1, linestyle=(0, (5, 3)), zorder=1)
+    axes.set_ylim(0, None)
+    axes.margins(x=0.01)
+
+
+def _legend(figure: Any, axes: Any) -> None:  # noqa: ANN401
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False, handlelength=3.0, fontsize=8.5)
+
+
+def _percent_ticks(axes: Any) -> None:  # noqa: ANN401
+    from matplotlib.ticker import FixedLocator, NullLocator  # noqa: PLC0415
+
+    axes.yaxis.set_major_locator(FixedLocator(TICKS))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_locator(NullLocator())
+
+
+def _bar_values(streams: Streams, budget: float, grouping: Any, phase: Any) -> list[tuple[float, float]]:  # noqa: ANN401
+    model = first_model(streams)
+    return [mean_se(errors_at(streams.of(name, model), budget, grouping, phase)) for name in LABELS]
+
+
+def _bars(axes: Any, values: Sequence[tuple[float, float]], offset: float, opacity: float, label: str) -> None:  # noqa: ANN401
+    places = np.arange(len(values)) + offset
+    means, errors = (np.nan_to_num(np.array(each)) for each in zip(*values, strict=True))
+    colours = [style(name)["color"] for name in LABELS]
+    axes.barh(places, means, 0.4, color=colours, alpha=opacity, label=label, zorder=2)
+    axes.errorbar(means, places, xerr=errors, fmt="none", ecolor=QUIET, elinewidth=1, zorder=3)
+    for place, mean, error in zip(places, means, errors, strict=True):
+        axes.annotate(f"{mean:.1f}", (mean + error, place), (3, 0), textcoords="offset points", fontsize=7, va="center")
+    axes.margins(x=0.1)
+
+
+def _bar_legend(figure: Any) -> None:  # noqa: ANN401
+    from matplotlib.patches import Patch  # noqa: PLC0415
+
+    handles = [
+        Patch(facecolor=QUIET, alpha=opacity, edgecolor=GRID, label=PHASE_NAMES[phase])
+        for phase, opacity in zip(PHASES, (PALE, 1.0), strict=True)
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
+
+
+def _mean_curve(streams: Streams, name: str, index: int) -> tuple[FloatArray, FloatArray]:
+    """Mean over streams of the error (percent) in a phase, or over both, at each cost all of them reach."""
+    outcomes = streams.outcomes[name]
+    costs = np.linspace(0.0, min(float(each.mean_costs.max()) for each in outcomes), 120)
+    errors = [each.errors[:, index] if index < len(PHASES) else each.mean_errors for each in outcomes]
+    read = [at_cost(each.mean_costs, error, costs) for each, error in zip(outcomes, errors, strict=True)]
+    return costs, np.asarray(100 * np.mean(read, axis=0))

@@ -1,0 +1,173 @@
+"""Results on disk, one file a job, named by the content of its design: written whole or not at all, found again later.
+
+`Store.get` and `Store.put` are all an experiment meets. A file that cannot be read, or is another job's, counts as
+absent and is made anew. Each file carries its birth: the design, the package's version and revision, the libraries'
+versions, and the checksums of data and code. How long a job took is not part of its result and stands apart, in
+`timings.jsonl`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quorate.compiled import sources_digest
+from quorate.errors import InvalidInput
+from quorate.files import UNFINISHED, write_atomic
+from quorate.paper.design import Job, digest
+from quorate.paper.readings import ARRAYS, Outcome
+from quorate.version import __version__
+
+_ALSO = (  # what can change a result beside the kernels' folders, which `sources_digest` covers
+    "methods.py",
+    "rng.py",
+    "types.py",
+    "validate.py",
+    "session/decide.py",
+    "paper/as_published.py",
+    "paper/readings.py",
+    "paper/runs.py",
+)
+_LIBRARIES = ("numpy", "scipy", "numba")  # another release may round otherwise
+_TRIES = 20
+
+
+@cache
+def code_digest() -> str:
+    """Digest of all that can change a result beside its design and data: our sources, and the libraries' versions."""
+    package = Path(__file__).parents[1]
+    found = sha256(sources_digest().encode())
+    found.update(json.dumps(libraries(), sort_keys=True).encode())
+    for name in _ALSO:
+        found.update(sha256((package / name).read_bytes()).digest())
+    return found.hexdigest()[:32]
+
+
+def libraries() -> dict[str, str]:
+    """The versions of the libraries that compute.
+
+    >>> sorted(libraries())
+    ['numba', 'numpy', 'scipy']
+    """
+    return {name: version(name) for name in _LIBRARIES}
+
+
+@cache
+def revision() -> str:
+    """The git revision this code is checked out at; "" if it is not under version control."""
+    here = Path(__file__)
+    try:
+        for command in (["ls-files", "--error-unmatch", here.name], ["rev-parse", "HEAD"]):  # not a revision around us
+            done = subprocess.run(
+                ["git", *command], cwd=here.parent, capture_output=True, text=True, check=True, timeout=10
+            )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The results in one folder. `checksums`: of each data set by its name.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from quorate.datasets import synthetic
+    >>> from quorate.paper.design import settings
+    >>> from quorate.paper.runs import run_job
+    >>> job = Job("toy", 5, "model-0", 3, "random", settings("query_rate", (0.0, 1.0)))
+    >>> with TemporaryDirectory() as folder:
+    ...     store = Store(Path(folder), {"toy": "checksum of the toy"})
+    ...     before = store.get(job)
+    ...     path = store.put(run_job(job, synthetic(num_items=20, pool_size=5, seed=1)))
+    ...     before, store.get(job).costs.shape
+    (None, (2, 1))
+    """
+
+    folder: Path
+    checksums: dict[str, str]
+
+    def name(self, job: Job) -> str:
+        """The job's result by its content: design, data and code."""
+        if job.data not in self.checksums:
+            known = ", ".join(sorted(self.checksums)) or "none"
+            raise InvalidInput(f"data={job.data!r} has no checksum in the store; it knows: {known}. Load it first.")
+        return digest(job, data=self.checksums[job.data], code=code_digest())
+
+    def path(self, job: Job) -> Path:
+        """Where the job's result is or would be."""
+        name = self.name(job)
+        return self.folder / name[:2] / f"{name}.npz"
+
+    def get(self, job: Job) -> Outcome | None:
+        """The stored result; None if there is none, or none that can be read."""
+        path = self.path(job)
+        try:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+                birth = json.loads(str(archive["birth"]))
+                arrays = {name: archive[name] for name in ARRAYS}
+        except Exception:  # whatever a damaged file makes zip, zlib, numpy or json raise: it is not a result
+            return None
+        wanted = _design(job, self.checksums[job.data])
+        return Outcome(job=job, **arrays) if {key: birth.get(key) for key in wanted} == wanted else None
+
+    def put(self, outcome: Outcome) -> Path:
+        """Store a result: into a temporary file beside its place, then moved there in one step."""
+        path = self.path(outcome.job)
+        birth = _design(outcome.job, self.checksums[outcome.job.data])
+        birth |= {"version": __version__, "revision": revision(), "libraries": libraries()}
+        content = io.BytesIO()
+        arrays: dict[str, Any] = outcome.arrays()
+        np.savez_compressed(content, birth=np.array(json.dumps(birth, sort_keys=True)), **arrays)
+        for _ in range(_TRIES):
+            try:
+                return write_atomic(path, content.getvalue(), durable=False)  # it can be computed again
+            except FileNotFoundError:  # another sweep has just started here and tidied it away
+                continue
+        raise OSError(f"{path}: could not be written; its temporary file was removed {_TRIES} times")
+
+    def tidy(self) -> int:
+        """Remove what writers that were killed have left; a writer still at work writes again. How many there were."""
+        halves = list(self.folder.glob(f"*/{UNFINISHED}*"))
+        for half in halves:
+            half.unlink(missing_ok=True)
+        return len(halves)
+
+    def note_seconds(self, job: Job, seconds: float) -> None:
+        """Write down how long the job took: one more line of `timings.jsonl`."""
+        line = {"name": self.name(job), "label": job.label, "runs": len(job.knobs), "seconds": round(seconds, 4)}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        # Appended by one write, so that the lines of two sweeps in one folder never mix.
+        with (self.folder / "timings.jsonl").open("ab", buffering=0) as file:
+            file.write(json.dumps(line).encode() + b"\n")
+
+    def seconds(self) -> dict[str, float]:
+        """How long the job behind each stored result took, by `name`, where that was written down."""
+        try:
+            lines = (self.folder / "timings.jsonl").read_bytes().splitlines()
+        except FileNotFoundError:
+            return {}
+        found = (_timing(line) for line in lines)
+        return {name: seconds for name, seconds in found if name}
+
+
+def _design(job: Job, data: str) -> dict[str, Any]:
+    """What names a result, as JSON gives it back."""
+    design = json.loads(json.dumps(job.as_dict()))
+    return {"design": design, "data": data, "code": code_digest()}
+
+
+def _timing(line: bytes) -> tuple[str, float]:
+    try:
+        entry = json.loads(line)
+        return str(entry["name"]), float(entry["seconds"])
+    except (ValueError, KeyError, TypeError):  # a line cut short
+        return "", 0.0

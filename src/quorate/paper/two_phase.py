@@ -1,0 +1,305 @@
+"""Learn while experts are there, then answer without them: what the learned prior adds to the classifier alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from quorate.datasets import accuracies
+from quorate.datasets.content import has_papers_own
+from quorate.paper.phase_runs import (
+    ASKED_ITEMS,
+    BUDGETS,
+    DATA,
+    PAPER_ACCURACIES,
+    Runs,
+    beside,
+    cautions,
+    compared,
+    known,
+    phase_one_costs,
+    plain,
+    runs,
+    said_of,
+    seeds,
+    whole_fit,
+    whose,
+)
+from quorate.paper.published import difference_se, two_phase_gain
+from quorate.paper.readings import Outcome, at_cost, mean_se, near_cost
+from quorate.paper.section import Cell, Claim, Context, Figure, Section, Table
+from quorate.prior.concentration import concentration
+from quorate.reports.plots import INK, ORANGE, PURPLE, QUIET, STYLES
+from quorate.streams import prepare
+from quorate.streams.simulate import expected_errors
+from quorate.types import FloatArray, VoteDataset
+
+STYLE: dict[str, dict[str, Any]] = {
+    "quorate": STYLES["quorate"],
+    "infexp": {"color": ORANGE, "linestyle": "--", "marker": "s"},
+    "fixed-ask-infexp": {"color": PURPLE, "linestyle": "--", "marker": "D"},
+    "finexp": {"color": ORANGE, "linestyle": "-", "marker": "o"},
+    "fixed-ask-finexp": {"color": PURPLE, "linestyle": "-", "marker": "^"},
+}
+OFFSETS = {"infexp": -0.09, "fixed-ask-infexp": -0.03, "finexp": 0.03, "fixed-ask-finexp": 0.09}
+PAPER_PRIOR = {"linestyle": ":", "linewidth": 1.6}
+
+
+class Line(NamedTuple):
+    """A method's mean gain (points) over costs; `paper_prior`: under the hyperprior the paper gives FinExp."""
+
+    method: str
+    paper_prior: bool
+    costs: FloatArray
+    gains: FloatArray
+
+
+class Panel(NamedTuple):
+    """One classifier. `marks`: (method, budget, printed gain, its standard error), for a classifier of `accuracy` %."""
+
+    title: str
+    lines: tuple[Line, ...]
+    marks: tuple[tuple[str, float, float, float], ...]
+    accuracy: int | None
+
+
+def draw(panels: tuple[Panel, ...], figure: Any) -> None:  # noqa: ANN401
+    """Fill the figure."""
+    columns = min(2, len(panels))
+    grid = figure.subplots((len(panels) + columns - 1) // columns, columns, squeeze=False, sharex=True).flat
+    for axes, panel in zip(grid, panels, strict=False):
+        _draw_panel(axes, panel)
+    for axes in list(grid)[len(panels) :]:
+        axes.set_axis_off()
+    labelled: dict[str, Any] = {}
+    for axes in figure.axes:
+        labelled |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    figure.legend(
+        labelled.values(), labelled.keys(), loc="outside lower center", ncols=3, frameon=False, handlelength=3.0
+    )
+
+
+def _draw_panel(axes: Any, panel: Panel) -> None:  # noqa: ANN401
+    axes.axhline(0.0, color=QUIET, linewidth=1, zorder=1)
+    for line in panel.lines:
+        style = {"linewidth": 1.5, "zorder": 3} | STYLE[line.method] | {"marker": ""}
+        name = line.method
+        if line.paper_prior:
+            style, name = style | PAPER_PRIOR, f"{line.method}, Gamma(1.1, 1)"
+        there = ~np.isnan(line.gains)
+        axes.plot(line.costs[there], line.gains[there], label=name, **style)
+    for method, budget, gain, error in panel.marks:
+        style = STYLE[method]
+        axes.errorbar(
+            budget + OFFSETS[method], gain, error, fmt=style["marker"], color=style["color"], markersize=5,
+            markerfacecolor="white", elinewidth=1, zorder=6, label=f"paper: {method}",
+        )  # fmt: skip
+    beside = f"   (marks: the paper's {panel.accuracy} %)" if panel.marks else ""
+    axes.set_title(panel.title + beside, fontweight="bold", fontsize=10, color=INK)
+    axes.set(xlabel="votes per item in the first phase", ylabel="accuracy gained, points", xlim=(0.2, 3.6))
+
+
+TOLERANCE = 0.25
+
+
+def gains(outcome: Outcome, dataset: VoteDataset) -> FloatArray:
+    """(Q,) accuracy without experts less the classifier's on the same items, in points, expected over ties."""
+    job = outcome.job
+    stream = prepare(dataset, job.pool_size, job.model, job.seed)
+    alone = expected_errors(stream, stream.mean_predictions.argmax(axis=1))[ASKED_ITEMS:].mean()
+    return np.asarray(100.0 * (alone - outcome.errors[:, 1]))
+
+
+def ceiling(dataset: VoteDataset, model: str, seed: int) -> float:
+    """The gain, on the same items, of parameters fitted to every vote of every item."""
+    stream, params = prepare(dataset, dataset.votes.shape[1], model, seed), whole_fit(dataset, model, seed)
+    wrong, alone = (
+        expected_errors(stream, values.argmax(axis=1))[ASKED_ITEMS:].mean()
+        for values in (concentration(params, stream.mean_predictions), stream.mean_predictions)
+    )
+    return float(100.0 * (alone - wrong))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One cell: our gain in points beside the printed one, over the `num_streams` seeds whose runs reach the budget.
+
+    `binned`: mean over the runs within 0.1 of the budget, `num_runs` of them. `verdict`: only if every seed reaches.
+    """
+
+    model: str
+    accuracy: float
+    method: str
+    budget: float
+    gain: float
+    se: float
+    num_streams: int
+    binned: float | None
+    num_runs: int
+    paper_accuracy: int | None
+    paper: float | None
+    paper_se: float | None
+    verdict: str | None
+
+
+def tolerance(printed: float) -> float:
+    """Points by which a gain may miss the printed one: 0.25, but at most half of it, or no small gain could fail.
+
+    >>> tolerance(1.45), tolerance(0.13)
+    (0.25, 0.065)
+    """
+    return min(TOLERANCE, abs(printed) / 2)
+
+
+def rows_of(dataset: VoteDataset, all_runs: Iterable[Runs]) -> list[Row]:
+    """The cells of the table, row by row; a budget that no seed reaches stays if the paper prints a gain for it."""
+    accuracy = dict(zip(dataset.models, 100 * accuracies(dataset), strict=True))
+    cells = [_row(dataset, runs, budget, float(accuracy[runs.model])) for runs in all_runs for budget in BUDGETS]
+    return [cell for cell in cells if cell.num_streams or cell.paper is not None]
+
+
+def section(context: Context) -> Section:
+    """The experiment: runs, table, figure, and what the paper says of it."""
+    title = "Two phases: learn with experts, then answer without them"
+    if DATA not in context.datasets:
+        return Section("two_phase", title, ("CIFAR-10H is not at hand: nothing was run.",), (), (), ())
+    dataset = context.datasets[DATA]
+    done = runs(context)
+    rows = rows_of(dataset, done)
+    tops = {model: ceiling(dataset, model, context.seeds[0]) for model in dict.fromkeys(row.model for row in rows)}
+    return Section(
+        key="two_phase",
+        title=title,
+        lead=(*_lead(dataset, len(seeds(context))), said_of(rows, whose(dataset))),
+        claims=_claims(dataset, rows, tops),
+        tables=(_table(rows),),
+        figures=(_figure(dataset, done),),
+        cautions=cautions(dataset),
+        summary={"two_phase": [plain(row) for row in rows], "two_phase_ceiling": tops},
+    )
+
+
+def _row(dataset: VoteDataset, runs: Runs, budget: float, accuracy: float) -> Row:
+    curves = [(phase_one_costs(outcome), gains(outcome, dataset)) for outcome in runs.outcomes]
+    read = [float(at_cost(*curve, budget)) for curve in curves]
+    gain, se = mean_se(read)
+    near = np.concatenate([near_cost(*curve, budget) for curve in curves])
+    paper_accuracy = beside(dataset, runs.model, PAPER_ACCURACIES)
+    printed = two_phase_gain(paper_accuracy, runs.kind.method, budget) if paper_accuracy is not None else None
+    row = Row(
+        model=runs.model, accuracy=round(accuracy, 2), method=runs.kind.name, budget=budget, gain=gain, se=se,
+        num_streams=int(np.isfinite(read).sum()), binned=float(near.mean()) if near.size else None,
+        num_runs=int(near.size), paper_accuracy=paper_accuracy, paper=None, paper_se=None, verdict=None,
+    )  # fmt: skip
+    if printed is None:
+        return row
+    found = None
+    if row.num_streams == len(curves):
+        found = compared(dataset, (gain, se), printed, points=tolerance(printed.value))
+    return replace(row, paper=printed.value, paper_se=printed.se, verdict=found)
+
+
+def _lead(dataset: VoteDataset, num_seeds: int) -> tuple[str, ...]:
+    rest = dataset.num_items - ASKED_ITEMS
+    return (
+        f"Experts are asked about the first {ASKED_ITEMS} items of CIFAR-10H; the other {rest} are answered from the "
+        "classifier and what was learned, with no vote at all.",
+        "Gain: accuracy on those items less the classifier's own, in points, against the plurality of the pool. It is "
+        f"read at 1, 2 and 3 votes an item in the first phase; mean over {num_seeds} seed(s) and its standard error. "
+        "Binned: the paper's way, the mean of all runs within 0.1 of the budget.",
+    )
+
+
+def _claims(dataset: VoteDataset, rows: list[Row], tops: Mapping[str, float]) -> tuple[Claim, ...]:
+    """What the paper says of it; the size of the gains is a claim only on the paper's own classifiers."""
+    printed = [row for row in rows if row.verdict is not None]
+    if not printed:
+        return ()
+    found = [_beats(dataset, printed, tops)]
+    if has_papers_own(dataset):
+        agree = [row for row in printed if row.verdict in ("agrees", "better")]
+        found.append(
+            Claim(
+                "Gains have the printed size and sign: within 0.25 points (or half of the gain) or 3 combined standard "
+                "errors, or larger",
+                len(agree) == len(printed),
+                f"in {len(agree)} of {len(printed)} cells",
+            )
+        )
+    return tuple(found)
+
+
+def _beats(dataset: VoteDataset, printed: list[Row], tops: Mapping[str, float]) -> Claim:
+    most = ", ".join(f"{model} {top:+.2f}" for model, top in tops.items())
+    wins = [row for row in printed if row.gain > 0]
+    least = min(printed, key=lambda row: row.gain)
+    return Claim(
+        "What was learned beats the classifier alone wherever the paper prints a gain",
+        len(wins) == len(printed),
+        f"in {len(wins)} of {len(printed)} cells, on {whose(dataset)}; least {least.gain:+.2f} points ({least.method} "
+        f"on {least.model} at {least.budget:g}). Parameters fitted to every vote of every item would gain {most}: "
+        "where that is about nothing, the classifier's own choice leaves nothing for tau to mend",
+    )
+
+
+def _table(rows: list[Row]) -> Table:
+    heads = ("classifier", "method", "votes", "gain", "± se", "streams", "binned", "runs", "paper f", "paper", "± se",
+             "difference, se", "verdict")  # fmt: skip
+    return Table(
+        key="two_phase",
+        title="Accuracy gained over the classifier without asking, points",
+        heads=heads,
+        rows=tuple(_cells(row) for row in rows),
+        note="Gamma(1.1, 1): the hyperprior the paper gives FinExp. Agrees: the printed sign, and within 3 combined "
+        "standard errors or within 0.25 points, half of the printed gain if that is less.",
+        text_columns=2,
+    )
+
+
+def _cells(row: Row) -> tuple[Cell, ...]:
+    gap = None
+    if row.paper is not None and row.paper_se is not None:
+        gap = known(difference_se(row.gain, row.se, row.paper, row.paper_se))
+    shown = f"{row.paper_accuracy} %" if row.paper is not None else None
+    return (
+        f"{row.model} ({row.accuracy:.1f} %)", row.method, row.budget, known(row.gain), known(row.se), row.num_streams,
+        row.binned, row.num_runs, shown, row.paper, row.paper_se, gap, row.verdict,
+    )  # fmt: skip
+
+
+def _figure(dataset: VoteDataset, done: Sequence[Runs]) -> Figure:
+    panels = [_panel(dataset, model, [runs for runs in done if runs.model == model])
+              for model in dict.fromkeys(runs.model for runs in done)]  # fmt: skip
+    return Figure(
+        key="two_phase",
+        title="Accuracy gained without experts",
+        caption="Accuracy on the items after the experts left, less the classifier's own, against what the first 1000 "
+        "items cost. Lines: mean over seeds. Marks: the paper's cells with one standard error, for a classifier of "
+        "about the same accuracy.",
+        alt="Gain in accuracy against votes per item, a panel for each classifier, a line for each method",
+        draw=partial(draw, tuple(panels)),
+        size=(9.5, 3.2 * math.ceil(len(panels) / 2) + 0.6),
+    )
+
+
+def _panel(dataset: VoteDataset, model: str, runs: Sequence[Runs]) -> Panel:
+    accuracy = 100 * accuracies(dataset)[dataset.models.index(model)]
+    grid = np.arange(0.3, 3.51, 0.1)
+    lines = []
+    for row in runs:
+        read = [at_cost(phase_one_costs(o), gains(o, dataset), grid) for o in row.outcomes]
+        lines.append(Line(row.kind.method, row.kind.paper_prior, grid, np.mean(read, axis=0)))
+    printed = beside(dataset, model, PAPER_ACCURACIES)
+    marks = [
+        (row.kind.method, budget, *cell)
+        for row in runs
+        if printed is not None and not row.kind.paper_prior
+        for budget in BUDGETS
+        if (cell := two_phase_gain(printed, row.kind.method, budget)) is not None
+    ]
+    return Panel(f"{model}, {accuracy:.1f} % right", tuple(lines), tuple(marks), printed)

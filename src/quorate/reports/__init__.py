@@ -1,0 +1,1 @@
+"""What people look at: plots, styles and small charts shared by all reports."""

@@ -1,0 +1,311 @@
+"""Request bodies: bounded in size and time while they arrive, valid JSON, large ones parsed in threads of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import re
+import time
+from collections.abc import Callable, Coroutine, Iterable
+from functools import partial
+from hashlib import sha256
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
+
+from anyio import CapacityLimiter, to_thread
+from fastapi import HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from quorate.errors import QuorateError
+from quorate.service.access.principal import as_member
+from quorate.service.problems import Problem, of_error
+
+if TYPE_CHECKING:
+    from fastapi._compat import ModelField
+
+
+AT_ONCE = 2  # batches that one worker works on; others wait for their turn
+Result = TypeVar("Result")
+
+
+async def in_batch_thread(request: Request, work: Callable[[], Result]) -> Result:
+    """What `work` returns, from a thread that is for batches alone."""
+    state = request.app.state
+    if not hasattr(state, "batch_threads"):
+        state.batch_threads = CapacityLimiter(AT_ONCE)
+    return await to_thread.run_sync(work, limiter=cast(CapacityLimiter, state.batch_threads))
+
+
+DEEPEST = 12  # lists and objects within each other
+LARGEST = 2**63 - 1
+MOST_PARTS = 125_000  # lists and objects in one body: MOST_ITEMS items with 20 predictions each, and some
+MOST_VALUES = 2_000_000  # values in one body: MOST_ITEMS items with 400 probabilities each
+QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+ODD = re.compile(rb"\\u|[0-9]{19}|[eE]\+?[0-9]{3}")  # only a JSON text with one of these can hold what is refused below
+TOO_DEEP = ("is nested too deeply", f"at most {DEEPEST} lists or objects within each other", "send it flatter.")
+TOO_MANY_BITS = (
+    "holds a whole number of more than 63 bits", "whole numbers of at most 63 bits", "lower it, or send it as text."
+)  # fmt: skip
+
+
+class Unreadable(HTTPException):
+    """What is wrong with a body; an error of the framework's kind, as it would hide any other."""
+
+    def __init__(self, wrong: str, rule: str, fix: str) -> None:
+        super().__init__(422, f"the body {wrong}; expected {rule}; {fix}")
+        self.rule, self.fix = rule, fix
+
+
+class StrictRequest(Request):
+    """A request whose JSON is checked as it is read; `state.content` is the digest of what was sent."""
+
+    async def json(self) -> Any:  # noqa: ANN401
+        """The body's JSON, or 422 that says what is wrong with it."""
+        if not hasattr(self, "_json"):
+            raw = await self.body()
+            self._json = parsed(raw) if len(raw) <= SMALL else await in_batch_thread(self, lambda: parsed(raw))
+        return self._json
+
+    async def body(self) -> bytes:
+        """The body; its digest is kept for idempotency keys."""
+        if not hasattr(self.state, "content"):
+            self.state.content = sha256(await super().body()).hexdigest()
+        return await super().body()
+
+
+class StrictRoute(APIRoute):
+    """A route that reads its requests strictly."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler, given a `StrictRequest`."""
+        handle = super().get_route_handler()
+
+        async def strict(request: Request) -> Response:
+            strictly = StrictRequest(request.scope, request.receive)
+            if self.body_field is not None and len(await strictly.body()) > SMALL and _is_json(strictly):
+                strictly._json = await in_batch_thread(strictly, partial(_checked, self.body_field, strictly._body))
+            return await handle(strictly)
+
+        return strict
+
+
+def _is_json(request: Request) -> bool:
+    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    return kind == "application/json" or kind.endswith("+json")
+
+
+def _checked(field: ModelField, raw: bytes) -> Any:  # noqa: ANN401
+    """A large body as its model. The framework takes it as it is; it would check it while nobody else is served."""
+    try:
+        sent = parsed(raw)
+    except json.JSONDecodeError as problem:
+        place = {"type": "json_invalid", "loc": ("body", problem.pos), "msg": "JSON decode error", "input": {}}
+        raise RequestValidationError([place | {"ctx": {"error": problem.msg}}], body=problem.doc) from problem
+    value, errors = field.validate(sent, {}, loc=("body",))
+    if errors:
+        raise RequestValidationError(errors, body=sent)
+    return value
+
+
+def _check_size(raw: bytes) -> None:
+    """Refuse a text of more values than a batch can have, before memory is taken for them.
+
+    >>> _check_size(b'{"items": [' + b"{}," * 10 + b"{}]}")
+    """
+    if raw.count(b"{") + raw.count(b"[") <= MOST_PARTS and raw.count(b",") <= MOST_VALUES:
+        return
+    bare = QUOTED.sub(b"", raw)  # what is left has brackets and commas of JSON alone
+    parts, values = bare.count(b"{") + bare.count(b"["), bare.count(b",")
+    if parts > MOST_PARTS or values > MOST_VALUES:
+        rule = f"at most {MOST_PARTS} lists and objects and {MOST_VALUES} values in one request"
+        _refuse(f"holds {parts} lists and objects and {values} values", rule, "send it in several requests.")
+
+
+def parsed(raw: bytes) -> Any:  # noqa: ANN401
+    """The value of a JSON text that holds only what every database keeps and every JSON reader reads.
+
+    >>> parsed(b'{"label": "cat"}')
+    {'label': 'cat'}
+    """
+    _check_size(raw)
+    try:
+        value = json.loads(raw.decode(), parse_constant=_constant)
+    except RecursionError:
+        _refuse(*TOO_DEEP)
+    except UnicodeDecodeError:
+        _refuse("is not UTF-8", "JSON in UTF-8", "send it so.")
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # more digits than Python makes a number of
+        _refuse(*TOO_MANY_BITS)
+    _check_depth(value, looks=ODD.search(raw) is not None)
+    return value
+
+
+def _check_depth(value: Any, *, looks: bool) -> None:  # noqa: ANN401
+    """Go down level by level, through lists and objects alone; `looks`: at what they hold, too."""
+    level: list[Any] = [[value]]
+    for _ in range(DEEPEST + 1):
+        if looks:
+            for each in level:
+                _check_parts(each)
+        level = [part for each in level for part in _parts(each) if type(part) in (dict, list)]
+        if not level:
+            return
+    _refuse(*TOO_DEEP)
+
+
+def _parts(each: Any) -> Iterable[Any]:  # noqa: ANN401
+    return each.values() if type(each) is dict else each
+
+
+def _check_parts(each: Any) -> None:  # noqa: ANN401
+    for part in chain(each, _parts(each)) if type(each) is dict else each:
+        if isinstance(part, str) and ("\x00" in part or any("\ud800" <= char <= "\udfff" for char in part)):
+            _refuse("holds U+0000 or half of a surrogate pair", "text that a database keeps", "remove it.")
+        if isinstance(part, int) and abs(part) > LARGEST:
+            _refuse(*TOO_MANY_BITS)
+        if isinstance(part, float) and math.isinf(part):
+            _refuse("holds a number that is too large", "numbers that a computer can hold", "lower it.")
+
+
+def _constant(word: str) -> NoReturn:
+    _refuse(f"holds {word}", "JSON, which has no such word", "leave it out or send null.")
+
+
+def _refuse(wrong: str, rule: str, fix: str) -> NoReturn:
+    raise Unreadable(wrong, rule, fix)
+
+
+MEGABYTE = 1_000_000
+SMALL = 256_000  # bytes: 200 classes of 100 characters and the longest instructions fit, however they are written
+BODY_SECONDS = 30.0  # without a further byte of a body, before the request is ended
+SMALL_SECONDS, LARGE_SECONDS = 60.0, 600.0  # to wait for the whole of a small body, and of an owner's large one
+LARGE = {
+    re.compile(r"/api/v1/projects/([^/]+)/items"): 32 * MEGABYTE,
+    re.compile(r"/api/v1/projects/([^/]+)/uploads"): 6 * MEGABYTE,
+    re.compile(r"/p/([^/]+)/import"): 32 * MEGABYTE,
+}
+
+
+class BodyLimit:
+    """ASGI middleware: 413 for a body larger than its path allows, 401 to 404 for a large one that is no owner's."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Count what comes in; a length that is announced is believed only to refuse."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        body, has_begun = _Body(scope, receive), False
+
+        async def noted(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await body.check(_announced(scope))
+            await self.app(scope, body.receive, noted)
+        except _Refused as refused:
+            if not has_begun:
+                await _answer(refused.problem, scope, receive, send)
+
+
+class _Body:
+    """What has come in of one request's body, and whether more of it may."""
+
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        self.scope, self._receive = scope, receive
+        self.read, self.is_owners, self.is_whole = 0, False, False
+        self.waited = 0.0  # seconds, for all of it so far: what the service itself takes does not count
+
+    async def receive(self) -> Message:
+        if self.is_whole:
+            return await self._receive()
+        most, begin = LARGE_SECONDS if self.is_owners else SMALL_SECONDS, time.monotonic()
+        try:
+            message = await asyncio.wait_for(self._receive(), min(BODY_SECONDS, most - self.waited))
+        except TimeoutError:
+            raise _Refused(_too_slow(most)) from None
+        self.waited += time.monotonic() - begin
+        self.is_whole = not message.get("more_body", False)
+        self.read += len(message.get("body", b""))
+        await self.check(self.read)
+        return message
+
+    async def check(self, num_bytes: int) -> None:
+        """Raise unless this request may send so many bytes."""
+        if num_bytes <= SMALL:
+            return
+        most, project_id = largest_body(self.scope["path"])
+        if num_bytes > most:
+            raise _Refused(_too_large(most, num_bytes))
+        if not self.is_owners:
+            await _check_owner(self.scope, project_id)
+            self.is_owners = True
+
+
+async def _check_owner(scope: Scope, project_id: str) -> None:
+    """Raise unless the headers are those of an owner of this project.
+
+    As if they only looked: the token against forged forms may be in the form, so it is checked when that is read.
+    """
+    try:
+        await as_member(Request({**scope, "method": "GET"}), project_id, "owner")
+    except Problem as problem:
+        raise _Refused(problem) from None
+    except QuorateError as error:
+        raise _Refused(of_error(error)) from error
+
+
+class _Refused(BaseException):
+    """Goes past every handler of the app, which would call it an unreadable body."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.detail)
+        self.problem = problem
+
+
+def largest_body(path: str) -> tuple[int, str]:
+    """How many bytes a request to this path may send, and the project whose owner alone may send more than SMALL.
+
+    >>> largest_body("/api/v1/projects/p/items"), largest_body("/api/v1/projects/p/votes")
+    ((32000000, 'p'), (256000, ''))
+    """
+    for pattern, most in LARGE.items():
+        if found := pattern.fullmatch(path):
+            return most, found[1]
+    return SMALL, ""
+
+
+def _announced(scope: Scope) -> int:
+    value = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
+    return int(value) if value.isdigit() and len(value) < 20 else 0
+
+
+def _too_large(most: int, num_bytes: int) -> Problem:
+    return Problem(
+        413, "Too large", f"the body has more than {most:,} bytes.", field="body", value=f"{num_bytes} bytes so far",
+        rule=f"at most {most} bytes", fix="send it in several requests.",
+    )  # fmt: skip
+
+
+def _too_slow(most: float) -> Problem:
+    return Problem(
+        408, "Too slow", f"the body paused for {BODY_SECONDS:g} s, or took {most:g} s.", field="body",
+        rule=f"a body that comes within {most:g} s, without a pause of {BODY_SECONDS:g} s",
+        fix="send the request again.",
+    )  # fmt: skip
+
+
+async def _answer(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
+    """As the app itself answers; the connection ends, because nobody reads the rest of the body."""
+    response = await scope["app"].exception_handlers[Problem](Request(scope), problem)
+    response.headers["Connection"] = "close"
+    await response(scope, receive, send)

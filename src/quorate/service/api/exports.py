@@ -1,0 +1,267 @@
+"""Exports as columns and rows, written as JSON, JSON lines, CSV or Parquet in bounded memory; few at a time."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import IO, Any, Literal
+
+from sqlalchemy import Connection, exists, select
+
+from quorate.service.access.log import Line, all_lines
+from quorate.service.domain.events import ITEM_KINDS, project_events
+from quorate.service.domain.item_projection import ABSENT
+from quorate.service.domain.listing import BATCH, Decided, all_decisions
+from quorate.service.domain.projects import Project, Projects
+from quorate.service.domain.stats import voter_names
+from quorate.service.problems import Problem
+from quorate.service.store.schema import events as acts
+from quorate.service.store.schema import items, not_withdrawn
+from quorate.service.store.store import POOL
+from quorate.session.journal import FIRST_SEQ
+from quorate.session.lines import encode_line, header_line
+from quorate.tables.readers.arrow import pa, pq
+from quorate.workflows.run.result import DECISION_COLUMNS
+
+Kind = Literal["text", "float", "int", "bool"]
+KINDS: dict[str, Kind] = {"confidence": "float", "num_votes": "int", "agreement": "float", "cost": "float"}
+KINDS |= {"pool_size": "int", "audited": "bool", "time": "float", "event": "int", "seq": "int", "line": "int"}
+KINDS |= {"late": "bool", "retracted": "bool"}
+VOTE_COLUMNS = (
+    "item", "voter", "voter_name", "label", "time", "kind", "late", "retracted", "cast_label", "signed_in_by",
+)  # fmt: skip
+EVENT_COLUMNS = ("event", "item", "seq", "kind", "voter", "time", "body", "signed_in_by")
+LOG_COLUMNS = ("line", "time", "kind", "account_id", "account_name", "made_by", "made_by_name", "details")
+ACTS = ("vote", "abstain", "skip")
+Cell = str | float | int | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A table that is read as it is written: its columns by kind, and its rows."""
+
+    columns: dict[str, Kind]
+    rows: Iterator[tuple[Cell, ...]]
+
+
+def decisions(projects_: Projects, connection: Connection, project: Project) -> Export:
+    """The closed items, with the columns of `quorate run`."""
+    columns: dict[str, Kind] = {name: KINDS.get(name, "text") for name in DECISION_COLUMNS}
+    columns |= {f"prob_{name}": "float" for name in project.settings.classes}
+
+    def cells(row: Decided) -> tuple[Cell, ...]:
+        return (*(getattr(row, name) for name in DECISION_COLUMNS), *row.probs)
+
+    return Export(columns, map(cells, all_decisions(projects_, connection, project)))
+
+
+def votes(connection: Connection, project: Project) -> Export:
+    """Every act of a voter once, in order: also those that came late or were taken back. Withdrawn items are left out.
+
+    `label` is empty where no vote stands, so `quorate run --votes` reads what stands; `cast_label` is never.
+    """
+    return Export({name: KINDS.get(name, "text") for name in VOTE_COLUMNS}, _votes(connection, project))
+
+
+def _votes(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...]]:
+    later = acts.alias()  # whoever acts on an item again has taken back what they did before
+    again = exists().where(
+        later.c.item_id == acts.c.item_id, later.c.voter == acts.c.voter, later.c.id > acts.c.id,
+        later.c.kind.in_((*ACTS, "retract")),
+    )  # fmt: skip
+    query = select(acts.c.id, acts.c.voter, acts.c.time, acts.c.kind, acts.c.body, acts.c.signed_in_by)
+    query = query.add_columns(again.label("is_retracted"))
+    query = query.join(items, items.c.id == acts.c.item_id).where(not_withdrawn, ~acts.c.voter.startswith(ABSENT))
+    query = query.where(acts.c.project_id == project.id, acts.c.kind.in_(ACTS)).order_by(acts.c.id).limit(BATCH)
+    names = voter_names(connection, project)
+    last = 0
+    while rows := connection.execute(query.where(acts.c.id > last)).all():
+        for row in rows:
+            body, is_retracted = json.loads(row.body), bool(row.is_retracted)
+            if not body.get("undone"):  # a skip that was taken back is written as one, too
+                cast = body.get("label")
+                late = bool(body.get("late"))
+                stands = None if is_retracted else cast
+                name = names.get(row.voter, row.voter.removeprefix("ext:"))
+                told = (stands, row.time, row.kind, late, is_retracted, cast, row.signed_in_by)
+                yield (body["item"], row.voter, name, *told)
+        last = rows[-1].id
+
+
+def events(connection: Connection, project: Project) -> Export:
+    """Every event of the project, in order, as it was written; `body` is its JSON."""
+    columns: dict[str, Kind] = {name: KINDS.get(name, "text") for name in EVENT_COLUMNS}
+    return Export(columns, _events(connection, project))
+
+
+def _events(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...]]:
+    for row in project_events(connection, project.id):
+        item = json.loads(row.body).get("item") if row.item_id is not None else None
+        yield (row.id, item, row.seq, row.kind, row.voter, row.time, row.body, row.signed_in_by)
+
+
+def log(connection: Connection, project: Project) -> Export:
+    """The access log, the oldest line first; `details` is JSON."""
+
+    def cells(line: Line) -> tuple[Cell, ...]:
+        named = (line.account_id, line.account_name, line.made_by, line.made_by_name)
+        return (line.id, line.time, line.kind, *named, json.dumps(line.details, ensure_ascii=False))
+
+    columns: dict[str, Kind] = {name: KINDS.get(name, "text") for name in LOG_COLUMNS}
+    return Export(columns, map(cells, all_lines(connection, project.id)))
+
+
+def journal(connection: Connection, project: Project) -> Iterator[bytes]:
+    """The lines of a session's journal: `quorate.Session.resume` goes on from it.
+
+    Events are numbered from 1 without a gap; decisions name "learn" and "tune" events by these numbers.
+    """
+    yield header_line(project.session.header())
+    number, numbers = FIRST_SEQ, {0: 0}
+    for row in project_events(connection, project.id):
+        if row.kind not in (*ITEM_KINDS, "learn", "tune"):
+            continue
+        event: dict[str, Any] = {"seq": number} | json.loads(row.body) | {"seq": number}
+        if row.item_id is None:
+            numbers[row.id] = number
+        elif "decision" in event:
+            event["decision"] = _renumbered(event["decision"], numbers)
+        yield encode_line(event, what=f"event {number}")
+        number += 1
+
+
+def _renumbered(decision: dict[str, Any], numbers: dict[int, int]) -> dict[str, Any]:
+    named = {name: numbers[decision[name]] for name in ("params", "tune") if name in decision}
+    return decision | named
+
+
+Format = Literal["json", "jsonl", "csv", "parquet"]
+MEDIA_TYPES: dict[Format, str] = {
+    "json": "application/json",
+    "jsonl": "application/x-ndjson",
+    "csv": "text/csv; charset=utf-8",
+    "parquet": "application/vnd.apache.parquet",
+}
+IN_MEMORY = 8_000_000  # bytes; beyond them a temporary file is used
+ROWS = 5000  # of a Parquet row group
+CHUNK = 1 << 16
+FORMULA = re.compile(r"(^|[;,\t\r\n|])([\s\"']*[=+\-@\t\r])")  # also after what a spreadsheet may split cells at
+NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
+
+
+def spooled() -> IO[bytes]:
+    """A file that nobody else sees and that is gone when it is closed."""
+    return tempfile.SpooledTemporaryFile(IN_MEMORY)
+
+
+def chunks(file: IO[bytes]) -> Iterator[bytes]:
+    """The file from its beginning, piece by piece; closed at the end."""
+    with file:
+        file.seek(0)
+        while piece := file.read(CHUNK):
+            yield piece
+
+
+def write(export: Export, format_: Format, file: IO[bytes]) -> None:
+    """All rows into the file."""
+    WRITERS[format_](export, file)
+
+
+def _json(export: Export, file: IO[bytes]) -> None:
+    for number, line in enumerate(_lines(export)):
+        file.write((b"[" if number == 0 else b",\n") + line)
+    file.write(b"]\n" if file.tell() else b"[]\n")
+
+
+def _jsonl(export: Export, file: IO[bytes]) -> None:
+    for line in _lines(export):
+        file.write(line + b"\n")
+
+
+def _lines(export: Export) -> Iterator[bytes]:
+    names = list(export.columns)
+    for row in export.rows:
+        yield json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False, allow_nan=False).encode()
+
+
+def _csv(export: Export, file: IO[bytes]) -> None:
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+    writer = csv.writer(text)
+    writer.writerow([inert(name) for name in export.columns])
+    for row in export.rows:
+        writer.writerow([inert(cell) if isinstance(cell, str) else cell for cell in row])
+    text.detach()
+
+
+def inert(cell: str) -> str:
+    """The text, with an apostrophe wherever a spreadsheet would take what follows for a formula. A number is none.
+
+    A file with commas that is opened where semicolons divide cells is split at those: each part is made inert.
+
+    >>> inert("=1+1"), inert("cat"), inert("-1"), inert("-1+2"), inert("x;=1+1")
+    ("'=1+1", 'cat', '-1', "'-1+2", "x;'=1+1")
+    """
+    return cell if NUMBER.fullmatch(cell) else FORMULA.sub(lambda found: f"{found[1]}'{found[2]}", cell)
+
+
+def _parquet(export: Export, file: IO[bytes]) -> None:
+    types: dict[Kind, Any] = {"text": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": pa.bool_()}
+    schema = pa.schema([(name, types[kind]) for name, kind in export.columns.items()])
+    with pq.ParquetWriter(file, schema) as writer:
+        while rows := list(islice(export.rows, ROWS)):
+            writer.write_batch(_batch(rows, schema))
+
+
+def _batch(rows: list[tuple[Cell, ...]], schema: Any) -> Any:  # noqa: ANN401
+    columns = [pa.array(column, type=field.type) for column, field in zip(zip(*rows, strict=True), schema, strict=True)]
+    return pa.record_batch(columns, schema=schema)
+
+
+WRITERS: dict[Format, Callable[[Export, IO[bytes]], None]] = {
+    "json": _json,
+    "jsonl": _jsonl,
+    "csv": _csv,
+    "parquet": _parquet,
+}
+
+
+MOST = POOL // 4
+SECONDS = "5"  # to wait before another attempt
+
+
+class Turns:
+    """The accounts that are exporting now."""
+
+    def __init__(self) -> None:
+        self._busy: set[str] = set()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def taken(self, account_id: str) -> Iterator[None]:
+        """This account's turn, until the block ends; 429 if it has one already, or too many others have."""
+        with self._lock:
+            if account_id in self._busy or len(self._busy) >= MOST:
+                raise _wait(mine=account_id in self._busy)
+            self._busy.add(account_id)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._busy.discard(account_id)
+
+
+def _wait(*, mine: bool) -> Problem:
+    who = "your account is exporting already" if mine else f"{MOST} exports are being made already"
+    return Problem(
+        429, "Too many requests", f"{who}; wait {SECONDS} s, then send this again.", field="request",
+        rule=f"one export at a time for each account, {MOST} for all", fix=f"Wait {SECONDS} s.",
+        headers={"Retry-After": SECONDS},
+    )  # fmt: skip

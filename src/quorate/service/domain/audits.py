@@ -1,0 +1,189 @@
+"""What the audited items prove: how many answers can be wrong, at any time, and how honest the belief is.
+
+Coins are tossed when items close (`row`), audited items are voted until their verdict is settled (`queue`), and this
+reads the outcome with `quorate.audit`. Called by the steward for the dashboard, and by the API.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, func, select
+
+from quorate.audit import RunningAudit, audit_of
+from quorate.service.domain.projects import Project
+from quorate.service.store.schema import items, not_withdrawn
+from quorate.types import FloatArray
+
+PART = 5000  # rows read at once
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """`believed_error`: what the posterior says of all closed items. `measured_low`, `measured_high`: the estimate from
+    the coins, unbiased once all drawn items are voted to the end; those that are not yet, which are the contested ones,
+    count as right in one and as wrong in the other. Null while no drawn item is voted to the end.
+
+    `most_wrong`: with probability 1 - alpha, at every time at once, no larger share is wrong. `is_informative`: False
+    while that says nothing yet. `audited_believed`, `audited_low`, `audited_high`: the same on the drawn items alone.
+    """
+
+    alpha: float
+    num_closed: int
+    num_settled: int
+    num_drawn: int
+    num_complete: int
+    num_without_coin: int
+    believed_error: float | None
+    measured_low: float | None
+    measured_high: float | None
+    most_wrong: float | None
+    is_informative: bool
+    audited_believed: float | None
+    audited_low: float | None
+    audited_high: float | None
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a part of the closed items adds up to. `audit` has those that are settled or have a coin."""
+
+    audit: RunningAudit  # what is still being voted on counts as wrong
+    num_closed: int = 0
+    doubt: float = 0.0
+    drawn_doubt: float = 0.0
+    drawn_loss: float = 0.0
+    pending_weight: float = 0.0  # sum of 1 / rate: what the estimate would be lower by if all these were right
+
+    def __add__(self, other: _Seen) -> _Seen:
+        return _Seen(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+
+
+def audit_report(connection: Connection, project: Project, *, alpha: float = 0.05) -> AuditReport:
+    """Read every closed item's coin and outcome; O(closed items), for the background, in constant memory."""
+    seen = _closed_items(connection, project)
+    audit, num_closed = seen.audit, seen.num_closed
+    num_drawn, pending = audit.num_audited, audit.num_incomplete
+    complete = num_drawn - pending
+    known: dict[str, Any] = {
+        "alpha": alpha, "num_closed": num_closed, "num_settled": audit.num_settled, "num_drawn": num_drawn,
+        "num_complete": complete, "num_without_coin": num_closed - audit.num_items,
+        "believed_error": seen.doubt / num_closed if num_closed else None,
+        "audited_believed": seen.drawn_doubt / num_drawn if complete else None,
+        "audited_low": seen.drawn_loss / num_drawn if complete else None,
+        "audited_high": (seen.drawn_loss + pending) / num_drawn if complete else None,
+    }  # fmt: skip
+    if num_closed and audit.num_settled + complete == num_closed:
+        return _all_known(known, audit.known_loss / num_closed)
+    if audit.num_items == 0 or (audit.num_items == audit.num_settled and project.settings.audit_rate == 0):
+        return _nothing_yet(known)
+    bound = audit.bound(alpha)
+    low, high = (_share((audit.estimate - less) / audit.num_items) for less in (seen.pending_weight, 0.0))
+    is_informative = bound.is_informative and complete > 0
+    say = _sentence if is_informative else _too_few
+    return AuditReport(
+        measured_low=low if complete else None,
+        measured_high=high if complete else None,
+        most_wrong=bound.mean,
+        is_informative=is_informative,
+        sentence=say(bound.mean, alpha, audit.num_items, complete, num_drawn),
+        **known,
+    )
+
+
+def _closed_items(connection: Connection, project: Project) -> _Seen:
+    """All closed items, read and added up in parts."""
+    here = (items.c.project_id == project.id, ~items.c.is_open, not_withdrawn)
+    lowest = connection.execute(select(func.min(items.c.audit_rate)).where(*here, items.c.audit_rate > 0)).scalar_one()
+    min_rate = min(lowest or 1.0, project.settings.audit_rate or 1.0)
+    columns = (items.c.confidence, items.c.audit_rate, items.c.audit, items.c.audit_loss, items.c.is_settled)
+    found = _Seen(RunningAudit(min_rate))
+    for rows in connection.execute(select(*columns).where(*here).execution_options(yield_per=PART)).partitions():
+        told = [(r[0], r[1] or 0.0, r[2] is not None, np.nan if r[3] is None else r[3], r[4]) for r in rows]
+        found += _part(np.array(told, dtype=float), min_rate)
+    return found
+
+
+def _part(table: FloatArray, min_rate: float) -> _Seen:
+    """Confidence, coin's rate, drawn, loss and settled of some items, (items, 5)."""
+    u, q, drawn, loss, settled = 1.0 - table[:, 0], table[:, 1], table[:, 2] > 0, table[:, 3], table[:, 4] > 0
+    counted, told = settled | (q > 0), np.where(settled, np.nan_to_num(loss), loss)
+    return _Seen(
+        audit_of(u[counted], q[counted], drawn[counted], told[counted], settled=settled[counted], min_rate=min_rate),
+        num_closed=len(u),
+        doubt=float(u.sum()),
+        drawn_doubt=float(u[drawn].sum()),
+        drawn_loss=float(np.nansum(loss[drawn])),
+        pending_weight=float((1 / q[drawn & np.isnan(loss)]).sum()),
+    )
+
+
+def _share(estimate: float) -> float:
+    """An estimated share, within what a share can be."""
+    return min(max(estimate, 0.0), 1.0)
+
+
+def _all_known(known: dict[str, Any], share: float) -> AuditReport:
+    """Nothing is left to chance: of every closed item it is known what the whole pool says."""
+    num_items, ended = known["num_closed"], known["num_closed"] - known["num_settled"]
+    how = [f"votes settled {known['num_settled']:,}"] if known["num_settled"] else []
+    how += [f"{ended:,} {'was' if ended == 1 else 'were'} voted to the end"] if ended else []
+    if share > 0:
+        said = f"{_percent(share)} % of the {_count(num_items, 'answer')} are wrong for certain, a tie counting in part"
+    else:
+        said = (
+            "The one answer so far cannot be wrong"
+            if num_items == 1
+            else f"None of the {num_items:,} answers can be wrong"
+        )
+    measured = share if known["num_complete"] else None  # of all closed items, and no longer an estimate
+    return AuditReport(
+        measured_low=measured, measured_high=measured, most_wrong=share, is_informative=True,
+        sentence=f"{said}: {', and '.join(how)}.", **known,
+    )  # fmt: skip
+
+
+def _nothing_yet(known: dict[str, Any]) -> AuditReport:
+    sentence = "Not enough audits yet: no closed item was drawn."
+    return AuditReport(
+        measured_low=None, measured_high=None, most_wrong=None, is_informative=False, sentence=sentence, **known
+    )
+
+
+def _too_few(share: float, _alpha: float, _num_items: int, complete: int, drawn: int) -> str:
+    voted = f"of {_count(drawn, 'drawn item')} {complete:,} {'is' if complete == 1 else 'are'} voted to the end"
+    return (
+        f"Not enough audits yet: {voted}. All that is certain is that no more than {_percent(share)} % of the closed "
+        "items can be wrong."
+    )
+
+
+def _sentence(share: float, alpha: float, num_items: int, complete: int, drawn: int) -> str:
+    pending = f", {drawn - complete} still being voted on and counted as wrong" if drawn > complete else ""
+    return (
+        f"With {100 * (1 - alpha):g} % confidence at most {_percent(share)} % of the "
+        f"{_count(num_items, 'closed item')} are wrong, measured on "
+        f"{_count(complete, 'audited item')}{pending}. This holds however often you look."
+    )
+
+
+def _percent(share: float) -> str:
+    """Rounded up, to a tenth: a bound that is not zero is never said to be.
+
+    >>> _percent(0.0), _percent(0.0001), _percent(0.05)
+    ('0.0', '0.1', '5.0')
+    """
+    return f"{math.ceil(1000 * share - 1e-9) / 10:.1f}"
+
+
+def _count(number: int, noun: str) -> str:
+    """A number and its noun.
+
+    >>> _count(1, "audited item"), _count(1200, "audited item")
+    ('1 audited item', '1,200 audited items')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

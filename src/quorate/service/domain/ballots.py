@@ -1,0 +1,203 @@
+"""What voters do with items: vote, abstain, skip, undo. Acknowledged only once the transaction is committed.
+
+The items' rows are locked (`vote_context`), each item's events are folded by the session core, the core's next event
+is stored, and the row is updated. `act` is one vote in a transaction of its own; `vote_batch` stores many in one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+from sqlalchemy.exc import IntegrityError
+
+from quorate.errors import DuplicateVote, InvalidInput, QuorateError
+from quorate.service.domain.item_projection import after_event, toss
+from quorate.service.domain.leases import CLOCK_SLACK
+from quorate.service.domain.projects import Project, Projects
+from quorate.service.domain.vote_context import Scene, meet
+from quorate.service.domain.vote_types import Kind, Recorded, Request, TooLate, not_met, of_item, reused
+from quorate.service.domain.vote_writes import Deed, perform
+from quorate.service.store.schema import events
+from quorate.session import Session
+from quorate.session.journal import Event
+from quorate.session.single import is_decided, item_session
+from quorate.types import Decision
+
+REQUESTS = "request"  # in the name of the constraint that two acts with one key, at the very same time, run into
+
+
+def act(projects_: Projects, request: Request, *, now: float) -> Recorded:
+    """Store one act of a voter; sent twice with the same request id it is stored once."""
+    try:
+        with projects_.store.write() as connection:
+            (answer,) = act_all(projects_, connection, [request], now=now)
+    except IntegrityError as cause:
+        if REQUESTS not in str(cause.orig):
+            raise
+        raise reused(request.request) from cause
+    if isinstance(answer, QuorateError):
+        raise answer
+    return answer
+
+
+def act_all(
+    projects_: Projects, connection: Connection, requests: Sequence[Request], *, now: float
+) -> list[Recorded | QuorateError]:
+    """Acts on one project within the caller's transaction: for each what is stored, or why nothing is.
+
+    Each is on another item and of another voter: what one changes the others do not look at.
+    """
+    outcomes: list[Deed | Recorded | QuorateError] = []
+    for request, scene in zip(requests, meet(projects_, connection, requests[0].project_id, requests), strict=True):
+        try:
+            outcomes.append(
+                scene if isinstance(scene, QuorateError) else _deed(projects_, connection, scene, request, now)
+            )
+        except QuorateError as problem:
+            outcomes.append(problem)
+    numbers = perform(connection, [each for each in outcomes if isinstance(each, Deed)], now=now)
+    return [_recorded_deed(each, numbers) if isinstance(each, Deed) else each for each in outcomes]
+
+
+def _deed(projects_: Projects, connection: Connection, scene: Scene, request: Request, now: float) -> Deed | Recorded:
+    """What the act amounts to; nothing is written yet. An act that was stored before is told again."""
+    if scene.repeats is not None:
+        return _repeated(connection, scene, request)
+    _check(scene, request, now)
+    if request.kind == "skip":
+        return _skip(scene, request, now)
+    return _decide(projects_, connection, scene, request, now)
+
+
+def _repeated(connection: Connection, scene: Scene, request: Request) -> Recorded:
+    """What was answered before, to this very request."""
+    past = connection.execute(select(events).where(events.c.id == scene.repeats)).one()
+    body = json.loads(past.body)
+    kind: Kind = "retract" if body.get("undone") else past.kind
+    if (past.item_id, kind, body.get("label")) != (scene.row.id, request.kind, request.label):
+        raise reused(request.request)
+    until = _undo_until(scene.project, kind, body["time"])
+    told = (body.get("label"), body["time"], past.id, until)
+    return Recorded(scene.row.name, kind, *told, repeated=True, late=body.get("late", False), decision=None)
+
+
+def _check(scene: Scene, request: Request, now: float) -> None:
+    """May this voter do this now?"""
+    if request.kind == "close":
+        if scene.row.withdrawn is not None:
+            rule, fix = "an item that is not withdrawn", "restore it first."
+            raise of_item(InvalidInput, request.item, wrong=" is withdrawn", rule=rule, fix=fix)
+        return
+    if request.kind == "retract":
+        _check_undo(scene, request, now)
+        return
+    if scene.acted is not None:
+        raise of_item(
+            DuplicateVote, request.item, wrong=f": this voter has acted on it already ({scene.acted})",
+            rule="one act of each voter on an item", fix="undo that first.",
+        )  # fmt: skip
+    if request.served and scene.holds is None:
+        raise not_met(request.item, request.kind)
+
+
+def _check_undo(scene: Scene, request: Request, now: float) -> None:
+    if scene.acted_at is None:
+        raise not_met(request.item, request.kind)
+    ago, most = now - scene.acted_at, scene.project.settings.undo_seconds
+    if request.served and not -CLOCK_SLACK <= ago <= most:
+        when = f"{ago:.0f} seconds ago" if ago > 0 else "before the clock was set back"
+        raise of_item(
+            TooLate, request.item, wrong=f": a vote can be undone for {most:g} seconds, and that was {when}",
+            rule=f"an act of the last {most:g} seconds", fix="ask the owner of the project.",
+        )  # fmt: skip
+
+
+def _skip(scene: Scene, request: Request, now: float, **told: bool) -> Deed:
+    """The voter will not see this item again, or, `undone`, may; the item still needs as many votes as before."""
+    row = scene.row
+    event: Event = {"seq": row.seq + 1, "time": now, "type": "skip", "item": row.name, "voter": request.voter} | told
+    change = 1 if request.kind == "skip" else -1
+    values = {
+        "seq": event["seq"],
+        "num_ballots": row.num_ballots + change,
+        "slots": int(row.is_wanted) - _out_after(scene, request),
+    }
+    return Deed(request, scene, event, values, decision=None)
+
+
+def _decide(projects_: Projects, connection: Connection, scene: Scene, request: Request, now: float) -> Deed:
+    project, row = scene.project, scene.row
+    session, decision, event = _next_event(projects_, connection, scene, request, now)
+    if decision is None:  # a skip is undone without a word to the session
+        return _skip(scene, request, now, undone=True)
+    before = None if is_decided(event) else dict(row._mapping)
+    out = _out_after(scene, request)
+    values = after_event(project, session, row.name, decision, leases_out=out, before=before)
+    values |= _counts(row, request, event)
+    if row.withdrawn is not None:  # a vote that was on its way is kept, and no other is asked for
+        values |= {"is_wanted": False, "slots": -out}
+    if before is None:
+        values |= {"closed": None, "closed_event": None} if decision.ask else {"closed": now}
+        coin = toss(values)
+        event = event if coin is None else event | {"audit": coin}
+    return Deed(request, scene, event, values, decision)
+
+
+def _next_event(
+    projects_: Projects, connection: Connection, scene: Scene, request: Request, now: float
+) -> tuple[Session, Decision | None, Event]:
+    """The session core takes the call: what it decides, and the next event, which it writes."""
+    project, row = scene.project, scene.row
+    era_of: Callable[[int, int], Any] = lambda learn, tune: projects_.era(connection, project, learn, tune)  # noqa: E731
+    era = era_of(project.learn_event, project.tune_event)
+    session, outbox = item_session(project.session, scene.events, number=row.number, now=era, era_of=era_of)
+    session._state.seq = row.seq
+    decision = _told(session, row.name, request, now)
+    if request.kind == "close" and not outbox.written:
+        raise of_item(
+            InvalidInput, row.name, wrong=" is closed already", rule="an open item", fix="there is nothing to do."
+        )
+    return session, decision, outbox.written[0] if outbox.written else {}
+
+
+def _told(session: Session, name: str, request: Request, now: float) -> Decision | None:
+    """Tell the session of the act; None for a skip that is undone, of which it knows nothing."""
+    if request.kind == "vote":
+        return session.vote(name, request.label or "", voter=request.voter, time=now)
+    if request.kind == "abstain":
+        return session.abstain(name, voter=request.voter, time=now)
+    if request.kind == "close":
+        return session.close(name, time=now)
+    if request.voter in session.ballots(name):
+        return session.retract(name, request.voter, time=now)
+    return None
+
+
+def _out_after(scene: Scene, request: Request) -> int:
+    """To how many voters the item is out once the act is done."""
+    if request.kind == "close":
+        return scene.others_out + bool(scene.holds)
+    if request.kind == "retract":  # the item is the voter's again
+        return scene.others_out + request.served
+    return scene.others_out
+
+
+def _counts(row: Row[Any], request: Request, event: Event) -> dict[str, Any]:
+    change = {"vote": 1, "abstain": 1, "retract": -1}.get(request.kind, 0)
+    return {"seq": event["seq"], "num_ballots": row.num_ballots + change}
+
+
+def _recorded_deed(deed: Deed, numbers: Mapping[int, int]) -> Recorded:
+    event, kind = deed.event, deed.request.kind
+    until = _undo_until(deed.scene.project, kind, event["time"])
+    number = numbers[deed.scene.row.id]
+    told = (event.get("label"), event["time"], number, until)
+    late = event.get("late", False)
+    return Recorded(deed.scene.row.name, kind, *told, repeated=False, late=late, decision=deed.decision)
+
+
+def _undo_until(project: Project, kind: Kind, time: float) -> float | None:
+    return time + project.settings.undo_seconds if kind in ("vote", "abstain", "skip") else None

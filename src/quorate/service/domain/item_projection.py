@@ -1,0 +1,141 @@
+"""An item after an event -> the values of its row: what the queue, the dashboard and the exports read.
+
+Everything here follows from the item's events and the project's settings; the events stay the truth. Called by `items`
+when an item opens and by `ballots` at every act.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from quorate.audit import draw
+from quorate.posterior.settled import is_settled, plurality_shares
+from quorate.service.domain.projects import Project
+from quorate.service.domain.settings import decisions_ahead, target_control
+from quorate.session import Session
+from quorate.session.decide import decide
+from quorate.session.items import ItemState
+from quorate.types import Decision, IntArray
+
+NO_AUDIT: dict[str, Any] = {"audit_rate": None, "audit": None, "audit_loss": None, "is_settled": False}
+ABSENT = "absent:"  # how the names begin of experts that an owner took out of an item's pool; nobody else's do
+FARTHEST = 5  # votes to close that are looked at; beyond them an item is simply far from closing
+
+
+def after_event(
+    project: Project,
+    session: Session,
+    name: str,
+    decision: Decision,
+    *,
+    leases_out: int,
+    before: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The row's values that an event can change, but for who closed it and when.
+
+    `decision` is the session's of the item. `before`: the row as it was, where the event left a closed item's answer as
+    it stands (`is_decided`); None where it was decided.
+    """
+    item = held(session, name)
+    absent = [voter for voter in item.ballots if voter.startswith(ABSENT)]
+    values = {
+        "votes": json.dumps(item.votes.tolist()),
+        "num_votes": int(item.votes.sum()),
+        "num_abstained": item.abstentions - len(absent),
+        "num_late": sum(ballot.late for voter, ballot in item.ballots.items() if voter not in absent),
+        "pool_size": item.pool_size - len(absent),
+        "is_open": decision.ask,
+        "label": decision.label,
+        "confidence": decision.confidence,
+        "reason": decision.reason,
+        "decided_votes": decision.num_votes,
+    }
+    if decision.ask:
+        values |= NO_AUDIT | {"to_close": to_close(session, item)}
+    elif before is None:
+        values |= _closed(project, name, item, decision)
+    else:
+        values |= _late(project, item, decision, before)
+    wanted = decision.ask or values["audit"] == "drawn"
+    return values | {"is_wanted": wanted, "slots": int(wanted) - leases_out}
+
+
+def toss(values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The coin that was tossed as the item was decided, as the event logs it; None if there was none to toss."""
+    if values["is_open"] or values["audit_rate"] is None:
+        return None
+    return {"rate": values["audit_rate"], "drawn": values["audit"] is not None}
+
+
+def held(session: Session, name: str) -> ItemState:
+    """The item in full, from a session that knows it alone."""
+    item = session._state.find(name)
+    assert item is not None
+    return item
+
+
+def audit_rate(project: Project, confidence: float) -> float:
+    """The probability with which an unsettled item that closes at this confidence is voted to the end."""
+    settings = project.settings
+    if settings.target_error is None:
+        return settings.audit_rate
+    return target_control(settings, settings.target_error).audit_rate_of(confidence)
+
+
+def loss_of(votes: IntArray, label: int) -> float:
+    """What the pool's verdict, once it cannot change, says of the answer: 0, 1, or 1 - 1/t in a tie of t."""
+    return 1.0 - float(plurality_shares(np.asarray(votes))[label])
+
+
+def to_close(session: Session, item: ItemState) -> int:
+    """The fewest further votes after which the item would close if all went to the class that leads; at most 5.
+
+    Fewer are looked at where decisions are slow (`cost.AHEAD_SECONDS`): then an item counts as far from closing.
+    """
+    state = session._state
+    lead = int(item.standing.label) if item.standing is not None else 0
+    after = replace(item, votes=item.votes.copy())
+    looks = decisions_ahead(state.method, len(item.votes), item.pool_left, most=FARTHEST - 1)
+    for more in range(1, looks + 1):
+        after.votes[lead] += 1
+        if not decide(state.method, state.prior, state.policy_state, after).ask:
+            return more
+    return FARTHEST
+
+
+def votes_to_settle(votes: IntArray, pool_left: int, *, most: int) -> int:
+    """The fewest further votes after which the verdict could be settled, up to `most`: so many can be asked at once."""
+    counts = np.array(votes)
+    lead = int(counts.argmax())
+    left = max(pool_left - int(counts.sum()), 0)
+    for more in range(1, min(left, most) + 1):
+        counts[lead] += 1
+        if is_settled(counts, pool_left):
+            return more
+    return most if left > most else 1
+
+
+def _closed(project: Project, name: str, item: ItemState, decision: Decision) -> dict[str, Any]:
+    """What a row says of its audit when the item closes: the loss if that is known already, else the coin's toss."""
+    rate = audit_rate(project, decision.confidence)
+    if item.pool_left == 0 or is_settled(item.votes, item.pool_left):
+        loss = loss_of(item.votes, project.session.classes.index(decision.label))
+        return NO_AUDIT | {"is_settled": item.pool_left > 0, "audit_loss": loss, "to_close": 0}
+    if rate == 0.0:
+        return NO_AUDIT | {"to_close": 0}
+    (coin,) = draw([f"{project.coin_key}:{name}"], rate, seed=project.settings.seed)
+    return NO_AUDIT | {"audit_rate": coin.rate, "audit": "drawn" if coin.audited else None, "to_close": 1}
+
+
+def _late(project: Project, item: ItemState, decision: Decision, before: Mapping[str, Any]) -> dict[str, Any]:
+    """What a vote after the end changes: an audited item's panel may be complete now, or no longer be."""
+    if before["audit"] is None:
+        return {"audit": None}
+    if not is_settled(item.votes, item.pool_left):
+        return {"audit": "drawn", "audit_loss": None}
+    return {"audit": "done", "audit_loss": loss_of(item.votes, project.session.classes.index(decision.label))}

@@ -1,0 +1,211 @@
+"""Items come in: checked, decided upon, stored with their first event, all of a batch or none.
+
+An item that is there already is left as it is, so that a batch can be sent again after a broken connection. Called by
+the API, the import page and the demo.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sqlalchemy import Connection, insert, select, update
+
+from quorate.service.domain.item_projection import FARTHEST, after_event, toss
+from quorate.service.domain.notices import announce, closed
+from quorate.service.domain.projects import Project, Projects, archived
+from quorate.service.domain.settings import check_batch, check_pool
+from quorate.service.store.bulk import change_rows
+from quorate.service.store.lists import among, encode
+from quorate.service.store.schema import events, items, projects
+from quorate.session.journal import Event
+from quorate.session.single import Era, item_session
+from quorate.validate import broken, members, whole
+
+MOST_ITEMS = 5000  # in one batch
+MOST_NAME = 200
+MOST_TEXT = 20_000
+MOST_PRIORITY = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """What a voter is shown: text, an image (an upload's id or an address the browser loads), a link; any of them."""
+
+    text: str | None = None
+    image: str | None = None
+    link: str | None = None
+
+    def as_json(self) -> dict[str, str]:
+        """What there is."""
+        fields = {"text": self.text, "image": self.image, "link": self.link}
+        return {name: value for name, value in fields.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class NewItem:
+    """One item as it comes in: its id, one prediction per classifier (None: none), what to show."""
+
+    name: str
+    prediction: Any = None
+    show: Show = field(default_factory=Show)
+    pool_size: int | None = None
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of one item of a batch."""
+
+    name: str
+    status: Literal["open", "closed", "exists"]
+
+
+Opened = tuple[dict[str, Any], Event]
+"""The row and the first event of a new item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Items that are checked and decided upon, but not stored. `fresh` are those that were new, numbered from `first`.
+
+    The numbers are this batch's, stored or not; `project` is what they were decided under.
+    """
+
+    names: list[str]
+    project: Project
+    fresh: list[NewItem]
+    first: int
+    opened: list[Opened]
+
+
+def add_items(projects_: Projects, project_id: str, batch: Sequence[NewItem], *, now: float) -> list[Added]:
+    """Open every new item of the batch. Answers for all of them once they are stored; an invalid one refuses all."""
+    return store_items(projects_, decide_items(projects_, project_id, batch, now=now), now=now)
+
+
+def decide_items(projects_: Projects, project_id: str, batch: Sequence[NewItem], *, now: float) -> Batch:
+    """Check and decide upon a batch. It can take long, and nothing is locked meanwhile: not for a transaction."""
+    if len(batch) > MOST_ITEMS:
+        raise broken("items", f"{len(batch)} entries", f"at most {MOST_ITEMS} in one batch", "send several.")
+    names = [checked_name(item.name, where=f"items[{index}].id") for index, item in enumerate(batch)]
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise broken("items", twice, "an id of its own for every item; this one is there twice", "remove one.")
+    project, era, fresh, first = _begin(projects_, project_id, batch)
+    return Batch(names, project, fresh, first, _opened_all(project, era, fresh, first, now))
+
+
+def _check_cost(project: Project, era: Era, fresh: Sequence[NewItem]) -> None:
+    """Raise for a batch that would keep one of the few threads for batches busy for minutes."""
+    num_classes, usual = len(project.settings.classes), project.settings.pool_size
+    sizes = [usual if item.pool_size is None else members(item.pool_size) for item in fresh]
+    for item, size in zip(fresh, sizes, strict=True):
+        check_pool(era.method, num_classes, size, where=f"pool_size of {item.name!r}")
+    check_batch(era.method, num_classes, sizes, ahead=FARTHEST - 1)
+
+
+def store_items(projects_: Projects, batch: Batch, *, now: float) -> list[Added]:
+    """Keep the items that are still new, in one transaction."""
+    status = _store(projects_, batch, now) if batch.opened else {}
+    return [Added(name, status.get(name, "exists")) for name in batch.names]
+
+
+def _begin(projects_: Projects, project_id: str, batch: Sequence[NewItem]) -> tuple[Project, Era, list[NewItem], int]:
+    """What is new in the batch, the numbers it gets, and what it is decided under; nothing is locked afterwards."""
+    with projects_.store.write() as connection:
+        project = _unless_archived(projects_.get_in(connection, project_id))
+        known = names_there(connection, project_id, [item.name for item in batch])
+        fresh = [item for item in batch if item.name not in known]
+        first = _take_numbers(connection, project_id, len(fresh)) if fresh else 0
+        return project, projects_.era(connection, project, project.learn_event, project.tune_event), fresh, first
+
+
+def _unless_archived(project: Project) -> Project:
+    if project.state == "archived":
+        raise archived(project)
+    return project
+
+
+def _store(projects_: Projects, batch: Batch, now: float) -> dict[str, Literal["open", "closed"]]:
+    """Other settings than those it was decided under: once more, here. What was learned meanwhile is for later acts:
+    each decision names the parameters it was made under."""
+    with projects_.store.write() as connection:
+        lock = select(projects).where(projects.c.id == batch.project.id).with_for_update(key_share=True)
+        project = projects_.of_row(connection.execute(lock).one())  # one batch of a project at a time
+        opened = batch.opened
+        if project.version != batch.project.version:
+            era = projects_.era(connection, _unless_archived(project), project.learn_event, project.tune_event)
+            opened = _opened_all(project, era, batch.fresh, batch.first, now)
+        known = names_there(connection, project.id, [row["name"] for row, _ in opened])
+        kept = [pair for pair in opened if pair[0]["name"] not in known]
+        return _insert(connection, project, kept, now) if kept else {}
+
+
+def _insert(
+    connection: Connection, project: Project, opened: Sequence[Opened], now: float
+) -> dict[str, Literal["open", "closed"]]:
+    rows = [row for row, _ in opened]
+    statement = insert(items).returning(items.c.id, sort_by_parameter_order=True)
+    ids = connection.execute(statement, rows).scalars().all()
+    written = [
+        {
+            "project_id": project.id, "item_id": item_id, "seq": event["seq"], "kind": event["type"],
+            "time": event["time"], "body": encode(event),
+        }
+        for item_id, (_, event) in zip(ids, opened, strict=True)
+    ]  # fmt: skip
+    numbers = connection.execute(insert(events).returning(events.c.id, sort_by_parameter_order=True), written)
+    told = zip(ids, numbers.scalars().all(), rows, strict=True)
+    at_once = [{"id": item_id, "closed_event": number} for item_id, number, row in told if not row["is_open"]]
+    change_rows(connection, items, at_once)
+    announce(connection, project, [closed(row) for row in rows if not row["is_open"]], now=now)
+    return {row["name"]: "open" if row["is_open"] else "closed" for row in rows}
+
+
+def _opened_all(project: Project, era: Era, fresh: Sequence[NewItem], first: int, now: float) -> list[Opened]:
+    _check_cost(project, era, fresh)
+    return [_opened(project, era, item, first + offset, now) for offset, item in enumerate(fresh)]
+
+
+def _opened(project: Project, era: Era, item: NewItem, number: int, now: float) -> Opened:
+    session, outbox = item_session(project.session, [], number=number, now=era, era_of=lambda *_: era)
+    size = None if item.pool_size is None else members(item.pool_size)
+    decision = session.open(item.name, item.prediction, size, time=now)
+    (event,) = outbox.written
+    row = {
+        "project_id": project.id,
+        "name": item.name,
+        "number": number,
+        "show": json.dumps(item.show.as_json()),
+        "priority": whole(item.priority, where=f"priority of {item.name!r}", least=-MOST_PRIORITY, most=MOST_PRIORITY),
+        "pool_size": event["pool_size"],
+        "created": now,
+        "seq": event["seq"],
+        "closed": None if decision.ask else now,
+    }
+    values = after_event(project, session, item.name, decision, leases_out=0)
+    coin = toss(values)
+    return row | values, event if coin is None else event | {"audit": coin}
+
+
+def names_there(connection: Connection, project_id: str, names: Sequence[str]) -> set[str]:
+    """Those of the names that items of the project have already."""
+    query = select(items.c.name).where(items.c.project_id == project_id, among(items.c.name, "names"))
+    return set(connection.execute(query, {"names": names}).scalars())
+
+
+def _take_numbers(connection: Connection, project_id: str, count: int) -> int:
+    """The first of `count` numbers that are this batch's from now on."""
+    counter = projects.c.next_number
+    statement = update(projects).where(projects.c.id == project_id).values(next_number=counter + count)
+    return int(connection.execute(statement.returning(counter)).scalar_one()) - count
+
+
+def checked_name(name: Any, *, where: str) -> str:  # noqa: ANN401
+    """An item's id: 1 to 200 printable characters, no space at either end."""
+    if not isinstance(name, str) or not 0 < len(name) <= MOST_NAME or not name.isprintable() or name != name.strip():
+        raise broken(where, name, f"1 to {MOST_NAME} printable characters without spaces around", "rename it.")
+    return name

@@ -1,0 +1,181 @@
+"""Fits parameters and steers budgets and target errors as items close, off the request path; compiles kernels first."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, Row, func, select, update
+
+from quorate.learning.learner import Window, refit
+from quorate.service.domain.notices import announce
+from quorate.service.domain.projects import Project, Projects
+from quorate.service.domain.settings import goal_control, knobs_of
+from quorate.service.store.lists import among
+from quorate.service.store.schema import events, items, not_withdrawn, projects, stewards
+from quorate.session import Session
+from quorate.streams.control import BudgetControl
+from quorate.streams.target_error import TargetErrorControl
+from quorate.types import PriorParams
+
+
+def learn(projects_: Projects, project_id: str, *, now: float, at_once: bool = False) -> int | None:
+    """Fit if enough items closed since the last time (or `at_once`); the number of the event, None if not."""
+    with projects_.store.read() as connection:
+        project = projects_.get_in(connection, project_id)
+        learner = project.session.method.learner
+        if learner is None or not (at_once or is_due(connection, project)):
+            return None
+        window = window_of(connection, project)
+        before = projects_.params(connection, project, project.learn_event)
+    if len(window) == 0:
+        return None
+    params, _ = refit(before, window, learner.hyperprior)
+    return _store(projects_, project, params, len(window), now)
+
+
+def is_due(connection: Connection, project: Project) -> bool:
+    """Have `refit_every` items closed since the last fit?"""
+    since = select(items.c.id).where(items.c.project_id == project.id, items.c.closed_event > project.learn_event)
+    every = project.settings.refit_every
+    return len(connection.execute(since.limit(every)).all()) >= every
+
+
+def window_of(connection: Connection, project: Project) -> Window:
+    """The last items with votes, in the order of their first vote: what the session core would learn from."""
+    newest = select(items.c.id, items.c.name, items.c.votes, events.c.body)
+    newest = newest.join(events, (events.c.item_id == items.c.id) & (events.c.seq == 1))
+    newest = newest.where(items.c.project_id == project.id, items.c.first_vote_event.is_not(None), not_withdrawn)
+    rows = connection.execute(newest.order_by(items.c.first_vote_event.desc()).limit(project.settings.window)).all()
+    window = Window(project.settings.window, len(project.settings.models), len(project.session.classes))
+    for row in reversed(rows):
+        window.enter(row.name, np.log(np.array(json.loads(row.body)["prediction"])))
+        for label, count in enumerate(json.loads(row.votes)):
+            if count:
+                window.add(row.name, label, count)
+    return window
+
+
+def _store(projects_: Projects, project: Project, params: PriorParams, num_items: int, now: float) -> int | None:
+    """Keep what was fitted, unless another worker fitted meanwhile."""
+    with projects_.store.write() as connection:
+        lock = select(projects).where(projects.c.id == project.id).with_for_update(key_share=True)  # votes go on
+        latest = projects_.of_row(connection.execute(lock).one())
+        if latest.learn_event != project.learn_event:
+            return None
+        number = projects_.learn_in(connection, project.id, params, num_items, now=now)
+        content = {"theta": params.theta, "phi": params.phi, "num_items": num_items}
+        announce(connection, project, [("project.learned", content)], now=now)
+        return number
+
+
+def warm_up() -> None:
+    """One item through both posteriors, a late vote and a fit."""
+    for method in ("quorate", "finexp", "infexp"):
+        session = Session(method, classes=["yes", "no"], pool_size=3, refit_every=None)
+        session.open("item", [0.6, 0.4])
+        for voter in "abc":
+            session.vote("item", "yes", voter=voter)
+        session.askable_at_once("item")
+        session.learn()
+
+
+Goal = BudgetControl | TargetErrorControl
+
+BATCH = 2000
+WORTH_A_TUNE = 0.01  # relative change of the knob that is worth an event
+COUNTED = {
+    BudgetControl: ("log_depth", "spent", "num_items"),
+    TargetErrorControl: (
+        "depth", "num_items", "settled_errors", "open_doubt", "audited_doubt", "audited_errors", "num_audited",
+        "seen_doubt", "seen_errors",
+    ),
+}  # fmt: skip
+
+
+def steer(projects_: Projects, project_id: str, *, now: float) -> int | None:
+    """Account for what closed since the last time; the number of the "tune" event, None if the knob stays."""
+    if goal_control(projects_.get(project_id).settings) is None:
+        return None
+    with projects_.store.write() as connection:
+        lock = select(projects).where(projects.c.id == project_id).with_for_update(key_share=True)  # votes go on
+        project = projects_.of_row(connection.execute(lock).one())
+        before = control = stored_control(connection, project)
+        if control is None:
+            return None
+        closed = _unaccounted(connection, project)
+        for item in closed:
+            control = _closed(control, item)
+        if closed:
+            ids = [item.id for item in closed]
+            connection.execute(update(items).where(among(items.c.id, "ids")).values(is_accounted=True), {"ids": ids})
+        control = _audited(connection, project, control)
+        if control == before:
+            return None
+        _store_control(connection, project, control)
+        return _tune(projects_, connection, project, control, now)
+
+
+def stored_control(connection: Connection, project: Project) -> Goal | None:
+    """The controller as it stands; a new one if there was none or the owner set another goal; None without a goal."""
+    fresh = goal_control(project.settings)
+    if fresh is None:
+        return None
+    query = select(stewards.c.state).where(stewards.c.project_id == project.id, stewards.c.task == "control")
+    text = connection.execute(query).scalar_one_or_none()
+    state = json.loads(text or "{}")
+    if state.get("goal") != fresh.asked_for or state.get("kind") != type(fresh).__name__:
+        return fresh
+    return replace(fresh, **state["counted"])
+
+
+def _unaccounted(connection: Connection, project: Project) -> list[Row[Any]]:
+    """Closed items the controller has not seen, in order."""
+    which = (items.c.project_id == project.id, ~items.c.is_open, ~items.c.is_accounted, not_withdrawn)
+    first = select(items.c.id).where(*which).order_by(items.c.closed_event).limit(BATCH)
+    # locked by id, as everywhere, and nobody is waited for: what a voter has in hand is accounted for the next time
+    lock = select(items).where(items.c.id.in_(first), *which).order_by(items.c.id).with_for_update(skip_locked=True)
+    return sorted(connection.execute(lock).all(), key=lambda row: int(row.closed_event))
+
+
+def _closed(control: Goal, item: Row[Any]) -> Goal:
+    """The controller after one more item; what its audit will say is `_audited`'s."""
+    known = item.audit_loss if item.is_settled else None
+    return control.closed(
+        num_votes=item.num_votes, confidence=item.confidence, settled=item.is_settled, audited_error=known
+    )
+
+
+def _audited(connection: Connection, project: Project, control: Goal) -> Goal:
+    """With what came after the items closed: late votes and votes of audits in the cost, verdicts in the estimate."""
+    ours = (items.c.project_id == project.id, items.c.is_accounted, ~items.c.is_open)
+    if isinstance(control, BudgetControl):
+        spent = connection.execute(select(func.sum(items.c.num_votes)).where(*ours)).scalar_one()
+        return replace(control, spent=int(spent or 0))
+    done = select(items.c.confidence, items.c.audit_loss).where(*ours, items.c.audit == "done")
+    pending = select(func.min(items.c.closed_event)).where(items.c.project_id == project.id, items.c.audit == "drawn")
+    pending = pending.where(not_withdrawn)  # nobody is asked about those any more
+    oldest = connection.execute(pending).scalar_one()
+    if oldest is not None:  # those after it that are complete already are the easy ones: alone they would flatter
+        done = done.where(items.c.closed_event < oldest)
+    return control.with_audits((row.confidence, row.audit_loss) for row in connection.execute(done))
+
+
+def _store_control(connection: Connection, project: Project, control: Goal) -> None:
+    counted = {name: getattr(control, name) for name in COUNTED[type(control)]}
+    content = {"kind": type(control).__name__, "goal": control.asked_for, "counted": counted}
+    mine = (stewards.c.project_id == project.id, stewards.c.task == "control")
+    values = {"state": json.dumps(content)}
+    if not connection.execute(update(stewards).where(*mine).values(values)).rowcount:
+        connection.execute(stewards.insert().values(project_id=project.id, task="control", **values))
+
+
+def _tune(projects_: Projects, connection: Connection, project: Project, control: Goal, now: float) -> int | None:
+    wanted = knobs_of(project.settings) | control.knobs
+    in_force = projects_.knobs_in(connection, project.tune_event)
+    (name,) = control.knobs
+    if abs(wanted[name] - in_force[name]) <= WORTH_A_TUNE * min(abs(wanted[name]), 1.0 - min(wanted[name], 0.999999)):
+        return None
+    return projects_.tune_in(connection, project.id, wanted, now=now)

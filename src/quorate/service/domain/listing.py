@@ -1,0 +1,200 @@
+"""Pages of items and of decisions, by keyset: each page costs the same, however far down the list it is.
+
+Decisions carry what `quorate run` writes of an item; who wins the pool (`probs`) is computed anew from the item's
+events by the session core. Called by the API's lists and exports, and by the items table of the pages.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import ColumnElement, Connection, Row, func, select
+
+from quorate.service.domain.item_projection import held
+from quorate.service.domain.owner_actions import prices
+from quorate.service.domain.projects import Project, Projects
+from quorate.service.store.schema import ballots, events, items, not_withdrawn
+from quorate.session.journal import Event
+from quorate.session.single import item_session
+from quorate.types import Reason
+
+Status = Literal["open", "closed", "audit", "aside", "withdrawn"]
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which items: by status, by a part of the id, by the label they have now."""
+
+    status: Status | None = None
+    search: str | None = None
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One closed item, with the columns of a run: votes the answer rests on, the share of them that agree, all paid."""
+
+    item: str
+    consensus_label: str
+    confidence: float
+    num_votes: int
+    agreement: float | None
+    stop_reason: Reason
+    cost: float
+    pool_size: int
+    audited: bool
+    probs: tuple[float, ...]
+    closed: float
+    closed_event: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How far a project is; withdrawn items are counted apart."""
+
+    items: int
+    open: int
+    closed: int
+    in_audit: int
+    votes: int
+    withdrawn: int
+
+
+def list_items(
+    connection: Connection, project_id: str, chosen: Filter, *, after: int = -1, limit: int = 100
+) -> Sequence[Row[Any]]:
+    """Up to `limit` items in the order they came, from the one after number `after`."""
+    query = select(items).where(items.c.project_id == project_id, items.c.number > after, *_conditions(chosen))
+    return connection.execute(query.order_by(items.c.number).limit(limit)).all()
+
+
+def all_items(connection: Connection, project_id: str) -> Iterator[Row[Any]]:
+    """Every item in the order they came, read BATCH at a time."""
+    last = -1
+    while rows := list_items(connection, project_id, Filter(), after=last, limit=BATCH):
+        yield from rows
+        last = rows[-1].number
+
+
+def _conditions(chosen: Filter) -> Iterator[ColumnElement[bool]]:
+    if chosen.status is not None:
+        yield items.c.withdrawn.is_not(None) if chosen.status == "withdrawn" else not_withdrawn
+    if chosen.status == "audit":
+        yield items.c.audit.is_not(None)
+    elif chosen.status == "aside":
+        yield items.c.set_aside.is_not(None)
+    elif chosen.status in ("open", "closed"):
+        yield items.c.is_open == (chosen.status == "open")
+    if chosen.search:
+        yield items.c.name.icontains(chosen.search, autoescape=True)
+    if chosen.label is not None:
+        yield items.c.label == chosen.label
+
+
+def counts(connection: Connection, project_id: str) -> Counts:
+    """The project's items and votes, counted now."""
+    query = select(items.c.is_open, items.c.audit, func.count(), func.sum(items.c.num_votes))
+    query = query.where(items.c.project_id == project_id, not_withdrawn).group_by(items.c.is_open, items.c.audit)
+    rows = connection.execute(query)
+    found = [(bool(is_open), audit, int(number), int(votes)) for is_open, audit, number, votes in rows]
+    opened = sum(number for is_open, _, number, _ in found if is_open)
+    total = sum(number for _, _, number, _ in found)
+    drawn = sum(number for _, audit, number, _ in found if audit == "drawn")
+    gone = select(func.count()).where(items.c.project_id == project_id, items.c.withdrawn.is_not(None))
+    withdrawn = int(connection.execute(gone).scalar_one())
+    return Counts(total, opened, total - opened, drawn, sum(votes for *_, votes in found), withdrawn)
+
+
+def acts_of(connection: Connection, project_id: str, voter: str) -> int:
+    """How many items this voter has acted on."""
+    mine = (ballots.c.project_id == project_id, ballots.c.voter == voter)
+    return int(connection.execute(select(func.count()).select_from(ballots).where(*mine)).scalar_one())
+
+
+def list_decisions(
+    projects_: Projects, connection: Connection, project: Project, *, after: int = 0, limit: int = 100
+) -> list[Decided]:
+    """Up to `limit` closed items in the order in which they closed, from those after the event `after`."""
+    query = select(items).where(items.c.project_id == project.id, items.c.closed_event > after, not_withdrawn)
+    rows = connection.execute(query.order_by(items.c.closed_event).limit(limit)).all()
+    return decided(projects_, connection, project, rows)
+
+
+def all_decisions(projects_: Projects, connection: Connection, project: Project) -> Iterator[Decided]:
+    """Every closed item, in the order in which they closed, in bounded memory."""
+    after = 0
+    while part := list_decisions(projects_, connection, project, after=after, limit=BATCH):
+        yield from part
+        after = part[-1].closed_event
+
+
+def decided(projects_: Projects, connection: Connection, project: Project, rows: Sequence[Row[Any]]) -> list[Decided]:
+    """What was decided of these items."""
+    written, costs = events_of(connection, [row.id for row in rows]), _costs(connection, project, rows)
+    return [_decided(projects_, connection, project, row, written[row.id], costs[row.id]) for row in rows]
+
+
+def _costs(connection: Connection, project: Project, rows: Sequence[Row[Any]]) -> dict[int, float]:
+    """What the votes of each item cost, each at the price in force when it was cast; votes, if nothing ever cost."""
+    history = prices(connection, project.id, now=project.settings.price)
+    if history.only is not None or history.are_all_zero:
+        found = {row.id: row.num_votes * (history.only or 1.0) for row in rows}
+    else:
+        query = select(ballots.c.item_id, func.sum(history.of(ballots.c.time))).group_by(ballots.c.item_id)
+        query = query.where(ballots.c.item_id.in_([row.id for row in rows]), ballots.c.kind == "vote")
+        priced = {item_id: float(cost) for item_id, cost in connection.execute(query)}
+        found = {row.id: priced.get(row.id, 0.0) for row in rows}
+    return {item_id: round(cost, 9) for item_id, cost in found.items()}  # 0.3, not 0.30000000000000004
+
+
+def events_of(connection: Connection, item_ids: Sequence[int]) -> dict[int, list[Event]]:
+    """The events of several items, as the session core folds them, by item."""
+    found: dict[int, list[Event]] = {item_id: [] for item_id in item_ids}
+    query = select(events.c.item_id, events.c.body).where(events.c.item_id.in_(item_ids), events.c.kind != "skip")
+    for item_id, body in connection.execute(query.order_by(events.c.item_id, events.c.seq)):
+        found[item_id].append(json.loads(body))
+    return found
+
+
+def _decided(
+    projects_: Projects, connection: Connection, project: Project, row: Row[Any], written: list[Event], cost: float
+) -> Decided:
+    session, _ = item_session(
+        project.session, written, number=row.number,
+        now=projects_.era(connection, project, project.learn_event, project.tune_event),
+        era_of=lambda learn, tune: projects_.era(connection, project, learn, tune),
+    )  # fmt: skip
+    decision, standing = session.decision(row.name), held(session, row.name).standing
+    assert standing is not None and decision.probs is not None
+    agreeing = int(standing.votes[standing.label])
+    return Decided(
+        item=row.name,
+        consensus_label=decision.label,
+        confidence=decision.confidence,
+        num_votes=decision.num_votes,
+        agreement=agreeing / decision.num_votes if decision.num_votes else None,
+        stop_reason=decision.reason,
+        cost=cost,
+        pool_size=row.pool_size,
+        audited=row.audit is not None,
+        probs=tuple(float(value) for value in decision.probs),
+        closed=row.closed,
+        closed_event=row.closed_event,
+    )
+
+
+def list_learned(connection: Connection, project_id: str, *, after: int = 0, limit: int = 100) -> list[dict[str, Any]]:
+    """Up to `limit` fits, oldest first: event, time, theta, phi, tau (M, K), num_items."""
+    fits = select(events.c.id, events.c.time, events.c.body).where(events.c.project_id == project_id)
+    fits = fits.where(events.c.kind == "learn", events.c.id > after).order_by(events.c.id).limit(limit)
+    told = []
+    for row in connection.execute(fits):
+        body = json.loads(row.body)
+        tau = body["tau"] if isinstance(body["tau"][0], list) else [body["tau"]]
+        told.append({"event": row.id, "time": row.time, "theta": body["theta"], "phi": body["phi"], "tau": tau})
+        told[-1]["num_items"] = body["num_items"]
+    return told

@@ -1,0 +1,232 @@
+"""What owners do to open items: change the pool, close all, withdraw, restore; items set aside for a broken image."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, insert, select, update
+
+from quorate.errors import QuorateError
+from quorate.service.domain.ballots import act_all
+from quorate.service.domain.events import append_item_events, item_events
+from quorate.service.domain.item_projection import ABSENT, after_event, toss
+from quorate.service.domain.items import names_there
+from quorate.service.domain.notices import announce
+from quorate.service.domain.owner_actions import record
+from quorate.service.domain.projects import Project, Projects, archived
+from quorate.service.domain.vote_types import Request, not_here, not_met
+from quorate.service.domain.vote_writes import notices_of
+from quorate.service.store.lists import among
+from quorate.service.store.schema import image_reports, items, leases, not_withdrawn
+from quorate.session.single import EraOf, is_decided, item_session
+from quorate.validate import broken, members
+
+BATCH = 200  # items of one transaction
+
+
+@dataclass(frozen=True, slots=True)
+class PoolChanged:
+    """`changed` items have the new pool, of which `closed` closed by it; `kept` cannot have it and stay as they are."""
+
+    changed: int
+    closed: int
+    kept: int
+
+
+def change_pool(
+    projects_: Projects, project_id: str, size: int, *, who: str, now: float, names: Sequence[str] | None = None
+) -> PoolChanged:
+    """Give items that still ask (`names`: only these) a pool of this size.
+
+    An item keeps at least those who have acted on it. It cannot get more than it was opened with, and a closed item
+    that is in the audit not more than it has.
+    """
+    size, last, outcomes = members(size), 0, []
+    here = [items.c.project_id == project_id, items.c.is_wanted, not_withdrawn, items.c.pool_size != size]
+    given = {} if names is None else {"names": list(names)}
+    if names is not None:
+        here.append(among(items.c.name, "names"))
+        _check_there(projects_, project_id, names)
+    while True:
+        with projects_.store.write() as connection:
+            project = _not_archived(projects_.get_in(connection, project_id))
+            query = select(items).where(*here, items.c.id > last).order_by(items.c.id).limit(BATCH).with_for_update()
+            rows = connection.execute(query, given).all()
+            outcomes += [_resized(projects_, connection, project, row, size, who, now) for row in rows]
+        if len(rows) < BATCH:
+            break
+        last = rows[-1].id
+    changed = [each for each in outcomes if each is not None]
+    return PoolChanged(len(changed), sum(changed), len(outcomes) - len(changed))
+
+
+def close_open(projects_: Projects, project_id: str, *, who: str, now: float) -> int:
+    """Close every open item with the votes there are; how many."""
+    here = (items.c.project_id == project_id, items.c.is_open, not_withdrawn)
+    last = closed = 0
+    while True:
+        with projects_.store.write() as connection:
+            _not_archived(projects_.get_in(connection, project_id))
+            query = select(items.c.id, items.c.name).where(*here, items.c.id > last).order_by(items.c.id).limit(BATCH)
+            rows = connection.execute(query.with_for_update()).all()
+            asked = [Request(project_id, row.name, who, "close", served=False) for row in rows]
+            done = act_all(projects_, connection, asked, now=now) if asked else []
+            closed += sum(not isinstance(each, QuorateError) for each in done)
+            if len(rows) < BATCH:
+                record(connection, project_id, "close-open", {"closed": closed}, who=who, now=now)
+                return closed
+        last = rows[-1].id
+
+
+def withdraw(projects_: Projects, project_id: str, name: str, *, who: str, now: float) -> None:
+    """Take the item out: nobody is asked about it, no number counts it. Its events stay. Nothing if it is out."""
+    _set_withdrawn(projects_, project_id, name, now, who=who, now=now)
+
+
+def restore(projects_: Projects, project_id: str, name: str, *, who: str, now: float) -> None:
+    """Bring a withdrawn item back, as its events have it. Nothing if it is not withdrawn."""
+    _set_withdrawn(projects_, project_id, name, None, who=who, now=now)
+
+
+def _set_withdrawn(
+    projects_: Projects, project_id: str, name: str, withdrawn: float | None, *, who: str, now: float
+) -> None:
+    with projects_.store.write() as connection:
+        _not_archived(projects_.get_in(connection, project_id))
+        lock = select(items).where(items.c.project_id == project_id, items.c.name == name).with_for_update()
+        row = connection.execute(lock).one_or_none()
+        if row is None:
+            raise not_here(name)
+        if (row.withdrawn is None) == (withdrawn is None):
+            return
+        wanted = withdrawn is None and (row.is_open or row.audit == "drawn")
+        values = {"withdrawn": withdrawn, "is_wanted": wanted, "slots": int(wanted) - _num_out(connection, row.id)}
+        connection.execute(update(items).where(items.c.id == row.id).values(values))
+        kind = "restore" if withdrawn is None else "withdraw"
+        record(connection, project_id, kind, {}, who=who, now=now, item_id=row.id)
+
+
+def _resized(
+    projects_: Projects, connection: Connection, project: Project, row: Row[Any], size: int, who: str, now: float
+) -> bool | None:
+    """Change the pool of a locked item: whether it closed by it; None if it keeps the pool it has."""
+    era_of: EraOf = lambda learn, tune: projects_.era(connection, project, learn, tune)  # noqa: E731
+    era = era_of(project.learn_event, project.tune_event)
+    past = item_events(connection, row.id)
+    session, outbox = item_session(project.session, past, number=row.number, now=era, era_of=era_of)
+    session._state.seq = row.seq
+    absent = sum(voter.startswith(ABSENT) for voter in session.ballots(row.name))
+    wanted = max(size, row.num_votes + row.num_abstained)
+    if wanted > row.pool_size + (absent if row.is_open else 0) or wanted == row.pool_size:
+        return None
+    values, out = dict(row._mapping), _num_out(connection, row.id)
+    for pool in range(row.pool_size - 1, wanted - 1, -1) if wanted < row.pool_size else range(row.pool_size, wanted):
+        voter = f"{ABSENT}{pool + 1}"  # the one who is no longer, or again, the last of the pool
+        does = session.abstain if wanted < row.pool_size else session.retract
+        decision = does(row.name, voter, time=now)
+        event = outbox.written[-1]
+        before = None if is_decided(event) else values
+        values |= after_event(project, session, row.name, decision, leases_out=out, before=before)
+        if before is None:
+            values |= {"closed": None if decision.ask else now, "closed_event": None}
+            coin = toss(values)
+            event = event if coin is None else event | {"audit": coin}
+        made = {"project_id": project.id, "item_id": row.id, "event": event, "voter": voter}
+        made |= {"request": None, "signed_in_by": None}
+        number = append_item_events(connection, [made])[row.id]
+        values["seq"] = event["seq"]
+        if before is None and not decision.ask:
+            values["closed_event"] = number
+    connection.execute(update(items).where(items.c.id == row.id).values({k: v for k, v in values.items() if k != "id"}))
+    announce(connection, project, notices_of(row, values), now=now)
+    record(connection, project.id, "pool", {"from": row.pool_size, "to": wanted}, who=who, now=now, item_id=row.id)
+    return bool(row.is_open and not values["is_open"])
+
+
+def _num_out(connection: Connection, item_id: int) -> int:
+    """To how many voters the item is out."""
+    counted = select(func.count()).select_from(leases).where(leases.c.item_id == item_id, leases.c.is_out)
+    return int(connection.execute(counted).scalar_one())
+
+
+def _check_there(projects_: Projects, project_id: str, names: Sequence[str]) -> None:
+    with projects_.store.read() as connection:
+        there = names_there(connection, project_id, names)
+    for name in names:
+        if name not in there:
+            raise not_here(name)
+
+
+def _not_archived(project: Project) -> Project:
+    if project.state == "archived":
+        raise archived(project)
+    return project
+
+
+MOST_OF_ONE = 20  # items set aside by the reports of one voter at a time: beyond that their own connection is at fault
+
+
+def report_image(projects_: Projects, project_id: str, name: str, voter: str, *, now: float) -> bool:
+    """Set the item aside, whose image this voter could not see; False if too many of this voter's reports are open."""
+    with projects_.store.write() as connection:
+        row = _locked(connection, project_id, name)
+        mine = (leases.c.item_id == (0 if row is None else row.id), leases.c.voter == voter)
+        lease = connection.execute(select(leases.c.is_out).where(*mine)).one_or_none()
+        if row is None or lease is None:
+            raise not_met(name, "skip")
+        if "image" not in json.loads(row.show):
+            raise broken("item", name, "an item that shows an image", "vote on it, or skip it.")
+        given = {"project_id": project_id, "item_id": row.id, "voter": voter, "time": now}
+        connection.execute(insert(image_reports).values(given))
+        if row.set_aside is None and _open_reports(connection, project_id, voter) >= MOST_OF_ONE:
+            return False
+        connection.execute(update(leases).where(*mine).values(is_out=False))
+        slots = row.slots - (row.is_wanted and row.set_aside is None) + lease.is_out
+        since = now if row.set_aside is None else row.set_aside
+        _change(connection, row, set_aside=since, is_wanted=False, slots=slots)
+        return True
+
+
+def clear_image(projects_: Projects, project_id: str, name: str) -> None:
+    """Ask voters about the item again. Twice is as good as once."""
+    with projects_.store.write() as connection:
+        row = _locked(connection, project_id, name)
+        if row is None:
+            raise not_here(name)
+        if row.set_aside is not None:
+            wanted = row.is_open or row.audit == "drawn"
+            _change(connection, row, set_aside=None, is_wanted=wanted, slots=row.slots + wanted)
+
+
+def count_set_aside(connection: Connection, project_id: str) -> int:
+    """How many items of the project wait for an owner."""
+    query = select(func.count()).where(items.c.project_id == project_id, items.c.set_aside.is_not(None))
+    return int(connection.execute(query).scalar_one())
+
+
+def reports_of(connection: Connection, item_id: int) -> list[tuple[str, float]]:
+    """Who could not see the item's image, and when; the last first."""
+    query = select(image_reports.c.voter, image_reports.c.time).where(image_reports.c.item_id == item_id)
+    return [(row.voter, row.time) for row in connection.execute(query.order_by(image_reports.c.id.desc()).limit(20))]
+
+
+def _locked(connection: Connection, project_id: str, name: str) -> Row[Any] | None:
+    query = select(items).where(items.c.project_id == project_id, items.c.name == name)
+    row: Row[Any] | None = connection.execute(query.with_for_update()).one_or_none()
+    return row
+
+
+def _open_reports(connection: Connection, project_id: str, voter: str) -> int:
+    """Items that are set aside now, and of which this voter is among those who reported them."""
+    mine = select(image_reports.c.item_id).where(
+        image_reports.c.project_id == project_id, image_reports.c.voter == voter
+    )
+    query = select(func.count()).where(items.c.set_aside.is_not(None), items.c.id.in_(mine))
+    return int(connection.execute(query).scalar_one())
+
+
+def _change(connection: Connection, row: Row[Any], **values: Any) -> None:  # noqa: ANN401
+    connection.execute(update(items).where(items.c.id == row.id).values(values))

@@ -1,0 +1,249 @@
+"""Projects: made, found, changed; and the eras (parameters, knobs) their decisions were made under.
+
+A `Project` is a value as of one reading; `Projects` caches what never changes (settings of a version, past eras), so a
+vote reads one small row. Called by everything in `deciding`, the API and the pages.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from dataclasses import dataclass, field
+from typing import Any, Literal, NewType, get_args
+
+from sqlalchemy import Connection, Row, bindparam, insert, select, update
+
+from quorate.errors import InvalidInput, UnknownItem
+from quorate.service.access.log import note
+from quorate.service.domain.events import append_project_event
+from quorate.service.domain.notices import announce
+from quorate.service.domain.owner_actions import record
+from quorate.service.domain.settings import ProjectSettings, knobs_of
+from quorate.service.store.schema import events, projects
+from quorate.service.store.store import Store
+from quorate.session.decide import prior_of
+from quorate.session.single import Era
+from quorate.session.state import Settings, initial
+from quorate.session.tuning import tuned
+from quorate.types import PriorParams
+from quorate.validate import broken, shown
+
+ProjectId = NewType("ProjectId", str)
+State = Literal["active", "paused", "archived"]
+MOST_NAME = 200
+MOST_ERAS = 1000  # past ones held in memory; older ones are read again
+OF_ID = select(projects).where(projects.c.id == bindparam("project"))
+
+
+class UnknownProject(UnknownItem):
+    """No project of this id, or none that the caller may know of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project as it was when read. `learn_event`, `tune_event`: the events in force then.
+
+    `coin_key` is secret: who knew it could foretell which items are audited.
+    """
+
+    id: str
+    name: str
+    settings: ProjectSettings
+    session: Settings
+    version: int
+    state: State
+    created: float
+    learn_event: int
+    tune_event: int
+    coin_key: str = field(repr=False)
+
+
+class Projects:
+    """All projects of a store, with a cache that is safe to share between threads and true for several workers."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._lock = threading.Lock()
+        self._settings: dict[tuple[str, str], tuple[ProjectSettings, Settings]] = {}  # by their text: true for ever
+        self._eras: dict[tuple[str, int, int, int], Era] = {}
+        self._knobs: dict[int, dict[str, Any]] = {}
+
+    def create(self, name: str, settings: ProjectSettings, *, by: str | None = None, now: float) -> Project:
+        """A new project; its first event is the "tune" that says by which knobs it starts."""
+        with self.store.write() as connection:
+            return self.create_in(connection, name, settings, by=by, now=now)
+
+    def create_in(
+        self, connection: Connection, name: str, settings: ProjectSettings, *, by: str | None = None, now: float
+    ) -> Project:
+        """`create` within the caller's transaction."""
+        settings.check_limits()
+        project_id = f"p_{secrets.token_hex(8)}"
+        row = {"id": project_id, "name": checked_name(name), "settings": json.dumps(settings.as_json()), "created": now}
+        connection.execute(insert(projects).values(row | {"coin_key": secrets.token_hex(16)}))
+        note(connection, "project made", project_id=project_id, by=by, now=now)
+        self.tune_in(connection, project_id, knobs_of(settings), now=now)
+        record(connection, project_id, "create", settings.as_json() | {"name": row["name"]}, who=by or "", now=now)
+        return self.get_in(connection, project_id)
+
+    def get(self, project_id: str) -> Project:
+        """The project as it is now."""
+        with self.store.read() as connection:
+            return self.get_in(connection, project_id)
+
+    def get_in(self, connection: Connection, project_id: str) -> Project:
+        """`get` within the caller's transaction."""
+        row = connection.execute(OF_ID, {"project": project_id}).one_or_none()
+        if row is None:
+            raise unknown(project_id)
+        return self.of_row(row)
+
+    def of_row(self, row: Row[Any]) -> Project:
+        """The project of a row of the table `projects`."""
+        key = (row.id, row.settings)
+        held = self._settings.get(key)
+        if held is None:
+            settings = ProjectSettings.from_json(json.loads(row.settings))
+            held = (settings, settings.session())
+            self._hold(self._settings, key, held)
+        return Project(
+            id=row.id,
+            name=row.name,
+            settings=held[0],
+            session=held[1],
+            version=row.version,
+            state=row.state,
+            created=row.created,
+            learn_event=row.learn_event,
+            tune_event=row.tune_event,
+            coin_key=row.coin_key,
+        )
+
+    def change(
+        self,
+        project_id: str,
+        *,
+        name: str | None = None,
+        state: str | None = None,
+        by: str | None = None,
+        now: float,
+        **changes: Any,  # noqa: ANN401
+    ) -> Project:
+        """Another name, another state, or other settings; a change of knobs is an event. `by`: the account."""
+        with self.store.write() as connection:
+            lock = select(projects).where(projects.c.id == project_id).with_for_update(key_share=True)
+            row = connection.execute(lock).one_or_none()
+            if row is None:
+                raise unknown(project_id)
+            before = self.of_row(row)
+            settings = before.settings.changed(**changes) if changes else before.settings
+            values = {
+                "name": before.name if name is None else checked_name(name),
+                "state": before.state if state is None else checked_state(state),
+                "settings": json.dumps(settings.as_json()),
+                "version": before.version + 1,
+            }
+            connection.execute(update(projects).where(projects.c.id == project_id).values(values))
+            if knobs_of(settings) != knobs_of(before.settings):
+                self.tune_in(connection, project_id, knobs_of(settings), now=now)
+            after = self.get_in(connection, project_id)
+            if changed := _changes(before, after):
+                record(connection, project_id, "change", changed, who=by or "", now=now)
+                announce(connection, after, [("project.changed", changed)], now=now)
+                note(connection, "settings", project_id=project_id, by=by, now=now, changed=changed)
+            return after
+
+    def tune_in(self, connection: Connection, project_id: str, knobs: dict[str, Any], *, now: float) -> int:
+        """From now on decide by these knobs of the policy (all of them); the number of the event."""
+        number = append_project_event(connection, project_id, "tune", {"knobs": knobs}, now=now)
+        in_force = update(projects).where(projects.c.id == project_id).values(tune_event=number)
+        connection.execute(in_force)
+        return number
+
+    def learn_in(
+        self, connection: Connection, project_id: str, params: PriorParams, num_items: int, *, now: float
+    ) -> int:
+        """From now on decide under these parameters; the number of the event."""
+        bias = None if params.bias is None else params.bias.tolist()
+        body = {"theta": params.theta, "phi": params.phi, "tau": params.tau.tolist(), "bias": bias}
+        number = append_project_event(connection, project_id, "learn", body | {"num_items": num_items}, now=now)
+        in_force = update(projects).where(projects.c.id == project_id).values(learn_event=number)
+        connection.execute(in_force)
+        return number
+
+    def era(self, connection: Connection, project: Project, learn_event: int, tune_event: int) -> Era:
+        """The era of these two events."""
+        key = (project.id, project.version, learn_event, tune_event)
+        era = self._eras.get(key)
+        if era is None:
+            params = self.params(connection, project, learn_event)
+            knobs = self.knobs_in(connection, tune_event)
+            method = tuned(project.session.method, knobs) if knobs else project.session.method
+            era = Era(prior_of(params, learn_event), method, tune_event, params)
+            self._hold(self._eras, key, era)
+        return era
+
+    def knobs_in(self, connection: Connection, tune_event: int) -> dict[str, Any]:
+        """The policy's knobs as this event set them."""
+        knobs = self._knobs.get(tune_event)
+        if knobs is None:
+            knobs = _body(connection, tune_event)["knobs"]
+            self._hold(self._knobs, tune_event, knobs)
+        return dict(knobs)
+
+    def params(self, connection: Connection, project: Project, learn_event: int) -> PriorParams:
+        """What was learned with this event; 0: what a project starts with."""
+        if learn_event == 0:
+            return initial(project.session).params
+        body = _body(connection, learn_event)
+        return PriorParams(body["theta"], body["phi"], body["tau"], body["bias"])
+
+    def _hold(self, cache: dict[Any, Any], key: Any, value: Any) -> None:  # noqa: ANN401
+        with self._lock:
+            while len(cache) >= MOST_ERAS:
+                del cache[next(iter(cache))]
+            cache[key] = value
+
+
+def _changes(before: Project, after: Project) -> dict[str, Any]:
+    """What differs, by name, with its new value."""
+    old = before.settings.as_json() | {"name": before.name, "state": before.state}
+    new = after.settings.as_json() | {"name": after.name, "state": after.state}
+    return {name: value for name, value in new.items() if value != old[name]}
+
+
+def unknown(project_id: str) -> UnknownProject:
+    """The error for a project that is not there, or that the caller may not know of."""
+    return UnknownProject(
+        f"project={shown(project_id)}; expected the id of a project of yours; see the list of projects.",
+        field="project_id", value=project_id, rule="the id of a project of yours", fix="see the list of projects.",
+    )  # fmt: skip
+
+
+def archived(project: Project) -> InvalidInput:
+    """The error for a project that takes nothing any more."""
+    fix = "an owner can set its state to active."
+    return InvalidInput(
+        f"project {project.name!r} is archived and takes neither items nor votes; {fix}",
+        field="state", value=project.state, rule="a project that is not archived", fix=fix,
+    )  # fmt: skip
+
+
+def _body(connection: Connection, number: int) -> dict[str, Any]:
+    text = connection.execute(select(events.c.body).where(events.c.id == number)).scalar_one()
+    return dict(json.loads(text))
+
+
+def checked_name(name: Any) -> str:  # noqa: ANN401
+    """A project's name: some text, on one line."""
+    if not isinstance(name, str) or not name.strip() or len(name) > MOST_NAME or not name.isprintable():
+        raise broken("name", name, f"1 to {MOST_NAME} printable characters", "choose another.")
+    return name.strip()
+
+
+def checked_state(state: Any) -> State:  # noqa: ANN401
+    """One of the states a project can be in."""
+    if state not in get_args(State):
+        raise broken("state", state, f"one of {', '.join(get_args(State))}", "choose one.")
+    return state  # type: ignore[no-any-return]

@@ -1,0 +1,388 @@
+"""What the owner of a project chooses: `ProjectSettings`, checked once, stored as JSON; and what a decision costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Self
+
+from quorate.catalogue import parse_method
+from quorate.decision.policy import Stateless
+from quorate.decision.quota import QuotaPolicy
+from quorate.methods import Method, method
+from quorate.session.state import Settings
+from quorate.session.tuning import policy_knobs
+from quorate.streams.control import BudgetControl, rule_knob
+from quorate.streams.target_error import TargetErrorControl
+from quorate.validate import MOST_VOTES, bounded, broken, class_names, fraction, members, shown, vote_limits, whole
+
+DECISION_SECONDS = 0.05  # one decision: what is believed of one item, after one vote
+AHEAD_SECONDS = 0.05  # all decisions that are looked at ahead of one vote together
+BATCH_SECONDS = 60.0  # all decisions of one batch of items together
+
+# Seconds of one belief, measured on one core of 2.1 to 3 GHz. Finite pools: with K^2 N^2 for the levels that one or two
+# classes reach, with K N^3 for those that three or more can tie at; few of these matter while K is small.
+BASE = 2e-5
+BY_PAIRS = 7e-11
+BY_LEVELS, CROWDED = 1e-12, 20
+BY_CLASS = 2e-5  # infinite pools
+
+
+def belief_seconds(posterior: str, num_classes: int, pool_size: int) -> float:
+    """How long one belief takes at most.
+
+    >>> belief_seconds("finite", 10, 50) < 1e-4 < 1 < belief_seconds("finite", 10, 5000)
+    True
+    """
+    if posterior == "vote_share":
+        return BASE
+    if posterior == "infinite":
+        return BASE + BY_CLASS * num_classes
+    pairs = BY_PAIRS * float(num_classes) ** 2 * float(pool_size) ** 2
+    levels = BY_LEVELS * min(num_classes, CROWDED) * num_classes * float(pool_size) ** 3 if num_classes > 3 else 0.0
+    return BASE + pairs + levels
+
+
+def decision_seconds(method: Method, num_classes: int, pool_size: int) -> float:
+    """How long one decision takes at most: one belief, or two where asking and predicting differ."""
+    beliefs = {method.asking, method.predicting}
+    return sum(belief_seconds(belief.posterior, num_classes, pool_size) for belief in beliefs)
+
+
+def decisions_ahead(method: Method, num_classes: int, pool_size: int, *, most: int) -> int:
+    """How many decisions may be looked at ahead of one vote: up to `most`, as long as they fit AHEAD_SECONDS."""
+    return min(most, int(AHEAD_SECONDS / decision_seconds(method, num_classes, pool_size)))
+
+
+def opening_seconds(method: Method, num_classes: int, pool_size: int, *, ahead: int) -> float:
+    """How long an item takes at most when it comes in: one decision, and up to `ahead` that are looked at ahead."""
+    looks = 1 + decisions_ahead(method, num_classes, pool_size, most=ahead)
+    return looks * decision_seconds(method, num_classes, pool_size)
+
+
+def check_batch(method: Method, num_classes: int, pool_sizes: Iterable[int], *, ahead: int) -> None:
+    """Raise unless all items of a batch, with pools of these sizes, come in within BATCH_SECONDS."""
+    spent = 0.0
+    sizes = list(pool_sizes)
+    for number, pool_size in enumerate(sizes):
+        spent += opening_seconds(method, num_classes, pool_size, ahead=ahead)
+        if spent > BATCH_SECONDS:
+            rule = f"a batch that is decided within {BATCH_SECONDS:g} s: here the first {number} items"
+            raise broken("items", f"{len(sizes)} entries", rule, f"send at most {number} at once.")
+
+
+def largest_pool(method: Method, num_classes: int) -> int:
+    """The largest pool that one decision is fast enough for.
+
+    >>> from quorate import method
+    >>> largest_pool(method("quorate"), 2) > largest_pool(method("quorate"), 10) > 500
+    True
+    """
+    least, most = 1, MOST_VOTES
+    while least < most:
+        middle = (least + most + 1) // 2
+        if decision_seconds(method, num_classes, middle) <= DECISION_SECONDS:
+            least = middle
+        else:
+            most = middle - 1
+    return least
+
+
+def check_pool(method: Method, num_classes: int, pool_size: int, *, where: str = "pool_size") -> None:
+    """Raise unless a decision about a pool of this size is fast enough."""
+    if decision_seconds(method, num_classes, pool_size) <= DECISION_SECONDS:
+        return
+    most = largest_pool(method, num_classes)
+    rule = (
+        f"at most {most} with {num_classes} classes and method {method.name!r}, "
+        f"so that a decision takes at most {1000 * DECISION_SECONDS:g} ms"
+    )
+    fix = "lower it, merge classes, or use the method 'infexp', which takes any pool."
+    raise broken(where, pool_size, rule, fix)
+
+
+LOWEST_RATE = "the bound on wrong answers relies on the lowest rate since the first coin"
+MOST_CLASSES = 200
+MOST_MODELS = 20
+MOST_LETTERS = 100  # of the name of a class
+LEAST_SHARE = 1e-6  # of target_error, and of an audit_rate above 0: nobody audits a million items to see one error
+LEAST_BUDGET = 0.01  # votes per item
+MOST_PRICE = 1e9
+LIMITED = ("pool_size", "min_votes", "max_votes", "threshold", "budget", "method")  # what `check_limits` looks at
+RANGED = ("target_error", "audit_rate", "budget", "price")  # what it looks at alone, each for itself
+FIXED = ("classes", "models", "method", "seed", "window")  # what past events rely on
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectSettings:
+    """One project's choices.
+
+    `classes` what experts choose from   `pool_size` N: the pool whose plurality is the truth   `models` names of the
+    classifiers, one prediction each per item   `method` by name, knobs as in "finexp:threshold=0.9"   `threshold`,
+    `budget` (votes per item), `target_error`: at most one   `price` of a vote, for the money shown   `min_votes`,
+    `max_votes` per item   `audit_rate` share of closed, unsettled items that are voted to the end   `lease_seconds` a
+    shown item is kept for its voter   `undo_seconds` a vote can be taken back   `window`, `refit_every`: what learning
+    looks at, and how often   `seed` of ties and coins   `display_names` what pages show for a class, where it is not
+    the class itself
+
+    >>> ProjectSettings(classes=["cat", "dog"], pool_size=5).session().method.name
+    'quorate'
+    """
+
+    classes: tuple[str, ...]
+    pool_size: int
+    models: tuple[str, ...] = ("classifier",)
+    method: str = "quorate"
+    threshold: float | None = None
+    budget: float | None = None
+    target_error: float | None = None
+    price: float = 0.0
+    currency: str = ""
+    instructions: str = ""
+    min_votes: int = 0
+    max_votes: int | None = None
+    audit_rate: float = 0.05
+    lease_seconds: float = 120.0
+    undo_seconds: float = 20.0
+    window: int = 500
+    refit_every: int = 20
+    seed: int = 0
+    display_names: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check everything; nothing is believed later that was not checked here."""
+        put = object.__setattr__
+        put(self, "classes", _names(self.classes))
+        put(self, "models", _models(self.models))
+        put(self, "display_names", _display_names(self.display_names, self.classes))
+        put(self, "pool_size", members(self.pool_size))
+        for name, least in (("min_votes", 0), ("window", 1), ("refit_every", 1), ("seed", 0)):
+            put(self, name, whole(getattr(self, name), where=name, least=least))
+        if self.max_votes is not None:
+            put(self, "max_votes", whole(self.max_votes, where="max_votes", least=0))
+        vote_limits(self.min_votes, self.max_votes)
+        put(self, "price", bounded(self.price, where="price", least=0.0))
+        put(self, "audit_rate", fraction(self.audit_rate, where="audit_rate"))
+        put(self, "lease_seconds", bounded(self.lease_seconds, where="lease_seconds", least=5.0, most=86400.0))
+        put(self, "undo_seconds", bounded(self.undo_seconds, where="undo_seconds", least=0.0, most=3600.0))
+        for name, most in (("currency", 8), ("instructions", 10_000)):
+            put(self, name, _text(getattr(self, name), where=name, most=most))
+        self._check_goal()
+        goal_control(self)  # refuses a method without a knob to turn
+        _check_stateless(self.chosen_method())
+
+    def _check_goal(self) -> None:
+        given = [name for name in ("threshold", "budget", "target_error") if getattr(self, name) is not None]
+        if len(given) > 1:
+            rule = f"no other goal beside {given[0]}: each says when to stop"
+            raise broken(given[1], getattr(self, given[1]), rule, "pass one of them.")
+        if self.budget is not None and bounded(self.budget, where="budget", least=0.0) == 0:
+            raise broken("budget", 0, "votes per item above 0", "raise it.")
+        if self.target_error is not None:
+            if fraction(self.target_error, where="target_error") == 0:
+                raise broken("target_error", 0, "a share above 0", "to be certain use method 'until-settled'.")
+            if self.audit_rate == 0:
+                rule = "a share above 0 with a target_error: audits are what holds it"
+                raise broken("audit_rate", 0, rule, "pass e.g. audit_rate=0.05.")
+
+    def check_limits(self) -> None:
+        """The least and the most votes of an item make sense with the pool, and the goal with it and with the classes.
+
+        A decision about the pool is fast enough. Checked when they are chosen, not when they are read: projects made by
+        older versions stay readable.
+        """
+        check_pool(self.chosen_method(), len(self.classes), self.pool_size)
+        self._check_ranges()
+        threshold, least = knobs_of(self).get("threshold"), 1 / len(self.classes)
+        if threshold is not None and self.target_error is None and threshold <= least:
+            meant = f"did you mean {100 * threshold:g}? Raise" if threshold <= 0.01 else "raise"
+            num = len(self.classes)
+            rule = f"a share above {least:.3g}, which is one of {num} classes, or every item would close unasked"
+            raise broken("threshold", threshold, rule, f"{meant} it.")
+        if self.budget is not None and self.budget > self.pool_size:
+            why = "more votes per item than there are experts cannot be spent"
+            rule = f"at most pool_size, which is {self.pool_size}: {why}"
+            raise broken("budget", self.budget, rule, "lower it.")
+        if self.budget is not None and self.budget < self.min_votes:
+            rule = f"at least min_votes, which is {self.min_votes}: every item is asked so often"
+            raise broken("budget", self.budget, rule, "raise it, or lower min_votes.")
+        if self.max_votes is not None and self.max_votes < 1:
+            fix = "raise it, or leave it out to ask up to the whole pool."
+            raise broken("max_votes", self.max_votes, "at least 1, or every item would close unasked", fix)
+        if self.min_votes > self.pool_size:
+            rule = f"at most pool_size, which is {self.pool_size}"
+            raise broken("min_votes", self.min_votes, rule, "lower min_votes or raise pool_size.")
+
+    def _check_ranges(self) -> None:
+        """Numbers that mean nothing, and that arithmetic with them turns into others, are refused."""
+        if self.target_error is not None:
+            bounded(self.target_error, where="target_error", least=LEAST_SHARE, most=1.0)
+        if self.audit_rate > 0:
+            bounded(self.audit_rate, where="audit_rate", least=LEAST_SHARE, most=1.0)
+        if self.budget is not None:
+            bounded(self.budget, where="budget", least=LEAST_BUDGET)
+        bounded(self.price, where="price", least=0.0, most=MOST_PRICE)
+
+    def chosen_method(self) -> Method:
+        """The method with its knobs, the threshold among them."""
+        return parse_method(self.method, threshold=self.threshold)
+
+    def shown(self, name: str) -> str:
+        """What pages show for a class."""
+        return self.display_names.get(name, name)
+
+    @property
+    def shown_classes(self) -> tuple[str, ...]:
+        """What pages show for each class, in order."""
+        return tuple(map(self.shown, self.classes))
+
+    def session(self) -> Settings:
+        """As the session core takes them; learning is the service's."""
+        return Settings(
+            method=self.chosen_method(),
+            classes=self.classes,
+            pool_size=self.pool_size,
+            window=self.window,
+            refit_every=None,
+            seed=self.seed,
+            num_classifiers=len(self.models),
+            min_votes=self.min_votes,
+            max_votes=self.max_votes,
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Every choice, by name."""
+        return asdict(self) | {"classes": list(self.classes), "models": list(self.models)}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """The settings as `as_json` wrote them; unknown names are an error."""
+        known = [each.name for each in fields(cls)]
+        for name in content:
+            if name not in known:
+                rule = f"one of the settings there are: {', '.join(known)}"
+                raise broken(name, content[name], rule, "correct the name.")
+        for name in ("classes", "pool_size"):
+            if name not in content:
+                raise broken(name, None, "a value, as every project needs one", "give one.")
+        return cls(**content)
+
+    def changed(self, **changes: Any) -> Self:  # noqa: ANN401
+        """The settings with other values; what past decisions rely on stays, but for the knobs of the method."""
+        for name, value in changes.items():
+            if name in FIXED and not self._same(name, value):
+                rule = f"{shown(getattr(self, name))}, as it cannot change while a project runs"
+                raise broken(name, value, rule, "start a new project for another one.")
+        after = replace(self, **changes)
+        if any(getattr(after, name) != getattr(self, name) for name in LIMITED):  # else it stays as it was once allowed
+            after.check_limits()
+        if any(getattr(after, name) != getattr(self, name) for name in RANGED):
+            after._check_ranges()
+        if knobs_of(after).keys() != knobs_of(self).keys():
+            rule = f"none, as this project asks by {', '.join(knobs_of(self))}, and past decisions rely on it"
+            fix = "change its value, or start a new project to ask by another rule."
+            raise broken("threshold", after.threshold, rule, fix)
+        if _lasting(after) != _lasting(self):
+            rule = f"{_told(_lasting(self))}, on which past decisions rely"
+            may = ", ".join(knobs_of(self)) or "nothing"
+            fix = f"leave the rest as it is: only {may} can change while a project runs."
+            raise broken("method", after.method, rule, fix)
+        if after.audit_rate < self.audit_rate:
+            rule = f"at least {self.audit_rate:g}: {LOWEST_RATE}"
+            raise broken("audit_rate", after.audit_rate, rule, "raise it, or start a new project.")
+        return after
+
+    def _same(self, name: str, value: Any) -> bool:  # noqa: ANN401
+        now = getattr(self, name)
+        if name == "method":  # its knobs may change: that is a "tune" event
+            return isinstance(value, str) and value.partition(":")[0].strip() == now.partition(":")[0].strip()
+        if isinstance(now, tuple):
+            return isinstance(value, (list, tuple)) and tuple(value) == now
+        return bool(value == now)
+
+
+def rule_for_people(num_people: int) -> str:
+    """What the pool should be where so many people vote."""
+    return f"at most {num_people}, as many as will vote: items ask up to the whole pool, and may never close"
+
+
+def goal_control(settings: ProjectSettings) -> BudgetControl | TargetErrorControl | None:
+    """The controller that holds the project's budget or target error, as it starts; None without such a goal."""
+    if settings.budget is not None:
+        rule = rule_knob(settings.chosen_method())
+        return BudgetControl(settings.budget, pool_size=settings.pool_size, rule=rule)
+    if settings.target_error is not None:
+        return target_control(settings, settings.target_error)
+    return None
+
+
+def target_control(settings: ProjectSettings, target: float) -> TargetErrorControl:
+    """The controller of a target error, as `quorate run` starts it."""
+    rule = rule_knob(settings.chosen_method())
+    return TargetErrorControl(target, audit_rate=settings.audit_rate, pool_size=settings.pool_size, rule=rule)
+
+
+def knobs_of(settings: ProjectSettings) -> dict[str, Any]:
+    """The policy's knobs these settings start with."""
+    control = goal_control(settings)
+    return policy_knobs(settings.chosen_method()) | ({} if control is None else control.knobs)
+
+
+def _lasting(settings: ProjectSettings) -> dict[str, Any]:
+    """The knobs of the method that no "tune" event changes: what it learns with, from the first decision on."""
+    chosen = settings.chosen_method()
+    return {name: value for name, value in chosen.knobs.items() if name not in policy_knobs(chosen)}
+
+
+def _told(knobs: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in knobs.items()) or "a method without further knobs"
+
+
+def _check_stateless(chosen: Method) -> None:
+    if not isinstance(chosen.policy, (Stateless, QuotaPolicy)):
+        rule = "a method that does not remember past items, which workers cannot share"
+        raise broken("method", chosen.name, rule, f"choose another, e.g. {method('quorate').name!r}.")
+
+
+def _names(classes: Any) -> tuple[str, ...]:  # noqa: ANN401
+    if isinstance(classes, str) or not isinstance(classes, (list, tuple)):
+        raise broken("classes", classes, "a list of names", "pass e.g. ['cat', 'dog'].")
+    if len(classes) > MOST_CLASSES:
+        raise broken("classes", f"{len(classes)} names", f"at most {MOST_CLASSES}, which fit a page", "merge some.")
+    names = class_names(classes)
+    for name in names:
+        _text(name, where="classes", most=MOST_LETTERS)
+    return names
+
+
+def _display_names(given: Any, classes: tuple[str, ...]) -> dict[str, str]:  # noqa: ANN401
+    """The names that differ from their class, in the order of the classes; no two classes are shown alike."""
+    if not isinstance(given, Mapping):
+        raise broken("display_names", given, "a text for each class to rename", "pass e.g. {'cat': 'Cat'}.")
+    for name, text in given.items():
+        if name not in classes:
+            raise broken("display_names", name, f"one of the classes: {', '.join(classes)}", "correct the class.")
+        if not isinstance(text, str) or not text.strip() or len(text) > MOST_LETTERS or not text.isprintable():
+            rule = f"1 to {MOST_LETTERS} printable characters, not only spaces"
+            raise broken("display_names", text, rule, "choose another, or leave it out to show the class.")
+    shown = {name: given[name].strip() if name in given else name for name in classes}
+    for name, text in shown.items():
+        if list(shown.values()).count(text) > 1 and name in given:
+            raise broken("display_names", text, "a name that no other class is shown with", "choose another.")
+    return {name: text for name, text in shown.items() if text != name}
+
+
+def _models(models: Any) -> tuple[str, ...]:  # noqa: ANN401
+    if isinstance(models, str) or not isinstance(models, (list, tuple)) or not 1 <= len(models) <= MOST_MODELS:
+        rule = f"a list of 1 to {MOST_MODELS} names, one per classifier"
+        raise broken("models", models, rule, "pass e.g. ['resnet'].")
+    names = tuple(_text(name, where="models", most=100) for name in models)
+    if len(set(names)) != len(names) or "" in names:
+        raise broken("models", list(names), "different, non-empty names", "rename one.")
+    return names
+
+
+def _text(value: Any, *, where: str, most: int) -> str:  # noqa: ANN401
+    if not isinstance(value, str) or len(value) > most or "\x00" in value:
+        raise broken(where, value, f"text of at most {most} characters", "shorten it.")
+    return value

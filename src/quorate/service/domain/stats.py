@@ -1,0 +1,244 @@
+"""The numbers of a project's dashboard, read from its tables; O(items + ballots), so the steward computes them.
+
+`stats` computes, `latest_stats` gives what was computed last. Called by the steward, the API and the dashboard.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from sqlalchemy import Connection, Integer, and_, case, cast, desc, func, select
+
+from quorate.service.domain.audits import AuditReport, audit_report
+from quorate.service.domain.learning import stored_control
+from quorate.service.domain.owner_actions import prices
+from quorate.service.domain.projects import Project
+from quorate.service.store.schema import accounts, ballots, events, items, memberships, not_withdrawn, stewards
+from quorate.streams.target_error import TargetErrorControl
+
+HOUR = 3600.0
+LIVE_SECONDS = 8.0  # numbers that are no older are called live
+HISTORY = 200  # "learn" events shown over time
+MOST_VOTERS = 200  # named one by one, however many there are
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """One look at a project, at `time` (seconds since 1970). Withdrawn items are left out of all of it.
+
+    Money: each vote at the price in force when it was cast; votes saved at the price in force when their item closed.
+
+    Null where there is nothing yet. The API answers with these very fields.
+    """
+
+    time: float
+    num_items: int
+    num_open: int
+    num_closed: int
+    num_in_audit: int
+    num_exhausted: int  # of those open or in the audit: all who ever voted in the project have acted on it
+    num_people: int  # who can vote: members who are owners or voters, and others whose votes an owner sent
+    num_short: int  # of those open or in the audit: their pool, and who skipped them, is more than the people there are
+    num_votes: int
+    num_abstained: int
+    num_late: int
+    votes_per_closed: float | None
+    votes_on_closed: int
+    votes_of_pools: int
+    votes_saved: int
+    share_saved: float | None
+    money_spent: float
+    money_saved: float
+    believed_error: float | None
+    reasons: dict[str, int]
+    labels: dict[str, int]
+    hours: list[dict[str, float]]
+    num_voters: int
+    voters: list[dict[str, Any]]  # the busiest
+    learning: list[dict[str, Any]]
+    goal: dict[str, Any] | None
+    audit: AuditReport
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything, by name."""
+        return asdict(self)
+
+
+def stats(connection: Connection, project: Project, *, now: float) -> Stats:
+    """Compute them all now."""
+    num_voters = _num_voters(connection, project)
+    num_people = _num_people(connection, project)
+    counts = _counts(connection, project, num_voters, num_people)
+    closed, asked, pools = counts["num_closed"], counts["votes_on_closed"], counts["votes_of_pools"]
+    spent, saved = _money(connection, project, counts["num_votes"], pools - asked)
+    return Stats(
+        time=now,
+        votes_per_closed=asked / closed if closed else None,
+        votes_saved=pools - asked,
+        share_saved=1.0 - asked / pools if pools else None,
+        money_spent=spent,
+        money_saved=saved,
+        reasons=_grouped(connection, project, items.c.reason),
+        labels=_grouped(connection, project, items.c.label),
+        hours=_hours(connection, project, now),
+        num_voters=num_voters,
+        num_people=num_people,
+        voters=_voters(connection, project),
+        learning=learning_history(connection, project),
+        goal=_goal(connection, project),
+        audit=audit_report(connection, project),
+        **counts,
+    )
+
+
+def latest_stats(connection: Connection, project: Project, *, now: float) -> dict[str, Any]:
+    """What the steward computed last, as JSON, and its `age` in seconds.
+
+    Computed here if it never did, or if an older version of the service did, which knew fewer numbers.
+    """
+    query = select(stewards.c.state).where(stewards.c.project_id == project.id, stewards.c.task == "stats")
+    kept = json.loads(connection.execute(query).scalar_one_or_none() or "{}").get("stats", {})
+    told = (
+        kept if kept.keys() >= {each.name for each in fields(Stats)} else stats(connection, project, now=now).as_json()
+    )
+    return told | {"age": abs(now - told["time"])}  # a time to come: the clock was set back
+
+
+def learning_history(connection: Connection, project: Project, *, most: int = HISTORY) -> list[dict[str, Any]]:
+    """What was learned, oldest first: theta, phi, tau by classifier and class; thinned to `most` points."""
+    fits = select(events.c.id, events.c.time, events.c.body)
+    fits = fits.where(events.c.project_id == project.id, events.c.kind == "learn").order_by(events.c.id.desc())
+    rows = list(connection.execute(fits.limit(20 * most)).all())[::-1]
+    kept = rows[:: max(1, -(-len(rows) // most))] if rows else []
+    if rows and kept[-1].id != rows[-1].id:
+        kept.append(rows[-1])
+    told = []
+    for row in kept:
+        body = json.loads(row.body)
+        told.append({"event": row.id, "time": row.time} | {k: body[k] for k in ("theta", "phi", "tau", "num_items")})
+    return told
+
+
+def _counts(connection: Connection, project: Project, num_voters: int, num_people: int) -> dict[str, Any]:
+    closed = ~items.c.is_open
+    skipped = items.c.num_ballots - items.c.num_votes - items.c.num_abstained
+    short = and_(items.c.is_wanted, items.c.pool_size + skipped > num_people)
+    exhausted = and_(items.c.is_wanted, items.c.num_ballots >= max(1, num_voters))
+    row = connection.execute(
+        select(
+            func.count().label("num_items"),
+            func.sum(case((items.c.is_open, 1), else_=0)).label("num_open"),
+            func.sum(case((closed, 1), else_=0)).label("num_closed"),
+            func.sum(case((items.c.audit == "drawn", 1), else_=0)).label("num_in_audit"),
+            func.sum(case((exhausted, 1), else_=0)).label("num_exhausted"),
+            func.sum(case((short, 1), else_=0)).label("num_short"),
+            func.sum(items.c.num_votes).label("num_votes"),
+            func.sum(items.c.num_abstained).label("num_abstained"),
+            func.sum(items.c.num_late).label("num_late"),
+            func.sum(case((closed, items.c.num_votes), else_=0)).label("votes_on_closed"),
+            func.sum(case((closed, items.c.pool_size), else_=0)).label("votes_of_pools"),
+            func.avg(case((closed, 1.0 - items.c.confidence))).label("believed_error"),
+        ).where(items.c.project_id == project.id, not_withdrawn)
+    ).one()
+    counts = {name: int(value or 0) for name, value in row._mapping.items() if name != "believed_error"}
+    believed = None if row.believed_error is None else float(row.believed_error)
+    return counts | {"believed_error": believed}
+
+
+def _money(connection: Connection, project: Project, num_votes: int, votes_saved: int) -> tuple[float, float]:
+    """What the votes cost, and what was saved on closed items."""
+    history = prices(connection, project.id, now=project.settings.price)
+    if history.only is not None:
+        return history.only * num_votes, history.only * votes_saved
+    cast_votes = select(func.sum(history.of(ballots.c.time))).join(items, items.c.id == ballots.c.item_id)
+    cast_votes = cast_votes.where(ballots.c.project_id == project.id, ballots.c.kind == "vote", not_withdrawn)
+    unasked = select(func.sum((items.c.pool_size - items.c.num_votes) * history.of(items.c.closed)))
+    unasked = unasked.where(items.c.project_id == project.id, ~items.c.is_open, not_withdrawn)
+    spent, saved = (connection.execute(query).scalar_one() for query in (cast_votes, unasked))
+    return round(float(spent or 0.0), 9), round(float(saved or 0.0), 9)
+
+
+def _grouped(connection: Connection, project: Project, column: Any) -> dict[str, int]:  # noqa: ANN401
+    """How many closed items have each value."""
+    here = (items.c.project_id == project.id, ~items.c.is_open, not_withdrawn)
+    query = select(column, func.count()).where(*here).group_by(column)
+    rows = sorted(connection.execute(query).all(), key=lambda row: (-row[1], row[0]))
+    return {str(name): int(count) for name, count in rows}
+
+
+def _hours(connection: Connection, project: Project, now: float) -> list[dict[str, float]]:
+    """Votes in each of the last 24 hours, and the seconds from the first of them to the end of that hour."""
+    since = now - 24 * HOUR
+    ago = cast((now - ballots.c.time) / HOUR, Integer)
+    query = select(ago.label("ago"), func.count(), func.min(ballots.c.time))
+    query = query.where(ballots.c.project_id == project.id, ballots.c.time > since)
+    query = query.join(items, items.c.id == ballots.c.item_id).where(not_withdrawn)
+    query = query.where(ballots.c.kind == "vote", ballots.c.time <= now).group_by("ago")
+    found = {int(row[0]): (int(row[1]), now - HOUR * int(row[0]) - row[2]) for row in connection.execute(query)}
+    each = [(hour, *found.get(hour, (0, 0.0))) for hour in range(23, -1, -1)]
+    return [{"hours_ago": float(hour), "votes": float(votes), "seconds": seconds} for hour, votes, seconds in each]
+
+
+def _num_voters(connection: Connection, project: Project) -> int:
+    """How many people have acted on an item."""
+    people = select(func.count(ballots.c.voter.distinct())).where(ballots.c.project_id == project.id)
+    return int(connection.execute(people).scalar_one())
+
+
+def _num_people(connection: Connection, project: Project) -> int:
+    """How many can vote: members who may, and people who vote elsewhere and have done so here."""
+    may = (memberships.c.project_id == project.id, memberships.c.removed.is_(None), memberships.c.role != "reader")
+    members = select(func.count()).select_from(memberships).join(accounts, accounts.c.id == memberships.c.account_id)
+    outside = select(func.count(ballots.c.voter.distinct())).where(ballots.c.project_id == project.id)
+    found = (members.where(*may, accounts.c.disabled.is_(None)), outside.where(ballots.c.voter.startswith("ext:")))
+    return sum(int(connection.execute(query).scalar_one()) for query in found)
+
+
+def _voters(connection: Connection, project: Project) -> list[dict[str, Any]]:
+    """The busiest voters' votes, abstentions, skips, and how often they named the answer of items that are closed."""
+    agreed = and_(ballots.c.kind == "vote", ~items.c.is_open, ballots.c.label == items.c.label)
+    judged = and_(ballots.c.kind == "vote", ~items.c.is_open)
+    query = select(
+        ballots.c.voter,
+        func.sum(case((ballots.c.kind == "vote", 1), else_=0)).label("votes"),
+        func.sum(case((ballots.c.kind == "abstain", 1), else_=0)).label("abstained"),
+        func.sum(case((ballots.c.kind == "skip", 1), else_=0)).label("skipped"),
+        func.sum(case((agreed, 1), else_=0)).label("agreed"),
+        func.sum(case((judged, 1), else_=0)).label("judged"),
+        func.max(ballots.c.time).label("last"),
+    )
+    query = query.join(items, items.c.id == ballots.c.item_id).where(ballots.c.project_id == project.id, not_withdrawn)
+    busiest = query.group_by(ballots.c.voter).order_by(desc("votes"), ballots.c.voter).limit(MOST_VOTERS)
+    rows = connection.execute(busiest).all()
+    names = voter_names(connection, project)
+    told = [
+        {
+            "voter": row.voter, "name": names.get(row.voter, row.voter.removeprefix("ext:")), "votes": int(row.votes),
+            "abstained": int(row.abstained), "skipped": int(row.skipped), "last": float(row.last),
+            "agreement": int(row.agreed) / int(row.judged) if row.judged else None,
+        }
+        for row in rows
+    ]  # fmt: skip
+    return sorted(told, key=lambda voter: (-voter["votes"], voter["name"]))
+
+
+def voter_names(connection: Connection, project: Project) -> dict[str, str]:
+    """What the members of the project are called, by account."""
+    query = select(accounts.c.id, accounts.c.name).join(memberships, memberships.c.account_id == accounts.c.id)
+    return {row.id: row.name for row in connection.execute(query.where(memberships.c.project_id == project.id))}
+
+
+def _goal(connection: Connection, project: Project) -> dict[str, Any] | None:
+    """What was asked for and what is reached, for a budget or a target error."""
+    control = stored_control(connection, project)
+    if control is None:
+        return None
+    reached = None if math.isnan(control.reached) else control.reached
+    kind = "budget" if project.settings.budget is not None else "target_error"
+    goal = {"kind": kind, "asked_for": control.asked_for, "reached": reached, "knobs": control.knobs}
+    if isinstance(control, TargetErrorControl):
+        goal |= {"upper": None if math.isnan(control.upper) else control.upper, "sureness": control.sureness}
+    return goal

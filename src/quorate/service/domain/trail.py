@@ -1,0 +1,181 @@
+"""An item's trail: every event with its decision, the parameters it was made under, and the same decision recomputed.
+
+`trail` is what an owner exports and an auditor reads; `disagreements` goes through a whole project and finds events
+whose decision the library would not make again. Called by the API, the item's page and `quorate service check`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+
+from quorate.service.domain.events import item_events
+from quorate.service.domain.item_projection import after_event
+from quorate.service.domain.listing import all_items
+from quorate.service.domain.owner_actions import list_actions
+from quorate.service.domain.projects import Project, Projects
+from quorate.service.domain.vote_types import not_here
+from quorate.service.store.schema import events, items
+from quorate.session.event_checks import CLOSE_ENOUGH
+from quorate.session.journal import Event
+from quorate.session.single import Era, EraOf, era_named, is_decided, item_session, recompute
+
+RECOMPUTED = (
+    "is_open", "is_wanted", "label", "confidence", "votes", "num_votes", "num_abstained", "num_late", "reason",
+    "pool_size", "decided_votes", "is_settled", "audit", "audit_loss",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """What does not follow from the events: in which item, at which of its events (None: its row), and how."""
+
+    item: str
+    seq: int | None
+    stored: Any
+    recomputed: Any
+
+
+def trail(projects_: Projects, connection: Connection, project: Project, name: str) -> dict[str, Any]:
+    """All that was done with the item: settings, parameters and knobs in force, events, recomputed decisions.
+
+    `quorate.session.single.recompute` makes the same decisions from the same JSON.
+    """
+    row = find(connection, project, name)
+    written = item_events(connection, row.id)
+    again = list(recompute(project.session, written, number=row.number, era_of=_eras(projects_, connection, project)))
+    return {
+        "item": row.name,
+        "number": row.number,
+        "settings": project.session.header(),
+        "eras": _eras_as_json(projects_, connection, project, written),
+        "events": [_with_decision(event, decision) for event, decision in zip(written, again, strict=True)],
+        "owner_actions": [each.as_json() for each in list_actions(connection, project.id, item_id=row.id)],
+        "signed_in_by": signed_in_by(connection, row.id),
+    }
+
+
+def signed_in_by(connection: Connection, item_id: int) -> dict[int, str]:
+    """How whoever made each event was signed in, by the event's `seq`; those made without a sign-in are left out."""
+    query = select(events.c.seq, events.c.signed_in_by).where(events.c.item_id == item_id)
+    query = query.where(events.c.signed_in_by.is_not(None)).order_by(events.c.seq)
+    return {row.seq: row.signed_in_by for row in connection.execute(query)}
+
+
+def find(connection: Connection, project: Project, name: str) -> Row[Any]:
+    """The item's row; an error if there is none."""
+    query = select(items).where(items.c.project_id == project.id, items.c.name == name)
+    row: Row[Any] | None = connection.execute(query).one_or_none()
+    if row is None:
+        raise not_here(name)
+    return row
+
+
+def standing_probs(projects_: Projects, connection: Connection, project: Project, row: Row[Any]) -> list[float] | None:
+    """The probability of every class in the decision that stands; None if the method has none."""
+    era_of = _eras(projects_, connection, project)
+    now, written = era_of(project.learn_event, project.tune_event), item_events(connection, row.id)
+    session, _ = item_session(project.session, written, number=row.number, now=now, era_of=era_of)
+    probs = session.decision(row.name).probs
+    return None if probs is None else [float(value) for value in probs]
+
+
+def disagreements(projects_: Projects, connection: Connection, project: Project) -> Iterator[Disagreement]:
+    """Every stored decision, and every item's row, that its events do not bear out."""
+    for row in all_items(connection, project.id):
+        yield from item_disagreements(projects_, connection, project, row)
+
+
+def item_disagreements(
+    projects_: Projects, connection: Connection, project: Project, row: Row[Any]
+) -> Iterator[Disagreement]:
+    """The same for one item."""
+    era_of = _eras(projects_, connection, project)
+    written = item_events(connection, row.id)
+    again = recompute(project.session, written, number=row.number, era_of=era_of)
+    for event, decision in zip(written, again, strict=True):
+        if decision is None:
+            continue
+        fresh = {name: getattr(decision, name) for name in ("ask", "label", "confidence", "num_votes", "reason")}
+        stored = {name: event["decision"][name] for name in fresh}
+        if not same(stored, fresh):
+            yield Disagreement(row.name, event["seq"], stored, fresh)
+    values = _row_again(project, row, written, era_of)
+    values["is_wanted"] = values["is_wanted"] and row.set_aside is None
+    fresh = {name: values[name] for name in RECOMPUTED} | {"seq": _last_seq(connection, row.id)}
+    fresh["is_wanted"] = fresh["is_wanted"] and row.withdrawn is None  # the one thing that no event says
+    stored = {name: getattr(row, name) for name in fresh}
+    if not same(stored, fresh):
+        yield Disagreement(row.name, None, stored, fresh)
+    logged, kept = _logged_coin(written), None if row.audit_rate is None else {"rate": row.audit_rate}
+    if logged != (kept if kept is None else kept | {"drawn": row.audit is not None}):
+        yield Disagreement(row.name, None, kept, logged)
+
+
+def _row_again(project: Project, row: Row[Any], written: list[Event], era_of: EraOf) -> dict[str, Any]:
+    """The row as its events make it: as it was last decided, with the coin tossed then, and what came later."""
+    last = max(number for number, event in enumerate(written) if is_decided(event))
+    drawn = (_logged_coin(written) or {"drawn": False})["drawn"]
+    values = _values(project, row, written[: last + 1], era_of, None) | {"audit": "drawn" if drawn else None}
+    values["is_wanted"] = values["is_open"] or drawn
+    if last + 1 < len(written):
+        values |= _values(project, row, written, era_of, values)
+    return values
+
+
+def _values(
+    project: Project, row: Row[Any], written: list[Event], era_of: EraOf, before: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    now = era_of(project.learn_event, project.tune_event)
+    session, _ = item_session(project.session, written, number=row.number, now=now, era_of=era_of)
+    return after_event(project, session, row.name, session.decision(row.name), leases_out=0, before=before)
+
+
+def _logged_coin(written: list[Event]) -> dict[str, Any] | None:
+    """The toss that stands: the one of the last event that decided, if that closed the item."""
+    return [event for event in written if is_decided(event)][-1].get("audit")
+
+
+def _last_seq(connection: Connection, item_id: int) -> int:
+    query = select(events.c.seq).where(events.c.item_id == item_id).order_by(events.c.seq.desc()).limit(1)
+    return int(connection.execute(query).scalar_one())
+
+
+def same(stored: Mapping[str, Any], fresh: Mapping[str, Any]) -> bool:
+    """The same in every field, the confidence but for rounding."""
+    plain = [name for name in stored if name != "confidence"]
+    near = abs(stored["confidence"] - fresh["confidence"]) <= CLOSE_ENOUGH
+    return near and all(stored[name] == fresh[name] for name in plain)
+
+
+def _eras(projects_: Projects, connection: Connection, project: Project) -> Callable[[int, int], Era]:
+    return lambda learn, tune: projects_.era(connection, project, learn, tune)
+
+
+def _eras_as_json(
+    projects_: Projects, connection: Connection, project: Project, written: list[Event]
+) -> list[dict[str, Any]]:
+    """The parameters and knobs that the item's decisions name, once each."""
+    named = {era_named(event) for event in written if is_decided(event)}
+    found = []
+    for learn, tune in sorted(named):
+        params, era = projects_.params(connection, project, learn), projects_.era(connection, project, learn, tune)
+        bias = None if params.bias is None else params.bias.tolist()
+        found.append(
+            {
+                "params": learn, "tune": tune, "method": era.method.describe(),
+                "theta": params.theta, "phi": params.phi, "tau": params.tau.tolist(), "bias": bias,
+            }
+        )  # fmt: skip
+    return found
+
+
+def _with_decision(event: Event, decision: Any) -> Event:  # noqa: ANN401
+    if decision is None:
+        return event
+    probs = None if decision.probs is None else [float(value) for value in decision.probs]
+    return event | {"recomputed": {"ask": decision.ask, "label": decision.label, "confidence": decision.confidence,
+                                   "reason": decision.reason, "probs": probs}}  # fmt: skip

@@ -1,0 +1,157 @@
+"""Locks the items of a batch of votes; loads ballots, leases and events, with as many statements as for one vote.
+
+The lock is a statement of its own: what is read by the statement that waits for a lock may be older than the lock.
+Called by `ballots`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, bindparam, select
+
+from quorate.errors import QuorateError
+from quorate.service.domain.projects import Project, Projects, archived
+from quorate.service.domain.vote_types import Request, not_here, not_met, reused
+from quorate.service.store.lists import among, each_of, paired
+from quorate.service.store.schema import ballots, events, items, leases
+from quorate.session.journal import Event
+
+LOCK = select(items).where(items.c.project_id == bindparam("project"), among(items.c.name, "names"))
+LOCK = LOCK.order_by(items.c.id).with_for_update()  # in one order everywhere, so that nobody deadlocks
+LEASES = select(leases.c.item_id, leases.c.voter, leases.c.is_out).where(among(leases.c.item_id, "ids"))
+PAST = select(events.c.item_id, events.c.body).where(among(events.c.item_id, "ids"), events.c.kind != "skip")
+PAST = PAST.order_by(events.c.item_id, events.c.seq)
+
+
+def _ballots() -> dict[str, Select[Any]]:
+    """The ballots of pairs of an item and a voter, in each database's words."""
+    told = (ballots.c.kind, ballots.c.time)
+    given = each_of(ids=ballots.c.item_id, voters=ballots.c.voter)
+    mine = (ballots.c.item_id == given.c.ids, ballots.c.voter == given.c.voters)
+    found = [select(each).where(*mine).scalar_subquery().label(each.name) for each in told]
+    plain = select(ballots.c.item_id, ballots.c.voter, *told)
+    return {
+        "postgresql": select(given.c.ids.label("item_id"), given.c.voters.label("voter"), *found),
+        "sqlite": plain.where(paired(ballots.c.item_id, ballots.c.voter, ("ids", "voters"))),
+    }
+
+
+def _repeats_of() -> dict[str, Select[Any]]:
+    """The events of pairs of a voter and an idempotency key."""
+    here = (events.c.project_id == bindparam("project"), events.c.request.is_not(None))  # as the index says it
+    given = each_of(voters=events.c.voter, requests=events.c.request)
+    mine = (*here, events.c.voter == given.c.voters, events.c.request == given.c.requests)
+    number = select(events.c.id).where(*mine).scalar_subquery().label("id")
+    plain = select(events.c.voter, events.c.request, events.c.id)
+    return {
+        "postgresql": select(given.c.voters.label("voter"), given.c.requests.label("request"), number),
+        "sqlite": plain.where(*here, paired(events.c.voter, events.c.request, ("voters", "requests"))),
+    }
+
+
+BALLOTS, REPEATS = _ballots(), _repeats_of()
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What an act meets. `row`: the item's, locked. `acted`, `acted_at`: the voter's ballot, None if there is none.
+
+    `holds`: whether the voter's lease still counts, None without one. `repeats`: the event this request made before.
+    """
+
+    project: Project
+    row: Row[Any]
+    acted: str | None
+    acted_at: float | None
+    holds: bool | None
+    others_out: int
+    repeats: int | None
+    past: Sequence[str]
+
+    @property
+    def events(self) -> list[Event]:
+        """The item's events in order, as the session core folds them."""
+        return [json.loads(body) for body in self.past]
+
+
+def meet(
+    projects_: Projects, connection: Connection, project_id: str, requests: Sequence[Request]
+) -> list[Scene | QuorateError]:
+    """Lock the items, then look around; for each request what it meets, or why it cannot be."""
+    names = sorted({request.item for request in requests})
+    found = {row.name: row for row in connection.execute(LOCK, {"project": project_id, "names": names}).all()}
+    project = projects_.get_in(connection, project_id)
+    if project.state == "archived":
+        return [archived(project) for _ in requests]
+    around = _look_around(connection, project, found, requests)
+    return [
+        around.scene(found[request.item], request) if request.item in found else around.unknown(request)
+        for request in requests
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What was read of all items and voters of a transaction."""
+
+    project: Project
+    ballots: dict[tuple[int, str], Row[Any]]
+    leases: dict[int, dict[str, bool]]
+    repeats: dict[tuple[str, str], int]
+    past: dict[int, list[str]]
+
+    def scene(self, row: Row[Any], request: Request) -> Scene:
+        """What one request meets."""
+        voter = request.voter
+        ballot, out = self.ballots.get((row.id, voter)), self.leases.get(row.id, {})
+        return Scene(
+            project=self.project,
+            row=row,
+            acted=None if ballot is None else ballot.kind,
+            acted_at=None if ballot is None else ballot.time,
+            holds=out.get(voter),
+            others_out=sum(is_out for whose, is_out in out.items() if whose != voter),
+            repeats=None if request.request is None else self.repeats.get((voter, request.request)),
+            past=self.past[row.id],
+        )
+
+    def unknown(self, request: Request) -> QuorateError:
+        """Why there is nothing to do. A voter is not told whether an item they were not given is there."""
+        if (request.voter, request.request) in self.repeats:
+            return reused(request.request)
+        return not_met(request.item, request.kind) if request.served else not_here(request.item)
+
+
+def _look_around(
+    connection: Connection, project: Project, found: dict[str, Row[Any]], requests: Sequence[Request]
+) -> _Around:
+    ids = [row.id for row in found.values()]
+    leased: dict[int, dict[str, bool]] = defaultdict(dict)
+    for lease in connection.execute(LEASES, {"ids": ids}).all():
+        leased[lease.item_id][lease.voter] = lease.is_out
+    past: dict[int, list[str]] = defaultdict(list)
+    for event in connection.execute(PAST, {"ids": ids}).all():
+        past[event.item_id].append(event.body)
+    there = [request for request in requests if request.item in found]
+    asked = {"ids": [found[request.item].id for request in there], "voters": [request.voter for request in there]}
+    acted: dict[tuple[int, str], Row[Any]] = {}
+    for ballot in connection.execute(BALLOTS[connection.dialect.name], asked).all():
+        if ballot.kind is not None:
+            acted[ballot.item_id, ballot.voter] = ballot
+    return _Around(project, acted, leased, _repeats(connection, project, requests), past)
+
+
+def _repeats(connection: Connection, project: Project, requests: Sequence[Request]) -> dict[tuple[str, str], int]:
+    """The events that some of the requests made before, by voter and key."""
+    keyed = [(request.voter, request.request) for request in requests if request.request is not None]
+    if not keyed:
+        return {}
+    voters, keys = zip(*keyed, strict=True)
+    asked = {"project": project.id, "voters": voters, "requests": keys}
+    found = connection.execute(REPEATS[connection.dialect.name], asked).all()
+    return {(row.voter, row.request): row.id for row in found if row.id is not None}

@@ -1,6 +1,0 @@
-"""Whole recorded streams in one compiled call, for sweeps; agrees with the session event by event."""
-
-from quorate.simulation.prepare import Stream, prepare
-from quorate.simulation.simulate import Simulation, simulate
-
-__all__ = ["Simulation", "Stream", "prepare", "simulate"]

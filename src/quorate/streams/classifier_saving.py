@@ -1,0 +1,252 @@
+"""A stream and a method -> what the classifier saves: votes per item at equal error with it and without it.
+
+The method is run over a sample of the items at a few values of its knob, with the predictions and with all classes
+alike. Both curves are read where the run itself stands: at its votes per item the classifier's curve has an error, and
+the other curve says how many votes that error takes without it. Called by `run` and `plan`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.decision.rules import rule_of
+from quorate.methods import Method
+from quorate.rng import stream as random_stream
+from quorate.session.decide import NO_LIMIT
+from quorate.session.tuning import tuned
+from quorate.streams.prepare import Stream
+from quorate.streams.simulate import REFIT_EVERY, WINDOW, run_compiled
+from quorate.streams.swapped_columns import Swap, swap_warning, swapped_columns
+from quorate.streams.sweep import lower_hull
+from quorate.types import FloatArray, IntArray
+
+KNOBS: dict[str, tuple[float, ...]] = {
+    "min_gain": (1.0, 0.2, 0.1, 0.05, 0.02, 0.01, 0.004, 0.0),
+    "threshold": (0.0, 0.6, 0.75, 0.87, 0.94, 0.98, 0.995, 1.0),
+}
+MOST_ITEMS, FEWEST_ITEMS = 1000, 50  # run through; scored, below which nothing is claimed
+MOST_CELLS = 20_000  # items times classes that are run through
+DRAWS, LEVEL = 200, 0.9
+LEAST = 0.01  # votes per item: a saving below is about nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """At `votes` per item the error is `error`; without the classifier the same error takes `without` votes per item.
+
+    `saves` the difference, between `low` and `high` in `LEVEL` of the resampled sets of items
+    """
+
+    votes: float
+    error: float
+    without: float
+    saves: float
+    low: float
+    high: float
+
+    @property
+    def is_clear(self) -> bool:
+        """The interval lies above about nothing."""
+        return self.low > LEAST
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifierReport:
+    """What is known of the classifiers: `here` at the votes of the run, `early` at half the votes until settled.
+
+    Both None where it was not measured: no classifier, a method without a knob that needs one, too few items.
+    """
+
+    models: tuple[str, ...]
+    method: str
+    num_items: int
+    here: Saving | None
+    early: Saving | None
+    swaps: tuple[Swap, ...]
+
+    def describe(self) -> dict[str, Any]:
+        """As plain values, for summary.json and plan.json."""
+        found: dict[str, Any] = {"models": list(self.models), "items": self.num_items, "level": LEVEL}
+        for name, saving in (("here", self.here), ("early", self.early)):
+            found[name] = None if saving is None else _plain(saving)
+        found["swapped_columns"] = [
+            {"model": each.model, "column": each.column, "looks_like": each.looks_like} for each in self.swaps
+        ]
+        return found | {"warns": self.warns, "sentence": self.sentence()}
+
+    @property
+    def warns(self) -> bool:
+        """Nothing is saved here beyond noise, or columns look swapped."""
+        return bool(self.swaps) or (self.here is not None and not self.here.is_clear)
+
+    def sentence(self) -> str:
+        """One line: what the classifier saves, and a warning where that is about nothing."""
+        return " ".join(filter(None, [_saved(self), swap_warning(self.swaps)]))
+
+
+def _plain(saving: Saving) -> dict[str, Any]:
+    names = ("votes", "error", "without", "saves", "low", "high", "is_clear")
+    return {name: getattr(saving, name) for name in names}
+
+
+def _saved(report: ClassifierReport) -> str:
+    if not report.models:
+        return "No classifier was given: all figures are those of votes alone."
+    several = len(report.models) > 1
+    noun, it, verb = ("The classifiers", "them", "save") if several else ("The classifier", "it", "saves")
+    s = report.here
+    if s is None:
+        if report.num_items >= FEWEST_ITEMS:
+            return f"What {noun.lower()} {verb} {report.method} is not measured."
+        return f"What {noun.lower()} {verb} is not known: {report.num_items} scored items are too few to measure it."
+    numbers = (
+        f"{s.votes:.2f} votes per item with {it}, {s.without:.2f} without at the same error, a saving of "
+        f"{s.saves:+.2f} ({100 * LEVEL:.0f} % interval {s.low:+.2f} to {s.high:+.2f}; measured on {report.num_items:,} "
+        "items)"
+    )
+    if s.is_clear:
+        return f"{noun} {verb} {s.saves:.2f} votes per item: {numbers}."
+    e = report.early
+    if e is not None and e.is_clear and not report.swaps:
+        return (
+            f"Warning: at this setting {noun.lower()} {verb} nothing for certain: {numbers}. At {e.votes:.2f} votes "
+            f"per item it would be {e.saves:.2f} ({e.low:+.2f} to {e.high:+.2f}): a cheaper setting uses {it}."
+        )
+    return (
+        f"Warning: {noun.lower()} {verb} nothing for certain: {numbers}. Check that the predictions belong to these "
+        "items and classes, or leave them out."
+    )
+
+
+def classifier_report(
+    given: Stream,
+    method: Method,
+    *,
+    models: Sequence[str],
+    classes: Sequence[str],
+    votes: float,
+    truth: FloatArray,
+    is_scored: NDArray[np.bool_],
+    recorded: IntArray | None = None,
+    error_costs: FloatArray | None = None,
+    seed: int = 0,
+) -> ClassifierReport:
+    """What the classifiers of a stream save a method that asks `votes` per item.
+
+    `models` their names, none if there is no classifier   `truth` (T, K), `is_scored` (T,) as in `Pools`
+    """
+    if not models:
+        return ClassifierReport((), method.name, 0, None, None, ())
+    swaps = tuple(
+        swap
+        for m, model in enumerate(models)
+        for swap in swapped_columns(given.predictions[:, m], given.counts, classes, model=model)
+    )
+    knob = next((name for name in KNOBS if name in method.knobs), None)
+    rows = _sample(len(given.items), len(classes))
+    scored = is_scored[rows]
+    if knob is None or rule_of(method.policy) is None or scored.sum() < FEWEST_ITEMS:
+        return ClassifierReport(tuple(models), method.name, int(scored.sum()), None, None, swaps)
+    part = _rows_of(given, rows)
+    at_hand = None if recorded is None else recorded[rows]
+    curves = [
+        _curve(each, method, knob, at_hand, truth[rows], error_costs) for each in (part, _without_classifier(part))
+    ]
+    weights = _draws(len(rows), scored, seed)
+    most = float(curves[1][0].mean(axis=1).max())
+    return ClassifierReport(
+        tuple(models), method.name, int(scored.sum()),
+        _saving(curves, weights, scored, votes), _saving(curves, weights, scored, most / 2), swaps,
+    )  # fmt: skip
+
+
+def _sample(num_items: int, num_classes: int) -> IntArray:
+    """Items spread evenly over the stream, in its order."""
+    most = int(np.clip(MOST_CELLS // num_classes, MOST_ITEMS // 5, MOST_ITEMS))
+    return np.unique(np.linspace(0, num_items - 1, min(most, num_items)).astype(np.int64))
+
+
+def _rows_of(given: Stream, rows: IntArray) -> Stream:
+    names = Stream.__slots__
+    return Stream(**{name: np.ascontiguousarray(getattr(given, name)[rows]) for name in names})
+
+
+def _without_classifier(given: Stream) -> Stream:
+    """The same items and votes, all classes alike to one classifier: what a run without predictions sees."""
+    num_items, _, num_classes = given.predictions.shape
+    alike = np.full((num_items, 1, num_classes), 1.0 / num_classes)
+    mean = np.ascontiguousarray(alike[:, 0])
+    return replace(given, predictions=alike, log_predictions=np.log(alike), mean_predictions=mean)
+
+
+def _curve(
+    part: Stream,
+    method: Method,
+    knob: str,
+    recorded: IntArray | None,
+    truth: FloatArray,
+    error_costs: FloatArray | None,
+) -> FloatArray:
+    """(2, S, n) votes and errors of each item at every value of the knob."""
+    found = []
+    for value in KNOBS[knob]:
+        chosen = tuned(method, {knob: value})
+        rule = rule_of(chosen.policy)
+        assert rule is not None
+        done = run_compiled(
+            part, chosen, rule, WINDOW, REFIT_EVERY, (0, NO_LIMIT), len(part.items), recorded=recorded,
+            error_costs=error_costs,
+        )  # fmt: skip
+        costs = 1.0 - np.eye(truth.shape[1]) if error_costs is None else error_costs
+        wrong = (truth * costs[:, done.predictions].T).sum(axis=1)
+        unknown = truth.sum(axis=1) == 0
+        found.append((done.costs.astype(float), np.where(unknown, costs.max(axis=0)[done.predictions], wrong)))
+    return np.array(found).transpose(1, 0, 2)
+
+
+def _draws(num_items: int, scored: NDArray[np.bool_], seed: int) -> FloatArray:
+    """(1 + B, n) how often each item counts: once, then in each resampled set."""
+    drawn = random_stream(seed, "classifier-saving").multinomial(num_items, np.full(num_items, 1 / num_items), DRAWS)
+    drawn = drawn[drawn[:, scored].sum(axis=1) > 0]
+    return np.concatenate([np.ones((1, num_items)), drawn])
+
+
+def _saving(curves: Sequence[FloatArray], weights: FloatArray, scored: NDArray[np.bool_], votes: float) -> Saving:
+    means = []
+    for curve in curves:
+        asked = weights @ curve[0].T / weights.sum(axis=1, keepdims=True)  # (1 + B, S)
+        wrong = weights[:, scored] @ curve[1][:, scored].T / weights[:, scored].sum(axis=1, keepdims=True)
+        means.append((asked, wrong))
+    read = np.array([_equal_error(*(row for pair in means for row in (pair[0][b], pair[1][b])), votes=votes)
+                     for b in range(len(weights))])  # fmt: skip
+    saves = read[:, 2] - read[:, 0]
+    low, high = np.quantile(saves[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    here, error, without = (float(value) for value in read[0])
+    return Saving(here, error, without, float(saves[0]), float(low), float(high))
+
+
+def _equal_error(
+    with_votes: FloatArray, with_errors: FloatArray, votes_alone: FloatArray, errors_alone: FloatArray, *, votes: float
+) -> tuple[float, float, float]:
+    """Votes per item, the error there with the classifier, and the votes that take as low an error without it."""
+    x, y = _hull(with_votes, with_errors)
+    here = float(np.clip(votes, x[0], x[-1]))
+    error = float(np.interp(here, x, y))
+    x, y = _hull(votes_alone, errors_alone)
+    return here, error, float(np.interp(error, y[::-1], x[::-1]))
+
+
+def _hull(votes: FloatArray, errors: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The curve that mixtures of settings reach: falling and convex."""
+    order = np.lexsort((errors, votes))
+    points: list[tuple[float, float]] = []
+    for k in order:
+        if not points or (votes[k] > points[-1][0] + 1e-9 and errors[k] < points[-1][1]):
+            points.append((float(votes[k]), float(errors[k])))
+    hull = np.array(lower_hull(points, at=lambda point: point))
+    return hull[:, 0], hull[:, 1]

@@ -1,0 +1,250 @@
+"""Error-cost curves of several methods on one stream -> who errs how often at equal cost, and votes at equal error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from quorate.catalogue import is_simple
+from quorate.methods import DEFAULT_MIN_GAIN
+from quorate.streams.scenarios import Setting
+from quorate.streams.sweep import Curve, Point, Reading, paired
+
+OURS = "quorate"
+SHARES = (0.25, 0.5, 0.7)  # budgets, as shares of what asking until settled costs
+REFERENCES = ("ask-all", "until-settled")
+CLEAR = 2.0  # standard errors beyond which a difference is called one
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matched:
+    """All methods at one budget, best first; methods without a knob stand apart as references."""
+
+    budget: float
+    readings: tuple[Reading, ...]
+
+    @property
+    def ours(self) -> Reading:
+        """quorate's own reading."""
+        return next(reading for reading in self.readings if reading.name == OURS)
+
+    @property
+    def best_rival(self) -> Reading:
+        """The best of all others."""
+        return next(reading for reading in self.readings if reading.name != OURS)
+
+    @property
+    def best_simple(self) -> Reading:
+        """The best of the rules that count votes."""
+        return next(reading for reading in self.readings if is_simple(reading.low.method))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """A setting, its curves, the reference costs and the methods at each budget."""
+
+    setting: Setting
+    seeds: tuple[int, ...]
+    curves: tuple[Curve, ...]
+    matched: tuple[Matched, ...]
+    ask_all: float
+    until_settled: float
+    tie_floor: float
+
+    @property
+    def num_items(self) -> int:
+        """Items judged, over all seeds."""
+        return len(self.curves[0].points[0].errors)
+
+    @property
+    def middle(self) -> Matched:
+        """The budget of the tables and of the headline: half of what asking until settled costs."""
+        return self.matched[SHARES.index(0.5)]
+
+    @property
+    def references(self) -> tuple[Reading, ...]:
+        """ask-all and until-settled: one point each."""
+        return tuple(Reading(point, point, 0.0) for name in REFERENCES for point in self.curve(name).points)
+
+    @property
+    def default(self) -> Point | None:
+        """quorate as it comes, if its default knob was among those swept."""
+        runs = self.curve(OURS).runs
+        return next((point for point in runs if point.method.knobs["min_gain"] == DEFAULT_MIN_GAIN), None)
+
+    def curve(self, name: str) -> Curve:
+        """The curve of that method."""
+        return next(curve for curve in self.curves if curve.name == name)
+
+    def saved(self, votes_per_item: float) -> tuple[float, float]:
+        """Share of votes saved against asking everyone, and against asking until settled."""
+        return 1 - votes_per_item / self.ask_all, 1 - votes_per_item / self.until_settled
+
+
+def budgets_of(curves: Sequence[Curve]) -> tuple[float, ...]:
+    """Votes per item at which methods are compared: shares of what asking until settled costs."""
+    settled = next(curve for curve in curves if curve.name == "until-settled").points[0]
+    return tuple(share * settled.votes_per_item for share in SHARES)
+
+
+def percent(value: float, *, sign: bool = False) -> str:
+    """A share as text.
+
+    >>> percent(0.0312), percent(0.01, sign=True)
+    ('3.1 %', '+1.0 %')
+    """
+    return f"{100 * value:+.1f} %" if sign else f"{100 * value:.1f} %"
+
+
+def compare(setting: Setting, seeds: Sequence[int], curves: Sequence[Curve]) -> Comparison:
+    """Read every curve at the budgets."""
+    by_name = {curve.name: curve for curve in curves}
+    settled, everyone = by_name["until-settled"].points[0], by_name["ask-all"].points[0]
+    return Comparison(
+        setting=setting,
+        seeds=tuple(seeds),
+        curves=tuple(curves),
+        matched=tuple(match(curves, budget) for budget in budgets_of(curves)),
+        ask_all=everyone.votes_per_item,
+        until_settled=settled.votes_per_item,
+        tie_floor=settled.error_rate,
+    )
+
+
+def match(curves: Sequence[Curve], budget: float) -> Matched:
+    """All methods that have a knob at `budget` votes per item, best first; ours first among equals."""
+    readings = [curve.at(budget) for curve in curves if curve.name not in REFERENCES]
+    return Matched(budget, tuple(sorted(readings, key=lambda reading: (reading.error_rate, reading.name != OURS))))
+
+
+def verdict(matched: Matched) -> str:
+    """Ours against the best simple rule, with the paired standard error, whoever wins; and who is better still."""
+    return against_simple(matched) + better_still(matched)
+
+
+def against_simple(matched: Matched) -> str:
+    """One sentence on the best simple rule."""
+    ours, simple = matched.ours, matched.best_simple
+    difference, error = paired(ours, simple)
+    cost = f"At {ours.votes_per_item:.2f} votes per item"
+    numbers = (
+        f"quorate is wrong on {percent(ours.error_rate)} against {percent(simple.error_rate)} ({gap(ours, simple)})"
+    )
+    if difference > CLEAR * error:
+        how = "clearly" if difference > 0.25 * simple.error_rate else "a little"
+        return f"{cost} quorate is {how} better than the best simple rule, {simple.name}: {numbers}."
+    if difference < -CLEAR * error:
+        return f"{cost} the simple rule {simple.name} is better than quorate: {numbers}."
+    return f"{cost} the simple rule {simple.name} does as well as quorate, within the error of this run: {numbers}."
+
+
+def better_still(matched: Matched) -> str:
+    """A sentence if the best of all others is clearly better than ours; nothing if not."""
+    ours, rival = matched.ours, matched.best_rival
+    difference, error = paired(ours, rival)
+    if difference >= -CLEAR * error:
+        return ""
+    return f" Best of all is {rival.name}: {percent(rival.error_rate)} ({gap(ours, rival)})."
+
+
+def gap(ours: Reading, theirs: Reading) -> str:
+    """How many more errors `theirs` makes, as text."""
+    difference, error = paired(ours, theirs)
+    return f"difference {percent(difference, sign=True)}, standard error {percent(error)}"
+
+
+COUPLED = (
+    "Standard errors treat the items as independent, although a method that learns couples them: they are somewhat "
+    "optimistic."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EqualError:
+    """Votes per item at which others reach quorate's error, read between the points of their curves.
+
+    `simple` the rule that counts votes and gets there with the fewest, None if none gets there; `low`, `high` where
+    its curve is two standard errors (of the difference, item by item) above and below; `high` None: never that low.
+    """
+
+    error_rate: float
+    ours: float
+    simple: str | None
+    votes: float | None
+    low: float | None
+    high: float | None
+    until_settled: float
+    settled_error_rate: float
+
+    @property
+    def fewer(self) -> float | None:
+        """Share of the simple rule's votes that quorate does without; negative if it asks more."""
+        return None if self.votes is None else 1 - self.ours / self.votes if self.votes else 0.0
+
+    @property
+    def is_clear(self) -> bool:
+        """True if quorate's cost lies outside of the range of the rule's."""
+        below = self.low is not None and self.ours < self.low
+        return below or (self.high is not None and self.ours > self.high)
+
+
+def equal_error(comparison: Comparison) -> EqualError:
+    """Who needs how many votes for the error quorate has at the middle budget."""
+    ours = comparison.middle.ours
+    best = best_simple_curve(comparison.curves, ours.error_rate)
+    votes = low = high = None
+    if best is not None:
+        votes = best.cost_of(ours.error_rate)
+        low, high = _range(best, ours)
+    return EqualError(
+        ours.error_rate,
+        ours.votes_per_item,
+        best.name if best else None,
+        votes,
+        low,
+        high,
+        comparison.until_settled,
+        comparison.tie_floor,
+    )
+
+
+def best_simple_curve(curves: tuple[Curve, ...], error_rate: float) -> Curve | None:
+    """The rule that counts votes and reaches `error_rate` with the fewest; None if none does."""
+    able = [
+        (cost, curve)
+        for curve in curves
+        if curve.name not in REFERENCES and is_simple(curve.points[0].method)
+        if (cost := curve.cost_of(error_rate)) is not None
+    ]
+    return min(able, key=lambda pair: pair[0])[1] if able else None
+
+
+def _range(curve: Curve, ours: Reading) -> tuple[float | None, float | None]:
+    cost = curve.cost_of(ours.error_rate)
+    if cost is None:
+        return None, None
+    _, error = paired(ours, curve.at(cost))
+    return curve.cost_of(ours.error_rate + CLEAR * error), curve.cost_of(ours.error_rate - CLEAR * error)
+
+
+def equal_error_sentence(comparison: Comparison) -> str:
+    """The same as a sentence, whoever wins."""
+    found = equal_error(comparison)
+    settled = (
+        f"Asking until settled takes {found.until_settled:.2f} and is wrong on {percent(found.settled_error_rate)}."
+    )
+    start = f"To be wrong on {percent(found.error_rate)} quorate needs {found.ours:.2f} votes per item"
+    if found.votes is None:
+        return f"{start}; no simple rule gets there. {settled}"
+    spread = f"at least {found.low:.2f}" if found.high is None else f"{found.low:.2f} to {found.high:.2f}"
+    return (
+        f"{start}, the best simple rule ({found.simple}) {found.votes:.2f} ({spread} within two standard errors): "
+        f"{savings(found)} for the same error. {settled}"
+    )
+
+
+def savings(found: EqualError) -> str:
+    """What quorate saves for the same error, in words."""
+    if found.fewer is None or not found.is_clear:
+        return "no clear difference in votes"
+    return f"quorate asks {100 * abs(found.fewer):.0f} % {'fewer' if found.fewer > 0 else 'more'}"

@@ -1,0 +1,190 @@
+"""Recorded votes -> the stream a method is replayed on: items and votes in order, each item with its pool and verdict.
+
+Says what N is where items have different numbers of votes, and which items can be scored. Takes a `Joined`; called by
+`workflows.run`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.errors import InvalidInput
+from quorate.posterior.settled import plurality_shares
+from quorate.rng import stream, uniforms
+from quorate.streams.prepare import Stream
+from quorate.tables import Joined
+from quorate.types import FloatArray, IntArray
+from quorate.validate import MOST_VOTES, members, shown
+
+Order = Literal["time", "given", "shuffled"]
+PartlyVoted = Literal["exclude", "own-pool", "worst-case"]
+PoolSize = int | Literal["recorded"] | None
+MOST_CELLS = 2_000_000_000  # of the padded table of votes, two bytes each
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pools:
+    """A stream, and what is known of each item's pool, in stream order.
+
+    `recorded` (T,) votes at hand, at most the pool   `surplus` (T,) votes recorded beyond the pool, never asked
+    `is_partly_voted` (T,) fewer votes at hand than the pool has   `is_settled` (T,) they decide the pool all the same
+    `is_scored` (T,) the item enters the error   `truth` (T, K) share of the verdict by class: 1, or 1/t each in a tie
+    of t; all 0 where the item counts as wrong whatever is answered (partly voted, "worst-case") or is not scored
+    """
+
+    stream: Stream
+    recorded: IntArray
+    surplus: IntArray
+    is_partly_voted: NDArray[np.bool_]
+    is_settled: NDArray[np.bool_]
+    is_scored: NDArray[np.bool_]
+    truth: FloatArray
+    pool_size: int | None
+    order: Order
+    partly_voted: PartlyVoted
+
+    @property
+    def params_pool_size(self) -> int:
+        """N for those who decide on without votes: the pool given, or the largest recorded."""
+        return self.pool_size or int(self.stream.pool_sizes.max())
+
+
+def uneven_pools(smallest: int, largest: int, *, takes: str) -> str:
+    """What `run` and `plan` say where pools are the votes recorded and differ in size; `takes`: what --pool-size does.
+
+    A pool that is small because asking stopped tells the method, through N, that the votes agreed: no live run knows.
+
+    >>> uneven_pools(2, 6, takes="replays")[:66]
+    'The pool of an item is the votes recorded for it, 2 to 6. If more '
+    """
+    return (
+        f"The pool of an item is the votes recorded for it, {smallest} to {largest}. If more could have been asked, "
+        "the verdict is theirs, not these votes'; and where asking stopped early because votes agreed, the size of the "
+        "pool itself tells the answer, so that savings are overstated and errors understated. `--pool-size N` "
+        f"{takes} pools of N."
+    )
+
+
+def build_pools(
+    joined: Joined,
+    *,
+    pool_size: PoolSize = None,
+    order: Order = "time",
+    seed: int,
+    partly_voted: PartlyVoted,
+    draws_quotas: bool = False,
+    shuffles_votes: bool = False,
+) -> Pools:
+    """The stream of the recorded votes.
+
+    `pool_size` None or "recorded": the pool of an item is the votes recorded for it. A number N: every pool has N
+    members; of an item with more votes the first N in order are its pool, one with fewer is partly voted.
+    `draws_quotas`: draw the numbers that methods with quotas need. `shuffles_votes`: those of each item, by seed, also
+    where the items keep their order.
+    """
+    size = _checked_size(pool_size)
+    _one_of(order, get_args(Order), "order")
+    _one_of(partly_voted, get_args(PartlyVoted), "partly_voted")
+    items = np.arange(joined.num_items)
+    if order == "shuffled":
+        items = stream(seed, "item-order").permutation(joined.num_items)
+    lengths = np.diff(joined.starts)
+    recorded = lengths if size is None else np.minimum(lengths, size)
+    votes = _vote_table(joined, recorded, seed if shuffles_votes or order == "shuffled" else None)[items]
+    recorded, lengths = recorded[items], lengths[items]
+    pool_sizes = recorded if size is None else np.full(len(items), size, dtype=np.int64)
+    counts = _counts(votes, recorded, len(joined.classes))
+    is_partly = recorded < pool_sizes
+    settled = _settled(counts, pool_sizes - recorded)
+    is_scored = settled | (partly_voted != "exclude")
+    truth = plurality_shares(counts)
+    truth[~(settled | (partly_voted == "own-pool"))] = 0.0
+    return Pools(
+        stream=_stream(joined, items, votes, pool_sizes, counts, seed, draws_quotas),
+        recorded=recorded,
+        surplus=lengths - recorded,
+        is_partly_voted=is_partly,
+        is_settled=settled,
+        is_scored=is_scored,
+        truth=truth,
+        pool_size=size,
+        order=order,
+        partly_voted=partly_voted,
+    )
+
+
+def _checked_size(pool_size: PoolSize) -> int | None:
+    if pool_size is None or (isinstance(pool_size, str) and pool_size == "recorded"):
+        return None
+    if isinstance(pool_size, str):
+        raise InvalidInput(f"pool_size={shown(pool_size)}; expected a whole number, or 'recorded'.")
+    return members(pool_size)
+
+
+def _one_of(value: str, allowed: tuple[str, ...], where: str) -> None:
+    if not isinstance(value, str) or value not in allowed:
+        raise InvalidInput(f"{where}={shown(value)}; expected one of {', '.join(allowed)}.")
+
+
+def _vote_table(joined: Joined, recorded: IntArray, seed: int | None) -> NDArray[np.int16]:
+    """(T, most) the votes of each item in the order they would be asked, cut at its pool, -1 after the last.
+
+    `seed`: of a random order; None: as recorded.
+    """
+    most = int(recorded.max())
+    if most > MOST_VOTES or most * joined.num_items > MOST_CELLS:
+        raise InvalidInput(
+            f"{joined.num_items} items with up to {most} votes are too many for one run; expected at most {MOST_VOTES} "
+            f"votes an item and {MOST_CELLS} cells; split the items, or pass a pool_size."
+        )
+    label = joined.label
+    if seed is not None:
+        keys = stream(seed, "experts").random(joined.num_votes)
+        label = label[np.lexsort((keys, joined.item))]
+    place = np.arange(joined.num_votes) - joined.starts[joined.item]
+    kept = place < most
+    votes = np.full((joined.num_items, most), -1, dtype=np.int16)
+    votes[joined.item[kept], place[kept]] = label[kept]
+    return votes
+
+
+def _counts(votes: NDArray[np.int16], recorded: IntArray, num_classes: int) -> IntArray:
+    """(T, K) votes at hand by class."""
+    rows = np.repeat(np.arange(len(votes)), recorded)
+    cells = rows * num_classes + votes[np.arange(votes.shape[1]) < recorded[:, None]]
+    return np.bincount(cells, minlength=len(votes) * num_classes).reshape(len(votes), num_classes)
+
+
+def _settled(counts: IntArray, missing: IntArray) -> NDArray[np.bool_]:
+    """Can the missing votes not change the verdict? As `posterior.settled.is_settled`, for many items."""
+    top = np.partition(counts, -2, axis=1)[:, -2:]  # second, first
+    return np.asarray((missing <= 0) | (top[:, 0] + missing < top[:, 1]))
+
+
+def _stream(
+    joined: Joined,
+    items: IntArray,
+    votes: NDArray[np.int16],
+    pool_sizes: IntArray,
+    counts: IntArray,
+    seed: int,
+    draws_quotas: bool,
+) -> Stream:
+    predictions = np.ascontiguousarray(joined.predictions[:, items].transpose(1, 0, 2))  # (T, M, K)
+    return Stream(
+        items=items,
+        votes=np.ascontiguousarray(votes),
+        pool_sizes=pool_sizes,
+        predictions=predictions,
+        log_predictions=np.log(predictions),
+        mean_predictions=np.ascontiguousarray(predictions.mean(axis=1)),
+        counts=counts,
+        consensus=counts.argmax(axis=1),
+        tie_draws=uniforms(seed, "tie", len(items)),
+        quota_draws=uniforms(seed, "quota", len(items)) if draws_quotas else np.zeros(len(items)),
+        blocks=np.zeros(len(items), dtype=np.int64),
+    )

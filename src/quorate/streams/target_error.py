@@ -1,0 +1,229 @@
+"""A target error -> the knob that keeps to it, corrected by random audits. Pure: frozen states, no I/O.
+
+Called by `workflows.replay`, and by the service for projects that aim at a share of wrong answers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cache
+from statistics import NormalDist
+
+from quorate.errors import InvalidInput
+from quorate.streams.control import DEEPEST, MOST_STEP, SHALLOWEST, Knob
+from quorate.validate import bounded, fraction, whole
+
+SURENESS = 0.9
+AUDIT_RATE, FOCUS = 0.05, 1.0  # of audits; measured in docs/control.md
+
+
+@dataclass(frozen=True, slots=True)
+class TargetErrorControl(Knob):
+    r"""Hold the share of wrong answers among closed items at `target` e*, as random audits say it is.
+
+    u = 1 - confidence is the error the belief expects; it is off by a factor that audits estimate:
+        r = (sum of w l + c) / (sum of w u + c)   over audited items, l their error, w = sqrt(audit_rate / probability)
+    c = `weight` errors hold r near 1 until there is evidence: audits see few errors, and a control that believes those
+    few loosens whenever they happen to miss some, so that more errors pass than it counts. The root weighs between the
+    inverse of the probability (right on average, noisy) and all audits alike (least noisy, right if one factor holds at
+    every confidence). The estimate of the errors so far is
+        E = errors of settled and audited items (known: a tie is shared) + r times sum of u over the others
+    U is the same with the `sureness` quantile of the last term, r_U times the sum, and d = -log lambda follows it:
+        d = d_I + (U - e* t) / (pull e*),   d_I += eta_t (r_U u - e*) / e*.
+    Audits are drawn with probability `audit_rate` + `focus` (1 - confidence), at most 1, so that doubtful items, where
+    errors are, are checked more often. `pool_size` N chooses the start, lambda = e* / N (e* for a threshold); `start`
+    is the first lambda itself; without either it is 0.002. e* includes the ties of the pool: a target below their share
+    cannot be reached, `is_unreachable` says so when those seen exceed the plan, and the knob stays at its bound.
+
+    >>> control = TargetErrorControl(0.02, audit_rate=0.1, focus=0.0)
+    >>> sure = control.closed(num_votes=3, confidence=1.0, settled=True)
+    >>> wrong = control.closed(num_votes=3, confidence=0.9, settled=False, audited_error=1.0)
+    >>> sure.knob > control.knob > wrong.knob, round(wrong.factor, 2)
+    (True, 1.82)
+    """
+
+    target: float
+    audit_rate: float = AUDIT_RATE
+    focus: float = FOCUS
+    rate: float = 0.005
+    pull: float = 100.0
+    weight: float = 1.0
+    warm: float = 2.0
+    sureness: float = SURENESS
+    pool_size: int | None = None
+    start: float | None = None
+    depth: float | None = None
+    num_items: int = 0
+    settled_errors: float = 0.0
+    open_doubt: float = 0.0
+    audited_doubt: float = 0.0
+    audited_errors: float = 0.0
+    num_audited: int = 0
+    seen_doubt: float = 0.0
+    seen_errors: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check what the user gave; choose the start."""
+        if self.depth is not None:
+            return
+        self._check()
+        for name in ("target", "audit_rate"):
+            if fraction(getattr(self, name), where=name) == 0:
+                raise InvalidInput(f"{name}=0; expected a number above 0 and at most 1; raise it.")
+        for name in ("rate", "pull", "weight"):
+            if bounded(getattr(self, name), where=name, least=0.0) == 0:
+                raise InvalidInput(f"{name}=0; expected a number above 0; leave it out for the default.")
+        bounded(self.focus, where="focus", least=0.0)
+        first = max(self._first(), math.exp(-DEEPEST))  # a tiny target over a pool's size can be 0
+        object.__setattr__(self, "depth", min(max(-math.log(first), SHALLOWEST), DEEPEST))
+        bounded(self.sureness, where="sureness", least=0.5, most=0.999)
+
+    def _first(self) -> float:
+        """lambda to start with: a vote is asked for while a pool of N of them could still put e* right."""
+        if self.start is not None:
+            return max(fraction(self.start, where="start"), math.exp(-DEEPEST))
+        if self.pool_size is None:
+            return 0.002
+        size = whole(self.pool_size, where="pool_size")
+        return self.target / (size if self.rule == "min_gain" else 1)
+
+    @property
+    def asked_for(self) -> float:
+        """The target."""
+        return self.target
+
+    @property
+    def factor(self) -> float:
+        """r: errors seen in audits by errors expected there."""
+        return (self.audited_errors + self.weight) / (self.audited_doubt + self.weight)
+
+    @property
+    def factor_at_most(self) -> float:
+        """r_U: what U counts for each error that the belief expects; r for a sureness of 0.5.
+
+        d_I follows the errors that U counts: by the mean it would fall while U is above the plan, and hold it there.
+        """
+        return self._unseen_at_most() / self._unseen if self._unseen else self.factor
+
+    @property
+    def reached(self) -> float:
+        """The estimated share of wrong answers so far, E / t; NaN before the first item."""
+        return (self._known + self.factor * self._unseen) / self.num_items if self.num_items else math.nan
+
+    @property
+    def upper(self) -> float:
+        """The share of wrong answers that is not exceeded with probability `sureness`, U / t; NaN before the first."""
+        return (self.ahead / self.num_items + self.target) if self.num_items else math.nan
+
+    @property
+    def ahead(self) -> float:
+        """U - e* t: errors beyond the plan that cannot be ruled out; negative if there are fewer."""
+        return self._known + self._unseen_at_most() - self.target * self.num_items
+
+    @property
+    def _known(self) -> float:
+        """Errors of settled and of audited items."""
+        return self.settled_errors + self.seen_errors
+
+    @property
+    def _unseen(self) -> float:
+        """The belief's own doubt about items that are neither settled nor audited."""
+        return max(self.open_doubt - self.seen_doubt, 0.0)
+
+    def _unseen_at_most(self) -> float:
+        """The quantile of errors among items not audited: Poisson given r, r Gamma given the audits."""
+        per_doubt = self._unseen / (self.audited_doubt + self.weight)
+        return errors_at_most(self.factor * self._unseen, per_doubt, self.sureness)
+
+    @property
+    def ties(self) -> float:
+        """Errors on settled items, by all items: the ties seen, which nobody can avoid; NaN before the first item."""
+        return self.settled_errors / self.num_items if self.num_items else math.nan
+
+    @property
+    def is_unreachable(self) -> bool:
+        """Are the ties of the pool seen so far more than the target allows?"""
+        return self.settled_errors > self.target * self.num_items
+
+    @property
+    def knob(self) -> float:
+        """What the policy's knob should be now."""
+        return self.knobs[self.rule]
+
+    @property
+    def knobs(self) -> dict[str, float]:
+        """The knob by name, for `session.tune(**control.knobs)`."""
+        return self._named(self._depth() + self.ahead / (self.pull * self.target))
+
+    def _depth(self) -> float:
+        return 0.0 if self.depth is None else self.depth
+
+    def audit_rate_of(self, confidence: float) -> float:
+        """The probability of an audit of an unsettled item closed at this confidence."""
+        return min(self.audit_rate + self.focus * (1.0 - confidence), 1.0)
+
+    def closed(
+        self, *, num_votes: int, confidence: float, settled: bool, audited_error: float | None = None
+    ) -> TargetErrorControl:
+        """The state after a closed item; `audited_error` in [0, 1] if its pool's verdict is known, None if not.
+
+        A settled item without one counts 1 - confidence, which is its share of a tie where the pool is finite.
+        """
+        doubt = 1.0 - confidence
+        if settled:
+            error = doubt if audited_error is None else audited_error
+            after = replace(self, settled_errors=self.settled_errors + error)
+        else:
+            after = self._open(doubt, audited_error)
+            error = after.factor_at_most * doubt
+        rate = max(self.rate, self.warm / (self.num_items + 10.0 * self.warm))
+        step = min(max(rate * (error - self.target) / self.target, -MOST_STEP), MOST_STEP)
+        depth = min(max(self._depth() + step, SHALLOWEST), DEEPEST)
+        return replace(after, depth=depth, num_items=self.num_items + 1)
+
+    def with_audits(self, outcomes: Iterable[tuple[float, float]]) -> TargetErrorControl:
+        """The state with these (confidence, error) as all that audits have shown: for panels completed late."""
+        after = replace(self, audited_doubt=0.0, audited_errors=0.0, num_audited=0, seen_doubt=0.0, seen_errors=0.0)
+        for confidence, error in outcomes:
+            after = after._audited(1.0 - confidence, error)
+        return after
+
+    def _open(self, doubt: float, audited_error: float | None) -> TargetErrorControl:
+        """The estimate after an item closed unsettled, audited or not."""
+        after = replace(self, open_doubt=self.open_doubt + doubt)
+        return after if audited_error is None else after._audited(doubt, audited_error)
+
+    def _audited(self, doubt: float, error: float) -> TargetErrorControl:
+        weight = math.sqrt(self.audit_rate / self.audit_rate_of(1.0 - doubt))  # 1 where audits are evenly drawn
+        return replace(
+            self,
+            audited_doubt=self.audited_doubt + weight * doubt,
+            audited_errors=self.audited_errors + weight * error,
+            num_audited=self.num_audited + 1,
+            seen_doubt=self.seen_doubt + doubt,
+            seen_errors=self.seen_errors + error,
+        )
+
+
+def errors_at_most(mean: float, unseen_by_audited: float, sureness: float) -> float:
+    """The quantile of errors on items not audited, `mean` of them expected: Poisson given r, r Gamma given the audits.
+
+    `unseen_by_audited`: what the belief expects on them, by what it expected on audited ones. A sureness of 0.5 is the
+    mean itself. The gamma distribution of that mean and variance, by Wilson and Hilferty (1931).
+
+    >>> round(errors_at_most(10.0, 0.0, 0.9), 2), round(errors_at_most(10.0, 2.0, 0.9), 2)
+    (14.2, 17.31)
+    """
+    if sureness == 0.5 or mean == 0.0:
+        return mean
+    variance = mean * (1.0 + unseen_by_audited)  # chance, and r not being known
+    ninth = variance / (9.0 * mean * mean)
+    root = 1.0 - ninth + _normal_quantile(sureness) * math.sqrt(ninth)
+    return float(max(mean * max(root, 0.0) ** 3, mean))
+
+
+@cache
+def _normal_quantile(level: float) -> float:
+    return NormalDist().inv_cdf(level)

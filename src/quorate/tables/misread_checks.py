@@ -1,0 +1,202 @@
+"""Votes and predictions as read -> nothing, or an error: do they look like something else than they were read as?
+
+Called by `join` once both are read. Each check names what was seen, why it is probably a misreading, and the fix; with
+`as_read` the caller says that the data are like that, and nothing here is asked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quorate.errors import InvalidInput
+from quorate.tables.predictions.align import Aligned
+from quorate.tables.predictions.misread_checks import refuse_unusable
+from quorate.tables.rules import RULES, Entry
+from quorate.tables.votes.formats import GUESSED_COUNTS
+from quorate.tables.votes.labels import means_no_answer, meant
+from quorate.tables.votes.layouts import PASSED_OVER
+from quorate.tables.votes.read import Votes
+from quorate.validate import shown
+
+FEWEST = 10  # rows or items below which a share says nothing
+FEWEST_LABELS = 20  # votes from which on labels that are nearly all different are no classes
+MOST_TIED = 0.9  # share of the pools with two votes or more
+LEAST_PREDICTED = 0.1  # share of the items with votes
+GO_ON = "If the data are like that, pass as_read=True (--as-read)."
+
+_FIXES = {
+    "unknown-label": "name the classes as the votes write them: classes=[...]",
+    "blank-label": "name the column of the labels: label='...'",
+    "missing-task": "name the column of the items: task='...'",
+    "ragged-row": "check the delimiter and the quotes",
+    "bad-count": "say how the table is to be read: format='wide'",
+    "repeated-counts": "a row per vote is format='long'",
+}
+_OTHER_FIX = "name the columns: task='...', worker='...', label='...'"
+
+
+def refuse_misread_votes(
+    votes: Votes,
+    predicted: Sequence[str] = (),
+    *,
+    blanks_expected: bool = False,
+    typed_classes: bool = True,
+    in_order: bool = True,
+) -> None:
+    """Refuse votes that were mostly set aside, misspelt classes, labels that are no classes and unread times.
+
+    `predicted`: the classes that classifiers speak of; `blanks_expected`: rows without a label are votes to come;
+    `typed_classes`: the classes, if given, were typed by a person; `in_order`: the order of the votes matters.
+    """
+    if typed_classes:
+        _refuse_misspelt_classes(votes)
+    _refuse_mostly_set_aside(votes, ("abstained", "blank-label") if blanks_expected else ("abstained",))
+    _refuse_free_text(votes)
+    _refuse_abstentions(votes, predicted)
+    if in_order:
+        _refuse_unread_times(votes)
+
+
+def refuse_misread_pools(votes: Votes, item: np.ndarray, label: np.ndarray, num_classes: int) -> None:
+    """Refuse items that all have one vote, and pools that nearly all tie: wrong columns give both.
+
+    `item`, `label` (V,) numbers of the item and of the class of each vote. Counts that were found out, not told, may
+    be annotators' labels in numbers, which tie where they agree: there half the pools are enough.
+    """
+    source, guessed = votes.raw.source, votes.raw.classes is not None and GUESSED_COUNTS in _how(votes)
+    counts = np.bincount(item.astype(np.int64) * num_classes + label)
+    counts = np.append(counts, np.zeros(-len(counts) % num_classes, dtype=counts.dtype)).reshape(-1, num_classes)
+    num_votes, top = counts.sum(axis=1), counts.max(axis=1)
+    if len(counts) >= FEWEST and num_votes.max() == 1:
+        raise InvalidInput(
+            f"{source}: each of the {len(counts)} items has one vote; expected items that several people voted on; is "
+            f"the column of the items another one? Name it: task='...'. {GO_ON}"
+        )
+    several = num_votes >= 2
+    _refuse_answer_key(votes, int(several.sum()), int((several & (top == num_votes)).sum()))
+    tied = several & ((counts == top[:, None]).sum(axis=1) > 1)
+    if several.sum() >= FEWEST and tied.sum() > (0.5 if guessed else MOST_TIED) * several.sum():
+        fix = "format='wide' if the columns are annotators" if guessed else "format='long', task='...', label='...'"
+        raise InvalidInput(
+            f"{source}: {int(tied.sum())} of the {int(several.sum())} items with two votes or more end in a tie, as "
+            "they do if columns are read as annotators that are none; expected pools that agree more often than that; "
+            f"say how the table is to be read: {fix}. {GO_ON}"
+        )
+
+
+def _refuse_answer_key(votes: Votes, several: int, unanimous: int) -> None:
+    """Pools that are all unanimous, beside another column called like labels: the one read may be the right answer."""
+    how = _how(votes)
+    if several >= FEWEST_LABELS and unanimous == several and f" ({PASSED_OVER} '" in how:
+        raise InvalidInput(
+            f"{votes.raw.source}: all {several} items with two votes or more are unanimous, and another column there "
+            f"is called like labels; expected some disagreement. It was read so: {how}. Is that the right answer "
+            f"of each item? Name the column of the votes: label='...'. {GO_ON}"
+        )
+
+
+def refuse_misread_predictions(votes: Votes, source: Aligned, num_items: int, num_usable: int) -> None:
+    """Refuse a classifier most of whose rows are no probabilities, or that speaks of hardly any item with votes."""
+    table = source.table
+    again = sum(entry.count for entry in table.entries if entry.rule == "repeated-prediction")
+    if again >= FEWEST and again > len(table.rows):
+        raise InvalidInput(
+            f"{table.source} has {again + len(table.rows)} predictions of {len(table.rows)} items, so most stand there "
+            "more than once; expected one row per item; are these votes? Check which file is votes= and which "
+            f"predictions=. {GO_ON}"
+        )
+    refuse_unusable(source)
+    if num_items >= FEWEST and num_usable < LEAST_PREDICTED * num_items:
+        raise InvalidInput(
+            f"{num_usable} of the {num_items} items of {votes.raw.source} have a usable prediction in {table.source}; "
+            f"expected {LEAST_PREDICTED:.0%} at least; check that the ids mean the same in both (task='...', "
+            f"id_column='...'), or leave the predictions out. {GO_ON}"
+        )
+
+
+def _refuse_misspelt_classes(votes: Votes) -> None:
+    if votes.given is None:
+        return
+    unknown = _values(votes.raw.entries, "unknown-label")
+    used = set(votes.labels)
+    for name in votes.given:
+        close = None if name in used else meant(name, list(unknown))
+        if close is not None:
+            raise InvalidInput(
+                f"classes has {name!r}, which nobody voted for, and {unknown[close]} votes of {votes.raw.source} are "
+                f"for {close!r}; expected the classes as the votes write them; did you mean {close!r}? Correct "
+                f"classes={','.join(votes.given)!r}. {GO_ON}"
+            )
+
+
+def _refuse_mostly_set_aside(votes: Votes, but: Sequence[str]) -> None:
+    entries = [each for each in (*votes.raw.entries, *votes.settled) if RULES[each.rule].set_aside]
+    lost: Counter[str] = Counter()
+    for entry in entries:
+        lost[entry.rule] += entry.count if entry.rule not in but else 0
+    total = lost.total()
+    if total < FEWEST or total <= votes.num_votes:
+        return
+    worst = lost.most_common(1)[0][0]
+    told = "; ".join(f"{count} x {RULES[rule].met}" for rule, count in lost.most_common(2) if count)
+    seen = _values(entries, worst)
+    such = f", such as {list(seen)[:3]}" if seen else ""
+    raise InvalidInput(
+        f"{votes.raw.source}: {total} rows are set aside and {votes.num_votes} votes are left ({told}{such}); expected "
+        f"most rows to count. It was read so: {_how(votes)}. If that is wrong, {_FIXES.get(worst, _OTHER_FIX)}. {GO_ON}"
+    )
+
+
+def _refuse_free_text(votes: Votes) -> None:
+    labels = votes.labels
+    if votes.given is None and votes.num_votes >= FEWEST_LABELS and len(labels) > votes.num_votes / 2:
+        raise InvalidInput(
+            f"{votes.raw.source}: the {votes.num_votes} votes have {len(labels)} different labels, such as "
+            f"{shown(list(labels[:3]))}; expected a few classes that come again. It was read so: {_how(votes)}. Name "
+            f"the columns: task='...', label='...', worker='...'. {GO_ON}"
+        )
+
+
+def _refuse_abstentions(votes: Votes, predicted: Sequence[str]) -> None:
+    """A label that says "no answer" and that no classifier speaks of is no class, unless the caller says so."""
+    if votes.given is not None or not predicted:
+        return
+    named = [name for name in votes.labels if means_no_answer(name) and name not in predicted]
+    if named:
+        every = ",".join(dict.fromkeys([*predicted, *votes.labels]))
+        raise InvalidInput(
+            f"{votes.raw.source} has votes for {shown(named)}, which no classifier speaks of and which often mean no "
+            f"answer; expected to know which. Abstentions: pass abstain_labels={','.join(named)!r}; classes: pass "
+            f"classes={every!r}. {GO_ON}"
+        )
+
+
+def _refuse_unread_times(votes: Votes) -> None:
+    if votes.raw.time is None:
+        return
+    lost = np.isnan(votes.raw.time)
+    if len(lost) >= FEWEST and lost.mean() > 0.5:
+        such = f", such as {list(votes.raw.odd_times)[:3]}" if votes.raw.odd_times else ""
+        raise InvalidInput(
+            f"{votes.raw.source}: {int(lost.sum())} of {len(lost)} times cannot be read{such}; expected ISO 8601, such "
+            "as 2026-03-31T14:05:00, or seconds since 1970 (31/03/2026 and 03/31/2026 are not told apart). Write them "
+            f"so, or take the votes in the order of the rows: order='given'. {GO_ON}"
+        )
+
+
+def _values(entries: Sequence[Entry], rule: str) -> Counter[str]:
+    """What the rows a rule set aside held, the most frequent first."""
+    seen: Counter[str] = Counter()
+    for entry in entries:
+        if entry.rule == rule and entry.values is not None:
+            found: Any = entry.values.value_counts().to_pylist()
+            seen.update({each["values"].strip(): each["counts"] for each in found if each["values"]})
+    return Counter(dict(seen.most_common()))
+
+
+def _how(votes: Votes) -> str:
+    return votes.decisions[-1].removeprefix(f"{votes.raw.source}: ") if votes.decisions else "as it is"

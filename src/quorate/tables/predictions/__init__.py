@@ -1,0 +1,1 @@
+"""Opened tables and arrays -> checked predictions of classifiers."""

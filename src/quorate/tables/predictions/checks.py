@@ -1,0 +1,158 @@
+"""Predictions as given -> predictions to be trusted: each item once, each row probabilities or marked unusable.
+
+Called by `predictions`; the rules are those of `rules.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from quorate.tables.rules import SUM_ROUNDING, SUM_TOLERANCE, Entry, fired
+from quorate.tables.votes.clean import tidy_ids
+from quorate.tables.votes.codes import Coded, constant, encode
+from quorate.tables.votes.gather import Raw
+from quorate.types import FloatArray, IntArray
+
+_OF_ROWS = ("blank-prediction", "bad-probability", "sum-off", "sum-near-one")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Given:
+    """One classifier's predictions as read.
+
+    `task` (n,) the item of each row   `values` (n, K) what is said of each class, NaN for nothing or nonsense
+    `unsaid` (n, K) True where a NaN is no fault: the rest is shared by those classes (hard labels, single scores)
+    `is_blank` (n,) rows without any value   `is_unnamed` nobody said whose rows they are: they are called 0, 1, ...
+    """
+
+    model: str
+    source: str
+    classes: tuple[str, ...]
+    task: Coded
+    values: FloatArray
+    unsaid: np.ndarray
+    is_blank: np.ndarray
+    rows: IntArray
+    shares_rest: bool
+    decisions: tuple[str, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    is_unnamed: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checked:
+    """One classifier's predictions, each item once. `ids` Arrow text; rows that are not `usable` are set aside.
+
+    `shares_rest`: what is missing from 1 belongs to the classes not named (NaN here); else to none.
+    `is_unnamed`: the ids are places in an array, 0, 1, ..., and nobody said whose rows they are.
+    """
+
+    model: str
+    source: str
+    classes: tuple[str, ...]
+    ids: Any
+    values: FloatArray
+    usable: np.ndarray
+    rows: IntArray
+    shares_rest: bool
+    entries: tuple[Entry, ...]
+    is_unnamed: bool = False
+
+
+def checked(given: Given) -> Checked:
+    """Tidy ids, the last prediction of each item, and the rows that are no probabilities marked."""
+    nobody = constant(None, len(given.rows))
+    raw = Raw(given.source, given.task, nobody, nobody, None, given.rows, (), len(given.rows), has_workers=False)
+    task, of_ids = tidy_ids(given.task, raw)
+    last, repeated = _last_of_each(given, task)
+    usable, unusable = _judged(given, task, last)
+    at = np.flatnonzero(last)
+    return Checked(
+        model=given.model,
+        source=given.source,
+        classes=given.classes,
+        ids=task.texts(at),
+        values=given.values[at],
+        usable=usable[at],
+        rows=given.rows[at],
+        shares_rest=given.shares_rest,
+        entries=(*given.entries, *of_ids, *repeated, *unusable),
+        is_unnamed=given.is_unnamed,
+    )
+
+
+def narrowed(table: Checked, keep: Sequence[int], *, entries: Sequence[Entry]) -> Checked:
+    """The predictions over some of the columns, judged anew, with `entries` more."""
+    kept = table.values[:, list(keep)]
+    blank = [entry.rows for entry in table.entries if entry.rule == "blank-prediction"]
+    given = Given(
+        model=table.model,
+        source=table.source,
+        classes=tuple(table.classes[place] for place in keep),
+        task=encode(table.ids),
+        values=kept,
+        unsaid=np.zeros(kept.shape, dtype=bool),
+        is_blank=np.isin(table.rows, np.concatenate(blank)) if blank else np.zeros(len(kept), dtype=bool),
+        rows=table.rows,
+        shares_rest=table.shares_rest,
+    )
+    usable, unusable = _judged(given, given.task, np.ones(len(kept), dtype=bool))
+    earlier = [entry for entry in table.entries if entry.rule not in _OF_ROWS]
+    return replace(table, classes=given.classes, values=kept, usable=usable, entries=(*earlier, *entries, *unusable))
+
+
+def sums(values: FloatArray) -> FloatArray:
+    """What the classes that are named sum to."""
+    return np.asarray(np.nansum(values, axis=1))
+
+
+def _last_of_each(given: Given, task: Coded) -> tuple[np.ndarray, list[Entry]]:
+    named = np.flatnonzero(task.codes >= 0)
+    last = np.zeros(len(given.rows), dtype=bool)
+    _, from_end = np.unique(task.codes[named][::-1], return_index=True)
+    last[named[::-1][from_end]] = True
+    absent, again = task.codes < 0, (task.codes >= 0) & ~last
+    entries = [
+        fired(rule, given.source, given.rows[hit], tasks=task.texts(hit), values=_shown(given, hit))
+        for rule, hit in (("missing-task", absent), ("repeated-prediction", again))
+        if hit.any()
+    ]
+    return last, entries
+
+
+def _judged(given: Given, task: Coded, among: np.ndarray) -> tuple[np.ndarray, list[Entry]]:
+    """Which rows are probabilities, and entries for those that are not or had to be renormalised."""
+    values, total = given.values, sums(given.values)
+    with np.errstate(invalid="ignore"):
+        bad = ((np.isnan(values) & ~given.unsaid) | np.isinf(values) | (values < 0)).any(axis=1) & ~given.is_blank
+    off = np.abs(total - 1)
+    if given.shares_rest:  # less than 1 is the point; more is not
+        off = np.maximum(total - 1, 0)
+    fine = ~bad & ~given.is_blank
+    far, near = fine & (off > SUM_TOLERANCE), fine & (off <= SUM_TOLERANCE) & (off > SUM_ROUNDING)
+    found = (("blank-prediction", given.is_blank), ("bad-probability", bad), ("sum-off", far), ("sum-near-one", near))
+    entries = []
+    for rule, hit in found:
+        where = np.flatnonzero(hit & among)
+        if len(where):
+            count, where = len(where), where[:5] if rule == "sum-near-one" else where
+            told = _shown(given, where)
+            entries.append(
+                fired(rule, given.source, given.rows[where], count=count, tasks=task.texts(where), values=told)
+            )
+    return fine & ~far, entries
+
+
+def _shown(given: Given, where: Any) -> list[str]:  # noqa: ANN401
+    """The rows' numbers and their sum, for the rejects."""
+    picked = given.values[where]
+    return [f"sum {total:.6g}: {_few(row)}" for row, total in zip(picked, sums(picked), strict=True)]
+
+
+def _few(row: FloatArray) -> str:
+    shown = " ".join(f"{value:.6g}" for value in row[:8])
+    return f"{shown} ..." if len(row) > 8 else shown

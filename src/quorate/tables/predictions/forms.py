@@ -1,0 +1,275 @@
+"""A table of predictions -> what is said of each class: a vector, a hard label, a label with its score, or one score.
+
+Called by `predictions`. Which form a table has is decided by its columns, and told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quorate.errors import InvalidInput
+from quorate.tables.predictions.checks import Given
+from quorate.tables.predictions.nested_cells import unnested
+from quorate.tables.readers.arrow import pa
+from quorate.tables.readers.cells import Numbers, as_numbers
+from quorate.tables.readers.sources import Opened, batches, head
+from quorate.tables.rules import MOST_SAMPLES, NEARLY_ALL, RULES, SUM_TOLERANCE, Entry, fired
+from quorate.tables.votes.clean import blank_cells
+from quorate.tables.votes.codes import Coded, encode, merge
+from quorate.tables.votes.columns import SYNONYMS, find_column, is_nameless, refuse_own_output, squeezed
+from quorate.tables.votes.labels import match_labels
+
+PREFIXES = ("probability_", "proba_", "prob_", "score_", "pred_", "p_")
+
+
+def from_table(
+    opened: Opened,
+    model: str,
+    *,
+    classes: tuple[str, ...] | None,
+    id_column: str | None,
+    accuracy: float,
+    as_read: bool = False,
+) -> Given:
+    """The predictions of a table with an id column."""
+    if not as_read:
+        refuse_own_output(opened.columns, opened.name, expected="predictions")
+    about = {"source": opened.name, "advice": opened.advice}
+    item = find_column("item", opened.columns, named=id_column, argument="id_column", **about)
+    if item is None:
+        raise InvalidInput(
+            f"{opened.name} has no id column among {list(opened.columns)[:30]}; name it: id_column='...'"
+            f"{opened.advice}."
+        )
+    others = [name for name in opened.columns if name != item]
+    first = head(opened)
+    if first.num_rows == 0:
+        raise InvalidInput(
+            f"{opened.name} holds no predictions: no row follows the header{opened.advice}. Export it again."
+        )
+    opened, nested = unnested(opened, first, others, classes)
+    if nested:
+        first, others = head(opened), [name for name in opened.columns if name != item]
+    columns = class_columns(first, nested or others, classes)
+    label = find_column("prediction", others)
+    score = find_column("score", others)
+    if not as_read:
+        _refuse_votes(opened, others, columns)
+    if len(columns) >= 2 or (len(columns) == 1 and label is None):
+        return _vectors(opened, model, item, columns, others)
+    if label is not None:
+        if score is not None and not as_read:
+            _refuse_long(opened.name, first, item, label, score)
+        return _labels(opened, model, item, label, score, classes=classes, accuracy=accuracy)
+    if score is not None:
+        return _scores(opened, model, item, score, classes)
+    raise InvalidInput(
+        f"{opened.name} has no probabilities, label or score beside {item!r} in {others[:30]}; expected a column per "
+        f"class{_percent_signs(first, others)}; name the classes: classes=[...]{opened.advice}."
+    )
+
+
+def _refuse_votes(opened: Opened, others: Sequence[str], columns: dict[str, str]) -> None:
+    """Refuse a table with a worker and a label in each row, unless columns beside them hold probabilities."""
+    worker, label = find_column("worker", others), find_column("label", others)
+    if worker is not None and label is not None and not [name for name in columns if name not in (worker, label)]:
+        raise InvalidInput(
+            f"{opened.name} has a worker {worker!r} and a label {label!r} in each row, as votes have; expected a "
+            "prediction per item; are votes= and predictions= the wrong way round? If the data are like that, pass "
+            "as_read=True (--as-read)."
+        )
+
+
+def _refuse_long(source: str, first: Any, item: str, label: str, score: str) -> None:  # noqa: ANN401
+    """Refuse a table with a row for each class of an item, where the scores of an item sum to 1."""
+    codes = encode(first[item]).codes
+    scores = as_numbers(first[score], blank=np.nan).values
+    named = (codes >= 0) & np.isfinite(scores)
+    sizes = np.bincount(codes[named], minlength=1)
+    sums = np.bincount(codes[named], weights=scores[named], minlength=1)[sizes > 0]
+    if (sizes > 1).sum() > 0.5 * (sizes > 0).sum() and np.mean(np.abs(sums - 1) <= SUM_TOLERANCE) > 0.5:
+        raise InvalidInput(
+            f"{source} has a row for each class of an item: item {item!r}, class {label!r}, probability {score!r}, "
+            "which sum to 1 over the rows of an item; expected a row per item with a column per class; turn it round: "
+            f"in pandas frame.pivot(index={item!r}, columns={label!r}, values={score!r}).reset_index(). If each row is "
+            "a prediction of its own, pass as_read=True (--as-read)."
+        )
+
+
+def _percent_signs(table: Any, others: Sequence[str]) -> str:  # noqa: ANN401
+    """A hint where cells are written as 92%."""
+    for name in others:
+        text = next((str(cell).strip() for cell in table[name].slice(0, 20).to_pylist() if cell is not None), "")
+        if text.endswith("%"):
+            return f", but {name!r} holds {text!r}: write 92% as 0.92"
+    return ""
+
+
+def class_columns(table: Any, others: Sequence[str], classes: tuple[str, ...] | None) -> dict[str, str]:  # noqa: ANN401
+    """Column -> class: the columns named after the classes given, or else the columns of numbers.
+
+    Of those are left out: known roles, headers that say nothing, and, where columns such as prob_cat alone sum to 1,
+    those without such a prefix.
+    """
+    if classes is not None:
+        plain = dict(zip(others, match_labels(others, classes, given=True), strict=True))
+        bare = dict(zip(others, match_labels([_bare(name) for name in others], classes, given=True), strict=True))
+        found = {name: plain[name].name or bare[name].name for name in others}
+        return {name: each for name, each in found.items() if each is not None}
+    roles = {squeezed(name) for role in ("prediction", "score", "timestamp") for name in SYNONYMS[role]}
+    named = [name for name in others if squeezed(name) not in roles and not is_nameless(name)]
+    numeric = [name for name in named if _is_numeric(table[name])]
+    prefixed = [name for name in numeric if _bare(name) != name]
+    if prefixed and (len(prefixed) == len(numeric) or _sum_to_one(table, prefixed)):
+        return {name: _bare(name) for name in prefixed}
+    return {name: name for name in numeric}
+
+
+def _sum_to_one(table: Any, columns: Sequence[str]) -> bool:  # noqa: ANN401
+    """Whether these columns alone are probabilities in nearly every row."""
+    values = np.column_stack([as_numbers(table[name], blank=np.nan).values for name in columns])
+    return len(columns) > 1 and float((np.abs(values.sum(axis=1) - 1) <= SUM_TOLERANCE).mean()) >= NEARLY_ALL
+
+
+def _bare(name: str) -> str:
+    """A column's name without "prob_" and the like."""
+    return next(
+        (name[len(each) :] for each in PREFIXES if name.lower().startswith(each) and len(name) > len(each)), name
+    )
+
+
+def _is_numeric(column: Any) -> bool:  # noqa: ANN401
+    """Whether most of the cells that are not blank are numbers."""
+    if pa.types.is_floating(column.type) or pa.types.is_integer(column.type):
+        return True
+    numbers = as_numbers(column, blank=np.nan)
+    filled = ~numbers.is_blank
+    return bool(filled.any()) and float((~np.isnan(numbers.values[filled])).mean()) > 0.5
+
+
+def _vectors(opened: Opened, model: str, item: str, columns: dict[str, str], others: Sequence[str]) -> Given:
+    tasks, values, blanks, rows = [], [], [], []
+    entries: list[Entry] = list(opened.entries)
+    commas = 0
+    for batch in batches(opened, [item, *columns], None):
+        cells = [as_numbers(batch.table[name], blank=np.nan) for name in columns]
+        tasks.append(encode(batch.table[item]))
+        values.append(np.column_stack([cell.values for cell in cells]))
+        blanks.append(np.all([cell.is_blank for cell in cells], axis=0))
+        rows.append(batch.rows)
+        commas += sum(cell.num_commas for cell in cells)
+        entries.extend(batch.entries)
+    if commas:
+        entries.append(fired("decimal-comma", opened.name, count=commas))
+    entries.extend(_ignored(opened, [name for name in others if name not in columns]))
+    table = np.concatenate(values) if values else np.empty((0, len(columns)))
+    how = "probabilities" if len(columns) > 1 else "the probability of one class, the rest shared by the others"
+    return Given(
+        model=model,
+        source=opened.name,
+        classes=tuple(columns.values()),
+        task=merge(tasks),
+        values=table,
+        unsaid=np.zeros(table.shape, dtype=bool),
+        is_blank=np.concatenate(blanks) if blanks else np.empty(0, dtype=bool),
+        rows=np.concatenate(rows) if rows else np.empty(0, dtype=np.int64),
+        shares_rest=len(columns) == 1,
+        decisions=_told(opened, f"{how}: item {item!r}, classes {list(columns.values())[:30]}"),
+        entries=tuple(entries),
+    )
+
+
+def _labels(
+    opened: Opened,
+    model: str,
+    item: str,
+    label: str,
+    score: str | None,
+    *,
+    classes: tuple[str, ...] | None,
+    accuracy: float,
+) -> Given:
+    tasks, labels, scores, rows = [], [], [], []
+    entries: list[Entry] = list(opened.entries)
+    for batch in batches(opened, [item, label] if score is None else [item, label, score], None):
+        tasks.append(encode(batch.table[item]))
+        labels.append(encode(batch.table[label]))
+        scores.append(_sureness(batch.table, score, accuracy).values)
+        rows.append(batch.rows)
+        entries.extend(batch.entries)
+    row = np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
+    task, name = merge(tasks), merge(labels)
+    sure = np.concatenate(scores) if scores else np.empty(0)
+    how = f"each taken as {accuracy:g} sure" if score is None else f"with its score {score!r}"
+    told = _told(opened, f"one label: item {item!r}, label {label!r}, {how}, the rest shared by the other classes")
+    return from_labels(model, opened.name, task, name, sure, row, classes=classes, told=told, entries=entries)
+
+
+def from_labels(
+    model: str,
+    source: str,
+    task: Coded,
+    label: Coded,
+    sure: np.ndarray,
+    rows: np.ndarray,
+    *,
+    classes: tuple[str, ...] | None,
+    told: tuple[str, ...],
+    entries: Sequence[Entry] = (),
+) -> Given:
+    """Hard labels, each with how sure it is: that for the label, nothing said of the other classes."""
+    names = label.names.to_pylist()
+    matches = match_labels([name if name.strip() else None for name in names], classes, given=classes is not None)
+    more = list(entries)
+    for rule in ("label-space", "label-number", "label-case", "unknown-label"):
+        hit = np.flatnonzero(np.array([match.rule == rule for match in matches] + [False])[label.codes])
+        if len(hit):
+            few = hit if RULES[rule].set_aside else hit[:MOST_SAMPLES]
+            texts = {"tasks": task.texts(few), "values": label.texts(few)}
+            more.append(fired(rule, source, rows[few], count=len(hit), **texts))
+    known = list(dict.fromkeys([*(classes or ()), *(match.name for match in matches if match.name is not None)]))
+    place = {name: number for number, name in enumerate(known)}
+    column = np.array([-1 if match.name is None else place[match.name] for match in matches] + [-1])[label.codes]
+    blank = blank_cells(label)
+    at = np.flatnonzero((column >= 0) | blank)  # an unknown label is set aside: the item has no prediction
+    column, task = column[at], Coded(task.codes[at], task.names)
+    values = np.full((len(at), len(known)), np.nan)
+    named = np.flatnonzero(column >= 0)
+    values[named, column[named]] = sure[at][named]
+    unsaid = np.ones(values.shape, dtype=bool)
+    unsaid[named, column[named]] = False
+    return Given(model, source, tuple(known), task, values, unsaid, column < 0, rows[at], True, told, tuple(more))
+
+
+def _sureness(table: Any, score: str | None, accuracy: float) -> Numbers:  # noqa: ANN401
+    if score is not None:
+        return as_numbers(table[score], blank=accuracy)
+    return Numbers(np.full(table.num_rows, accuracy), np.zeros(table.num_rows, dtype=bool), 0)
+
+
+def _scores(opened: Opened, model: str, item: str, score: str, classes: tuple[str, ...] | None) -> Given:
+    if classes is None or len(classes) != 2:
+        raise InvalidInput(
+            f"{opened.name} has one score {score!r} and no label; expected to know whose it is: call the column after "
+            "its class, or pass classes=[other, scored], two names."
+        )
+    given = _vectors(opened, model, item, {score: classes[1]}, [score])
+    decision = f"one score {score!r} per item: the probability of {classes[1]!r}, the rest for {classes[0]!r}"
+    return Given(
+        *(model, given.source, given.classes, given.task, given.values, given.unsaid, given.is_blank, given.rows, True),
+        decisions=_told(opened, decision),
+        entries=given.entries,
+    )
+
+
+def _told(opened: Opened, decision: str) -> tuple[str, ...]:
+    return (*opened.decisions, f"{opened.name}: {decision}")
+
+
+def _ignored(opened: Opened, left: Sequence[str]) -> list[Entry]:
+    if not left:
+        return []
+    return [fired("ignored-column", opened.name, [0] * min(len(left), 5), count=len(left), values=list(left[:5]))]

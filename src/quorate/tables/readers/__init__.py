@@ -1,0 +1,1 @@
+"""Files and frames -> named columns, read in batches of bounded size."""

@@ -1,0 +1,156 @@
+"""pandas, polars and PyArrow tables -> `Opened`, and Arrow tables back to the caller's own kind (by narwhals).
+
+Called by `votes` and `predictions` when they are handed an object, and by `Joined.vote_table`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from quorate.errors import InvalidInput, MissingExtra
+from quorate.tables.own_types import name_text
+from quorate.tables.readers.arrow import INSTALL, TEXT, pa
+from quorate.tables.readers.sheets import cell_text
+from quorate.tables.readers.sources import Batch, Opened, unique_columns
+from quorate.tables.rules import fired
+from quorate.tables.votes.columns import SYNONYMS, find_column, squeezed
+from quorate.validate import shown
+
+BLOCK_ROWS = 1 << 17
+
+
+def open_frame(frame: Any, *, name: str = "frame") -> Opened:  # noqa: ANN401
+    """A data frame of any library narwhals knows, as a source; lazy frames are collected.
+
+    Names of columns may be numbers, booleans or several levels. A pandas index that holds the ids, as a crosstab's or a
+    pivot's does, is a column.
+
+    >>> open_frame(pa.table({"task": ["1"], "label": ["cat"]})).columns
+    ('task', 'label')
+    """
+    nw = _narwhals()
+    headers: dict[str, Any] = {}
+    headed = ""
+    if nw.dependencies.is_pandas_dataframe(frame):
+        headed = next((str(each) for each in reversed(frame.columns.names) if each is not None), "")
+        frame, headers = _plain_pandas(frame, name)
+    try:
+        known = nw.from_native(frame)
+    except TypeError as cause:
+        raise InvalidInput(
+            f"source={shown(frame)} is a {type(frame).__name__}; expected a path, or a pandas, polars or PyArrow table."
+        ) from cause
+    if isinstance(known, nw.LazyFrame):
+        known = known.collect()
+    columns = [str(column) for column in known.columns]
+    clean = [column.removeprefix("\ufeff") for column in columns]
+    table = _arrow(known, columns).rename_columns(clean)
+    return Opened(
+        name=name,
+        kind="frame",
+        columns=unique_columns(clean, name),
+        read=partial(_read, table),
+        entries=() if clean == columns else (fired("byte-order-mark", name, count=1),),
+        backend=str(known.implementation.value),
+        frame=table,
+        headers=headers,
+        headed=headed,
+    )
+
+
+def _plain_pandas(frame: Any, name: str) -> tuple[Any, dict[str, Any]]:  # noqa: ANN401
+    """A pandas frame whose columns are called by texts, with its ids in a column; and the names as they were."""
+    own = _one_level(frame.columns)
+    texts = [name_text(each) for each in own]
+    unique_columns(texts, name)
+    levels = _id_levels(frame.index, texts, own)
+    plain = frame.copy(deep=False)
+    plain.columns = texts
+    for place, level in enumerate(levels):
+        if level is not None:
+            plain.insert(min(place, plain.shape[1]), level, frame.index.get_level_values(place))
+    return plain, {text: each for text, each in zip(texts, own, strict=True) if not isinstance(each, str)}
+
+
+def _one_level(columns: Any) -> list[Any]:  # noqa: ANN401
+    """The names of the columns; of several levels those that differ, joined where more than one does."""
+    if columns.nlevels == 1:
+        return list(columns)
+    telling = [level for level in range(columns.nlevels) if columns.get_level_values(level).nunique() > 1]
+    if len(telling) == 1:
+        return list(columns.get_level_values(telling[0]))
+    return ["_".join(text for text in map(name_text, each) if text) for each in columns]
+
+
+def _id_levels(index: Any, texts: Sequence[str], own: Sequence[Any]) -> list[str | None]:  # noqa: ANN401
+    """What each level of the index is called as a column; None: it is no column.
+
+    A named level is one if its name says what it is, or if no column is called after the item. An index without a name
+    is one only if it cannot be mere row numbers: it holds text, or stands beside classes that are no text.
+    """
+    has_item = find_column("task", texts) is not None
+    known = {squeezed(each) for role in ("task", "worker", "label", "timestamp") for each in SYNONYMS[role]}
+    if index.nlevels == 1 and index.name is None:
+        holds_text = index.inferred_type in ("string", "mixed", "categorical")
+        numbered = index.inferred_type != "integer" or list(index[:2]) == [0, 1][: len(index)]
+        is_ids = holds_text or (not numbered and not all(isinstance(each, str) for each in own))
+        return ["index"] if is_ids and not has_item and index.is_unique else [None]
+    names = [None if each is None else name_text(each) for each in index.names]
+    return [
+        each if each is not None and each not in texts and (squeezed(each) in known or not has_item) else None
+        for each in names
+    ]
+
+
+def give_back(table: Any, backend: str) -> Any:  # noqa: ANN401
+    """An Arrow table as a table of `backend`: "pandas", "polars" or "pyarrow".
+
+    >>> give_back(pa.table({"task": ["1"]}), "pyarrow").column_names
+    ['task']
+    """
+    if backend == "pyarrow":
+        return table
+    nw = _narwhals()
+    try:
+        return nw.from_arrow(table, backend=backend).to_native()
+    except (ImportError, ValueError, TypeError) as cause:
+        raise InvalidInput(f"backend={backend!r}: {cause}; expected pandas, polars or pyarrow, installed.") from cause
+
+
+def _narwhals() -> Any:  # noqa: ANN401
+    try:
+        import narwhals  # noqa: PLC0415
+    except ImportError as cause:  # pragma: no cover - the tests have it
+        raise MissingExtra(f"frames are read through narwhals, which is not installed: {INSTALL}") from cause
+    return narwhals
+
+
+def _arrow(frame: Any, columns: list[str]) -> Any:  # noqa: ANN401
+    """The frame as an Arrow table; a column of mixed types, which Arrow has not, becomes text."""
+    arrays = []
+    for column in frame.columns:
+        series = frame[column]
+        try:
+            arrays.append(series.to_arrow())
+        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
+            arrays.append(pa.array([_cell(value) for value in series.to_list()], type=TEXT))
+    return pa.table(arrays, names=columns) if arrays else pa.table({})
+
+
+def _cell(value: Any) -> str | None:  # noqa: ANN401
+    if isinstance(value, (float, np.floating)) and np.isnan(value):
+        return None
+    return cell_text(value.item() if isinstance(value, np.generic) else value)
+
+
+def _read(table: Any, columns: Sequence[str] | None) -> Iterator[Batch]:  # noqa: ANN401
+    picked = table if columns is None else table.select(list(columns))
+    total = picked.num_rows
+    for start in range(0, total, BLOCK_ROWS):
+        part = picked.slice(start, BLOCK_ROWS)
+        end = start + part.num_rows
+        yield Batch(part, np.arange(start, end, dtype=np.int64) + 1, end, total)

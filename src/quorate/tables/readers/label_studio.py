@@ -1,0 +1,213 @@
+"""Label Studio JSON exports -> votes (one per annotation with exactly one choice) and predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quorate.errors import InvalidInput
+from quorate.tables.predictions.checks import Given
+from quorate.tables.predictions.forms import from_labels
+from quorate.tables.readers import json_records
+from quorate.tables.readers.arrow import TEXT, pa
+from quorate.tables.readers.cells import as_numbers, seconds
+from quorate.tables.readers.sources import Progress
+from quorate.tables.rules import fired
+from quorate.tables.votes.codes import Coded, encode
+from quorate.tables.votes.gather import Chunk
+
+BLOCK = 50_000  # votes per chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """One annotation: a vote, or the `rule` that sets it aside."""
+
+    row: int
+    task: str | None
+    worker: str | None
+    label: str | None
+    time: str | None
+    rule: str | None = None
+
+
+def is_label_studio(path: Path) -> bool:
+    """Whether the first record has what a Label Studio task has."""
+    first = json_records.first_records(path, most=1)
+    return bool(first) and ("annotations" in first[0] or "completions" in first[0]) and "data" in first[0]
+
+
+def studio_chunks(path: Path, *, task: str | None, control: str | None, progress: Progress | None) -> Iterator[Chunk]:
+    """The votes of an export. `task`: a field of `data` to use as item id; `control`: the `from_name` to read."""
+    found: list[Annotation] = []
+    total, what = path.stat().st_size, f"reading {path.name}"
+    bad: list[int] = []
+    tasks: list[str | None] = []
+    num_rows = 0
+    for number, record, done in json_records.records(path):
+        num_rows += 1
+        if record is None:
+            bad.append(number)
+            continue
+        found.extend(_annotations(number, record, task, control))
+        tasks.append(item_id(record, task))
+        if len(found) >= BLOCK or len(tasks) >= BLOCK:
+            yield _chunk(path.name, found, bad, tasks, num_rows)
+            found, bad, tasks, num_rows = [], [], [], 0
+            if progress is not None:
+                progress(min(done, total), total, what)
+    yield _chunk(path.name, found, bad, tasks, num_rows)
+    if progress is not None:
+        progress(total, total, what)
+
+
+def item_id(record: Mapping[str, Any], task: str | None) -> str | None:
+    """The id of a task: its `id`, or the field of `data` that was named."""
+    data = record.get("data")
+    value = record.get("id") if task in (None, "id") else data.get(task) if isinstance(data, dict) else None
+    return json_records.plain(value)
+
+
+def choices(result: Any, control: str | None) -> list[str]:  # noqa: ANN401
+    """All choices of a result, of one control if it is named."""
+    regions = [region for region in (result if isinstance(result, list) else []) if isinstance(region, dict)]
+    if control is not None:
+        regions = [region for region in regions if region.get("from_name") == control]
+    said = [region["value"] for region in regions if isinstance(region.get("value"), dict)]
+    values = [value.get("choices") or [] for value in said]
+    return [str(choice) for value in values for choice in (value if isinstance(value, list) else [value])]
+
+
+def field_names(path: Path) -> list[str]:
+    """The fields of `data` in the first task."""
+    first = json_records.first_records(path, most=1)
+    return sorted(first[0].get("data") or {}) if first else []
+
+
+def check_field(path: Path, name: str | None, *, argument: str) -> None:
+    """Refuse a field that the first task does not have."""
+    if name is not None and name != "id" and name not in field_names(path):
+        raise InvalidInput(f"{argument}={name!r} is not a field of `data` in {path.name}; it has {field_names(path)}.")
+
+
+def _annotations(number: int, record: Mapping[str, Any], task: str | None, control: str | None) -> list[Annotation]:
+    item = item_id(record, task)
+    given = record.get("annotations") or record.get("completions")
+    every = given if isinstance(given, list) else []
+    return [_annotation(number, item, each, control) for each in every if isinstance(each, dict)]
+
+
+def _annotation(number: int, item: str | None, given: Mapping[str, Any], control: str | None) -> Annotation:
+    picked = choices(given.get("result"), control)
+    cancelled = given.get("was_cancelled") is True
+    rule = "skipped-annotation" if cancelled else "several-choices" if len(picked) > 1 else None
+    label = " | ".join(picked) if picked else None
+    time = json_records.plain(given.get("created_at"))
+    return Annotation(number, item, _worker(given.get("completed_by")), label, time, rule)
+
+
+def _worker(given: Any) -> str | None:  # noqa: ANN401
+    if isinstance(given, dict):
+        return json_records.plain(given.get("email") or given.get("id"))
+    return json_records.plain(given)
+
+
+def _chunk(name: str, found: list[Annotation], bad: list[int], tasks: list[str | None], num_rows: int) -> Chunk:
+    entries = [fired("bad-line", name, bad)] if bad else []
+    for rule in ("skipped-annotation", "several-choices"):
+        aside = [each for each in found if each.rule == rule]
+        if aside:
+            items, workers, labels = ([getattr(a, each) for a in aside] for each in ("task", "worker", "label"))
+            entries.append(fired(rule, name, [a.row for a in aside], tasks=items, workers=workers, values=labels))
+    votes = [each for each in found if each.rule is None]
+    every = encode(pa.array([*(vote.task for vote in votes), *tasks], type=TEXT))  # with the tasks nobody voted on
+    times = pa.array([vote.time for vote in votes], type=TEXT)
+    return Chunk(
+        task=Coded(every.codes[: len(votes)], every.names),
+        worker=encode(pa.array([vote.worker for vote in votes], type=TEXT)),
+        label=encode(pa.array([vote.label for vote in votes], type=TEXT)),
+        time=seconds(times),
+        rows=np.array([vote.row for vote in votes], dtype=np.int64),
+        entries=tuple(entries),
+        num_rows=num_rows,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    row: int
+    task: str | None
+    label: str | None
+    score: str | None
+
+
+def from_studio(file: Path, model: str, *, task: str | None, field: str | None, accuracy: float) -> list[Given]:
+    """One classifier from `data[field]`, or one for each `model_version` of the tasks' predictions."""
+    check_field(file, task, argument="id_column")
+    if field is not None:
+        check_field(file, field, argument="field")
+        return [_from_field(file, model, task, field)]
+    by_version: dict[str, list[_Said]] = {}
+    for number, record, _ in json_records.records(file):
+        given = (record or {}).get("predictions")
+        for prediction in given if isinstance(given, list) else []:
+            if isinstance(prediction, dict):
+                version = str(prediction.get("model_version") or model)
+                by_version.setdefault(version, []).append(_said(number, item_id(record, task), prediction))
+    if not by_version:
+        raise InvalidInput(f"{file.name} has no predictions; name the field of `data` with probabilities: field='...'.")
+    return [_from_choices(file.name, version, said, accuracy) for version, said in by_version.items()]
+
+
+def _said(number: int, item: str | None, prediction: Mapping[str, Any]) -> _Said:
+    result = prediction.get("result") or []
+    picked = choices(result, None)
+    score = prediction.get("score")
+    if score is None and isinstance(result, list) and result and isinstance(result[0], dict):
+        score = result[0].get("score")
+    return _Said(number, item, picked[0] if len(picked) == 1 else None, json_records.plain(score))
+
+
+def _from_choices(source: str, version: str, said: list[_Said], accuracy: float) -> Given:
+    scores = as_numbers(pa.array([each.score for each in said], type=TEXT), blank=accuracy).values
+    told = (f"{source}: the choice and score of {version!r}'s predictions; the rest shared by the other classes",)
+    return from_labels(
+        version,
+        source,
+        encode(pa.array([each.task for each in said], type=TEXT)),
+        encode(pa.array([each.label for each in said], type=TEXT)),
+        scores,
+        np.array([each.row for each in said], dtype=np.int64),
+        classes=None,
+        told=told,
+    )
+
+
+def _from_field(file: Path, model: str, task: str | None, field: str) -> Given:
+    found: list[tuple[int, str | None, Mapping[str, Any]]] = []
+    for number, record, _ in json_records.records(file):
+        if record is not None:
+            data = record.get("data")
+            said = data.get(field) if isinstance(data, dict) else None
+            found.append((number, item_id(record, task), said if isinstance(said, dict) else {}))
+    classes = tuple(dict.fromkeys(name for _, _, said in found for name in said))
+    if not classes:
+        raise InvalidInput(f"field={field!r} of {file.name} holds no mapping of class to probability; name another.")
+    columns = [pa.array([json_records.plain(said.get(name)) for _, _, said in found], type=TEXT) for name in classes]
+    values = np.column_stack([as_numbers(column, blank=0.0).values for column in columns])
+    return Given(
+        model=model,
+        source=file.name,
+        classes=classes,
+        task=encode(pa.array([item for _, item, _ in found], type=TEXT)),
+        values=values,
+        unsaid=np.zeros(values.shape, dtype=bool),
+        is_blank=np.array([not said for _, _, said in found], dtype=bool),
+        rows=np.array([number for number, _, _ in found], dtype=np.int64),
+        shares_rest=False,
+        decisions=(f"{file.name}: probabilities by class from data.{field}",),
+    )

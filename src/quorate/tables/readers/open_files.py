@@ -1,0 +1,203 @@
+"""Files -> `Opened` tables: CSV, TSV and other delimited text, JSONL, JSON arrays, Parquet, Excel sheets; and arrays.
+
+Text is read as text (ids keep their zeros), in blocks; nothing is ever unpickled. Called by `votes` and `predictions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quorate.errors import InvalidInput
+from quorate.parquet import parquet_batches
+from quorate.tables.ragged import Ragged
+from quorate.tables.readers import json_records
+from quorate.tables.readers.arrow import TEXT, Counted, arrow_csv, pa, pq
+from quorate.tables.readers.sheets import open_sheet, sheet_of
+from quorate.tables.readers.sniff import Sniffed, sniff
+from quorate.tables.readers.sources import Batch, Opened, Reader, unique_columns
+from quorate.tables.rules import fired
+from quorate.unpacked import check_size
+
+BLOCK_BYTES = 8 << 20  # text read at a time
+BLOCK_ROWS = 1 << 17  # rows of JSON read at a time
+JSON_BYTES = 1 << 26  # cells of JSON read at a time
+ROW_BYTES = 90  # of a vote in memory (docs/tables.md)
+CELL_BYTES = 8  # of a cell besides its text
+MOST_RAGGED = 100_000  # rows with too many or too few cells that are listed; all are counted
+HEAD_BYTES = 1 << 20  # the header must end within these
+_TEXT_ENDINGS = (".csv", ".tsv", ".tab", ".txt")
+_PACKED = (".gz", ".bz2", ".zst")
+
+
+def open_file(path: str | Path) -> Opened:
+    """A table of named columns, chosen by the ending of the file's name."""
+    file = existing(path)
+    ending = ending_of(file)
+    openers: dict[str, Callable[[Path], Opened]] = {
+        **dict.fromkeys(_TEXT_ENDINGS, _open_text),
+        **dict.fromkeys((".jsonl", ".ndjson", ".json"), _open_json),
+        **dict.fromkeys((".parquet", ".pq"), _open_parquet),
+        **dict.fromkeys((".xlsx", ".xlsm"), open_sheet),
+    }
+    if ending not in openers:
+        raise InvalidInput(
+            f"source={str(path)!r} ends in {ending!r}; expected one of {sorted(openers)}. Save it as CSV or Parquet."
+        )
+    opened = openers[ending](file)
+    is_packed = file.suffix.lower() in _PACKED or opened.kind in ("parquet", "xlsx")
+    return replace(opened, read=partial(_counted, file, opened.read)) if is_packed else opened
+
+
+def _counted(file: Path, read: Reader, columns: Sequence[str] | None) -> Iterator[Batch]:
+    """The batches of a packed file: short rows take far more room as votes than as text."""
+    num_rows = 0
+    for batch in read(columns):
+        num_rows += batch.table.num_rows
+        check_size(sheet_of(file)[0], ROW_BYTES * num_rows)
+        yield batch
+
+
+def existing(path: str | Path) -> Path:
+    """The path, if a file with something in it is there; `book.xlsx#sheet` keeps the name of its sheet."""
+    file, sheet = sheet_of(Path(path))
+    if not file.is_file():
+        raise InvalidInput(f"source={str(path)!r} is not a file; name one that exists.")
+    if file.stat().st_size == 0:
+        raise InvalidInput(f"source={str(path)!r} is empty; expected a header and rows. Export it again.")
+    return file if sheet is None else Path(path)
+
+
+def ending_of(file: Path) -> str:
+    """The ending that says the format; .csv.gz is .csv, book.xlsx#sheet is .xlsx."""
+    file, _ = sheet_of(file)
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    return suffixes[-2] if len(suffixes) > 1 and suffixes[-1] in _PACKED else suffixes[-1] if suffixes else ""
+
+
+def _open_text(file: Path) -> Opened:
+    try:
+        with pa.input_stream(str(file)) as stream:  # unpacks .gz and the like
+            first = stream.read(HEAD_BYTES)
+    except OSError as cause:
+        raise InvalidInput(f"source={str(file)!r} cannot be read: {cause}; save or pack it again.") from cause
+    found = sniff(first, is_cut=len(first) == HEAD_BYTES)
+    if not found.columns:
+        raise InvalidInput(
+            f"source={str(file)!r} begins with an empty line, or one beyond {HEAD_BYTES} bytes; expected a header; "
+            "put it first."
+        )
+    names = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+    entries = (fired("byte-order-mark", file.name, count=1),) if found.has_mark else ()
+    return Opened(
+        name=file.name,
+        kind="csv",
+        columns=unique_columns(found.columns, file.name),
+        read=partial(_read_text, file, found),
+        decisions=(f"{file.name}: {found.encoding} text, columns parted by {names[found.delimiter]}",),
+        entries=entries,
+    )
+
+
+def _read_text(file: Path, found: Sniffed, columns: Sequence[str] | None) -> Iterator[Batch]:
+    ragged = Ragged(file.name, MOST_RAGGED)
+    total = file.stat().st_size
+    try:
+        with pa.OSFile(str(file)) as raw, pa.input_stream(raw, compression=_packing(file)) as stream:
+            counted = Counted(stream, file) if _packing(file) else stream
+            for chunk in _csv_reader(counted, found, columns, ragged.keep_apart):
+                rows = ragged.row_numbers(chunk.num_rows)
+                yield Batch(pa.Table.from_batches([chunk]), rows, raw.tell(), total, ragged.entries())
+    except InvalidInput:
+        raise
+    except (pa.ArrowInvalid, OSError) as cause:
+        raise InvalidInput(
+            f"source={str(file)!r} cannot be read as {found.encoding} text: {cause}. Save it as CSV in UTF-8."
+        ) from cause
+    if last := ragged.entries():
+        yield _empty(columns or found.columns, total, last)
+
+
+def _csv_reader(stream: Any, found: Sniffed, columns: Sequence[str] | None, bad_row: Any) -> Any:  # noqa: ANN401
+    return arrow_csv.open_csv(
+        stream,
+        read_options=arrow_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, encoding=found.encoding),
+        parse_options=arrow_csv.ParseOptions(
+            delimiter=found.delimiter, newlines_in_values=True, ignore_empty_lines=False, invalid_row_handler=bad_row
+        ),
+        convert_options=arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(found.columns, pa.string()),
+            include_columns=list(columns) if columns is not None else None,
+            strings_can_be_null=False,
+        ),
+    )
+
+
+def _packing(file: Path) -> str | None:
+    return {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(file.suffix.lower())
+
+
+def _empty(columns: Sequence[str], total: int, entries: tuple[Any, ...]) -> Batch:
+    table = pa.table({name: pa.array([], type=TEXT) for name in columns})
+    return Batch(table, np.empty(0, dtype=np.int64), total, total, entries)
+
+
+def _open_parquet(file: Path) -> Opened:
+    try:
+        columns = pq.read_schema(file).names
+    except (pa.ArrowInvalid, OSError) as cause:
+        raise InvalidInput(f"source={str(file)!r} is not a Parquet file: {cause}; save it again.") from cause
+    return Opened(file.name, "parquet", unique_columns(columns, file.name), partial(_read_parquet, file))
+
+
+def _read_parquet(file: Path, columns: Sequence[str] | None) -> Iterator[Batch]:
+    done, total = 0, pq.read_metadata(file).num_rows
+    for chunk in parquet_batches(file, columns):
+        rows = np.arange(done, done + chunk.num_rows, dtype=np.int64) + 1
+        done += chunk.num_rows
+        yield Batch(pa.Table.from_batches([chunk]), rows, done, total)
+
+
+def _open_json(file: Path) -> Opened:
+    first = json_records.first_records(file)
+    columns = tuple(dict.fromkeys(key for record in first for key in record))
+    if not columns:
+        raise InvalidInput(f"source={str(file)!r} has no JSON object in its first records; expected one per vote.")
+    entries = (fired("byte-order-mark", file.name, count=1),) if json_records.has_mark(file) else ()
+    kind = "jsonl" if json_records.is_lines(file) else "json"
+    return Opened(file.name, kind, columns, partial(_read_json, file, columns), entries=entries)
+
+
+def _read_json(file: Path, every: Sequence[str], columns: Sequence[str] | None) -> Iterator[Batch]:
+    wanted = list(columns if columns is not None else every)
+    total = file.stat().st_size
+    cells: list[list[str | None]] = []
+    rows: list[int] = []
+    bad: list[int] = []
+    length = 0
+    for number, record, done in json_records.records(file):
+        if record is None:
+            bad.append(number)
+        else:
+            cells.append([json_records.plain(record.get(name)) for name in wanted])
+            rows.append(number)
+            length += sum(CELL_BYTES + len(cell or "") for cell in cells[-1])
+        if len(rows) + len(bad) >= BLOCK_ROWS or length >= JSON_BYTES:
+            yield _json_batch(file.name, wanted, cells, rows, bad, done, total)
+            cells, rows, bad, length = [], [], [], 0
+    if rows or bad:
+        yield _json_batch(file.name, wanted, cells, rows, bad, total, total)
+
+
+def _json_batch(
+    name: str, wanted: list[str], cells: list[list[str | None]], rows: list[int], bad: list[int], done: int, total: int
+) -> Batch:
+    by_column = list(zip(*cells, strict=True)) or [()] * len(wanted)
+    table = pa.table({each: pa.array(column, type=TEXT) for each, column in zip(wanted, by_column, strict=True)})
+    entries = (fired("bad-line", name, bad),) if bad else ()
+    return Batch(table, np.asarray(rows, dtype=np.int64), done, total, entries)

@@ -1,0 +1,195 @@
+"""Raw votes -> votes with an item, a worker and a label each, one per worker and item, by the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from quorate.tables.readers.arrow import TEXT, pa, pc
+from quorate.tables.readers.cells import filled
+from quorate.tables.rules import MOST_SAMPLES, RULES, Entry, fired
+from quorate.tables.votes.codes import Coded, renamed
+from quorate.tables.votes.gather import Raw, only
+from quorate.tables.votes.labels import are_abstentions, match_labels
+from quorate.types import IntArray
+
+WHOLE_NUMBER = r"^(-?(?:0|[1-9][0-9]*))\.0+$"
+
+
+def clean(raw: Raw, classes: Sequence[str] | None, abstain: Sequence[str] = ()) -> Raw:
+    """The votes that have an item and a label, under tidy names; their entries are added to those of `raw`.
+
+    `abstain`: labels that are abstentions.
+    """
+    filled, entries = _without_blanks(raw)
+    filled, abstained = _without_abstentions(filled, abstain)
+    entries += abstained
+    task, of_task = tidy_ids(filled.task, filled)
+    worker, of_worker = tidy_ids(filled.worker, filled)
+    tidy = replace(filled, task=task, worker=worker)
+    labelled, of_label = relabelled(tidy, classes, given=classes is not None)
+    broken = _line_breaks(labelled)
+    lost = [] if raw.time is None else _entry("bad-timestamp", labelled, np.isnan(_time(labelled)))
+    everything = (*raw.entries, *entries, *of_task, *of_worker, *of_label, *broken, *lost)
+    return replace(labelled, entries=everything)
+
+
+def tidy_ids(coded: Coded, raw: Raw) -> tuple[Coded, list[Entry]]:
+    """Ids compared as text: outer white space goes, 7.0 is 7, leading zeros stay."""
+    spaced = pc.utf8_trim_whitespace(coded.names)
+    whole = pc.replace_substring_regex(spaced, WHOLE_NUMBER, r"\1")
+    entries = [
+        entry
+        for rule, before, after in (("id-space", coded.names, spaced), ("id-number", spaced, whole))
+        for entry in _entry(rule, raw, _cells(coded, changed(before, after)), coded)
+    ]
+    blank = pc.equal(whole, "")
+    if not pc.any(blank).as_py() and not changed(coded.names, whole).any():
+        return coded, []
+    return renamed(coded, pc.if_else(blank, pa.scalar(None, TEXT), whole)), entries
+
+
+def relabelled(raw: Raw, classes: Sequence[str] | None, *, given: bool) -> tuple[Raw, list[Entry]]:
+    """The votes with each label as the class it names; unknown labels are set aside only if classes were `given`."""
+    names = raw.label.names.to_pylist()
+    used = np.bincount(raw.label.codes[raw.label.codes >= 0], minlength=len(names)) > 0
+    matches = match_labels([name if on else None for name, on in zip(names, used, strict=True)], classes, given=given)
+    entries = []
+    for rule in ("label-space", "label-number", "label-case", "unknown-label"):
+        hit = _cells(raw.label, np.array([match.rule == rule for match in matches], dtype=bool))
+        entries += _entry(rule, raw, hit, raw.label)
+    if all(name is None or match.name == name for name, match in zip(names, matches, strict=True)):
+        return raw, entries
+    label = renamed(raw.label, _texts([match.name for match in matches]))
+    return only(replace(raw, label=label), label.codes >= 0), entries
+
+
+def changed(before: Any, after: Any) -> np.ndarray:  # noqa: ANN401
+    """Which names are not what they were."""
+    return np.asarray(pc.fill_null(pc.not_equal(before, after), False).to_numpy(zero_copy_only=False))
+
+
+def blank_cells(coded: Coded) -> np.ndarray:
+    """Which cells are null, empty or white space."""
+    blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(coded.names), ""), True)
+    return np.append(blank.to_numpy(zero_copy_only=False), True)[coded.codes]
+
+
+def _without_blanks(raw: Raw) -> tuple[Raw, list[Entry]]:
+    no_task, no_label, no_worker = (blank_cells(each) for each in (raw.task, raw.label, raw.worker))
+    empty = no_task & no_label & (no_worker | (not raw.has_workers))
+    entries = _entry("blank-row", raw, empty)
+    entries += _entry("missing-task", raw, no_task & ~empty, raw.label)
+    entries += _entry("blank-label", raw, no_label & ~no_task)
+    keep = ~(no_task | no_label)
+    if raw.has_workers:
+        entries += _entry("missing-worker", raw, no_worker & keep)
+    worker = Coded(np.where(no_worker, np.int32(-1), raw.worker.codes), raw.worker.names)
+    return only(replace(raw, worker=worker), keep), entries
+
+
+def _without_abstentions(raw: Raw, named: Sequence[str]) -> tuple[Raw, list[Entry]]:
+    """The votes but those for a label that was named as an abstention."""
+    if not named:
+        return raw, []
+    hit = _cells(raw.label, np.array(are_abstentions(raw.label.names.to_pylist(), named), dtype=bool))
+    known = None if raw.classes is None else raw.classes
+    if known is not None:
+        known = tuple(name for name, out in zip(known, are_abstentions(known, named), strict=True) if not out)
+    return only(replace(raw, classes=known), ~hit), _entry("abstained", raw, hit, raw.label)
+
+
+def _line_breaks(raw: Raw) -> list[Entry]:
+    entries = []
+    for coded in (raw.task, raw.worker, raw.label):
+        hit = pc.match_substring(coded.names, "\n").to_numpy(zero_copy_only=False)
+        if hit.any():
+            entries += _entry("line-break", raw, _cells(coded, hit), coded)
+    return entries
+
+
+def _entry(rule: str, raw: Raw, hit: np.ndarray, value: Coded | None = None) -> list[Entry]:
+    """An entry for the votes where `hit`, or none."""
+    at = np.flatnonzero(hit)
+    if not len(at):
+        return []
+    count = len(at)
+    at = at if RULES[rule].set_aside else at[:MOST_SAMPLES]
+    texts = {"tasks": raw.task.texts(at), "workers": raw.worker.texts(at)}
+    values = None if value is None else value.texts(at)
+    return [fired(rule, raw.source, raw.rows[at], count=count, values=values, **texts)]
+
+
+def _cells(coded: Coded, of_name: np.ndarray) -> np.ndarray:
+    """What holds of a cell's name, for every cell."""
+    return np.append(of_name, False)[coded.codes]
+
+
+def _texts(names: Iterable[str | None]) -> Any:  # noqa: ANN401
+    return pa.array(list(names), type=TEXT)
+
+
+def _time(raw: Raw) -> np.ndarray:
+    return np.empty(0) if raw.time is None else raw.time
+
+
+def settle(raw: Raw) -> tuple[np.ndarray, tuple[Entry, ...]]:
+    """Which votes count (V,), and entries for those that do not and for the items left without any."""
+    kept = np.ones(len(raw.rows), dtype=bool)
+    entries: list[Entry] = []
+    at = _contested(raw)
+    if len(at):
+        verdict = _verdicts(raw, at)
+        kept[at[verdict > 0]] = False
+        for code, rule in enumerate(("exact-duplicate", "repeated-vote", "changed-vote"), start=1):
+            where = np.sort(at[verdict == code])
+            if len(where):
+                texts = (raw.task.texts(where), raw.worker.texts(where), raw.label.texts(where))
+                entries.append(
+                    fired(rule, raw.source, raw.rows[where], tasks=texts[0], workers=texts[1], values=texts[2])
+                )
+    return kept, (*entries, *_voteless(raw, kept))
+
+
+def _contested(raw: Raw) -> IntArray:
+    """Positions of votes whose worker has another vote on the same item; anonymous votes are never contested."""
+    key = raw.task.codes.astype(np.int64) * max(len(raw.worker.names), 1) + raw.worker.codes
+    named = raw.worker.codes >= 0
+    ordered = np.sort(key if named.all() else key[named])
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not len(twice):
+        return np.empty(0, dtype=np.int64)
+    at = np.searchsorted(twice, key)  # far fewer than the votes: cheaper than sorting those again
+    return np.flatnonzero(named & (twice[np.minimum(at, len(twice) - 1)] == key))
+
+
+def _verdicts(raw: Raw, at: IntArray) -> IntArray:
+    """For each contested vote: 0 it counts, 1 exact duplicate, 2 repeated, 3 changed later."""
+    time = np.zeros(len(at)) if raw.time is None else filled(raw.time)[at]
+    task, worker, label = (each.codes[at] for each in (raw.task, raw.worker, raw.label))
+    order = np.lexsort((at, time, worker, task))
+    task, worker, label, time = task[order], worker[order], label[order], time[order]
+    new_pair = np.append(True, (task[1:] != task[:-1]) | (worker[1:] != worker[:-1]))
+    new_run = new_pair | np.append(True, label[1:] != label[:-1])
+    run, pair = np.cumsum(new_run), np.cumsum(new_pair)
+    last_of_pair = np.append(new_pair[1:], True)
+    in_last_run = run == run[last_of_pair][pair - 1]
+    same_time = np.append(False, time[1:] == time[:-1])
+    found = np.where(in_last_run, np.where(new_run, 0, np.where(same_time, 1, 2)), 3)
+    verdict = np.empty(len(at), dtype=np.int64)
+    verdict[order] = found
+    return verdict
+
+
+def _voteless(raw: Raw, kept: np.ndarray) -> tuple[Entry, ...]:
+    votes = np.bincount(raw.task.codes[kept], minlength=len(raw.task.names))
+    without = np.flatnonzero(votes == 0)
+    if not len(without):
+        return ()
+    few = without[:5]
+    return (
+        fired("item-without-votes", raw.source, np.zeros(len(few)), count=len(without), tasks=raw.task.names.take(few)),
+    )

@@ -1,0 +1,316 @@
+"""An opened table -> its layout: long, wide or counts, which columns are read, why; doubtful ones are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from quorate.errors import InvalidInput
+from quorate.tables.own_types import TEXTS, OwnTypes, cell_type, header_type
+from quorate.tables.readers.cells import as_numbers
+from quorate.tables.readers.sources import Opened, Progress, head
+from quorate.tables.rules import Entry, fired
+from quorate.tables.votes.aggregates import refuse_computed_votes, refuse_summed_counts, summary_columns
+from quorate.tables.votes.codes import encode
+from quorate.tables.votes.columns import find_column, label_like, looks_like_worker, refuse_own_output
+from quorate.tables.votes.gather import Raw, collect
+from quorate.tables.votes.layouts import (
+    LongColumns,
+    distinct_values,
+    long_chunks,
+    looks_like_counts,
+    read_counts,
+    vote_columns,
+    wide_chunks,
+)
+from quorate.tables.votes.nested_votes import nested_columns, read_cells
+from quorate.tables.votes.people import refuse_wrong_people, unread_people
+from quorate.validate import broken
+
+FEWEST = 10  # rows below which nothing is concluded
+MOST_REPEATED = 0.1  # share of rows whose item stood before
+MOST_NUMBERS = 20  # different numbers that are not whole: more are no classes
+_FORMS = {1.0: "probabilities", 100.0: "percentages"}
+GO_ON = "If the data are like that, pass as_read=True (--as-read)."
+
+
+def refuse_other_tables(table: Any, source: str, item: str, columns: Sequence[str], *, layout: str) -> None:  # noqa: ANN401
+    """Refuse predictions taken for votes, rows per vote taken for rows per item, columns that have nothing alike."""
+    if table.num_rows < FEWEST or not columns:
+        return
+    _refuse_probabilities(table, source, columns)
+    _refuse_repeated_items(table, source, item, columns, layout)
+    if layout == "wide":
+        _refuse_unlike_columns(table, source, item, columns)
+
+
+def _refuse_probabilities(table: Any, source: str, columns: Sequence[str]) -> None:  # noqa: ANN401
+    cells = {name: as_numbers(table[name], blank=np.nan).values for name in columns}
+    cells = {name: each for name, each in cells.items() if np.isfinite(each).mean() >= 0.9}
+    if len(cells) < 2:
+        return
+    numbers = np.column_stack(list(cells.values()))
+    broken = numbers[np.isfinite(numbers) & (numbers % 1 != 0)]
+    form = next((what for total, what in _FORMS.items() if _mostly_sum_to(numbers, total)), None)
+    if len(broken) and (form or (len(cells) == len(columns) and len(np.unique(broken)) > MOST_NUMBERS)):
+        raise InvalidInput(
+            f"{source} holds {form or 'numbers'} in the columns {list(cells)[:10]}, no votes; expected labels or "
+            "counts; are votes= and predictions= the wrong way round? The table of votes names an item, a label and "
+            f"perhaps a worker in each row. {GO_ON}"
+        )
+
+
+def _mostly_sum_to(numbers: np.ndarray, total: float) -> bool:
+    return bool(np.mean(np.abs(np.nansum(numbers, axis=1) - total) <= 0.05 * total) > 0.5)
+
+
+def has_repeated_items(table: Any, item: str) -> bool:  # noqa: ANN401
+    """Whether more than a few rows have an item that stood before, as in a table with a row per vote."""
+    again, named = _repeated(table, item)
+    return again > MOST_REPEATED * named
+
+
+def _repeated(table: Any, item: str) -> tuple[int, int]:  # noqa: ANN401
+    codes = encode(table[item]).codes
+    named = codes[codes >= 0]
+    return len(named) - len(np.unique(named)), len(named)
+
+
+def _refuse_repeated_items(table: Any, source: str, item: str, columns: Sequence[str], layout: str) -> None:  # noqa: ANN401
+    again, named = _repeated(table, item)
+    if again > MOST_REPEATED * named:
+        raise InvalidInput(
+            f"{source}: no label column was found by its name, so {item!r} was taken for the item of each row and "
+            f"{list(columns)[:10]} for {'annotators' if layout == 'wide' else 'classes'}, but {again} of {named} "
+            "rows have an item that stood before: it looks like a row per vote. Name the columns: task='...', "
+            f"label='...', worker='...'; or say what it is: format={layout!r}. {GO_ON}"
+        )
+
+
+def _refuse_unlike_columns(table: Any, source: str, item: str, columns: Sequence[str]) -> None:  # noqa: ANN401
+    values = [distinct_values(table[name]) for name in columns]
+    filled = [found for found in values if found]
+    if len(filled) >= 2 and len(set().union(*filled)) == sum(len(found) for found in filled):
+        raise InvalidInput(
+            f"{source}: no label column was found by its name, so {item!r} was taken for the item of each row and "
+            f"{list(columns)[:10]} for annotators, but no two of them share a label; expected annotators who use the "
+            "same labels. For a row per vote name the columns: task='...', label='...', worker='...'; for a column per "
+            f"annotator list them: worker=[...]. {GO_ON}"
+        )
+
+
+GUESSED_COUNTS = "every cell is a whole number"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a table is read, and what was decided about it; `own`: the types its ids, workers and labels have."""
+
+    kind: Literal["long", "wide", "counts", "cells"]
+    read: Callable[[Progress | None], Raw]
+    decisions: tuple[str, ...]
+    entries: tuple[Entry, ...] = ()
+    own: OwnTypes = TEXTS
+
+
+def choose(
+    opened: Opened,
+    *,
+    format: str,  # noqa: A002
+    task: str | None,
+    worker: str | Sequence[str] | None,
+    label: str | None,
+    timestamp: str | None,
+    classes: Sequence[str] | None,
+    as_read: bool = False,
+) -> Layout:
+    """The layout asked for, or the one the columns speak for; a guess is checked unless `as_read`."""
+    if not as_read and label is None:
+        refuse_own_output(opened.columns, opened.name, expected="votes")
+    about = {"source": opened.name, "advice": opened.advice}
+    item = find_column("task", opened.columns, named=task, **about)
+    answer = find_column("label", [name for name in opened.columns if name != item], named=label, **about)
+    worker = _several(worker, opened.columns)
+    listed = None if worker is None or isinstance(worker, str) else list(worker)
+    if format == "cells" or (format in ("auto", "long") and worker is None):
+        cells = _cells(opened, task, label, told=format == "cells")
+        if cells is not None:
+            return cells
+    if format == "long" or label is not None or (format == "auto" and item and answer and listed is None):
+        return _long(opened, item, answer, worker, timestamp, told_label=label is not None, as_read=as_read)
+    known = find_column("item", opened.columns, named=task, argument="task", **about)
+    item = known if known is not None else _first_column(opened, format)
+    others = [name for name in opened.columns if name != item]
+    if listed is not None:
+        others = [str(find_column("worker", opened.columns, named=name, **about)) for name in listed]
+    if format == "counts" or (format == "auto" and listed is None and _are_counts(opened, others, classes)):
+        return _counts(opened, item, others, classes, told=format == "counts", as_read=as_read)
+    return _wide(opened, item, others, classes, told=format == "wide", listed=listed is not None, as_read=as_read)
+
+
+def _several(worker: str | Sequence[str] | None, columns: Sequence[str]) -> str | Sequence[str] | None:
+    """Annotators' columns named in one text with commas, as a list."""
+    if not isinstance(worker, str) or worker in columns or "," not in worker:
+        return worker
+    return [name.strip() for name in worker.split(",")]
+
+
+def _long(
+    opened: Opened,
+    task: str | None,
+    label: str | None,
+    worker: str | Sequence[str] | None,
+    timestamp: str | None,
+    *,
+    told_label: bool,
+    as_read: bool,
+) -> Layout:
+    if task is None or label is None:
+        missing = "item" if task is None else "label"
+        raise InvalidInput(
+            f"{opened.name} has no column for the {missing} among {list(opened.columns)[:30]}; "
+            f"name it: {'task' if task is None else 'label'}='...'{opened.advice}."
+        )
+    if worker is not None and not isinstance(worker, str):
+        raise InvalidInput(f"worker={list(worker)!r} names several columns; a long table has one; name it alone.")
+    rest = [name for name in opened.columns if name not in (task, label)]
+    about = {"source": opened.name, "advice": opened.advice}
+    who = find_column("worker", opened.columns if worker else rest, named=worker, **about)
+    when = find_column("timestamp", opened.columns if timestamp else rest, named=timestamp, **about)
+    others = () if told_label else label_like([name for name in rest if name not in (who, when)])
+    columns = LongColumns(task, label, who, when, others)
+
+    def read(progress: Progress | None) -> Raw:
+        return collect(long_chunks(opened, columns, progress), opened.name, has_workers=who is not None)
+
+    unread = [name for name in opened.columns if name not in columns.names]
+    entries = _ignored(opened, opened.columns, columns.names)
+    if worker is None and unread and not as_read:
+        first = head(opened)
+        if who is not None:
+            refuse_wrong_people(first, opened.name, task, who, unread)
+        else:
+            people = unread_people(first, task, unread)
+            entries += (fired("unread-people", opened.name, [0], values=people[:1]),) if people else ()
+    own = OwnTypes(cell_type(opened, task), cell_type(opened, who) if who else None, cell_type(opened, label))
+    return Layout("long", read, (f"{opened.name}: {columns.told()}",), entries, own)
+
+
+def _cells(opened: Opened, task: str | None, label: str | None, *, told: bool) -> Layout | None:
+    """All votes of an item in one cell, if a column holds such cells and each item stands in one row; else None."""
+    first = head(opened)
+    item = task or find_column("item", opened.columns)
+    if item is None and told:
+        raise broken("task", None, f"a column of {opened.name} for the item", "name it: task='...'.")
+    if item is None or (not told and has_repeated_items(first, item)):
+        return None
+    others = [name for name in opened.columns if name != item] if label is None else [label]
+    found = nested_columns(first, others, told=told or label is not None)
+    if len(found) > 1:
+        fix = "name the column of the votes: label='...', or leave others out: ignore_columns='...'."
+        raise broken("label", list(found), f"one column of {opened.name} with all votes of an item in a cell", fix)
+    if not found:
+        if told:
+            rule = f"a column of {opened.name} with a list of labels or a mapping of label to count in each cell"
+            raise broken("format", "cells", rule, "name it: label='...', or pass another format.")
+        return None
+    (column, form), *_ = found.items()
+    what = "a list of labels" if form == "list" else "how many voted for each label"
+    decision = f"{opened.name}: all votes of an item in one cell: item {item!r}, {what} in {column!r}"
+
+    def read(progress: Progress | None) -> Raw:
+        return read_cells(opened, item, column, form, progress)
+
+    entries = _ignored(opened, opened.columns, [item, column])
+    own = OwnTypes(task=cell_type(opened, item), label=cell_type(opened, column) if form == "list" else None)
+    return Layout("cells", read, (decision,), entries, own)
+
+
+def _first_column(opened: Opened, format: str) -> str:  # noqa: A002
+    if len(opened.columns) < 2:
+        raise InvalidInput(
+            f"{opened.name} has the columns {list(opened.columns)}; expected an item and a label column at least. "
+            f"Name them: task='...', label='...'{opened.advice}."
+        )
+    if format == "auto" and find_column("label", opened.columns) is not None:
+        raise InvalidInput(
+            f"{opened.name} has a label column but none for the item among {list(opened.columns)[:30]}; "
+            f"name it: task='...'{opened.advice}."
+        )
+    return opened.columns[0]
+
+
+def _are_counts(opened: Opened, others: Sequence[str], classes: Sequence[str] | None) -> bool:
+    """Counts only if every cell is a whole number and the columns are not called after annotators."""
+    if any(looks_like_worker(name) for name in others):
+        return False
+    if classes is not None and not set(others) & set(classes):
+        return False
+    if opened.headed and find_column("worker", [opened.headed]) is not None:  # a pivot says what its columns are
+        return False
+    first = head(opened)
+    beside = summary_columns(first, others)
+    return looks_like_counts(first, [name for name in others if name not in beside])
+
+
+def _counts(
+    opened: Opened, task: str, others: Sequence[str], classes: Sequence[str] | None, *, told: bool, as_read: bool
+) -> Layout:
+    picked = [name for name in others if classes is None or name in classes]
+    if classes is None:
+        beside = summary_columns(head(opened), picked)
+        picked = [name for name in picked if name not in beside]
+    if not picked:
+        raise InvalidInput(f"{opened.name}: none of the columns {list(others)[:30]} is a class; check classes.")
+    if not (told or as_read):
+        refuse_other_tables(head(opened), opened.name, task, picked, layout="counts")
+    if classes is None and not as_read:
+        refuse_summed_counts(head(opened), opened.name, picked)
+    why = "" if told else f"; {GUESSED_COUNTS}: pass format='wide' if the columns are annotators"
+    decision = f"{opened.name}: counts of votes: item {task!r}, classes {picked[:30]}{why}"
+
+    def read(progress: Progress | None) -> Raw:
+        return read_counts(opened, task, picked, progress)
+
+    own = OwnTypes(task=cell_type(opened, task), label=header_type(opened, picked))
+    return Layout("counts", read, (decision,), _ignored(opened, others, picked), own)
+
+
+def _wide(
+    opened: Opened,
+    task: str,
+    others: Sequence[str],
+    classes: Sequence[str] | None,
+    *,
+    told: bool,
+    listed: bool,
+    as_read: bool,
+) -> Layout:
+    first = head(opened)
+    if not (told or listed or as_read):
+        refuse_other_tables(first, opened.name, task, others, layout="wide")
+    picked = list(others) if listed else vote_columns(first, others, classes)
+    if not picked:
+        raise InvalidInput(
+            f"{opened.name}: no column of {list(others)[:30]} holds votes; name the annotators' columns: worker=[...]."
+        )
+    if not (listed or as_read):
+        refuse_computed_votes(first, opened.name, picked)
+    why = "" if told or listed else "; pass format='long' or name the columns if that is wrong"
+    decision = f"{opened.name}: a column per annotator: item {task!r}, annotators {picked[:30]}{why}"
+
+    def read(progress: Progress | None) -> Raw:
+        return collect(wide_chunks(opened, task, picked, progress), opened.name)
+
+    own = OwnTypes(cell_type(opened, task), header_type(opened, picked), cell_type(opened, *picked))
+    return Layout("wide", read, (decision,), _ignored(opened, others, picked), own)
+
+
+def _ignored(opened: Opened, others: Sequence[str], picked: Sequence[str]) -> tuple[Entry, ...]:
+    left = [name for name in others if name not in picked]
+    if not left:
+        return ()
+    return (fired("ignored-column", opened.name, [0] * min(len(left), 5), count=len(left), values=left[:5]),)

@@ -1,0 +1,194 @@
+"""Long, wide and count tables -> chunks of votes. Called by `formats`, which says which layout a table has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quorate.tables.readers.arrow import TEXT, pa
+from quorate.tables.readers.cells import as_numbers, seconds, unread
+from quorate.tables.readers.sources import Batch, Opened, Progress, batches
+from quorate.tables.rules import Entry, fired
+from quorate.tables.votes.aggregates import sums_up
+from quorate.tables.votes.clean import blank_cells, tidy_ids
+from quorate.tables.votes.codes import Coded, constant, encode, merge
+from quorate.tables.votes.gather import Chunk, Raw
+from quorate.validate import MOST_VOTES
+
+PASSED_OVER = "not"
+
+
+@dataclass(frozen=True, slots=True)
+class LongColumns:
+    """Which column is what; None where there is none. `passed_over`: other columns that are called like labels."""
+
+    task: str
+    label: str
+    worker: str | None = None
+    timestamp: str | None = None
+    passed_over: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The columns to read, each once."""
+        every = (self.task, self.label, self.worker, self.timestamp)
+        return list(dict.fromkeys(name for name in every if name is not None))
+
+    def told(self) -> str:
+        """The choice in words, for the report."""
+        worker = f"worker {self.worker!r}" if self.worker is not None else "no worker (votes are anonymous)"
+        time = f"time {self.timestamp!r}" if self.timestamp is not None else "no time (rows are in order)"
+        other = f" ({PASSED_OVER} {', '.join(map(repr, self.passed_over))})" if self.passed_over else ""
+        return f"one vote per row: item {self.task!r}, label {self.label!r}{other}, {worker}, {time}"
+
+
+def long_chunks(opened: Opened, columns: LongColumns, progress: Progress | None) -> Iterator[Chunk]:
+    """The votes of a long table, batch by batch."""
+    for batch in batches(opened, columns.names, progress):
+        table, length = batch.table, batch.table.num_rows
+        time = None if columns.timestamp is None else seconds(table[columns.timestamp])
+        yield Chunk(
+            task=encode(table[columns.task]),
+            worker=constant(None, length) if columns.worker is None else encode(table[columns.worker]),
+            label=encode(table[columns.label]),
+            time=time,
+            rows=batch.rows,
+            entries=batch.entries,
+            num_rows=length,
+            odd_times=() if time is None else unread(table[columns.timestamp], time),
+        )
+
+
+MOST_CELLS = 4_000_000  # cells held as numbers at a time
+FEWEST_CELLS = 10  # filled cells from which on a column that shares no value with the others holds no votes
+MOST_DISTINCT = 20  # a column with more different values than this, none shared, holds no class names
+
+
+def wide_chunks(opened: Opened, task: str, workers: Sequence[str], progress: Progress | None) -> Iterator[Chunk]:
+    """The votes of a wide table, some rows at a time."""
+    step = max(1, MOST_CELLS // max(len(workers), 1))
+    for batch in batches(opened, [task, *workers], progress):
+        for start in range(0, max(batch.table.num_rows, 1), step):
+            yield _melted(batch, task, workers, slice(start, start + step))
+
+
+def _melted(batch: Batch, task: str, workers: Sequence[str], part: slice) -> Chunk:
+    table = batch.table.slice(part.start, part.stop - part.start)
+    cells = [encode(table[name]) for name in workers]
+    label = merge(cells)
+    filled = ~blank_cells(label).reshape(len(workers), table.num_rows).T  # (rows, workers)
+    row, column = np.nonzero(filled)
+    items = encode(table[task])
+    return Chunk(
+        task=Coded(items.codes[row], items.names),
+        worker=Coded(column.astype(np.int32), pa.array(list(workers), type=TEXT)),
+        label=Coded(label.codes.reshape(len(workers), table.num_rows).T[row, column], label.names),
+        time=None,
+        rows=batch.rows[part][row],
+        entries=batch.entries if part.start == 0 else (),
+        num_rows=table.num_rows,
+    )
+
+
+def vote_columns(table: Any, columns: Sequence[str], classes: Sequence[str] | None) -> list[str]:  # noqa: ANN401
+    """The columns that hold votes: those with a class in them or, if no classes are given, all that are not other text.
+
+    Other text is a column none of whose values any other column has, if it has more than MOST_DISTINCT, or if the
+    others share theirs and it is filled FEWEST_CELLS times or more; and a column called after the right answer or a
+    summary of the votes.
+    """
+    values = {name: distinct_values(table[name]) for name in columns if not sums_up(name)}
+    if classes is not None:
+        return [name for name, found in values.items() if found & set(classes)]
+    seen: dict[str, int] = {}
+    for found in values.values():
+        for value in found:
+            seen[value] = seen.get(value, 0) + 1
+    sharing = {name for name, found in values.items() if any(seen[value] > 1 for value in found)}
+    others = [name for name in values if name not in sharing]
+    meagre = {name for name in others if not sharing or _num_filled(table[name]) < FEWEST_CELLS}
+    return [
+        name for name, found in values.items() if name in sharing or (name in meagre and len(found) <= MOST_DISTINCT)
+    ]
+
+
+def _num_filled(column: Any) -> int:  # noqa: ANN401
+    return int((~blank_cells(encode(column))).sum())
+
+
+def distinct_values(column: Any) -> set[str]:  # noqa: ANN401
+    """The different values of a column, without outer white space; blanks are none."""
+    found = encode(column).names.to_pylist()
+    return {value.strip() for value in found if value is not None and value.strip()}
+
+
+def read_counts(opened: Opened, task: str, classes: Sequence[str], progress: Progress | None) -> Raw:
+    """The votes that the counts stand for."""
+    parts, items, rows = [], [], []
+    entries: list[Entry] = []
+    for batch in batches(opened, [task, *classes], progress):
+        table = np.column_stack([as_numbers(batch.table[name], blank=0.0).values for name in classes])  # (n, K)
+        items.append(encode(batch.table[task]))
+        parts.append(table)
+        rows.append(batch.rows)
+        entries.extend(batch.entries)
+    table = np.concatenate(parts) if parts else np.empty((0, len(classes)))
+    row = np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
+    plain = _as_raw(opened.name, merge(items), row, tuple(entries))
+    tidy, more = tidy_ids(plain.task, plain)
+    keep, refused = _usable(opened.name, tidy, table, row)
+    raw = _expanded(plain, tidy, np.where(keep[:, None], table, 0).astype(np.int64), classes)
+    return Raw(
+        *(raw.source, raw.task, raw.worker, raw.label, None, raw.rows, (*entries, *more, *refused)),
+        num_rows=len(row),
+        has_workers=False,
+        classes=tuple(classes),
+    )
+
+
+def looks_like_counts(table: Any, columns: Sequence[str]) -> bool:  # noqa: ANN401
+    """Whether every cell is a whole number, none is blank, and there are at least two columns."""
+    if len(columns) < 2 or table.num_rows == 0:
+        return False
+    for name in columns:
+        numbers = as_numbers(table[name], blank=np.nan).values
+        if not np.all((numbers >= 0) & (numbers == np.floor(numbers))):
+            return False
+    return True
+
+
+def _as_raw(source: str, task: Coded, rows: Any, entries: tuple[Entry, ...]) -> Raw:  # noqa: ANN401
+    nobody = constant(None, len(rows))
+    return Raw(source, task, nobody, nobody, None, rows, entries, len(rows), has_workers=False)
+
+
+def _usable(source: str, task: Coded, table: np.ndarray, rows: Any) -> tuple[np.ndarray, list[Entry]]:  # noqa: ANN401
+    """Rows with an item and proper counts, the last of each item; and entries for the others."""
+    absent = task.codes < 0
+    with np.errstate(invalid="ignore"):
+        good = np.all((table >= 0) & (table <= MOST_VOTES) & (table == np.floor(table)), axis=1)
+    usable = ~absent & good
+    last = np.zeros(len(rows), dtype=bool)
+    at = np.flatnonzero(usable)
+    _, first_from_end = np.unique(task.codes[at][::-1], return_index=True)
+    last[at[::-1][first_from_end]] = True
+    entries = []
+    for rule, hit in (("missing-task", absent), ("bad-count", ~absent & ~good), ("repeated-counts", usable & ~last)):
+        where = np.flatnonzero(hit)
+        if len(where):
+            values = [" ".join(f"{number:g}" for number in table[each]) for each in where]
+            entries.append(fired(rule, source, rows[where], tasks=task.texts(where), values=values))
+    return last, entries
+
+
+def _expanded(raw: Raw, task: Coded, table: np.ndarray, classes: Sequence[str]) -> Raw:
+    row, column = np.nonzero(table)
+    times = table[row, column]
+    row, column = np.repeat(row, times), np.repeat(column, times)
+    label = Coded(column.astype(np.int32), pa.array(list(classes), type=TEXT))
+    items = Coded(task.codes[row], task.names)
+    nobody = constant(None, len(row))
+    return Raw(raw.source, items, nobody, label, None, raw.rows[row], (), len(raw.rows), has_workers=False)

@@ -1,0 +1,192 @@
+"""`read_votes`: a file or a frame of votes -> `Votes`, compact and clean, with a report of every rule that fired.
+
+The format is told or found out; whatever is decided stands in the report. Called by `join` and by the commands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from quorate.errors import InvalidInput
+from quorate.tables.own_types import TEXTS, OwnTypes, class_texts, name_texts
+from quorate.tables.readers.arrow import TEXT, pa
+from quorate.tables.readers.frames import open_frame
+from quorate.tables.readers.label_studio import check_field, is_label_studio, studio_chunks
+from quorate.tables.readers.open_files import ending_of, existing, open_file
+from quorate.tables.readers.sources import Progress, without_columns
+from quorate.tables.report import Report, refuse_dirt
+from quorate.tables.rules import Entry, fired
+from quorate.tables.votes.clean import clean, settle
+from quorate.tables.votes.codes import by_first
+from quorate.tables.votes.formats import choose
+from quorate.tables.votes.gather import Raw, collect
+from quorate.tables.votes.labels import abstain_names, differ_by_case, means_no_answer
+from quorate.validate import shown
+
+Format = Literal["auto", "long", "wide", "counts", "cells", "label-studio"]
+FORMATS = ("auto", "long", "wide", "counts", "cells", "label-studio")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Votes:
+    """Votes read from one source. `raw` every vote with an item and a label; `counts_vote` (V,) those that count.
+
+    `given` the classes the caller named, or None; `backend` the kind of frame the votes came in, `own` the types that
+    its ids, workers and labels had: here they are text.
+    """
+
+    raw: Raw
+    counts_vote: np.ndarray
+    settled: tuple[Entry, ...]
+    decisions: tuple[str, ...]
+    given: tuple[str, ...] | None = None
+    backend: str = "pyarrow"
+    own: OwnTypes = TEXTS
+
+    @property
+    def num_votes(self) -> int:
+        """Votes that count."""
+        return int(self.counts_vote.sum())
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that somebody gave, in the order of their first vote."""
+        used = by_first(self.raw.label.codes[self.counts_vote], len(self.raw.label.names))
+        return tuple(dict.fromkeys(self.raw.label.names.take(pa.array(used)).to_pylist()))
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes given, or the columns of counts, or the labels in the order of their first vote."""
+        if self.given is not None:
+            return self.given
+        return tuple(dict.fromkeys([*(self.raw.classes or ()), *self.labels]))
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """Ids of the items with a vote, in the order of their first vote in the source."""
+        used = by_first(self.raw.task.codes[self.counts_vote], len(self.raw.task.names))
+        return tuple(self.raw.task.names.take(pa.array(used)).to_pylist())
+
+    @property
+    def report(self) -> Report:
+        """What was decided and which rules fired."""
+        used = by_first(self.raw.task.codes[self.counts_vote], len(self.raw.task.names))
+        totals = {"rows": self.raw.num_rows, "votes": self.num_votes, "items": len(used)}
+        return Report(self.decisions, totals, (*self.raw.entries, *self.settled))
+
+
+def read_votes(
+    source: Any,  # noqa: ANN401
+    *,
+    format: Format = "auto",  # noqa: A002 - the word users look for
+    task: str | None = None,
+    worker: str | Sequence[str] | None = None,
+    label: str | None = None,
+    timestamp: str | None = None,
+    classes: Sequence[Any] | None = None,
+    abstain_labels: str | Sequence[str] | None = None,
+    ignore_columns: str | Sequence[str] | None = None,
+    strict: bool = False,
+    as_read: bool = False,
+    progress: Progress | None = None,
+) -> Votes:
+    """Votes from a path (CSV, TSV, JSONL, Parquet, Excel, Label Studio JSON) or a pandas, polars or PyArrow table.
+
+    `format` "long" (a row per vote), "wide" (a column per annotator), "counts" (a column per class), "cells" (all votes
+    of an item in one cell, a list of labels or a mapping of label to count), "label-studio", or "auto": long if an item
+    and a label column are found. `task`, `worker`, `label`, `timestamp` name the columns, `ignore_columns` those that
+    are not to be read (a list, or one text with commas);
+    in wide tables `worker` may list the annotators' columns; in Label Studio exports `task` is a field of `data` and
+    `label` the `from_name`. `classes` are all the labels there are: others are set aside; `abstain_labels` are
+    no answers and set aside too. `strict` refuses every irregularity; `as_read` takes a table also where it looks like
+    something else. `progress(done, total, what)` is called as reading goes on.
+
+    >>> votes = read_votes(pa.table({"item": ["a", "a", "b"], "annotator": ["x", "y", "x"], "label": ["1", "0", "1"]}))
+    >>> votes.num_votes, votes.items, votes.classes
+    (3, ('a', 'b'), ('1', '0'))
+    """
+    if format not in FORMATS:
+        raise InvalidInput(f"format={shown(format)}; expected one of {list(FORMATS)}.")
+    given = class_texts(classes)
+    task, worker, label, timestamp = (name_texts(each) for each in (task, worker, label, timestamp))
+    abstain = abstain_names(abstain_labels, given)
+    if _is_studio(source, format):
+        raw, told = _studio(existing(source), task, label, progress)
+        backend, own = "pyarrow", TEXTS
+    else:
+        opened = open_frame(source) if not isinstance(source, (str, Path)) else open_file(source)
+        opened = without_columns(opened, name_texts(ignore_columns))
+        layout = choose(
+            opened, format=format, task=task, worker=worker, label=label, timestamp=timestamp, classes=given,
+            as_read=as_read,
+        )  # fmt: skip
+        raw = layout.read(progress)
+        raw = replace(raw, entries=(*opened.entries, *layout.entries, *raw.entries))
+        told, backend, own = (*opened.decisions, *layout.decisions), opened.backend, layout.own
+    if raw.num_rows == 0 and not raw.entries:
+        raise InvalidInput(f"{raw.source} holds no votes: no row follows the header. Export it again.")
+    cleaned = clean(raw, given, abstain)
+    kept, entries = settle(cleaned)
+    return _judged(Votes(cleaned, kept, entries, told, given, backend, own), strict=strict)
+
+
+def _judged(votes: Votes, *, strict: bool) -> Votes:
+    alike = () if votes.given is not None else label_entries(votes)
+    votes = replace(votes, settled=(*votes.settled, *alike))
+    if strict:
+        refuse_dirt([*votes.raw.entries, *votes.settled])
+    return votes
+
+
+def label_entries(votes: Votes) -> tuple[Entry, ...]:
+    """What is odd about labels that became classes: some differ by case only, some often mean no answer."""
+    return (*_case_entries(votes), *_no_answers(votes))
+
+
+def _case_entries(votes: Votes) -> tuple[Entry, ...]:
+    """Labels that differ by case only, with the row each was first met in."""
+    names = differ_by_case(votes.classes)
+    if not names:
+        return ()
+    codes = {name: code for code, name in enumerate(votes.raw.label.names.to_pylist())}
+    rows = [int(votes.raw.rows[np.argmax(votes.raw.label.codes == codes.get(name, -2))]) for name in names]
+    return (fired("labels-differ-by-case", votes.raw.source, rows, values=pa.array(names, type=TEXT)),)
+
+
+def _no_answers(votes: Votes) -> tuple[Entry, ...]:
+    """How many votes are for labels that often mean no answer, with the labels."""
+    names = votes.raw.label.names.to_pylist()
+    alike = np.array([means_no_answer(name) for name in names] + [False], dtype=bool)
+    at = np.flatnonzero(alike[votes.raw.label.codes] & votes.counts_vote)
+    if not len(at):
+        return ()
+    codes = votes.raw.label.codes[at]
+    _, first = np.unique(codes, return_index=True)
+    few = at[np.sort(first)][:5]
+    texts = {"tasks": votes.raw.task.texts(few), "workers": votes.raw.worker.texts(few)}
+    found = votes.raw.label.texts(few)
+    return (fired("like-an-abstention", votes.raw.source, votes.raw.rows[few], count=len(at), values=found, **texts),)
+
+
+def _is_studio(source: Any, format: Format) -> bool:  # noqa: A002, ANN401
+    if not isinstance(source, (str, Path)) or format not in ("auto", "label-studio"):
+        return False
+    ending = ending_of(Path(source))
+    if ending not in (".json", ".jsonl", ".ndjson"):
+        return False
+    return format == "label-studio" or is_label_studio(existing(source))
+
+
+def _studio(path: Path, task: str | None, label: str | None, progress: Progress | None) -> tuple[Raw, tuple[str, ...]]:
+    check_field(path, task, argument="task")
+    raw = collect(studio_chunks(path, task=task, control=label, progress=progress), path.name)
+    if raw.time is not None and np.isnan(raw.time).all():
+        raw = replace(raw, time=None)
+    item = "the task's id" if task in (None, "id") else f"data.{task}"
+    control = "any control" if label is None else f"the control {label!r}"
+    return raw, (f"{path.name}: a Label Studio export: item {item}, label from the choices of {control}",)

@@ -1,0 +1,367 @@
+"""Decisions -> a file of coins (`draw_audit`); coins, decisions and panel votes -> what they prove (`report_audit`).
+
+What `quorate audit draw` and `quorate audit report` do; the maths is in `quorate.audit`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quorate.audit import (
+    ASSUMPTIONS,
+    Batch,
+    Bound,
+    RunningAudit,
+    Tally,
+    batch_sentence,
+    draw,
+    end_of_batch,
+    running_sentence,
+)
+from quorate.audit.statement import BATCH, RUNNING
+from quorate.errors import InvalidInput
+from quorate.posterior.settled import is_settled
+from quorate.tables.argument_names import said_as
+from quorate.validate import members, shown
+from quorate.version import __version__
+from quorate.workflows.audit.files import ClosedItem, DrawFile, DrawnItem, read_decisions, read_draw, write_draw
+from quorate.workflows.audit.panels import VotesTable, read_panels, tidy
+
+NUM_CHECKPOINTS = 10
+_SAME = 1e-9  # a confidence written twice may differ by its last digits
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What a draw did: `to_audit` are the items of the new coins that fell on "audit"."""
+
+    file: str
+    seed: int
+    rate: float
+    num_closed: int
+    num_settled: int
+    num_open: int
+    num_coins: int
+    num_audited: int
+    num_new: int
+    to_audit: tuple[str, ...]
+
+    def summary(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "version": __version__}
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The running bound after the first `num_items` closed items of the decisions file."""
+
+    num_items: int
+    num_audited: int
+    num_wrong: float
+    bound: Bound
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """What an audit proves: `bound` at any time, `batch` at the end of a batch, or `batch_refused` why not.
+
+    `smallest_pool`, `largest_pool` votes of a full panel among the audited items, 0 if none was   `num_passed_over`
+    votes for items that were not audited   `rejects` the file of the rows set aside, None if there are none
+    """
+
+    tally: Tally
+    bound: Bound
+    batch: Batch | None
+    batch_refused: str | None
+    checkpoints: tuple[Checkpoint, ...]
+    smallest_pool: int
+    largest_pool: int
+    num_passed_over: int
+    seed: int
+    min_rate: float
+    notes: tuple[str, ...]
+    rejects: str | None = None
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """To sign: the running statement, and the batch's."""
+        batch = f"No end-of-batch statement: {self.batch_refused}"
+        if self.batch is not None:
+            batch = f"{batch_sentence(self.tally, self.batch)} {BATCH}"
+        return f"{running_sentence(self.tally, self.bound)} {RUNNING}", batch
+
+    def summary(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            **asdict(self.tally),
+            "alpha": self.bound.alpha,
+            "running": _bound(self.bound),
+            "batch": None if self.batch is None else asdict(self.batch),
+            "batch_refused": self.batch_refused,
+            "checkpoints": [
+                {"num_audited": each.num_audited, "num_wrong": each.num_wrong, **_bound(each.bound)}
+                for each in self.checkpoints
+            ],
+            "sentences": self.sentences,
+            "assumptions": ASSUMPTIONS,
+            "smallest_pool": self.smallest_pool,
+            "largest_pool": self.largest_pool,
+            "num_passed_over": self.num_passed_over,
+            "seed": self.seed,
+            "min_rate": self.min_rate,
+            "notes": self.notes,
+            "rejects": self.rejects,
+            "version": __version__,
+        }
+
+
+def _bound(bound: Bound) -> dict[str, Any]:
+    return {
+        "num_items": bound.num_items,
+        "most_wrong": bound.total,
+        "most_wrong_share": bound.mean,
+        "estimate": bound.estimate,
+        "is_informative": bound.is_informative,
+    }
+
+
+def draw_audit(decisions: str | Path, *, rate: float, seed: int, out: str | Path = "audit.csv") -> Drawn:
+    """Toss a coin for each closed, unsettled item and write them to `out`; coins already there stay as they fell.
+
+    Refuses another seed or rate than the file's: a coin may not be tossed again. Refuses too if an answer or its
+    confidence changed, or an item vanished, since its coin was tossed.
+    """
+    with said_as("decisions"):
+        closed, num_open = read_decisions(decisions)
+    unsettled = [each for each in closed if not each.is_settled]
+    coins = draw([each.item for each in unsettled], rate, seed=seed)
+    old = _coins_on_disk(out, closed, rate=float(rate), seed=int(seed))
+    known = {row.item for row in old}
+    new = tuple(
+        DrawnItem(coin.item, coin.rate, coin.audited, each.expected_loss, each.label, each.pool_size)
+        for coin, each in zip(coins, unsettled, strict=True)
+        if coin.item not in known
+    )
+    rows = old + new
+    write_draw(DrawFile(int(seed), float(rate), rows, str(decisions)), out)
+    return Drawn(
+        file=str(out),
+        seed=int(seed),
+        rate=float(rate),
+        num_closed=len(closed),
+        num_settled=len(closed) - len(unsettled),
+        num_open=num_open,
+        num_coins=len(rows),
+        num_audited=sum(row.audited for row in rows),
+        num_new=len(new),
+        to_audit=tuple(row.item for row in new if row.audited),
+    )
+
+
+def report_audit(
+    audit: str | Path,
+    *,
+    votes: str | Path | VotesTable,
+    decisions: str | Path | None = None,
+    alpha: float = 0.05,
+    pool_size: int | None = None,
+    rejects: str | Path | None = None,
+) -> AuditReport:
+    """What the panels' votes prove about the closed items, in the order of the decisions file.
+
+    The loss of an audited item is 1 - 1/t if its answer is among the t labels tied at the top of the panel, 1 if it is
+    not. Fewer votes than its pool has count as an error unless they already settle it. The size of each pool is in the
+    draw; `pool_size` gives it where decisions without that column were drawn from. `decisions` defaults to the file the
+    coins were drawn from; `VotesTable` says how to read votes whose format or columns are not found. `rejects`: the
+    file for rows of votes that are set aside, if any are; None: beside the coins, audit.rejects.csv for audit.csv.
+    """
+    with said_as("audit"):
+        drawn = read_draw(audit)
+    with said_as("decisions"):
+        closed, num_open = read_decisions(drawn.decisions if decisions is None else decisions)
+    _check_draw(drawn, closed, audit)
+    coins = {row.item: row for row in drawn.rows}
+    table = votes if isinstance(votes, VotesTable) else VotesTable(votes)
+    panels = read_panels(table, [row.item for row in drawn.rows if row.audited])
+    sizes = _pool_sizes(pool_size, drawn.rows, closed, panels.votes)
+    notes = list(panels.notes)
+    if num_open:
+        notes.append(f"{num_open} items are still open (stop_reason ask) and are not part of this.")
+    losses = {item: panel_loss(panel, tidy(coins[item].label), sizes[item]) for item, panel in panels.votes.items()}
+    state, checkpoints = _fold(closed, coins, losses, min_rate=drawn.min_rate, alpha=alpha)
+    tally = Tally(
+        num_items=state.num_items,
+        num_settled=state.num_settled,
+        num_audited=state.num_audited,
+        num_wrong=state.known_loss - state.settled_loss,
+        num_incomplete=state.num_incomplete,
+        settled_loss=state.settled_loss,
+    )
+    batch, refused = _batch(drawn.rows, losses, alpha)
+    aside = Path(audit).with_name(f"{Path(audit).stem}.rejects.csv") if rejects is None else Path(rejects)
+    if panels.report.num_set_aside:
+        notes.append(f"Rows of votes set aside: {panels.report.write_rejects(aside)}, listed in {aside}.")
+    elif rejects is None:
+        aside.unlink(missing_ok=True)  # of an earlier report
+    return AuditReport(
+        tally=tally,
+        bound=checkpoints[-1].bound,
+        batch=batch,
+        batch_refused=refused,
+        checkpoints=checkpoints,
+        smallest_pool=min(sizes.values(), default=0),
+        largest_pool=max(sizes.values(), default=0),
+        num_passed_over=panels.num_passed_over,
+        seed=drawn.seed,
+        min_rate=drawn.min_rate,
+        notes=tuple(notes),
+        rejects=str(aside) if panels.report.num_set_aside else None,
+    )
+
+
+def panel_loss(panel: Counter[str], label: str, pool_size: int) -> float | None:
+    """How wrong `label` is by the panel's plurality: 0, 1, or 1 - 1/t in a tie of t; None while votes are missing.
+
+    >>> from collections import Counter
+    >>> panel_loss(Counter(cat=3, dog=3), "cat", 6), panel_loss(Counter(cat=4), "dog", 6)
+    (0.5, 1.0)
+    >>> panel_loss(Counter(cat=3), "cat", 6) is None
+    True
+    """
+    counts = np.array([*panel.values(), 0], dtype=np.int64)
+    if not panel or not is_settled(counts, pool_size):
+        return None
+    top = counts.max()
+    share = 1.0 / int((counts == top).sum()) if panel.get(label) == top else 0.0
+    return 1.0 - share
+
+
+def _coins_on_disk(path: str | Path, closed: Sequence[ClosedItem], *, rate: float, seed: int) -> tuple[DrawnItem, ...]:
+    """The coins already tossed, if there are any, and they may be added to."""
+    if not Path(path).exists():
+        return ()
+    draw_file = read_draw(path)
+    if (draw_file.seed, draw_file.min_rate) != (seed, rate):
+        raise InvalidInput(
+            f"{path} was drawn with seed={draw_file.seed} and rate={draw_file.min_rate:g}, not seed={seed} and "
+            f"rate={rate:g}; a coin may not be tossed again: use these, or another --out for another batch."
+        )
+    _check_unchanged(closed, draw_file.rows, path)
+    return draw_file.rows
+
+
+def _check_unchanged(closed: Sequence[ClosedItem], rows: Sequence[DrawnItem], path: str | Path) -> None:
+    """Every drawn item is still there, unsettled, with the answer and confidence its coin was tossed for."""
+    now = {each.item: each for each in closed}
+    for row in rows:
+        each = now.get(row.item)
+        if each is None:
+            raise InvalidInput(
+                f"item {shown(row.item)} of {path} is not among the closed items; expected all that were drawn: an "
+                "item may not vanish after its coin was tossed. Use the decisions the draw was made from, grown or not."
+            )
+        same = each.label == row.label and abs(each.expected_loss - row.expected_loss) <= _SAME
+        if None not in (row.pool_size, each.pool_size) and row.pool_size != each.pool_size:
+            raise InvalidInput(
+                f"item {shown(row.item)} was drawn with a pool of {row.pool_size}, and its pool_size is now "
+                f"{each.pool_size}; expected no change after the coin: report on the decisions as drawn."
+            )
+        if each.is_settled or not same:
+            raise InvalidInput(
+                f"item {shown(row.item)} was drawn with answer {shown(row.label)} and confidence "
+                f"{1 - row.expected_loss:g}, and is now {shown(each.label)}, {each.confidence:g} ({each.reason}); "
+                "expected no change after the coin: correct answers elsewhere, and report on the decisions as drawn."
+            )
+
+
+def _check_draw(drawn: DrawFile, closed: Sequence[ClosedItem], path: str | Path) -> None:
+    """The draw belongs to these decisions, covers them, and its coins are those of its seed."""
+    _check_unchanged(closed, drawn.rows, path)
+    known = {row.item for row in drawn.rows}
+    without = [each.item for each in closed if not each.is_settled and each.item not in known]
+    if without:
+        raise InvalidInput(
+            f"{len(without)} closed items have no coin in {path}, the first {shown(without[0])}; expected one for each "
+            f"unsettled item: run `quorate audit draw` again with seed {drawn.seed}; coins already tossed stay."
+        )
+    coins = draw(
+        [row.item for row in drawn.rows], [row.rate for row in drawn.rows], seed=drawn.seed, min_rate=drawn.min_rate
+    )
+    for coin, row in zip(coins, drawn.rows, strict=True):
+        if coin.audited != row.audited:
+            raise InvalidInput(
+                f"{path}: the coin of item {shown(row.item)} is {int(row.audited)}, but seed {drawn.seed} gives "
+                f"{int(coin.audited)}; expected the coins as drawn; restore the file."
+            )
+
+
+def _pool_sizes(
+    given: int | None, rows: Sequence[DrawnItem], closed: Sequence[ClosedItem], panels: Mapping[str, Counter[str]]
+) -> dict[str, int]:
+    """How many a full panel of each audited item has: as the draw or the decisions say, else as given."""
+    told = {each.item: each.pool_size for each in closed}
+    size = None if given is None else members(given)
+    sizes = {}
+    for row in rows:
+        if not row.audited:
+            continue
+        known = told[row.item] if row.pool_size is None else row.pool_size
+        if known is None and size is None:
+            raise InvalidInput(
+                f"item {shown(row.item)} has no pool_size in the draw or the decisions, so nobody can tell a full "
+                "panel from an unfinished one; expected a column pool_size, as `quorate run` writes it, or --pool-size."
+            )
+        if None not in (known, size) and known != size:
+            raise InvalidInput(
+                f"pool_size={size}, but item {shown(row.item)} was decided for a pool of {known}; leave --pool-size "
+                "out: the draw has the size of each pool."
+            )
+        sizes[row.item] = members(size if known is None else known)
+        if (votes := panels[row.item].total()) > sizes[row.item]:
+            raise InvalidInput(
+                f"item {shown(row.item)} has {votes} votes, but its full panel has {sizes[row.item]}; give the votes "
+                "of its pool only, or correct the size of the pool."
+            )
+    return sizes
+
+
+def _fold(
+    closed: Sequence[ClosedItem],
+    coins: Mapping[str, DrawnItem],
+    losses: Mapping[str, float | None],
+    *,
+    min_rate: float,
+    alpha: float,
+) -> tuple[RunningAudit, tuple[Checkpoint, ...]]:
+    """The running audit over the decisions, and its bound at ten points on the way, the end last."""
+    state = RunningAudit(min_rate=min_rate)
+    stops = {-(-len(closed) * k // NUM_CHECKPOINTS) for k in range(1, NUM_CHECKPOINTS + 1)}
+    checkpoints = [] if closed else [Checkpoint(0, 0, 0.0, state.bound(alpha))]
+    for number, each in enumerate(closed, start=1):
+        if each.is_settled:
+            state = state.settle(each.settled_loss)
+        else:
+            coin = coins[each.item]
+            state = state.update(
+                expected_loss=coin.expected_loss, rate=coin.rate, audited=coin.audited, loss=losses.get(each.item)
+            )
+        if number in stops:
+            wrong = state.known_loss - state.settled_loss
+            checkpoints.append(Checkpoint(number, state.num_audited, wrong, state.bound(alpha)))
+    return state, tuple(checkpoints)
+
+
+def _batch(
+    rows: Sequence[DrawnItem], losses: Mapping[str, float | None], alpha: float
+) -> tuple[Batch | None, str | None]:
+    found = [losses.get(row.item) for row in rows]
+    try:
+        return end_of_batch([row.rate for row in rows], [row.audited for row in rows], found, alpha=alpha), None
+    except InvalidInput as refused:
+        return None, str(refused)

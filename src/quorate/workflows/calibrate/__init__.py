@@ -1,0 +1,256 @@
+"""`calibrate`: recorded votes replayed under a method -> is its confidence honest, against votes it did not ask for?
+
+Each answer's confidence, at the moment the asking stopped, is set against the verdict of the item's whole pool. What
+`quorate calibrate` does; the measures are in `calibrate_measure`, pictures and pages in `calibrate_report`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quorate.decision.policy import QueryPolicy
+from quorate.decision.rules import rule_of
+from quorate.errors import InvalidInput
+from quorate.methods import Method, as_method
+from quorate.posterior.settled import plurality_shares
+from quorate.reasons import CERTAIN
+from quorate.session.decide import NO_LIMIT
+from quorate.streams import Simulation, simulate
+from quorate.streams.prepare import Stream, prepare
+from quorate.streams.simulate import run_compiled
+from quorate.types import FloatArray, IntArray, PriorParams, VoteDataset
+from quorate.validate import whole
+from quorate.version import __version__
+from quorate.workflows.calibrate.measure import NUM_BINS, Honesty, class_scores, honesty
+from quorate.workflows.score.items import score_arrays, scorer
+
+if TYPE_CHECKING:
+    from quorate.tables.readers.sources import Progress
+    from quorate.tables.report import Report
+    from quorate.workflows.run.inputs import Columns
+
+FEWEST = 30  # decisions a group by votes must have to be shown
+QUARTERS = ("first", "second", "third", "last")
+EARLY, EVERY, PREFIX = "stopped early", "every decision", "after every vote"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calibration:
+    """How honest a method's confidence is on recorded votes.
+
+    `early` decisions that stopped before the pool was settled, the ones a confidence is for; `every` all of them
+    `by_votes` the early ones by how many votes they had seen   `by_stage` by quarter of the stream
+    `prefixes` (if asked for) every item after 0, 1, 2 ... votes while unsettled, also where the method had stopped
+    `brier`, `log_score` over all classes, every decision; None for a policy of your own
+    `report` how the tables were read; None if there were none.
+    """
+
+    data: str
+    method: Method
+    num_items: int
+    pool_size: int
+    seed: int
+    mean_cost: float
+    early: Honesty | None
+    every: Honesty
+    by_votes: tuple[Honesty, ...]
+    by_stage: tuple[Honesty, ...]
+    prefixes: tuple[Honesty, ...]
+    brier: float | None
+    log_score: float | None
+    notes: tuple[str, ...] = ()
+    report: Report | None = None
+
+    @property
+    def groups(self) -> tuple[Honesty, ...]:
+        """All that was measured, the whole before its parts."""
+        first = () if self.early is None else (self.early,)
+        return (self.every, *first, *self.by_votes, *self.by_stage, *self.prefixes)
+
+    def summary(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "data": self.data,
+            "method": self.method.describe(),
+            "num_items": self.num_items,
+            "pool_size": self.pool_size,
+            "seed": self.seed,
+            "votes_per_item": self.mean_cost,
+            "every": self.every.summary(),
+            "early": None if self.early is None else self.early.summary(),
+            "by_votes": [each.summary() for each in self.by_votes],
+            "by_stage": [each.summary() for each in self.by_stage],
+            "prefixes": [each.summary() for each in self.prefixes],
+            "brier": self.brier,
+            "log_score": self.log_score,
+            "verdict": self.verdict,
+            "notes": list(self.notes),
+            "tables": None if self.report is None else self.report.as_dict(),
+            "version": __version__,
+        }
+
+    @property
+    def verdict(self) -> str:
+        """In words: how far off, which way, and whether chance explains it."""
+        found = self.early
+        if found is None:
+            return "No item was stopped before its pool was settled: there is no confidence to judge."
+        way = "too high" if found.gap > 0 else "too low"
+        chance = "as chance alone could" if found.is_honest else "more than chance alone would"
+        return (
+            f"Over the {found.num} items stopped early the confidence is on average {100 * abs(found.gap):.1f} points "
+            f"{way} ({100 * found.confidence:.1f} % sure, {100 * found.right:.1f} % right). Calibration error "
+            f"{100 * found.ece:.1f} points, {chance}: an honest predictor shows {100 * found.ece_honest:.1f} on this "
+            f"many items, and more than {100 * found.ece_honest_high:.1f} in 5 of 100 cases. Over every decision, "
+            f"settled ones included: {100 * self.every.ece:.1f} points."
+        )
+
+    def plot(self) -> Any:  # noqa: ANN401
+        """The reliability diagram, a matplotlib figure."""
+        from quorate.workflows.calibrate.report import reliability_figure  # noqa: PLC0415 - matplotlib is an extra
+
+        return reliability_figure(self)
+
+
+def calibrate(
+    votes: Any,  # noqa: ANN401
+    predictions: Any = None,  # noqa: ANN401
+    *,
+    method: Method | str | QueryPolicy = "quorate",
+    pool_size: int | None = None,
+    model: int | str = "all",
+    seed: int = 0,
+    prefixes: bool = False,
+    num_bins: int = NUM_BINS,
+    window: int | None = 500,
+    refit_every: int = 20,
+    columns: Columns | None = None,
+    strict: bool = False,
+    progress: Progress | None = None,
+) -> Calibration:
+    """Replay the votes under `method` and compare each confidence with what the whole pool says.
+
+    `votes`, `predictions` as `quorate.tables` reads them, `columns` saying how (`workflows.run_inputs.Columns`), or a
+    `VoteDataset` alone. An item's pool is everyone who
+    voted on it, or `pool_size` of them drawn by `seed`; items come in an order drawn by `seed`. `prefixes` judges the
+    belief after every vote too, not only where the method stopped.
+
+    >>> from quorate.datasets import synthetic
+    >>> found = calibrate(synthetic(num_items=400, pool_size=7, seed=1), method="finexp")
+    >>> found.every.num, found.every.ece < 0.1
+    (400, True)
+    """
+    bins, draw = whole(num_bins, where="num_bins", most=1000), whole(seed, where="seed", least=0)
+    data, report = _dataset(votes, predictions, columns, strict, progress)
+    chosen = as_method(method)
+    stream = prepare(data, pool_size, model, draw)
+    size = None if window is None else whole(window, where="window")
+    every = whole(refit_every, where="refit_every")
+    rule = rule_of(chosen.policy)
+    if rule is None:
+        done = simulate(data, chosen, pool_size=pool_size, model=model, seed=draw, window=size, refit_every=every)
+    else:
+        done = run_compiled(stream, chosen, rule, size, every, (0, NO_LIMIT), len(stream.items), keep_probs=True)
+    right = 1.0 - done.expected_errors
+    known = np.isin(np.array(done.reasons), CERTAIN)
+    brier, log_score = (None, None) if done.probs is None else class_scores(done.probs, plurality_shares(stream.counts))
+    early, by_votes, by_stage = _early(done, right, known, draw, bins)
+    return Calibration(
+        data=data.name,
+        method=chosen,
+        num_items=len(right),
+        pool_size=int(stream.pool_sizes.max()),
+        seed=draw,
+        mean_cost=done.mean_cost,
+        early=early,
+        every=honesty(EVERY, done.confidence, right, known=known, seed=draw, num_bins=bins),
+        by_votes=by_votes,
+        by_stage=by_stage,
+        prefixes=_prefixes(stream, done, draw, bins) if prefixes else (),
+        brier=brier,
+        log_score=log_score,
+        notes=() if report is None else tuple(report.lines()),
+        report=report,
+    )
+
+
+def _dataset(
+    votes: Any,  # noqa: ANN401
+    predictions: Any,  # noqa: ANN401
+    columns: Columns | None,
+    strict: bool,
+    progress: Progress | None,
+) -> tuple[VoteDataset, Report | None]:
+    if isinstance(votes, VoteDataset):
+        if predictions is not None:
+            raise InvalidInput("votes is a VoteDataset, which has its predictions; pass predictions=None with it.")
+        return votes, None
+    from quorate.workflows.run.inputs import Columns, read_inputs  # noqa: PLC0415 - PyArrow is an extra
+
+    chosen = Columns() if columns is None else columns
+    joined, _ = read_inputs(votes, predictions, chosen, by_time=False, strict=strict, progress=progress)
+    return joined.to_dataset(), joined.report
+
+
+def _early(
+    done: Simulation, right: FloatArray, known: np.ndarray, seed: int, num_bins: int
+) -> tuple[Honesty | None, tuple[Honesty, ...], tuple[Honesty, ...]]:
+    """Those that stopped early: together, by the votes they had seen, and by quarter of the stream."""
+    at = np.flatnonzero(~known)
+    if not len(at):
+        return None, (), ()
+
+    def measured(name: str, rows: IntArray) -> Honesty:
+        return honesty(name, done.confidence[rows], right[rows], known=known[rows], seed=seed, num_bins=num_bins)
+
+    num_votes, quarter = done.costs[at], 4 * at // len(known)
+    votes = [(f"after {count} votes", at[num_votes == count]) for count in np.unique(num_votes)]
+    stages = [(f"{name} quarter", at[quarter == number]) for number, name in enumerate(QUARTERS)]
+    by_votes, by_stage = (
+        tuple(measured(name, rows) for name, rows in parts if len(rows) >= FEWEST) for parts in (votes, stages)
+    )
+    return measured(EARLY, at), by_votes, by_stage
+
+
+def _prefixes(stream: Stream, done: Simulation, seed: int, num_bins: int) -> tuple[Honesty, ...]:
+    """The belief after every vote of every item, with the parameters learned by then."""
+    shares = plurality_shares(stream.counts)
+    confidence, right, known, votes = (np.concatenate(each) for each in zip(*_walk(stream, done, shares), strict=True))
+    open_ = ~known
+    parts = [(PREFIX, open_)] + [
+        (f"after vote {count}" if count else "before any vote", open_ & (votes == count)) for count in np.unique(votes)
+    ]
+    return tuple(
+        honesty(name, confidence[rows], right[rows], known=known[rows], seed=seed, num_bins=num_bins)
+        for name, rows in parts
+        if rows.sum() >= FEWEST
+    )
+
+
+def _walk(stream: Stream, done: Simulation, shares: FloatArray) -> list[tuple[np.ndarray, ...]]:
+    """For each stretch between two fits: confidence, right, known and votes seen of every item after every vote."""
+    learned = [(-1, _start(done, stream)), *done.trace]
+    ends = [after + 1 for after, _ in learned[1:]] + [len(stream.items)]
+    found: list[tuple[np.ndarray, ...]] = []
+    for (after, params), end in zip(learned, ends, strict=True):
+        rows = np.arange(after + 1, end)
+        for size in np.unique(stream.pool_sizes[rows]):
+            same = rows[stream.pool_sizes[rows] == size]
+            how = scorer(done.method, params, int(size))
+            counts = np.zeros((len(same), shares.shape[1]), dtype=np.int64)
+            for seen in range(int(size)):
+                out = score_arrays(how, stream.predictions[same], counts)
+                at = np.arange(len(same))
+                known = np.isin(how.reasons(out.codes), CERTAIN)
+                found.append((out.probs[at, out.labels], shares[same, out.labels], known, np.full(len(same), seen)))
+                counts[at, stream.votes[same, seen]] += 1
+    return found
+
+
+def _start(done: Simulation, stream: Stream) -> PriorParams:
+    """The parameters before the first fit."""
+    _, num_models, num_classes = stream.log_predictions.shape
+    return done.method.initial_params(num_classes, num_models)

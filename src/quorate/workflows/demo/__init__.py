@@ -1,0 +1,125 @@
+"""The built-in demonstration: every method on four synthetic streams, compared at equal budgets, written to a folder.
+
+`run_demo` is what `quorate demo` calls. Everything it says is computed from the run, also where a simple rule does as
+well as ours.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from quorate.catalogue import is_simple
+from quorate.methods import METHODS
+from quorate.reports.plots import write_plots
+from quorate.streams.curves import Comparison, budgets_of, compare, equal_error, percent, savings
+from quorate.streams.scenarios import SETTINGS, Setting
+from quorate.streams.sweep import Curve, Progress, Replicate, grid_methods, refine, sweep
+from quorate.version import __version__
+from quorate.workflows.demo.records import write_results, write_summary
+from quorate.workflows.demo.report import write_report
+
+SEEDS = (1, 2)
+QUICK_ITEMS = 300
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DemoResult:
+    """What the demo found: a comparison for each setting, the sentence to remember, and the files written."""
+
+    version: str
+    comparisons: tuple[Comparison, ...]
+    headline: str
+    seconds: float
+    out: Path
+    files: tuple[Path, ...]
+    has_plots: bool
+
+
+def run_demo(out: str | Path, *, quick: bool = False, progress: Progress | None = None) -> DemoResult:
+    """Run every method over every setting and write results.csv, summary.json, report.html and the plots to `out`.
+
+    `quick`: one seed, short streams and coarse knobs, to see that all works. `progress(done, total, what)`.
+    Without matplotlib the plots are left out and all else is written.
+    """
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    started = time.perf_counter()
+    comparisons = tuple(
+        run_setting(setting, quick=quick, progress=_overall(progress, number))
+        for number, setting in enumerate(SETTINGS)
+    )
+    headline = headline_of(comparisons[0])
+    seconds = time.perf_counter() - started
+    plots = write_plots(comparisons, folder)
+    files = [
+        *plots,
+        write_results(comparisons, folder / "results.csv"),
+        write_summary(comparisons, folder / "summary.json", headline=headline, seconds=seconds),
+        write_report(comparisons, folder / "report.html", headline=headline, seconds=seconds),
+    ]
+    return DemoResult(__version__, comparisons, headline, seconds, folder, tuple(files), bool(plots))
+
+
+def run_setting(setting: Setting, *, quick: bool = False, progress: Progress | None = None) -> Comparison:
+    """Every method over its knobs on one setting, compared at equal budgets."""
+    seeds = SEEDS[:1] if quick else SEEDS
+    replicates = demo_replicates(setting, seeds, num_items=QUICK_ITEMS if quick else None)
+    families = grid_methods(METHODS, pool_size=setting.pool_size, num_classes=setting.dials["num_classes"], quick=quick)
+    coarse = sweep(families, replicates, progress=_share(progress, 0.0, 0.7))
+    curves = refine(coarse, replicates, budgets_of(coarse), progress=_share(progress, 0.7, 1.0))
+    comparison = compare(setting, seeds, curves)
+    found = equal_error(comparison)
+    if found.votes is None:
+        return comparison
+    # the simple rules are cheap to run: read them closely too where they reach our error
+    finer = {each.name: each for each in refine(_simple(curves), replicates, [found.votes], rounds=2)}
+    return compare(setting, seeds, [finer.get(each.name, each) for each in curves])
+
+
+def _simple(curves: Sequence[Curve]) -> list[Curve]:
+    return [each for each in curves if is_simple(each.points[0].method)]
+
+
+def demo_replicates(setting: Setting, seeds: Sequence[int], *, num_items: int | None = None) -> tuple[Replicate, ...]:
+    """The setting's streams, one per seed."""
+    return tuple(Replicate(setting.dataset(seed, num_items=num_items), seed) for seed in seeds)
+
+
+def headline_of(comparison: Comparison) -> str:
+    """The sentence to remember, from the first setting at the middle budget."""
+    matched = comparison.middle
+    ours, rival, simple = matched.ours, matched.best_rival, matched.best_simple
+    return (
+        f"At {ours.votes_per_item:.1f} votes per item quorate is wrong on {percent(ours.error_rate)} of items; "
+        f"the best other method ({rival.name}) on {percent(rival.error_rate)}, "
+        f"the best simple rule ({simple.name}) on {percent(simple.error_rate)}. "
+        f"{_same_error(comparison, simple.name)} "
+        f"Asking everyone costs {comparison.ask_all:.0f} votes, asking until settled {comparison.until_settled:.1f}; "
+        f"ties leave {percent(comparison.tie_floor)} wrong whatever one does."
+    )
+
+
+def _same_error(comparison: Comparison, named: str) -> str:
+    """Votes for the same error, short; `named` is the rule spoken of just before."""
+    found = equal_error(comparison)
+    if found.votes is None:
+        return "No simple rule gets down to quorate's error."
+    rule = "that rule" if found.simple == named else f"the best simple rule ({found.simple})"
+    return f"For the same error {rule} needs {found.votes:.1f} votes: {savings(found)}."
+
+
+def _overall(progress: Progress | None, number: int) -> Progress | None:
+    """Progress of one setting as progress of all."""
+    title = SETTINGS[number].title
+    share = _share(progress, number / len(SETTINGS), (number + 1) / len(SETTINGS))
+    return None if share is None else lambda done, total, name: share(done, total, f"{title}: {name}")
+
+
+def _share(progress: Progress | None, start: float, end: float) -> Progress | None:
+    """Progress of a part as progress of the whole, in thousandths."""
+    if progress is None:
+        return None
+    return lambda done, total, name: progress(round(1000 * (start + (end - start) * done / total)), 1000, name)

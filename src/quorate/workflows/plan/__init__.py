@@ -1,0 +1,255 @@
+"""`plan`: a pilot's votes and predictions -> the curve of every method, the setting to use, and how sure it is.
+
+Reads the tables, runs every method over several orderings of the pilot, chooses for a target error or a budget and says
+what to expect of the next batch; with `out` writes its files. What `quorate plan` does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Unpack
+
+import numpy as np
+
+from quorate.catalogue import parse_method
+from quorate.errors import InvalidInput
+from quorate.methods import METHODS as EVERY_METHOD
+from quorate.posterior.settled import plurality_shares
+from quorate.streams.classifier_saving import ClassifierReport, classifier_report
+from quorate.streams.error_costs import read_error_costs
+from quorate.streams.prepare import prepare
+from quorate.tables import Report
+from quorate.validate import bounded, whole
+from quorate.workflows.plan.advice import Advice, Goal, Rival, rivals
+from quorate.workflows.plan.curves import Measured, PilotCurve, Progress
+from quorate.workflows.plan.pools import PartlyVoted, Pilot, pilot_of
+from quorate.workflows.plan.study import REFERENCES, Band, Study, advised, band, study
+from quorate.workflows.plan.variance import resampled
+from quorate.workflows.run.files import check_free
+from quorate.workflows.run.inputs import Columns, TableOptions, read_inputs
+
+METHODS = ("quorate", "finexp", "infexp", "beta", "quorum", "unanimous-then-cap", "random")
+ALL = "all"  # instead: every method there is; the references, single points, stand beside any choice
+ABOVE_FLOOR = 0.01  # the target if none is given: the pilot's tie floor and a point
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A finished plan: `.summary()`, `.headline()`, `.notes()`, `.command()`, `.uses()`, `.plot()`, `.to_html()`.
+
+    `advice` the setting and its forecasts   `curves` of every method, with `bands`; `references` until settled and
+    asking everyone   `rivals` other methods at the same cost   `level` of the intervals   `batch_size` m
+    `is_own_goal` False if the target was not given   `settings` the arguments in force   `columns`, `report` how
+    the tables were read and what was met in them   `classifier` what it saves at the setting advised
+    """
+
+    pilot: Pilot
+    curves: tuple[PilotCurve, ...]
+    bands: tuple[Band, ...]
+    references: Mapping[str, Measured]
+    floor: float
+    advice: Advice
+    rivals: tuple[Rival, ...]
+    level: float
+    batch_size: int
+    price: float | None
+    is_own_goal: bool
+    settings: Mapping[str, Any]
+    columns: Columns
+    report: Report
+    classifier: ClassifierReport
+
+    def summary(self) -> dict[str, Any]:
+        """Advice, intervals, curves and pilot as plain values: what plan.json holds."""
+        from quorate.workflows.plan.report import summarise  # noqa: PLC0415 - it takes a Plan
+
+        return summarise(self)
+
+    def headline(self) -> str:
+        """The advice in a few sentences."""
+        from quorate.workflows.plan.words import headline  # noqa: PLC0415 - it takes a Plan
+
+        return headline(self)
+
+    def notes(self) -> list[str]:
+        """What a reader must know before trusting it."""
+        from quorate.workflows.plan.words import notes  # noqa: PLC0415 - it takes a Plan
+
+        return notes(self)
+
+    def command(self) -> str:
+        """The `quorate run` that uses the setting on the next batch."""
+        from quorate.workflows.plan.uses import command  # noqa: PLC0415 - it takes a Plan
+
+        return command(self)
+
+    def uses(self) -> dict[str, str]:
+        """What to type to use the setting: on recorded votes, in Python, in the service."""
+        from quorate.workflows.plan.uses import uses  # noqa: PLC0415 - it takes a Plan
+
+        return uses(self)
+
+    def to_html(self) -> str:
+        """The plan as one page: no scripts, nothing loaded from elsewhere."""
+        from quorate.workflows.plan.report import page  # noqa: PLC0415 - it takes a Plan
+
+        return page(self)
+
+    def plot(self) -> Any:  # noqa: ANN401
+        """A matplotlib figure: the curves with their bands, the goal and the setting advised."""
+        from quorate.workflows.plan.plots import figure  # noqa: PLC0415 - matplotlib is optional
+
+        return figure(self)
+
+    def __repr__(self) -> str:
+        """The plan in a few lines."""
+        return "\n".join([f"Plan: {self.headline()}", f"  {self.command()}", *(f"  {note}" for note in self.notes())])
+
+    def _repr_html_(self) -> str:
+        """Advice and table, for notebooks."""
+        from quorate.workflows.plan.report import short_html  # noqa: PLC0415 - it takes a Plan
+
+        return short_html(self)
+
+
+def plan(
+    votes: Any,  # noqa: ANN401
+    predictions: Any = None,  # noqa: ANN401
+    *,
+    target_error: float | None = None,
+    budget: float | None = None,
+    sureness: float = 0.9,
+    methods: Sequence[str] = METHODS,
+    pool_size: int | None = None,
+    partly_voted: PartlyVoted = "complete",
+    error_costs: Any = None,  # noqa: ANN401
+    price: float | None = None,
+    batch_size: int | None = None,
+    level: float = 0.9,
+    orderings: int = 4,
+    draws: int = 1000,
+    seed: int = 0,
+    strict: bool = False,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+    **tables: Unpack[TableOptions],
+) -> Plan:
+    """What to do with the next batch, from a pilot of recorded votes.
+
+    `votes`, `predictions` and how to read them (`tables`): as `quorate.run` takes them. `methods`: those to compare;
+    "all" stands for every method there is. The setting is one of the first: the cheapest that keeps the errors of the
+    next batch within `target_error` (default: the pilot's tie floor and a point) with probability `sureness`, or the
+    one that asks most within `budget` votes per item.
+    `pool_size` None: the pool of an item is the votes recorded for it; N: every pool is N of them, drawn anew in each
+    ordering, and `partly_voted` says what is done with items that have fewer: "complete" draws the missing votes given
+    those seen, "own-pool" takes the votes there are for the pool, "drop" leaves the items out. `error_costs`: what
+    errors cost, by truth and answer; errors and target are then costs per item. `batch_size`: items to come (default:
+    as many as the pilot has). docs/plan.md says what is promised, and how well it was kept.
+
+    >>> from quorate.datasets import synthetic
+    >>> pilot = synthetic(num_items=200, pool_size=5, accuracy=0.9, seed=1)
+    >>> made = plan(pilot, target_error=0.08, methods=["quorate", "quorum"], orderings=2, price=0.08)
+    >>> made.advice.status, made.advice.setting.votes.mean < 5
+    ('sure', True)
+    """
+    bounded(sureness, where="sureness", least=0.5, most=0.999)
+    goal = _goal(target_error, budget, sureness, most=1.0 if error_costs is None else math.inf)
+    names = _names(methods)
+    number, runs = whole(seed, where="seed", least=0), whole(orderings, where="orderings", least=2)
+    whole(draws, where="draws", least=100)
+    bounded(level, where="level", least=0.5, most=0.999)
+    cost = None if price is None else bounded(price, where="price", least=0.0)
+    coming = None if batch_size is None else whole(batch_size, where="batch_size")
+    folder = None if out is None else check_free(out, overwrite=overwrite)
+    columns = Columns(**tables)
+    joined, _ = read_inputs(votes, predictions, columns, by_time=False, strict=strict, progress=progress)
+    costs = None if error_costs is None else read_error_costs(error_costs, joined.classes)
+    pilot = pilot_of(joined.to_dataset(), pool_size=pool_size, partly_voted=partly_voted, error_costs=costs)
+    batch = coming or pilot.num_items
+    found = study(pilot, names, orderings=runs, batch_size=batch, seed=number, progress=progress)
+    wanted = goal or Goal("target-error", found.floor + ABOVE_FLOOR * pilot.most_error, sureness)
+    found, advice = advised(found, wanted, draws=draws, progress=progress)
+    models = joined.models if joined.report.usable else ()
+    settings = {
+        "orderings": runs, "draws": draws, "seed": number, "sureness": sureness, "methods": list(names),
+        "price": cost, "partly_voted": partly_voted, "with_predictions": bool(models),
+        "error_costs": None if costs is None else costs.tolist(),
+    }  # fmt: skip
+    saving = _saving(pilot, advice, models, seed=number)
+    made = _plan(found, advice, draws, level, cost, goal is not None, settings, columns, joined.report, saving)
+    if folder is not None:
+        from quorate.workflows.plan.report import write_plan  # noqa: PLC0415 - it takes a Plan
+
+        write_plan(made, folder)
+    return made
+
+
+def _plan(
+    found: Study,
+    advice: Advice,
+    draws: int,
+    level: float,
+    price: float | None,
+    is_own_goal: bool,
+    settings: Mapping[str, Any],
+    columns: Columns,
+    report: Report,
+    classifier: ClassifierReport,
+) -> Plan:
+    most = found.pilot.most_error
+    drawn = resampled(found.curves, found.ratios, draws=draws, seed=found.seed, most=most)
+    return Plan(
+        pilot=found.pilot,
+        curves=found.curves,
+        bands=tuple(band(c, ratio, most, level) for c, ratio in zip(found.curves, found.ratios, strict=True)),
+        references={name: setting.votes for name, setting in found.references.items()},
+        floor=found.floor,
+        advice=advice,
+        rivals=rivals(advice, found.curves, drawn, level=level),
+        level=level,
+        batch_size=found.batch_size,
+        price=price,
+        is_own_goal=is_own_goal,
+        settings=settings,
+        columns=columns,
+        report=report,
+        classifier=classifier,
+    )
+
+
+def _saving(pilot: Pilot, advice: Advice, models: tuple[str, ...], *, seed: int) -> ClassifierReport:
+    """What the classifiers save at the setting advised, in the first ordering of the pilot."""
+    met = prepare(pilot.met(seed), pilot.pool_size, "all", seed)
+    return classifier_report(
+        met, advice.setting.method, models=models, classes=pilot.dataset.classes, votes=advice.setting.votes.mean,
+        truth=plurality_shares(met.counts), is_scored=np.ones(len(met.items), dtype=bool),
+        error_costs=pilot.error_costs, seed=seed,
+    )  # fmt: skip
+
+
+def _goal(target_error: float | None, budget: float | None, sureness: float, *, most: float) -> Goal | None:
+    if target_error is not None and budget is not None:
+        raise InvalidInput(
+            f"target_error={target_error!r} and budget={budget!r} are both given; a plan has one goal. Pass one."
+        )
+    if target_error is not None:
+        return Goal("target-error", bounded(target_error, where="target_error", least=0.0, most=most), sureness)
+    if budget is not None:
+        return Goal("budget", bounded(budget, where="budget", least=0.0), sureness)
+    return None
+
+
+def _names(methods: Sequence[str]) -> tuple[str, ...]:
+    """The methods, each once, "all" as what it stands for; refuses names that do not exist before anything is read."""
+    given = [methods] if isinstance(methods, str) else methods
+    every = [name for name in EVERY_METHOD if name not in REFERENCES]
+    names = tuple(dict.fromkeys(each for name in given for each in (every if name == ALL else [name])))
+    if not names:
+        raise InvalidInput("methods is empty; name at least one: the first is the one a setting is advised for.")
+    for name in names:
+        parse_method(name)
+    return names

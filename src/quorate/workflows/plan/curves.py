@@ -1,0 +1,259 @@
+"""A pilot and methods -> the error-cost curve of every method: each item's votes and errors over several orderings.
+
+Every method meets the pilot in the same orderings; kept are each item's votes and error, averaged over the orderings,
+and the mean of every ordering. Called by `plan`; `plan_variance` says how sure the points are, `plan_advice` chooses.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quorate.catalogue import knob_text
+from quorate.decision.rules import rule_of
+from quorate.methods import DEFAULT_MIN_GAIN, METHODS, Method, method
+from quorate.posterior.settled import plurality_shares
+from quorate.session.decide import NO_LIMIT
+from quorate.streams import simulate
+from quorate.streams.prepare import prepare
+from quorate.streams.simulate import REFIT_EVERY, WINDOW, run_compiled
+from quorate.streams.sweep import knob_grid, lower_hull
+from quorate.types import FloatArray, IntArray, VoteDataset
+from quorate.workflows.plan.pools import Pilot
+
+Progress = Callable[[int, int, str], None]
+
+MIN_GAINS = tuple(
+    sorted({*(float(f"{g:.2g}") for g in np.geomspace(0.7, 0.0005, 19)), 1.0, 0.0, DEFAULT_MIN_GAIN}, reverse=True)
+)
+THRESHOLDS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.78, 0.84, 0.89, 0.93, 0.96, 0.98, 0.99, 0.995, 0.999, 1.0)
+MOST_COUNTS = 14  # values of a whole-numbered knob; in between they are spread evenly in the logarithm
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """Votes or errors at one setting.
+
+    `items` (n,) of each item, mean over orderings   `runs` (R,) mean of a batch in each ordering   `spread` variance
+    between items in one run   `noise` variance of an item between runs
+    """
+
+    items: FloatArray
+    runs: FloatArray
+    spread: float
+    noise: float
+
+    @property
+    def mean(self) -> float:
+        """Expected mean of a batch."""
+        return float(self.runs.mean())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Setting:
+    """A method at one knob value, on the pilot."""
+
+    method: Method
+    votes: Measured
+    errors: Measured
+
+    @property
+    def knob(self) -> str:
+        """The knob as text."""
+        return knob_text(self.method.knobs)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PilotCurve:
+    """A method's settings by rising votes per item; of a method with two knobs those no mix of two others beats."""
+
+    name: str
+    settings: tuple[Setting, ...]
+
+    @property
+    def votes(self) -> FloatArray:
+        """(S,) votes per item."""
+        return np.array([setting.votes.mean for setting in self.settings])
+
+    @property
+    def errors(self) -> FloatArray:
+        """(S,) share of wrong answers."""
+        return np.array([setting.errors.mean for setting in self.settings])
+
+
+def plan_grid(name: str, *, pool_size: int, num_classes: int) -> tuple[dict[str, Any], ...]:
+    """Knob values of a method, denser than `sweep.knob_grid`, and not more than a pool of 100 can bear.
+
+    >>> [knobs["votes"] for knobs in plan_grid("quorum", pool_size=100, num_classes=2)]
+    [0, 1, 2, 3, 4, 6, 8, 12, 17, 24, 35, 49, 70, 100]
+    """
+    if name == "quorate":
+        return tuple({"min_gain": gain} for gain in MIN_GAINS)
+    if name == "quorum":
+        return tuple({"votes": votes} for votes in _counts(pool_size, MOST_COUNTS))
+    if name == "unanimous-then-cap":
+        caps = _counts(pool_size, MOST_COUNTS // 2)
+        return tuple({"first": first, "cap": cap} for cap in caps for first in _counts(cap, 5))
+    if name in METHODS and name != "beta" and "threshold" in method(name).knobs:
+        return tuple({"threshold": threshold} for threshold in THRESHOLDS)
+    return knob_grid(name, pool_size=pool_size, num_classes=num_classes)
+
+
+def _counts(most: int, number: int) -> list[int]:
+    """0 to `most`: all, or `number` of them, spread in the logarithm."""
+    if most < number:
+        return list(range(most + 1))
+    wanted: set[int] = {0}
+    points = number - 1
+    while len(wanted) < number:  # low values fall together; ask for more until enough differ
+        wanted = {0, *(round(value) for value in np.geomspace(1, most, points))}
+        points += 1
+    return sorted(wanted)
+
+
+def measure(
+    pilot: Pilot,
+    families: Sequence[Sequence[Method]],
+    *,
+    orderings: int,
+    batch_size: int,
+    seed: int,
+    progress: Progress | None = None,
+) -> tuple[PilotCurve, ...]:
+    """A curve for every family (one method at several knob values), over `orderings` (at least 2) of the pilot.
+
+    All methods meet the same orderings, each with its own draw of the votes that are missing. A batch shorter than the
+    pilot is its first items; in a longer one the items beyond the pilot are taken to go as the last half of the pilot
+    did: by then most is learned.
+    """
+    settings = [chosen for family in families for chosen in family]
+    jobs = [(number, place) for number in range(orderings) for place in range(len(settings))]
+    share = _position_weights(pilot.num_items, batch_size)
+    sums = [_Sums(pilot.num_items) for _ in settings]
+    met = [pilot.met(seed + number) for number in range(orderings)]
+
+    def run(job: tuple[int, int]) -> tuple[IntArray, FloatArray]:
+        number, place = job
+        return run_on(pilot, met[number], settings[place], seed=seed + number)
+
+    for done, (job, (order, values)) in enumerate(zip(jobs, in_threads(run, jobs), strict=True), 1):
+        sums[job[1]].add(order, values, share)
+        if progress is not None:
+            progress(done, len(jobs), f"{settings[job[1]].name}, ordering {job[0] + 1} of {orderings}")
+    measured = iter(Setting(chosen, *each.measured()) for chosen, each in zip(settings, sums, strict=True))
+    return tuple(curve_of([next(measured) for _ in family]) for family in families)
+
+
+def run_on(pilot: Pilot, dataset: VoteDataset, chosen: Method, *, seed: int) -> tuple[IntArray, FloatArray]:
+    """One run: the items in the order met, and (2, n) votes and errors of each.
+
+    An error is the probability of being wrong, ties by expectation; with `error_costs` what the answer costs.
+    """
+    costs, rule = pilot.error_costs, rule_of(chosen.policy)
+    if costs is None or rule is None:
+        done = simulate(dataset, chosen, pool_size=pilot.pool_size, model="all", seed=seed)
+        return done.items, np.stack([done.costs.astype(float), done.expected_errors])
+    stream = prepare(dataset, pilot.pool_size, "all", seed)
+    limits = (0, NO_LIMIT)
+    done = run_compiled(stream, chosen, rule, WINDOW, REFIT_EVERY, limits, len(stream.items), error_costs=costs)
+    errors = (plurality_shares(stream.counts) * costs[:, done.predictions].T).sum(axis=1)
+    return done.items, np.stack([done.costs.astype(float), errors])
+
+
+def in_threads(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[Any]:
+    """Results in order; the first job runs alone: it compiles. The kernels release the GIL."""
+    yield work(jobs[0])
+    threads = ThreadPoolExecutor(os.cpu_count())
+    try:
+        yield from threads.map(work, jobs[1:])
+    finally:  # also on Ctrl-C, which must not wait for the whole queue
+        threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _position_weights(num_items: int, batch_size: int) -> FloatArray:
+    """(n,) what each place in the stream counts in the mean of a batch; the sum is 1."""
+    weights = np.zeros(num_items)
+    weights[:batch_size] = 1.0
+    if batch_size > num_items:
+        late = num_items // 2
+        weights[late:] += (batch_size - num_items) / (num_items - late)
+    return np.asarray(weights / weights.sum())
+
+
+class _Sums:
+    """Sums over the orderings of one setting: single values of 10,000 items by 150 settings need not be kept."""
+
+    def __init__(self, num_items: int) -> None:
+        self.total = np.zeros((2, num_items))
+        self.squares = np.zeros((2, num_items))
+        self.spread = np.zeros(2)
+        self.runs: list[FloatArray] = []
+
+    def add(self, items: IntArray, values: FloatArray, share: FloatArray) -> None:
+        self.total[:, items] += values
+        self.squares[:, items] += values**2
+        self.spread += values.var(axis=1, ddof=1)
+        self.runs.append(values @ share)
+
+    def measured(self) -> list[Measured]:
+        number = len(self.runs)
+        noise = np.maximum(self.squares - self.total**2 / number, 0.0).mean(axis=1) / (number - 1)
+        runs = np.array(self.runs)  # (R, 2)
+        return [
+            Measured(
+                (self.total[k] / number).astype(np.float32), runs[:, k], float(self.spread[k] / number), float(noise[k])
+            )
+            for k in range(2)
+        ]
+
+
+def curve_of(settings: Iterable[Setting]) -> PilotCurve:
+    """A method's settings by rising cost, the best of equal costs."""
+    kept: list[Setting] = []
+    for setting in sorted(settings, key=lambda each: (each.votes.mean, each.errors.mean)):
+        if not kept or setting.votes.mean - kept[-1].votes.mean > 1e-9:
+            kept.append(setting)
+    name = kept[0].method.name
+    return PilotCurve(name, tuple(lower_hull(kept, at=_means) if name == "unanimous-then-cap" else kept))
+
+
+def _means(setting: Setting) -> tuple[float, float]:
+    return setting.votes.mean, setting.errors.mean
+
+
+def halfway(one: Method, other: Method) -> Method | None:
+    """The method half-way between two values of its one knob; None if nothing lies between.
+
+    Rounded to three digits (near 1: those of the distance to it), so that what is run is what is printed.
+
+    >>> halfway(method("quorate", min_gain=0.01), method("quorate", min_gain=0.04)).knobs["min_gain"]
+    0.02
+    >>> halfway(method("quorum", votes=2), method("quorum", votes=3)) is None
+    True
+    """
+    differing = [key for key, value in one.knobs.items() if other.knobs.get(key) != value]
+    if len(differing) != 1:
+        return None
+    low, high = sorted((one.knobs[differing[0]], other.knobs[differing[0]]))
+    middle = _middle(low, high)
+    return None if middle in (low, high) else method(one.name, **{**one.knobs, differing[0]: middle})
+
+
+def _middle(low: Any, high: Any) -> Any:  # noqa: ANN401
+    if isinstance(low, int) and isinstance(high, int):
+        return (low + high) // 2
+    if low >= 0.5 and high <= 1.0:  # thresholds: what counts is how far they are from 1
+        return 1.0 - float(f"{_mean(1.0 - high, 1.0 - low):.3g}")
+    return float(f"{_mean(low, high):.3g}")
+
+
+def _mean(low: float, high: float) -> float:
+    """In the logarithm where they lie far apart; beside 0 a quarter of the other."""
+    if low == 0:
+        return high / 4
+    return float(np.sqrt(low * high)) if high > 2 * low else (low + high) / 2

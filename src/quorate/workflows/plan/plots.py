@@ -1,0 +1,115 @@
+"""A plan as a figure: error against votes per item, each method with its band, the goal, and the setting advised.
+
+Needs matplotlib, an extra. Called by `Plan.plot`, the page and the files.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from typing import TYPE_CHECKING, Any
+
+from quorate.errors import MissingExtra
+from quorate.reports.plots import INK, MISSING, QUIET, RC, STYLES, TICKS, can_plot
+
+if TYPE_CHECKING:
+    from quorate.workflows.plan import Plan
+
+
+def figure(plan: Plan) -> Any:  # noqa: ANN401
+    """One panel; shown by a notebook, or saved with `.savefig`."""
+    if not can_plot():
+        raise MissingExtra(MISSING)
+    import matplotlib as mpl  # noqa: PLC0415 - optional
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    with mpl.rc_context(RC):
+        drawn = Figure(figsize=(7.6, 5.6), layout="constrained")
+        axes = drawn.subplots()
+        _curves(axes, plan)
+        _marks(axes, plan)
+        _advised(axes, plan)
+        _scales(axes, plan)
+        drawn.legend(loc="outside lower center", ncols=4, frameon=False, handlelength=2.6, fontsize=8)
+    return drawn
+
+
+def _curves(axes: Any, plan: Plan) -> None:  # noqa: ANN401
+    for place, (curve, band) in enumerate(zip(plan.curves, plan.bands, strict=True)):
+        style = {"linewidth": 1.3, "markersize": 3.5, "zorder": 3} | STYLES.get(curve.name, {"color": INK})
+        if len(curve.settings) == 1:  # a single setting is a point, not a line
+            style |= {"marker": style.get("marker", "o"), "markersize": 7}
+        axes.plot(curve.votes, _unit(plan) * curve.errors, label=curve.name, **style)
+        low, high = _unit(plan) * band.errors.T
+        shade = 0.22 if place == 0 else 0.045  # six bands lie upon each other at the right end
+        axes.fill_between(curve.votes, low, high, color=style["color"], alpha=shade, linewidth=0, zorder=2)
+
+
+def _unit(plan: Plan) -> int:
+    """Errors are drawn in per cent, their costs as they are."""
+    return 100 if plan.pilot.error_costs is None else 1
+
+
+def _marks(axes: Any, plan: Plan) -> None:  # noqa: ANN401
+    unit = _unit(plan)
+    settled, goal = plan.references["until-settled"].mean, plan.advice.goal
+    axes.plot([settled], [unit * plan.floor], "D", color=INK, markersize=6, label="until settled", zorder=8)
+    if plan.floor > 0:
+        axes.axhline(unit * plan.floor, color=QUIET, linewidth=1, linestyle=(0, (1, 2)), label="ties alone", zorder=1)
+    draw = axes.axhline if goal.kind == "target-error" else axes.axvline
+    named = "target" if goal.kind == "target-error" else "budget"
+    draw(unit * goal.limit if named == "target" else goal.limit, color=INK, linewidth=1, linestyle="--", label=named)
+
+
+def _advised(axes: Any, plan: Plan) -> None:  # noqa: ANN401
+    """The forecast of the next batch as a cross of its two intervals."""
+    votes, errors = plan.advice.votes, plan.advice.errors
+    unit = _unit(plan)
+    (left, right), (low, high) = votes.interval(plan.level), errors.interval(plan.level)
+    axes.errorbar(
+        [votes.centre], [unit * errors.centre], fmt="none", ecolor=INK, elinewidth=1.5, capsize=3, zorder=10,
+        xerr=[[votes.centre - left], [right - votes.centre]],
+        yerr=[[unit * max(errors.centre - low, 0)], [unit * (high - errors.centre)]],
+    )  # fmt: skip
+    axes.plot(
+        [votes.centre], [unit * errors.centre], "o", color=INK, markeredgecolor="white", markersize=7.5, zorder=11,
+        label=f"next batch, {100 * plan.level:g} %",
+    )  # fmt: skip
+
+
+def _scales(axes: Any, plan: Plan) -> None:  # noqa: ANN401
+    from matplotlib.ticker import FixedLocator, LogLocator, NullLocator  # noqa: PLC0415
+
+    seen = [_unit(plan) * error for curve in plan.curves for error in curve.errors]
+    least = min([error for error in seen if error > 0] or [0.1])
+    is_share = plan.pilot.error_costs is None
+    named = "wrong answers, %" if is_share else "cost of errors per item"
+    axes.set(xlabel="votes per item", ylabel=named, xlim=(0, None), yscale="log")
+    if is_share:
+        axes.set_ylim(max(0.6 * least, 0.05), min(1.15 * max(*seen, 1.0), 100.0))
+        axes.yaxis.set_major_locator(FixedLocator(TICKS))
+        axes.yaxis.set_minor_locator(NullLocator())
+    else:
+        axes.set_ylim(0.6 * least, 1.15 * max(seen))
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.set_title(f"A pilot of {plan.pilot.num_items:,} items; bands {100 * plan.level:g} %", fontweight="bold")
+    if plan.price is not None:
+        price = plan.price or 1.0
+        money = axes.secondary_xaxis("top", functions=(lambda v: v * price, lambda m: m / price))
+        money.set_xlabel("money per item")
+
+
+def data_uri(plan: Plan) -> str:
+    """The figure as an SVG to embed in a page."""
+    buffer = io.BytesIO()
+    figure(plan).savefig(buffer, format="svg", metadata={"Date": None})
+    return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def png(plan: Plan) -> bytes:
+    """The figure as a PNG."""
+    buffer = io.BytesIO()
+    figure(plan).savefig(buffer, format="png", dpi=150)
+    return buffer.getvalue()

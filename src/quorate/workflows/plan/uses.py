@@ -1,0 +1,122 @@
+"""A `Plan` -> what to type to use its setting: a command, a line of Python, the settings of a service's project.
+
+Called by the methods of `Plan`, by `plan_report` and by the command.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quorate.decision.policy import Stateless
+from quorate.decision.quota import QuotaPolicy
+from quorate.methods import Method, method
+from quorate.workflows.run.inputs import Columns
+
+if TYPE_CHECKING:
+    from quorate.workflows.plan import Plan
+
+MOST_CLASSES = 12  # more are not written out in a line
+
+
+def uses(plan: Plan) -> dict[str, str]:
+    """Each way to use the setting: where, and what to type there."""
+    found = {"On recorded votes": command(plan)}
+    session, project = session_code(plan), project_settings(plan)
+    if session is not None:
+        found["In Python, as votes come in"] = session
+    if project is not None:
+        found["In the service, when a project is made by the API"] = json.dumps(project, ensure_ascii=False)
+    return found
+
+
+def session_code(plan: Plan) -> str | None:
+    """The line of Python that begins a session with the setting; None where sessions cannot: with costs of errors."""
+    if plan.pilot.error_costs is not None:
+        return None
+    chosen, classes = plan.advice.setting.method, plan.pilot.dataset.classes
+    knobs = "".join(f", {key}={value!r}" for key, value in _turned(chosen).items())
+    named = repr(list(classes)) if len(classes) <= MOST_CLASSES else "CLASSES"
+    several = len(plan.pilot.dataset.predictions)
+    more = f", num_classifiers={several}" if several > 1 else ""
+    return (
+        f"session = quorate.Session(quorate.method({chosen.name!r}{knobs}), classes={named}, "
+        f"pool_size={plan.pilot.pool_size or plan.pilot.largest}{more})"
+    )
+
+
+def project_settings(plan: Plan) -> dict[str, Any] | None:
+    """Settings of a project of the service; None where it cannot: costs of errors, or a method that remembers items."""
+    chosen = plan.advice.setting.method
+    if plan.pilot.error_costs is not None or not isinstance(chosen.policy, (Stateless, QuotaPolicy)):
+        return None
+    price = {} if plan.price is None else {"price": plan.price}
+    return {"method": _spec(chosen), "pool_size": plan.pilot.pool_size or plan.pilot.largest, **price}
+
+
+def command(plan: Plan) -> str:
+    """The `quorate run` that uses the setting on the next batch; only the names of its tables are made up."""
+    parts = ["quorate", "run", "--votes", "next-votes.csv"]
+    for name in prediction_files(plan.classifier.models):
+        parts += ["--predictions", name]
+    parts += ["--method", _spec(plan.advice.setting.method)]
+    if plan.pilot.pool_size is not None:
+        parts += ["--pool-size", str(plan.pilot.pool_size)]
+    if plan.pilot.error_costs is not None:
+        parts += ["--error-costs", "error-costs.csv"]
+    if plan.price is not None:
+        parts += ["--price", f"{plan.price:g}"]
+    return shlex.join([*parts, *_table_options(plan.columns), "--out", "results"])
+
+
+def prediction_files(models: Sequence[str]) -> list[str]:
+    """Made-up names of the next predictions, one per classifier, in the order of the pilot's.
+
+    >>> prediction_files(["net"]), prediction_files(["net", "my forest"]), prediction_files([])
+    (['next-predictions.csv'], ['next-net.csv', 'next-my forest.csv'], [])
+    """
+    return ["next-predictions.csv"] if len(models) == 1 else [f"next-{Path(model).name}.csv" for model in models]
+
+
+def _spec(chosen: Method) -> str:
+    """The method as the command line takes it, every digit of its knobs."""
+    knobs = ",".join(f"{key}={value}" for key, value in _turned(chosen).items())
+    return ":".join(filter(None, [chosen.name, knobs]))
+
+
+def _turned(chosen: Method) -> dict[str, Any]:
+    """The knobs to write down: how it learns only where that is not as usual."""
+    default = method(chosen.name).knobs
+    return {
+        key: value
+        for key, value in chosen.knobs.items()
+        if isinstance(value, (bool, int, float, str))
+        and (value != default.get(key) or key not in ("hyperprior", "bias"))
+    }
+
+
+def _table_options(columns: Columns) -> list[str]:
+    plain = Columns()
+    given = {
+        "--task-column": columns.task,
+        "--worker-column": _listed(columns.worker),
+        "--label-column": columns.label,
+        "--time-column": columns.timestamp,
+        "--id-column": columns.id_column,
+        "--classes": _listed(columns.classes),
+        "--abstain-labels": _listed(columns.abstain_labels),
+        "--ignore-columns": _listed(columns.ignore_columns),
+        "--format": columns.format if columns.format != plain.format else None,
+        "--items": columns.items if columns.items != plain.items else None,
+        "--accuracy": f"{columns.accuracy:g}" if columns.accuracy != plain.accuracy else None,
+    }
+    options = [part for option, value in given.items() if value is not None for part in (option, value)]
+    return [*options, "--as-read"] if columns.as_read else options
+
+
+def _listed(names: str | Sequence[str] | None) -> str | None:
+    """Names with commas, as options take them."""
+    return names if names is None or isinstance(names, str) else ",".join(map(str, names))

@@ -1,0 +1,136 @@
+"""What a user hands to `run` -> votes and predictions joined, in the order asked for; arrays become tables on the way.
+
+Called by `workflows.run`; the reading itself is `quorate.tables`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypedDict
+
+import numpy as np
+
+from quorate.errors import InvalidInput
+from quorate.tables import Joined, join, read_predictions, read_votes
+from quorate.tables.argument_names import said_as
+from quorate.tables.join import Items
+from quorate.tables.own_types import class_texts
+from quorate.tables.readers.arrow import TEXT, pa
+from quorate.tables.readers.sources import Progress
+from quorate.tables.votes.labels import abstain_names
+from quorate.tables.votes.read import Format
+from quorate.types import VoteDataset
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """How to read the tables; None: found out by the usual names. See `quorate.tables`."""
+
+    task: str | None = None
+    worker: str | Sequence[str] | None = None
+    label: str | None = None
+    timestamp: str | None = None
+    format: Format = "auto"
+    classes: Sequence[Any] | None = None
+    id_column: str | None = None
+    ids: Sequence[Any] | None = None
+    accuracy: float = 0.9
+    items: Items = "votes"
+    abstain_labels: str | Sequence[str] | None = None
+    ignore_columns: str | Sequence[str] | None = None
+    as_read: bool = False
+
+    def __post_init__(self) -> None:
+        """Classes may be numbers, as a classifier's `classes_` are."""
+        object.__setattr__(self, "classes", class_texts(self.classes))
+
+
+class TableOptions(TypedDict, total=False):
+    """The same as arguments, each of which may be left out: `run(votes, predictions, task="photo")`."""
+
+    task: str | None
+    worker: str | Sequence[str] | None
+    label: str | None
+    timestamp: str | None
+    format: Format
+    classes: Sequence[Any] | None
+    id_column: str | None
+    ids: Sequence[Any] | None
+    accuracy: float
+    items: Items
+    abstain_labels: str | Sequence[str] | None
+    ignore_columns: str | Sequence[str] | None
+    as_read: bool
+
+
+def read_inputs(
+    votes: Any,  # noqa: ANN401
+    predictions: Any,  # noqa: ANN401
+    columns: Columns,
+    *,
+    by_time: bool,
+    strict: bool,
+    progress: Progress | None,
+) -> tuple[Joined, bool]:
+    """Votes and predictions joined, and whether the votes of an item have an order: those of counts have none.
+
+    `by_time`: votes in the order of their times, else of their rows.
+    """
+    if isinstance(votes, VoteDataset):
+        columns = replace(columns, classes=columns.classes or votes.classes)
+        given = dict(zip(votes.models, np.asarray(votes.predictions), strict=True))
+        predictions = given if predictions is None else predictions
+        votes = votes.votes
+    as_read = columns.as_read or isinstance(votes, np.ndarray)  # an array says what it is
+    if isinstance(votes, np.ndarray):
+        places = votes.shape[:1]
+        votes = _long_table(votes, columns)
+        if columns.ids is None:  # rows of the predictions are those of the votes, voted on or not
+            columns = replace(columns, ids=list(range(*places)))
+    with said_as("votes"):
+        read = read_votes(
+            votes, format=columns.format, task=columns.task, worker=columns.worker, label=columns.label,
+            timestamp=columns.timestamp, classes=columns.classes, abstain_labels=columns.abstain_labels,
+            ignore_columns=columns.ignore_columns, strict=strict, as_read=as_read, progress=progress,
+        )  # fmt: skip
+    if not by_time and read.raw.time is not None:
+        read = replace(read, raw=replace(read.raw, time=None))
+    has_order = read.raw.classes is None  # only counts come with classes of their own
+    if predictions is None:
+        return join(read, classes=columns.classes, items=columns.items, strict=strict, as_read=as_read), has_order
+    with said_as("predictions"):
+        said = read_predictions(
+            predictions, classes=columns.classes, id_column=columns.id_column, ids=columns.ids,
+            accuracy=columns.accuracy, strict=strict, as_read=as_read,
+        )  # fmt: skip
+    return join(read, said, classes=columns.classes, items=columns.items, strict=strict, as_read=as_read), has_order
+
+
+def read_as(columns: Columns) -> dict[str, Any]:
+    """How labels were read, for summary.json and params.json: whoever decides on must read them alike."""
+    named = abstain_names(columns.abstain_labels, columns.classes)
+    return {"accuracy": columns.accuracy, "abstain_labels": list(named)}
+
+
+def _long_table(votes: np.ndarray, columns: Columns) -> Any:  # noqa: ANN401
+    """An array (items, votes) of class numbers, -1 for none, as a long table; `classes` and `ids` name them."""
+    if votes.ndim != 2 or votes.dtype.kind not in "iu":
+        raise InvalidInput(
+            f"votes has shape {votes.shape} and type {votes.dtype}; expected whole numbers (items, votes per item), -1 "
+            "for none; or pass a table."
+        )
+    rows, places = np.nonzero(votes >= 0)
+    numbers = votes[rows, places]
+    most = int(numbers.max(initial=0))
+    names = [str(number) for number in range(most + 1)] if columns.classes is None else list(columns.classes)
+    ids = [str(number) for number in range(len(votes))] if columns.ids is None else [str(each) for each in columns.ids]
+    for what, found, needed in (("classes", names, most + 1), ("ids", ids, len(votes))):
+        if len(found) < needed:
+            raise InvalidInput(f"{what} has {len(found)} names; votes needs {needed}; name them all.")
+    return pa.table(
+        {
+            "task": pa.array(ids, type=TEXT).take(pa.array(rows)),
+            "label": pa.array(names, type=TEXT).take(pa.array(numbers)),
+        }
+    )

@@ -1,0 +1,175 @@
+"""The summary of a run -> what a reader must know before trusting its figures, and goals that no run could reach."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from quorate.methods import method
+from quorate.streams.control import at_deepest, at_shallowest
+from quorate.streams.pools import uneven_pools
+
+DEFAULT = method("quorate").describe()
+LITTLE_SAVED = 0.05
+MOST_MISSED = 3  # classes named, of those that are mostly missed
+FEWEST_ERRORS = 30  # a target that allows fewer is missed by a fifth and more by chance alone
+
+
+def notes(summary: Mapping[str, Any], *, see: str = "report.html") -> list[str]:
+    """What a reader must know before trusting the figures. `see`: where the rules that fired are told."""
+    pools, error, data = summary["pools"], summary["error"], summary["data"]
+    told = [*_order(summary), *([summary["classifier"]["sentence"]] if summary["classifier"] else [])]
+    if pools["pool_size"] == "recorded" and pools["smallest"] < pools["largest"]:
+        told.append(uneven_pools(pools["smallest"], pools["largest"], takes="replays"))
+    if pools["not_scored"] and error["scored_items"]:
+        told.append(
+            f"{_many(pools['not_scored'], 'partly voted item')} not scored: the truth is not known there. People agree "
+            "more on the others, so the error of all items is probably higher than shown; worst-case bounds it."
+        )
+    if pools["short_of_votes"]:
+        told.append(f"{_many(pools['short_of_votes'], 'item')} short of votes: one more was wanted than was recorded.")
+    if error["rate"] is not None and error["scored_items"] < 100:
+        told.append(f"Only {_many(error['scored_items'], 'item')} scored: too few to tell an error by.")
+    if data["findings"]:
+        found = sum(finding["count"] for finding in data["findings"])
+        told.append(
+            f"{_many(found, 'irregularity', 'irregularities')} in the data, by {len(data['findings'])} of the rules; "
+            f"{_many(data['set_aside'], 'row')} set aside: see {see} and rejects.csv."
+        )
+    if summary["control"] is not None:
+        told += [str(each["sentence"]) for each in (summary["control"], *summary["control"].get("classes", ()))]
+        if summary["control"]["unreachable"] is not None:
+            told.append(str(summary["control"]["unreachable"]))
+    return [*told, *_missed_classes(summary), *_few_errors(summary), *_cautious(summary)]
+
+
+def _missed_classes(summary: Mapping[str, Any]) -> list[str]:
+    """Classes that lose more than half of their items, which a good overall error does not show."""
+    lost = [row for row in summary["per_class"] if row["verdict"] >= 1 and row["missed"] > row["verdict"] / 2]
+    told = [
+        f"Class {row['class']!r} is mostly missed: of the {_items(row['verdict'])} whose pool says so, only "
+        f"{row['right']:g} got this answer."
+        for row in sorted(lost, key=lambda row: -row["verdict"])[:MOST_MISSED]
+    ]
+    if len(lost) > MOST_MISSED:
+        told.append(f"{len(lost) - MOST_MISSED} more classes are mostly missed: see the errors by class.")
+    if lost and not (summary["settings"].get("class_targets") or {}):
+        name = max(lost, key=lambda row: row["verdict"])["class"]
+        quoted = f"'{name}=0.1'" if not name.isalnum() else f"{name}=0.1"
+        told.append(
+            f"To find more of a class, give it a target: `--target-error 0.03 --class-target {quoted}`, or say what "
+            "its errors cost: `--error-costs`."
+        )
+    return told
+
+
+def _items(count: float) -> str:
+    return f"{count:g} item" if count == 1 else f"{count:g} items"
+
+
+def _order(summary: Mapping[str, Any]) -> list[str]:
+    """Why votes were shuffled, or that they are sorted and were not."""
+    because, found = summary["settings"]["shuffled_because"], summary["vote_order"]
+    if because == "counts":
+        return ["Counts have no order: the votes of each item were shuffled by the seed."]
+    if found is None or found["sorted_by"] is None:
+        return []
+    how = "by label" if found["sorted_by"] == "label" else "by how many gave the same label"
+    what = f"the votes are sorted {how} within items (seen on {found['items']:,} items with different votes)"
+    if because == "sorted":
+        return [
+            f"Warning: {what}. People were hardly asked in that order, and the first vote would give the others away: "
+            "the votes of each item were shuffled by the seed. `--order given` takes them as they stand."
+        ]
+    why = "--order given" if summary["settings"]["order"] == "given" else "their times say so"
+    return [
+        f"Warning: {what} and were replayed in that order ({why}). The first vote then gives the others away: do not "
+        "trust the votes and errors of this run unless people were asked so. `--order shuffled` shuffles them."
+    ]
+
+
+def _few_errors(summary: Mapping[str, Any]) -> list[str]:
+    """That a target means too few errors to be held closely: e T of them come with a chance of sqrt(e T)."""
+    control = summary["control"]
+    if control is None or control["kind"] == "budget":
+        return []
+    allowed = control["asked_for"] * summary["num_items"]
+    if allowed >= FEWEST_ERRORS:
+        return []
+    return [
+        f"A target of {100 * control['asked_for']:.2f} % of {summary['num_items']} items is {allowed:.1f} errors: so "
+        f"few cannot be held closely. Chance alone is worth {100 / allowed**0.5:.0f} % of the target, give or take, "
+        "and audits see only some of them; a longer stream, a higher target or a higher `--audit-rate` is held better."
+    ]
+
+
+def _cautious(summary: Mapping[str, Any]) -> list[str]:
+    """That the default knob, left as it is, saved next to nothing against asking until settled."""
+    used, saved = summary["method"], summary["votes"]["saved_against_until_settled"]
+    is_default = summary["control"] is None and {key: used[key] for key in DEFAULT} == DEFAULT
+    if not is_default or saved >= LITTLE_SAVED or summary["votes"]["audit_votes"]:
+        return []
+    return [
+        f"The default is cautious: here it saves {100 * saved:.1f} % against asking until settled. `quorate plan`, or "
+        "a `--budget`, finds cheaper settings and says what they cost in errors."
+    ]
+
+
+def _many(count: int, one: str, several: str | None = None) -> str:
+    """`1 item is`, `2 items are`.
+
+    >>> _many(1, "row"), _many(2, "row")
+    ('1 row is', '2 rows are')
+    """
+    return f"{count} {one} is" if count == 1 else f"{count} {several or one + 's'} are"
+
+
+NEAR = 0.01  # a budget kept this closely was kept, wherever the knob ended
+
+
+def unreachable(summary: Mapping[str, Any]) -> str | None:
+    """Why a budget or a target error could not be reached, whatever the control did; None if it could."""
+    control = summary["control"]
+    if control is None:
+        return None
+    return _budget(summary, control) if control["kind"] == "budget" else _target(summary, control)
+
+
+def _budget(summary: Mapping[str, Any], control: Mapping[str, Any]) -> str | None:
+    votes, settings, asked = summary["votes"], summary["settings"], control["asked_for"]
+    least, most = settings["min_votes"], settings["max_votes"]
+    head = f"A budget of {asked:.2f} votes per item cannot be spent: "
+    if asked > votes["ask_all_per_item"]:
+        return f"{head}asking everybody recorded takes {votes['ask_all_per_item']:.2f}."
+    if most is not None and asked > most:
+        return f"{head}at most {most} votes are asked of an item (--max-votes)."
+    if asked > votes["until_settled_per_item"]:
+        return (
+            f"{head}asking until every pool is settled takes {votes['until_settled_per_item']:.2f}, and no later vote "
+            "could change an answer."
+        )
+    if control["gap"] < -NEAR and at_deepest(control["knob"], control["last_knob"]):
+        return (
+            f"The budget of {asked:.2f} votes per item was not spent: the method stopped at {control['reached']:.2f}, "
+            "where the votes left could at best bring a tie."
+        )
+    if control["gap"] > NEAR and least and asked < least:
+        return f"A budget of {asked:.2f} votes per item cannot be kept: {least} are asked of every item (--min-votes)."
+    return None
+
+
+def _target(summary: Mapping[str, Any], control: Mapping[str, Any]) -> str | None:
+    error, asked = summary["error"], control["asked_for"]
+    ties, floor = control["ties_seen"], error["tie_rate"]
+    head = f"A target error of {100 * asked:.2f} % cannot be reached: "
+    if ties > asked:
+        return (
+            f"{head}it lies below the ties of the pool seen so far, {100 * ties:.2f} % (known from item "
+            f"{control['unreachable_from']} on). In a tie any answer counts as wrong in part, even when everybody is "
+            "asked."
+        )
+    if floor is not None and floor > asked:
+        return f"{head}by the recorded votes the ties of the pool alone are {100 * floor:.2f} %."
+    if control["gap"] < -NEAR and at_shallowest(control["knob"], control["last_knob"]):
+        return f"Fewer votes could not be asked: without any the error stays below the target of {100 * asked:.2f} %."
+    return None

@@ -1,0 +1,225 @@
+"""`RunResult`: decisions, errors, costs and what was learned, as tables, as a figure and in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.errors import MissingExtra
+from quorate.methods import Method
+from quorate.reports.plots import BLUE, MISSING, QUIET, RC, can_plot
+from quorate.session.tuning import tuned
+from quorate.streams.classifier_saving import ClassifierReport
+from quorate.streams.pools import Pools
+from quorate.tables import Report
+from quorate.tables.own_types import TEXTS, OwnTypes, in_own_type
+from quorate.tables.readers.arrow import TEXT, pa
+from quorate.tables.readers.frames import give_back
+from quorate.tables.rejects import SCHEMA, reject_tables
+from quorate.tables.votes.vote_order import VoteOrder
+from quorate.types import FloatArray, IntArray, PriorParams
+from quorate.workflows.run.report import stretches_of
+from quorate.workflows.run.summary import item_errors
+
+DECISION_COLUMNS = (
+    "item", "consensus_label", "confidence", "num_votes", "agreement", "stop_reason", "cost", "pool_size", "audited",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What the replay did on each item (T,), in stream order.
+
+    `num_votes` votes asked   `labels` class answered   `probs` (T, K) who wins the pool   `reasons` why it stopped
+    `is_audited`, `audit_votes` items sent to the whole panel, and the votes that took   `params` what was learned, by
+    `num_fits` fits, the last after `fitted_after` items   `control` how close a control came, or None; `reached` (T,)
+    votes or errors per item so far, as it knew them, or None
+    """
+
+    num_votes: IntArray
+    labels: IntArray
+    probs: FloatArray
+    reasons: tuple[str, ...]
+    is_audited: NDArray[np.bool_]
+    audit_votes: IntArray
+    params: PriorParams
+    num_fits: int
+    fitted_after: int
+    control: Mapping[str, Any] | None = None
+    reached: FloatArray | None = None
+
+    @property
+    def confidence(self) -> FloatArray:
+        """Probability of the answer."""
+        return np.asarray(self.probs[np.arange(len(self.labels)), self.labels])
+
+
+@dataclass(frozen=True, eq=False)
+class RunResult:
+    """A finished run: `.decisions`, `.summary()`, `.rejects`, `.params`, `.plot()`, `.to_html()`.
+
+    `settings` the arguments in force   `until_settled` (T,) votes until each pool is settled, in the same order
+    `price` of a vote, or None   `error_costs` (K, K) by truth and answer, or None   `vote_order` whether the votes came
+    sorted by label; None if their order was not used   `classifier` what it saves
+    `own` the types of ids and labels in the caller's frame
+    """
+
+    outcome: Outcome
+    pools: Pools
+    items: tuple[str, ...]
+    classes: tuple[str, ...]
+    models: tuple[str, ...]
+    method: Method
+    settings: Mapping[str, Any]
+    until_settled: IntArray
+    report: Report
+    backend: str = "pyarrow"
+    own: OwnTypes = TEXTS
+    price: float | None = None
+    error_costs: FloatArray | None = None
+    vote_order: VoteOrder | None = None
+    classifier: ClassifierReport | None = None
+
+    @cached_property
+    def table(self) -> Any:  # noqa: ANN401
+        """The decisions as an Arrow table, in the order of the stream."""
+        return decisions_table(self)
+
+    @property
+    def params(self) -> PriorParams:
+        """What was learned of the classifiers by the end; where learning starts for a method that learns nothing."""
+        return self.outcome.params
+
+    @property
+    def last_method(self) -> Method:
+        """The method as it asked in the end: a control has turned its knob."""
+        control = self.outcome.control
+        return self.method if control is None else tuned(self.method, {control["knob"]: control["last_knob"]})
+
+    @property
+    def decisions(self) -> Any:  # noqa: ANN401
+        """A row per item, in the order of the stream, as the kind of table the votes came in (Arrow for paths).
+
+        Ids and labels have the types they had in the caller's frame.
+        """
+        return give_back(self.table, self.backend)
+
+    @property
+    def rejects(self) -> Any:  # noqa: ANN401
+        """The rows set aside: source, row number, rule, reason, item, worker and value."""
+        return give_back(pa.concat_tables([SCHEMA.empty_table(), *reject_tables(self.report.entries)]), self.backend)
+
+    @cached_property
+    def _summary(self) -> dict[str, Any]:
+        from quorate.workflows.run.summary import summarise  # noqa: PLC0415 - it takes a RunResult
+
+        return summarise(self)
+
+    def summary(self) -> dict[str, Any]:
+        """Votes, errors, costs, stops, classes, data and control as plain values: what summary.json holds."""
+        return dict(self._summary)
+
+    def to_html(self) -> str:
+        """The report as one page: no scripts, nothing loaded from elsewhere."""
+        from quorate.workflows.run.report import page  # noqa: PLC0415 - it takes a RunResult
+
+        return page(self)
+
+    def plot(self) -> Any:  # noqa: ANN401
+        """A matplotlib figure: confidence, stop reasons, votes and errors over time."""
+        pass
+
+        return figure(self)
+
+    def headline(self) -> str:
+        """What came of it, in a sentence or two."""
+        from quorate.workflows.run.summary import headline  # noqa: PLC0415 - it takes a summary
+
+        return headline(self._summary)
+
+    def notes(self) -> list[str]:
+        """What a reader must know before trusting the figures."""
+        from quorate.workflows.run.notes import notes  # noqa: PLC0415 - it takes a summary
+
+        return notes(self._summary)
+
+    def __repr__(self) -> str:
+        """The run in a few lines."""
+        head = f"RunResult of {self._summary['method']['name']}: {self.headline()}"
+        return "\n".join([head, *(f"  {note}" for note in self.notes())])
+
+    def _repr_html_(self) -> str:
+        """The headline and the first decisions, for notebooks."""
+        few = self.table.slice(0, 5).to_pylist()
+        heads = "".join(f"<th>{escape(name)}</th>" for name in DECISION_COLUMNS)
+        rows = "".join("<tr>" + "".join(f"<td>{_cell(row[n])}</td>" for n in DECISION_COLUMNS) + "</tr>" for row in few)
+        more = f"<p>... and {self.table.num_rows - len(few)} more items.</p>" if self.table.num_rows > len(few) else ""
+        return f"<p><b>quorate</b> {escape(self.headline())}</p><table><tr>{heads}</tr>{rows}</table>{more}"
+
+
+def _cell(value: Any) -> str:  # noqa: ANN401
+    return f"{value:.3g}" if isinstance(value, float) else escape("" if value is None else str(value))
+
+
+def decisions_table(result: RunResult) -> Any:  # noqa: ANN401
+    """The decisions: the columns of `DECISION_COLUMNS`, then `prob_<class>` for every class."""
+    outcome, unit = result.outcome, 1.0 if result.price is None else result.price
+    cost = (outcome.num_votes + outcome.audit_votes) * unit
+    columns = {
+        "item": in_own_type(result.items, result.own.task),
+        "consensus_label": in_own_type(result.classes, result.own.label).take(pa.array(outcome.labels)),
+        "confidence": pa.array(outcome.confidence),
+        "num_votes": pa.array(outcome.num_votes),
+        "agreement": agreement(result),
+        "stop_reason": pa.array(outcome.reasons, type=TEXT),
+        "cost": pa.array(cost),
+        "pool_size": pa.array(result.pools.stream.pool_sizes),
+        "audited": pa.array(outcome.is_audited),
+    }
+    for k, name in enumerate(result.classes):
+        columns[f"prob_{name}"] = pa.array(outcome.probs[:, k])
+    return pa.table(columns)
+
+
+def agreement(result: RunResult) -> Any:  # noqa: ANN401
+    """Share of the votes asked that are for the answer; null where none was asked."""
+    outcome, votes = result.outcome, result.pools.stream.votes
+    asked = np.arange(votes.shape[1]) < outcome.num_votes[:, None]
+    agreeing = ((votes == outcome.labels[:, None]) & asked).sum(axis=1)
+    share = agreeing / np.maximum(outcome.num_votes, 1)
+    return pa.array(share, mask=outcome.num_votes == 0)
+
+
+if TYPE_CHECKING:
+    pass
+
+
+def figure(result: RunResult) -> Any:  # noqa: ANN401
+    """Four panels; shown by a notebook, or saved with `.savefig`."""
+    if not can_plot():
+        raise MissingExtra(MISSING)
+    import matplotlib as mpl  # noqa: PLC0415 - optional
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    with mpl.rc_context(RC):
+        drawn = Figure(figsize=(9.5, 6.2), layout="constrained")
+        (confidence, stops), (votes, errors) = drawn.subplots(2, 2)
+        confidence.hist(result.outcome.confidence.clip(0, 1), bins=20, range=(0, 1), color=BLUE)
+        confidence.set(title="Confidence of the answers", xlabel="confidence", ylabel="items")
+        reasons = result.summary()["stop_reasons"]
+        stops.barh(list(reasons), list(reasons.values()), color=BLUE)
+        stops.set(title="Why the asking stopped", xlabel="items")
+        at, asked = stretches_of(result.outcome.num_votes + result.outcome.audit_votes)
+        votes.plot(at, asked, color=BLUE, linewidth=2, label="this run")
+        votes.plot(at, stretches_of(result.until_settled)[1], color=QUIET, linestyle=":", label="until settled")
+        votes.set(title="Votes per item over time", xlabel="items", ylim=(0, None))
+        votes.legend(frameon=False)
+        errors.plot(at, [100 * each for each in stretches_of(item_errors(result))[1]], color=BLUE, linewidth=2)
+        errors.set(title="Wrong answers over time, %", xlabel="items", ylim=(0, None))
+    return drawn

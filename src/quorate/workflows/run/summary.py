@@ -1,0 +1,252 @@
+"""A `RunResult` -> its figures as plain values: what was asked and saved, how often it was wrong, on which classes.
+
+Called by `RunResult.summary`; written to summary.json and shown by the page and the command.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quorate.catalogue import knob_text
+from quorate.types import FloatArray
+from quorate.version import __version__
+from quorate.workflows.run.notes import notes, unreachable
+
+if TYPE_CHECKING:
+    from quorate.workflows.run.result import RunResult
+
+MOST_CONFUSED = 60  # classes beyond which the table of confusions is left out: it has K * K cells
+
+MOST_CLASSES = 12  # in the table on the terminal; all are in the report
+
+
+def summarise(result: RunResult) -> dict[str, Any]:
+    """Everything in one dictionary; no clock and no path in it, so that the same run gives the same file."""
+    found: dict[str, Any] = {
+        "quorate": __version__,
+        "method": method_summary(result),
+        "settings": dict(result.settings),
+        "num_items": len(result.items),
+        "votes": votes_summary(result),
+        "error": error_summary(result),
+        "error_costs": error_costs_summary(result),
+        "pools": pools_summary(result),
+        "stop_reasons": dict(sorted(Counter(result.outcome.reasons).items())),
+        "per_class": per_class(result),
+        "confusion": confusion_summary(result),
+        "control": None if result.outcome.control is None else dict(result.outcome.control),
+        "learned": learned_summary(result),
+        "classifier": None if result.classifier is None else result.classifier.describe(),
+        "vote_order": None if result.vote_order is None else result.vote_order.describe(),
+        "data": result.report.as_dict(),
+    }
+    if found["control"] is not None:
+        found["control"]["unreachable"] = unreachable(found)
+    return found | {"notes": notes(found)}
+
+
+def method_summary(result: RunResult) -> dict[str, Any]:
+    """The method and the knobs in force; a knob that a control turned is in `turned` alone, with who turned it."""
+    described, control = result.method.describe(), result.outcome.control
+    turned = {} if control is None else {control["knob"]: control["kind"]}
+    knobs = {name: value for name, value in described["knobs"].items() if name not in turned}
+    return {**described, "knobs": knobs, "turned": turned, "text": knob_text(knobs)}
+
+
+def votes_summary(result: RunResult) -> dict[str, Any]:
+    """Votes asked and what they would have been: everybody recorded, and until settled; in money too."""
+    outcome, num_items = result.outcome, len(result.items)
+    asked, audits = int(outcome.num_votes.sum()), int(outcome.audit_votes.sum())
+    everyone, settled = int(result.pools.recorded.sum()), int(result.until_settled.sum())
+    counts = {
+        "asked": asked,
+        "audit_votes": audits,
+        "total": asked + audits,
+        "per_item": (asked + audits) / num_items,
+        "ask_all": everyone,
+        "ask_all_per_item": everyone / num_items,
+        "until_settled": settled,
+        "until_settled_per_item": settled / num_items,
+        "saved_against_ask_all": 1 - (asked + audits) / everyone,
+        "saved_against_until_settled": 1 - (asked + audits) / settled if settled else 0.0,
+    }
+    return counts | {"price": result.price, "money": _money(counts, result.price)}
+
+
+def _money(counts: Mapping[str, Any], price: float | None) -> dict[str, float] | None:
+    if price is None:
+        return None
+    spent, everyone, settled = (price * counts[name] for name in ("total", "ask_all", "until_settled"))
+    return {
+        "spent": spent,
+        "ask_all": everyone,
+        "until_settled": settled,
+        "saved_against_ask_all": everyone - spent,
+        "saved_against_until_settled": settled - spent,
+    }
+
+
+def item_errors(result: RunResult) -> FloatArray:
+    """(T,) chance that the answer is not the verdict, over how a tie could fall; NaN where it is not scored."""
+    rows = np.arange(len(result.items))
+    wrong = 1.0 - result.pools.truth[rows, result.outcome.labels]
+    return np.where(result.pools.is_scored, wrong, np.nan)
+
+
+def error_summary(result: RunResult) -> dict[str, Any]:
+    """The error over the scored items, expectation over ties, beside what the method itself expected."""
+    errors, scored = item_errors(result), result.pools.is_scored
+    if not scored.any():
+        none = dict.fromkeys(("rate", "standard_error", "expected_rate", "tie_rate"))
+        return {"scored_items": 0, "wrong": 0.0, **none, "tied_items": 0, "from_ties": 0.0}
+    best = result.pools.truth.max(axis=1)  # of a tie of t classes 1/t; 0 where the item counts as wrong anyhow
+    tied = (best < 1) & (best > 0) & scored
+    return {
+        "scored_items": int(scored.sum()),
+        "rate": float(errors[scored].mean()),
+        "wrong": float(errors[scored].sum()),
+        "standard_error": float(errors[scored].std() / np.sqrt(scored.sum())),
+        "expected_rate": float(1.0 - result.outcome.confidence[scored].mean()),
+        "tied_items": int(tied.sum()),
+        "from_ties": float(np.where(tied, errors, 0.0)[scored].sum()),
+        "tie_rate": float(np.where(tied, 1.0 - best, 0.0)[scored].mean()),  # the error of asking everyone
+    }
+
+
+def error_costs_summary(result: RunResult) -> dict[str, Any] | None:
+    """What the errors cost per item: as expected under the posterior, and as it came out on the scored items."""
+    costs = result.error_costs
+    if costs is None:
+        return None
+    labels, scored, truth = result.outcome.labels, result.pools.is_scored, result.pools.truth
+    expected = np.einsum("tk,tk->t", result.outcome.probs, costs.T[labels])
+    realised = np.einsum("tk,tk->t", truth, costs.T[labels])
+    realised = np.where(truth.sum(axis=1) > 0, realised, costs.max(axis=0)[labels])  # not known: the worst
+    return {
+        "classes": list(result.classes),
+        "table": costs.tolist(),
+        "expected_per_item": float(expected.mean()),
+        "realised_per_item": float(realised[scored].mean()) if scored.any() else None,
+    }
+
+
+def pools_summary(result: RunResult) -> dict[str, Any]:
+    """What N is, and how many items are partly voted, scored, or were short of votes."""
+    pools = result.pools
+    sizes = pools.stream.pool_sizes
+    return {
+        "pool_size": "recorded" if pools.pool_size is None else pools.pool_size,
+        "smallest": int(sizes.min()),
+        "median": float(np.median(sizes)),
+        "largest": int(sizes.max()),
+        "partly_voted": int(pools.is_partly_voted.sum()),
+        "partly_voted_but_settled": int((pools.is_partly_voted & pools.is_settled).sum()),
+        "partly_voted_rule": pools.partly_voted,
+        "not_scored": int((~pools.is_scored).sum()),
+        "short_of_votes": result.outcome.reasons.count("closed"),
+        "votes_beyond_the_pool": int(pools.surplus.sum()),
+    }
+
+
+def confusion(result: RunResult) -> FloatArray:
+    """(K, K) scored items by verdict and answer; a tie is shared."""
+    table = np.zeros((len(result.classes), len(result.classes)))
+    np.add.at(table.T, result.outcome.labels, np.where(result.pools.is_scored[:, None], result.pools.truth, 0.0))
+    return table
+
+
+def confusion_summary(result: RunResult) -> dict[str, Any] | None:
+    """The table of confusions, rows the verdict, columns the answer; None where there are too many classes."""
+    if len(result.classes) > MOST_CONFUSED:
+        return None
+    return {"classes": list(result.classes), "table": confusion(result).tolist()}
+
+
+def per_class(result: RunResult) -> list[dict[str, Any]]:
+    """For each class: how often it is the verdict, how often the answer, and how often both."""
+    table = confusion(result)
+    rows = []
+    for k, name in enumerate(result.classes):
+        verdict, answered, right = float(table[k].sum()), float(table[:, k].sum()), float(table[k, k])
+        rows.append(
+            {
+                "class": name,
+                "verdict": verdict,
+                "answered": answered,
+                "right": right,
+                "missed": verdict - right,
+                "found": right / verdict if verdict else None,  # of the items of this class: recall
+                "right_when_answered": right / answered if answered else None,  # precision
+            }
+        )
+    return rows
+
+
+def learned_summary(result: RunResult) -> dict[str, Any] | None:
+    """What was learned of the classifiers; None for a method that learns nothing."""
+    if result.method.learner is None:
+        return None
+    params = result.params
+    bias = None if params.bias is None else dict(zip(result.classes, params.bias.tolist(), strict=True))
+    tau = {
+        model: dict(zip(result.classes, row.tolist(), strict=True))
+        for model, row in zip(result.models, np.atleast_2d(params.tau), strict=True)
+    }
+    return {"fits": result.outcome.num_fits, "theta": params.theta, "phi": params.phi, "tau": tau, "bias": bias}
+
+
+def headline(summary: Mapping[str, Any]) -> str:
+    """What came of a run, in a sentence or two."""
+    votes, error = summary["votes"], summary["error"]
+    asked = f"{votes['per_item']:.2f} votes per item instead of {votes['ask_all_per_item']:.2f}"
+    said = f"{summary['num_items']} items, {asked} ({_share(votes['saved_against_ask_all'])} saved"
+    said += f"; {_share(votes['saved_against_until_settled'])} against asking until settled)"
+    if error["rate"] is None:
+        return said + "; no item has its whole pool recorded, so no error can be told."
+    said += f"; {_share(error['rate'], 2)} of the answers differ from the whole pool's"
+    if error["scored_items"] < summary["num_items"]:
+        said += f" on the {error['scored_items']} items where that is known"
+    if error["tied_items"] and error["rate"]:
+        part = "all" if np.isclose(error["tie_rate"], error["rate"]) else _share(error["tie_rate"], 2)
+        said += f", {part} because the pool itself is tied, which nobody can avoid"
+    return said + "."
+
+
+def _share(value: float, digits: int = 0) -> str:
+    return f"{100 * value:.{digits}f} %"
+
+
+def table_rows(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows of the small table of a run: this run, until settled, everyone; money if there is a price."""
+    votes, money = summary["votes"], summary["votes"]["money"]
+    rows = []
+    for name, key, paid in (
+        ("this run", "total", "spent"),
+        ("until settled", "until_settled", "until_settled"),
+        ("everyone recorded", "ask_all", "ask_all"),
+    ):
+        row = [name, f"{votes[key]:,}", f"{votes[key] / summary['num_items']:.2f}"]
+        rows.append(row + ([f"{money[paid]:,.2f}"] if money else []))
+    return ["", "votes", "votes per item"] + (["money"] if money else []), rows
+
+
+def class_table_rows(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows of the small table of errors by class: those that lose the largest share of their items."""
+    there = [row for row in summary["per_class"] if row["verdict"]]
+    worst = sorted(there, key=lambda row: (row["found"], -row["verdict"]))[:MOST_CLASSES]
+    rows = [
+        [row["class"], _count(row["verdict"]), _count(row["missed"]), _share(row["found"], 1)]
+        for row in there
+        if len(there) <= MOST_CLASSES or row in worst
+    ]
+    few = "class" if len(there) <= MOST_CLASSES else f"class ({MOST_CLASSES} of {len(there)} missed most)"
+    return [few, "items", "errors", "recall"], rows
+
+
+def _count(value: float) -> str:
+    """A number of items; a tie is shared between its classes."""
+    return f"{value:,.1f}".removesuffix(".0")

@@ -1,0 +1,241 @@
+"""`score`: learned parameters, predictions and perhaps votes -> posterior, confidence and ask or stop for every item.
+
+No state and nothing learned: each item by itself, streamed in batches. What `quorate score` does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from quorate.errors import InvalidInput
+from quorate.tables.own_types import OwnTypes
+from quorate.tables.report import Report
+from quorate.tables.votes.labels import abstain_names
+from quorate.validate import fraction, members, shown, whole
+from quorate.version import __version__
+from quorate.workflows.params_file import ParamsFile, read_params
+from quorate.workflows.score.batches import (
+    ById,
+    Follower,
+    InOrder,
+    ItemBatch,
+    item_batches,
+    refuse_lost_votes,
+    refuse_poor_match,
+    refuse_unnamed,
+)
+from quorate.workflows.score.cluster import scored_by
+from quorate.workflows.score.items import Outcome, scorer
+from quorate.workflows.score.output import Findings, known_ending, schema, scored_table, table_file
+from quorate.workflows.score.parts import Reading
+from quorate.workflows.score.predictions import Model, models
+from quorate.workflows.score.votes import voters
+
+BATCH_ROWS = 50_000
+MATCHES = ("auto", "order", "id")
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """What was written: `out` the file, `reasons` how many items for each reason, `report` which rules fired.
+
+    `expected_errors` sum of 1 - confidence over the items that stop, `left_over` items of `--match id` tables that the
+    first table of predictions does not have. `pool_rule` "given", or "largest-recorded": see `params_file`.
+    """
+
+    out: str
+    num_items: int
+    num_votes: int
+    reasons: dict[str, int]
+    expected_errors: float
+    left_over: int
+    models: tuple[str, ...]
+    method: dict[str, Any]
+    pool_size: int
+    pool_rule: str
+    seconds: float
+    report: Report
+    rejects: str | None
+
+    @property
+    def num_ask(self) -> int:
+        """Items that a further vote is worth asking for."""
+        return self.reasons.get("ask", 0)
+
+    def summary(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "out": self.out,
+            "num_items": self.num_items,
+            "num_votes": self.num_votes,
+            "ask": self.num_ask,
+            "stop": self.num_items - self.num_ask,
+            "reasons": self.reasons,
+            "expected_errors": self.expected_errors,
+            "left_over": self.left_over,
+            "models": list(self.models),
+            "method": self.method,
+            "pool_size": self.pool_size,
+            "pool_rule": self.pool_rule,
+            "seconds": self.seconds,
+            "rejects": self.rejects,
+            "tables": self.report.as_dict(),
+            "version": __version__,
+        }
+
+
+def score(
+    params: str | Path | ParamsFile,
+    predictions: Any,  # noqa: ANN401
+    *,
+    votes: Any = None,  # noqa: ANN401
+    out: str | Path,
+    pool_size: int | None = None,
+    match: Literal["auto", "order", "id"] = "auto",
+    cluster: str | None = None,
+    batch_rows: int = BATCH_ROWS,
+    strict: bool = False,
+    progress: Progress | None = None,
+    abstain_labels: str | Sequence[str] | None = None,
+    accuracy: float | None = None,
+    **tables: Any,  # noqa: ANN401
+) -> Scores:
+    """Score every item of the (first) predictions into `out`, .parquet or .csv; what the parameters say is final.
+
+    `predictions` a path, frame or array, or a list of them, one per model; their order is that of the parameters
+    unless their names are the models'. `votes`: counts, long or wide, as `quorate.tables` reads them. `match`: "order"
+    follows the rows of the first predictions, in constant memory; "id" looks up by id, in memory; "auto" is "order",
+    and "id" for long and wide votes. `cluster` tcp://HOST:PORT or local:N. The same input gives the same bytes, with a
+    cluster or without. `pool_size`, `accuracy` and `abstain_labels` None: as in the parameters. `tables`: id_column,
+    ids, task, worker, label, timestamp, format, ignore_columns and as_read, as `quorate.run` takes them
+    (`score_parts.Reading`). Ids and labels are written in the types they have in frames.
+
+    >>> import tempfile, numpy as np, quorate
+    >>> from quorate.workflows.params_file import ParamsFile
+    >>> learned = ParamsFile(quorate.PriorParams(4, 0.5, [1, 1]), ("cat", "dog"), ("net",), "infinite", "infexp", 6, 0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = score(learned, np.array([[0.99, 0.01], [0.6, 0.4]]), out=f"{folder}/scores.csv")
+    ...     found.reasons
+    {'ask': 1, 'confident': 1}
+    """
+    known = params if isinstance(params, ParamsFile) else read_params(params)
+    if match not in MATCHES:
+        raise InvalidInput(f"match={shown(match)}; expected one of {', '.join(MATCHES)}.")
+    reading = Reading(
+        accuracy=known.accuracy if accuracy is None else fraction(accuracy, where="accuracy"),
+        abstain=abstain_names(known.abstain_labels if abstain_labels is None else abstain_labels, known.classes),
+        batch_rows=whole(batch_rows, where="batch_rows", most=10_000_000),
+        **tables,
+    )
+    size = known.pool_size if pool_size is None else members(pool_size)
+    job = _Job(known, predictions, votes, match, reading, size, cluster, progress)
+    file = Path(out)
+    with Findings(file.with_name(f"{file.stem}.rejects.csv"), strict) as findings:
+        return _written(job, file, findings, given_pool=pool_size is not None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Job:
+    """What is to be scored, and how."""
+
+    params: ParamsFile
+    predictions: Any
+    votes: Any
+    match: str
+    reading: Reading
+    pool_size: int
+    cluster: str | None
+    progress: Progress | None
+
+
+def _written(job: _Job, file: Path, findings: Findings, *, given_pool: bool) -> Scores:
+    """Read, score and write, batch by batch; nothing is left if anything is refused."""
+    begin, known = time.perf_counter(), job.params
+    method = known.method()
+    how = scorer(
+        method, known.params, job.pool_size, min_votes=known.min_votes, max_votes=known.max_votes,
+        error_costs=known.error_costs,
+    )  # fmt: skip
+    known_ending(file)
+    found = _models(job, findings)
+    refuse_unnamed(found, with_votes=job.votes is not None)
+    others = [_follow(model, job.match, len(known.classes)) for model in found[1:]]
+    votes, voted = voters(job.votes, known.classes, job.match, job.reading, findings)
+    own = OwnTypes(task=found[0].own.task, label=voted.label or found[0].own.label)
+    with table_file(file, schema(known.classes, own)) as writer:
+        tally = _Tally()
+        with scored_by(how, job.cluster) as scored:
+            for batch, outcome in scored(item_batches(found[0], others, votes, job.pool_size)):
+                reasons = how.reasons(outcome.codes)
+                writer.write_table(
+                    scored_table(batch.ids, batch.votes, outcome.probs, outcome.labels, reasons, known.classes, own)
+                )
+                tally.add(batch, outcome, reasons)
+                if job.progress is not None:
+                    job.progress(batch.done, batch.total, f"scoring {found[0].source}")
+        left = [each.finish() for each in (*others, votes)]
+        refuse_poor_match(tally.num_items, tally.num_voted, left[-1], found[0].source, job.reading)
+        source = Path(job.votes).name if isinstance(job.votes, (str, Path)) else "votes"
+        refuse_lost_votes(source, tally.num_votes, findings.set_aside(source), job.reading)
+    return Scores(
+        out=str(file),
+        num_items=tally.num_items,
+        num_votes=tally.num_votes,
+        reasons=dict(sorted(tally.reasons.items())),
+        expected_errors=tally.expected_errors,
+        left_over=sum(left),
+        models=tuple(model.name for model in found),
+        method=method.describe(),
+        pool_size=job.pool_size,
+        pool_rule="given" if given_pool else known.pool_rule,
+        seconds=time.perf_counter() - begin,
+        report=findings.report({"items": tally.num_items, "votes": tally.num_votes}),
+        rejects=str(findings.path) if findings.num_set_aside else None,
+    )
+
+
+class _Tally:
+    """Sums over the batches."""
+
+    def __init__(self) -> None:
+        self.num_items = self.num_votes = self.num_voted = 0
+        self.expected_errors = 0.0
+        self.reasons: Counter[str] = Counter()
+
+    def add(self, batch: ItemBatch, outcome: Outcome, reasons: np.ndarray) -> None:
+        doubt = 1.0 - outcome.probs[np.arange(len(outcome.labels)), outcome.labels]
+        self.num_items += len(batch.ids)
+        self.num_votes += int(batch.votes.sum())
+        self.num_voted += int(batch.votes.any(axis=1).sum())
+        self.expected_errors += float(doubt[reasons != "ask"].sum())
+        self.reasons.update(reasons.tolist())
+
+
+def _models(job: _Job, findings: Findings) -> list[Model]:
+    """One per model of the parameters: by name if all names are known there, else in the order given."""
+    known = job.params
+    sources = list(job.predictions) if isinstance(job.predictions, (list, tuple)) else [job.predictions]
+    found = [model for source in sources for model in models(source, known.classes, job.reading, findings)]
+    if len(found) != len(known.models):
+        raise InvalidInput(
+            f"predictions hold {len(found)} models ({', '.join(each.name for each in found)}); the parameters were "
+            f"learned with {len(known.models)} ({', '.join(known.models)}); give one source each."
+        )
+    by_name = {model.name: model for model in found}
+    if set(by_name) == set(known.models):
+        return [by_name[name] for name in known.models]
+    return found
+
+
+def _follow(model: Model, match: str, num_classes: int) -> Follower:
+    if match == "id":
+        return ById(model.rows(), num_classes=num_classes)
+    return InOrder(model.rows(), what=model.source, num_classes=num_classes)

@@ -1,0 +1,148 @@
+"""Scored items -> a Parquet or CSV file, a row group per batch; and what the rules of tables found, in constant memory.
+
+Files appear under their name only when they are whole. Called by `score`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quorate.errors import InvalidInput
+from quorate.files import atomic_file
+from quorate.tables.own_types import TEXTS, OwnTypes, in_own_type
+from quorate.tables.readers.arrow import TEXT, arrow_csv, pa, pq
+from quorate.tables.rejects import SCHEMA, reject_tables
+from quorate.tables.report import Report, refuse_dirt
+from quorate.tables.rules import MOST_SAMPLES, RULES, Entry
+from quorate.types import FloatArray, IntArray
+
+ENDINGS = (".parquet", ".pq", ".csv")
+
+
+def schema(classes: Sequence[str], own: OwnTypes = TEXTS) -> Any:  # noqa: ANN401
+    """The columns of the output; `own`: the types of ids and labels in the caller's frames."""
+    fixed = [
+        ("item", own.task or TEXT), ("consensus_label", in_own_type(classes, own.label).type),
+        ("confidence", pa.float64()), ("num_votes", pa.int64()), ("ask", pa.bool_()), ("reason", TEXT),
+    ]  # fmt: skip
+    return pa.schema([*fixed, *((f"prob_{name}", pa.float64()) for name in classes)])
+
+
+def scored_table(
+    ids: Sequence[str],
+    votes: IntArray,
+    probs: FloatArray,
+    labels: IntArray,
+    reasons: np.ndarray,
+    classes: Sequence[str],
+    own: OwnTypes = TEXTS,
+) -> Any:  # noqa: ANN401
+    """A batch as an Arrow table with the columns of `schema`."""
+    confidence = probs[np.arange(len(labels)), labels]
+    columns = [
+        in_own_type(ids, own.task),
+        in_own_type(classes, own.label).take(pa.array(labels)),
+        pa.array(confidence),
+        pa.array(votes.sum(axis=1)),
+        pa.array(reasons == "ask"),
+        pa.array(reasons.tolist(), type=TEXT),
+        *(pa.array(np.ascontiguousarray(probs[:, k])) for k in range(len(classes))),
+    ]
+    return pa.Table.from_arrays(columns, schema=schema(classes, own))
+
+
+def known_ending(file: Path) -> str:
+    """The ending of a file that can be written."""
+    kind = file.suffix.lower()
+    if kind not in ENDINGS:
+        raise InvalidInput(f"out={str(file)!r} ends in {kind!r}; expected one of {', '.join(ENDINGS)}; rename it.")
+    return kind
+
+
+@contextmanager
+def table_file(path: str | Path, columns: Any) -> Iterator[Any]:  # noqa: ANN401
+    """A writer with `write_table`; the file is there, whole, when the block ends, and not at all if it fails."""
+    file = Path(path)
+    kind = known_ending(file)
+    with atomic_file(file) as unfinished:
+        make = arrow_csv.CSVWriter if kind == ".csv" else pq.ParquetWriter
+        with make(str(unfinished), columns) as out:
+            yield out
+
+
+@dataclass(slots=True)
+class Findings:
+    """What the rules found while a table streams by: counts and a few samples each; rows set aside go to `path`.
+
+    The file of rejects appears only if there is something in it. `strict`: the first finding is an error.
+    """
+
+    path: Path
+    strict: bool = False
+    _decisions: dict[str, None] = field(default_factory=dict)
+    _merged: dict[tuple[str, str], Entry] = field(default_factory=dict)
+    _out: Any = None
+    _files: ExitStack = field(default_factory=ExitStack)
+    num_set_aside: int = 0
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        """Take the entries of a batch; what concerns a whole column or file counts once."""
+        new = [entry for entry in entries if not (_is_of_file(entry) and (entry.rule, entry.source) in self._merged)]
+        if self.strict:
+            refuse_dirt(new)
+        for entry in new:
+            key = (entry.rule, entry.source)
+            self._merged[key] = _merged(self._merged.get(key), entry)
+        for table in reject_tables(new):
+            if self._out is None:
+                self._out = self._files.enter_context(table_file(self.path, SCHEMA))
+            self._out.write_table(table)
+            self.num_set_aside += table.num_rows
+
+    def decide(self, decisions: Sequence[str]) -> None:
+        """Take how a table was understood; said once."""
+        self._decisions |= dict.fromkeys(decisions)
+
+    def set_aside(self, source: str) -> int:
+        """How many rows of a source were set aside."""
+        return sum(
+            entry.count for (rule, name), entry in self._merged.items() if name == source and RULES[rule].set_aside
+        )
+
+    def report(self, totals: dict[str, int]) -> Report:
+        """The findings as every command tells them."""
+        return Report(tuple(self._decisions), totals, tuple(self._merged.values()))
+
+    def __enter__(self) -> Findings:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._files.__exit__(*problem)  # type: ignore[arg-type]
+        if problem[0] is None and self._out is None:
+            self.path.unlink(missing_ok=True)  # of an earlier run
+
+
+def _is_of_file(entry: Entry) -> bool:
+    return entry.rule == "byte-order-mark" or (len(entry.rows) > 0 and not entry.rows.any())
+
+
+def _merged(old: Entry | None, new: Entry) -> Entry:
+    """Counts add up; the first few rows stay as samples."""
+    if old is not None and len(old.rows) >= MOST_SAMPLES:
+        return replace(old, count=old.count + new.count)
+    few = slice(0, MOST_SAMPLES)
+    texts = {name: _few(getattr(new, name)) for name in ("tasks", "workers", "values")}
+    new = replace(new, rows=new.rows[few], **texts)
+    if old is None or not len(old.rows):
+        return replace(new, count=new.count + (old.count if old else 0))
+    return replace(old, count=old.count + new.count)
+
+
+def _few(texts: Any) -> Any:  # noqa: ANN401
+    return None if texts is None else texts.slice(0, MOST_SAMPLES)

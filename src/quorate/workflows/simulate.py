@@ -1,0 +1,155 @@
+"""Named methods on one source of streams -> a row each: cost, error and what is saved. Behind `quorate simulate`.
+
+The source is a synthetic stream with dials or a recorded data set; asking everyone and asking until settled are
+always run too, because savings are counted against them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from quorate.catalogue import parse_method
+from quorate.datasets import load_npz, synthetic
+from quorate.errors import InvalidInput
+from quorate.methods import Method, method
+from quorate.reports.plots import MISSING, can_plot, write_curves
+from quorate.streams.curves import REFERENCES
+from quorate.streams.sweep import Point, Progress, Replicate, grid_methods, sweep
+from quorate.validate import whole
+from quorate.version import __version__
+from quorate.workflows.demo.records import point_record, write_csv, write_json
+
+MOST_REPEATS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where streams come from: an `.npz` file, or the dials of `synthetic` (None: its default)."""
+
+    data: str | Path | None = None
+    model: int | str = 0
+    pool_size: int | None = None
+    dials: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    repeats: int = 1
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """One seed per stream."""
+        first = whole(self.seed, where="seed", least=0)
+        return tuple(range(first, first + whole(self.repeats, where="repeats", most=MOST_REPEATS)))
+
+    def replicates(self) -> tuple[Replicate, ...]:
+        """The streams: recorded votes reshuffled, or synthetic ones drawn anew, by each seed."""
+        turned = {name: value for name, value in self.dials.items() if value is not None}
+        if self.data is None:
+            sized = {} if self.pool_size is None else {"pool_size": self.pool_size}
+            return tuple(Replicate(synthetic(seed=seed, **sized, **turned), seed) for seed in self.seeds)
+        if turned:
+            raise InvalidInput(
+                f"{', '.join(turned)}: these are dials of the synthetic stream; drop them, or drop --data."
+            )
+        dataset = load_npz(self.data)
+        return tuple(Replicate(dataset, seed, self.pool_size, self.model) for seed in self.seeds)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """One method with one knob value, and what it saves."""
+
+    point: Point
+    saved_against_ask_all: float
+    saved_against_until_settled: float
+
+    def cells(self) -> tuple[str, ...]:
+        """The row as a table shows it."""
+        saved = (self.saved_against_ask_all, self.saved_against_until_settled)
+        numbers = (f"{self.point.votes_per_item:.2f}", f"{100 * self.point.error_rate:.2f}")
+        return (self.point.method.name, self.point.knob, *numbers, *(f"{100 * share:.0f} %" for share in saved))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MethodTable:
+    """What `compare_methods` found, and the files it wrote."""
+
+    name: str
+    seeds: tuple[int, ...]
+    rows: tuple[Row, ...]
+    ask_all: float
+    until_settled: float
+    notes: tuple[str, ...]
+    files: tuple[Path, ...]
+
+    @property
+    def num_items(self) -> int:
+        """Items judged, over all seeds."""
+        return len(self.rows[0].point.errors)
+
+    def summary(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return {
+            "version": __version__,
+            "stream": self.name,
+            "num_items": self.num_items,
+            "seeds": list(self.seeds),
+            "ask_all_votes": self.ask_all,
+            "until_settled_votes": self.until_settled,
+            "notes": list(self.notes),
+            "files": [str(file) for file in self.files],
+            "rows": [
+                {
+                    **row.point.method.describe(),
+                    "votes_per_item": row.point.votes_per_item,
+                    "error_rate": row.point.error_rate,
+                    "saved_against_ask_all": row.saved_against_ask_all,
+                    "saved_against_until_settled": row.saved_against_until_settled,
+                }
+                for row in self.rows
+            ],
+        }
+
+
+def compare_methods(
+    specs: Sequence[str],
+    source: Source,
+    *,
+    whole_range: bool = False,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+) -> MethodTable:
+    """Run each method (`name` or `name:knob=value`) over the source; with `whole_range`, over its whole knob grid."""
+    named = [parse_method(spec) for spec in specs]
+    if out is not None:
+        Path(out).mkdir(parents=True, exist_ok=True)  # before the work, not after it
+    replicates = source.replicates()
+    families = [_family(chosen, replicates[0], whole_range) for chosen in named]
+    families += [(method(name),) for name in REFERENCES if name not in {chosen.name for chosen in named}]
+    curves = sweep(families, replicates, progress=progress)
+    name = replicates[0].dataset.name
+    costs = {curve.name: curve.points[0].votes_per_item for curve in curves}
+    rows = tuple(_row(point, costs) for curve in curves for point in curve.runs)
+    notes = list(replicates[0].dataset.notes)
+    files: tuple[Path, ...] = ()
+    if out is not None:
+        files = (write_csv((point_record(name, row.point, source.seeds) for row in rows), Path(out) / "results.csv"),)
+        files += write_curves(curves, Path(out), title=name)
+        notes += [] if can_plot() else [MISSING]
+    table = MethodTable(name, source.seeds, rows, costs["ask-all"], costs["until-settled"], tuple(notes), files)
+    if out is not None:
+        write_json(table.summary(), Path(out) / "summary.json")
+    return table
+
+
+def _family(chosen: Method, first: Replicate, whole_range: bool) -> tuple[Method, ...]:
+    if not whole_range:
+        return (chosen,)
+    size = first.pool_size or first.dataset.votes.shape[1]
+    return grid_methods([chosen.name], pool_size=size, num_classes=first.dataset.num_classes)[0]
+
+
+def _row(point: Point, costs: Mapping[str, float]) -> Row:
+    cost = point.votes_per_item
+    return Row(point, 1 - cost / costs["ask-all"], 1 - cost / costs["until-settled"])

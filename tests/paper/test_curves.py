@@ -1,0 +1,118 @@
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from quorate.datasets import synthetic
+from quorate.paper import curves
+from quorate.paper.curves import claims, paired
+from quorate.paper.curves_output import smooth
+from quorate.paper.readings import Panel, Stream
+from quorate.paper.runs import run_job
+from quorate.paper.section import Context, Section
+
+
+def context(**datasets) -> Context:
+    return Context(datasets, (3, 4), True, lambda jobs: {job: run_job(job, datasets[job.data]) for job in jobs})
+
+
+@pytest.fixture(scope="module")
+def result() -> Section:
+    items = {"num_items": 300, "num_classes": 4, "agreement": 0.7}
+    return curves.section(
+        context(
+            chaosnli=synthetic(pool_size=12, seed=1, **items),
+            imagenet16h_shift=synthetic(pool_size=6, seed=2, shift_accuracy=0.3, **items),
+        )
+    )
+
+
+def test_every_method_of_the_paper_has_a_curve_and_an_area(result):
+    rows = result.summary["auc"]
+    assert {row["method"] for row in rows} == set(curves.METHODS)
+    assert all(0 < row["auc"] < 1 for row in rows)
+    assert all(row["ratio_to_finexp"] == pytest.approx(1) for row in rows if row["method"] == "finexp")
+
+
+def test_asking_at_random_is_worse_than_finexp(result):
+    ratios = [row["ratio_to_finexp"] for row in result.summary["auc"] if row["method"] == "random"]
+    assert min(ratios) > 1
+
+
+def test_the_summary_is_json(result):
+    json.dumps(result.summary, allow_nan=False)
+
+
+def test_figures_draw_a_panel_for_each_classifier(result, tmp_path: Path):
+    for page in result.figures:
+        figure = Figure(figsize=page.size, layout="constrained")
+        page.draw(figure)
+        figure.savefig(tmp_path / f"{page.key}.png")
+        lines = [line for axis in figure.axes for line in axis.get_lines() if len(line.get_xdata()) > 2]
+        assert len(lines) >= len(curves.METHODS)
+
+
+def test_without_data_it_says_so():
+    assert "No data set" in curves.section(context()).lead[0]
+
+
+def test_several_classifiers_are_fused_for_quorate_alone():
+    data = synthetic(num_items=60, pool_size=3, num_classes=3, seed=5)
+    both = type(data)(**{name: getattr(data, name) for name in data.__slots__} | {
+        "predictions": np.concatenate([data.predictions, data.predictions]), "models": ("one", "two")})  # fmt: skip
+    setups = curves.setups(context(cifar10h=both))
+    fused = [setup for setup in setups if setup.model == "all"]
+    assert {setup.pool_size for setup in fused} == {3, 10}
+    assert {job.method for setup in fused for job in curves.jobs_of(setup, context(cifar10h=both))} == {
+        "quorate", "until-settled"}  # fmt: skip
+
+
+def toy(family: str, heights: dict[str, float], pool_size: int = 6) -> Panel:
+    streams = {
+        name: tuple(Stream(np.array([0.0, 4.0]), np.array([height + 0.001 * seed, 0.0])) for seed in range(3))
+        for name, height in heights.items()
+    }
+    return Panel(family, pool_size, "toy", 0.5, streams, np.full(3, 4.0), np.zeros(3))
+
+
+HEIGHTS = {"random": 0.5, "entropy": 0.5, "mp": 0.5, "mp-released": 0.5, "infexp": 0.4, "finexp": 0.4, "quorate": 0.3}
+
+
+def test_a_method_above_a_rival_breaks_the_claim():
+    good = claims([toy("imagenet16h", HEIGHTS)])
+    assert all(claim.holds for claim in good)
+    bad = claims([toy("imagenet16h", HEIGHTS | {"infexp": 0.6})])
+    assert [claim.holds for claim in bad][:2] == [False, True]
+
+
+def test_areas_above_their_limits_break_the_claims():
+    held = {claim.text: claim.holds for claim in claims([toy("chaosnli", HEIGHTS | {"quorate": 0.41}, 100)])}
+    assert held["ChaosNLI, 100 experts: quorate's area is at most 0.95 of FinExp's."] is False
+    assert held["quorate's area is nowhere above 1.02 of FinExp's: with no data, pool and classifier."] is False
+
+
+def test_coarse_grids_make_no_claim_on_areas():
+    assert claims([toy("chaosnli", HEIGHTS, 100)], dense=False) == ()
+
+
+def test_meeting_random_breaks_the_claim_of_fifty_experts():
+    assert [c.holds for c in claims([toy("cifar10h", HEIGHTS | {"finexp": 0.2}, 50)], dense=False)] == [True]
+    assert [c.holds for c in claims([toy("cifar10h", HEIGHTS | {"finexp": 0.49}, 50)], dense=False)] == [False]
+
+
+def test_paired_differences_of_one_stream_have_no_standard_error():
+    one = toy("imagenet16h", HEIGHTS)
+    single = Panel(
+        "imagenet16h", 6, "toy", 0.5, {k: v[:1] for k, v in one.methods.items()}, np.full(1, 4.0), np.zeros(1)
+    )
+    mean, error = paired([single], "finexp", "random")
+    assert (mean < 0).all() and all(math.isnan(e) for e in error)
+
+
+def test_lowess_follows_a_straight_line():
+    stream = Stream(np.linspace(0, 4, 40), 1 - np.linspace(0, 4, 40) / 5)
+    costs, errors = smooth([stream])
+    assert errors == pytest.approx(1 - costs / 5, abs=1e-9)

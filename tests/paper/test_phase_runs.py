@@ -1,0 +1,84 @@
+"""The runs that two experiments share: rows, knobs, whose the classifiers are, and how cells are judged."""
+
+import pickle
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from quorate.datasets import cifar10h, synthetic, vote_dataset
+from quorate.datasets.content import PAPERS_OWN, has_papers_own
+from quorate.methods import method
+from quorate.paper import phase_runs
+from quorate.paper.published import Printed
+from quorate.paper.section import Context
+
+SUFFIX = " (another classifier)"
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return synthetic(num_items=60, num_classes=3, pool_size=7, accuracy=0.6, seed=2)
+
+
+def test_a_quick_run_has_the_first_seed_only(toy):
+    context = Context({"cifar10h": toy}, (3, 4), True, lambda jobs: {})
+    assert phase_runs.seeds(context) == (3,)
+    assert phase_runs.seeds(replace(context, quick=False)) == (3, 4)
+
+
+def test_a_printed_accuracy_stands_beside_one_classifier_only():
+    votes = np.zeros((100, 3), dtype=np.int64)
+    right = np.array([50, 68, 88, 94])[:, None] > np.arange(100)
+    probs = np.where(right[..., None], [0.9, 0.1], [0.1, 0.9])  # (M, T, K)
+    data = vote_dataset(votes, probs, classes=["a", "b"])
+    assert [phase_runs.beside(data, model, (50, 70, 85)) for model in data.models] == [50, 70, 85, None]
+
+
+def test_knobs_of_a_row_differ_only_by_the_hyperprior_it_is_marked_with():
+    kind = phase_runs.Kind("finexp", paper_prior=True)
+    assert kind.name == "finexp, Gamma(1.1, 1)"
+    for knobs in kind.knobs(quick=False):
+        assert method("finexp", **dict(knobs)).learner.hyperprior.shape == 1.1
+
+
+@pytest.mark.parametrize(
+    ("ours", "own", "other"),
+    [(1.1, "agrees", "agrees"), (2.0, "better", "better"), (0.2, "not reproduced", "differs")],
+)
+def test_on_another_classifier_every_verdict_is_marked_so(toy, ours, own, other):
+    papers = replace(toy, notes=(PAPERS_OWN,))
+    printed = Printed(1.0, 0.05)
+    assert phase_runs.compared(papers, (ours, 0.05), printed, points=0.25) == own
+    assert phase_runs.compared(toy, (ours, 0.05), printed, points=0.25) == other + SUFFIX
+
+
+def test_the_wrong_sign_does_not_agree_however_wide_the_error(toy):
+    papers = replace(toy, notes=(PAPERS_OWN,))
+    assert phase_runs.compared(papers, (-0.1, 1.0), Printed(0.5, 0.1), points=0.25) == "not reproduced"
+    assert phase_runs.compared(papers, (0.1, 1.0), Printed(0.5, 0.1), points=0.25) == "agrees"
+
+
+def test_the_papers_classifiers_are_known_by_the_authors_file(tmp_path):
+    (tmp_path / "cifar10h_annotator_preds.pkl").write_bytes(pickle.dumps(np.zeros((4, 50), dtype=np.int64)))
+    for file in ("cifar10-fixmatch-rs1-s40.pkl", "probs.pkl"):
+        (tmp_path / file).write_bytes(pickle.dumps(np.full((2, 4, 10), 0.1)))
+    papers, others = cifar10h.load(tmp_path), cifar10h.load(tmp_path, predictions=tmp_path / "probs.pkl")
+    assert has_papers_own(papers)
+    assert phase_runs.whose(papers) == "the paper's own classifiers"
+    assert "taken for the paper's own" in phase_runs.cautions(papers)[0]
+    assert phase_runs.whose(others) == "classifiers that are not the paper's"
+    assert "(probs-0, probs-1) are not the paper's" in phase_runs.cautions(others)[0]
+
+
+def test_the_sentence_counts_cells_that_not_every_stream_reaches_apart():
+    cells = [("agrees" + SUFFIX, 1.0), ("better" + SUFFIX, 1.0), ("differs" + SUFFIX, 1.0), (None, 1.0), (None, None)]
+    rows = [SimpleNamespace(verdict=verdict, paper=paper) for verdict, paper in cells]
+    said = phase_runs.said_of(rows, "other classifiers")
+    assert said.startswith("On other classifiers, of 3 cells beside printed ones 1 agree, 1 are better and 1 differ")
+    assert "1 more printed cells are not reached" in said
+
+
+def test_the_cautions_say_how_the_fixed_prior_of_infexp_is_read(toy):
+    assert any("We read Fix-InfExp" in text for text in phase_runs.cautions(toy))

@@ -1,0 +1,219 @@
+"""The page: well-formed, complete in itself, nothing unescaped, headings in order."""
+
+import itertools
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from quorate.paper.exports import HEAVY, Drawn, draw
+from quorate.paper.report import REPORT_STYLE, page
+from quorate.paper.section import Claim, Figure, Part, Reproduction, Section, Table
+
+HOSTILE = "<script>alert(1)</script>\"'&"
+VOID = {"meta", "img", "br", "link", "input"}
+
+
+class Reader(HTMLParser):
+    """Checks that every element is closed in its turn; keeps what there is."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.words = [], [], ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] != "style":
+            self.words += data
+
+    def all(self, tag):
+        return [attrs for name, attrs in self.tags if name == tag]
+
+
+def reproduction(**more):
+    rows = (("quorate", HOSTILE, 1.234, "better"), ("mp", "m", float("nan"), "not reproduced"))
+    heads = ("method", HOSTILE, "error", "verdict")
+    section = Section(
+        key="shift",
+        title=HOSTILE,
+        lead=(HOSTILE,),
+        claims=(Claim(HOSTILE, True, HOSTILE), Claim("It fails", False, "3 > 2")),
+        tables=(
+            Table("short", HOSTILE, heads, rows, note=HOSTILE),
+            Table("long", "A long one", heads, rows * 20),
+        ),
+        figures=(Figure("fig", HOSTILE, HOSTILE, HOSTILE, lambda figure: figure.subplots().plot([1, 2])),),
+        cautions=(HOSTILE,),
+    )
+    done = {
+        "parts": (Part("shift", section, 1.5, 10, 2),), "seeds": (3, 4), "quick": False, "out": Path("out"),
+        "checksums": {HOSTILE: "abc"}, "left_out": (HOSTILE,),
+    }  # fmt: skip
+    return Reproduction(**(done | more))
+
+
+def pictures(done):
+    return {part.stem(figure.key): draw(figure) for part in done.parts for figure in part.section.figures}
+
+
+@pytest.fixture(scope="module")
+def text():
+    done = reproduction()
+    return page(done, pictures(done))
+
+
+@pytest.fixture(scope="module")
+def read(text):
+    return Reader(text)
+
+
+def test_every_element_is_closed_and_hostile_names_are_only_words(read):
+    assert not read.all("script")
+    assert read.words.count(HOSTILE) > 8
+    assert read.all("img")[0]["alt"] == HOSTILE
+
+
+def test_nothing_is_loaded_from_elsewhere(text, read):
+    assert "http" not in text.replace("http://www.w3.org", "")
+    assert "url(" not in text
+    assert "@import" not in text
+    for tag, attrs in read.tags:
+        assert tag not in {"link", "iframe", "object", "embed"}
+        assert attrs.get("src", "data:image/").startswith("data:image/")
+        assert attrs.get("href", "#").startswith("#")
+
+
+def test_links_lead_to_anchors_of_the_page(read):
+    anchors = [attrs["id"] for _, attrs in read.tags if "id" in attrs]
+    assert len(anchors) == len(set(anchors))
+    for attrs in read.all("a"):
+        assert attrs["href"][1:] in anchors
+
+
+def test_headings_never_skip_a_level(read):
+    levels = [int(tag[1]) for tag, _ in read.tags if re.fullmatch(r"h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(below <= above + 1 for above, below in itertools.pairwise(levels))
+
+
+def test_tables_have_captions_and_scopes(read):
+    assert len(read.all("caption")) == len(read.all("table"))
+    assert {attrs.get("scope") for attrs in read.all("th")} == {"col", "row"}
+
+
+def test_claims_say_in_words_whether_they_hold(read):
+    assert "✓ Holds" in read.words
+    assert "✗ Does not hold" in read.words
+    assert "What does not hold" in read.words
+    assert "1 of 2 claims hold" in read.words
+
+
+def test_verdicts_are_counted_by_table_and_in_all(read):
+    assert "Verdicts: better 1, not reproduced 1." in read.words
+    assert "Verdicts: better 20, not reproduced 20." in read.words
+    assert "0 agree, 21 are better and 21 are not reproduced" in read.words
+
+
+def test_cells_on_another_classifier_stay_out_of_the_headline_whatever_came_of_them():
+    words = ("agrees", "better", "differs")
+    rows = (("a", "agrees"), ("b", "not reproduced"), ("c", ""), *(("d", f"{w} (another classifier)") for w in words))
+    section = Section("x", "X", (), (), (Table("t", "T", ("m", "verdict"), rows),), ())
+    done = reproduction(parts=(Part("x", section, 0.0, 0, 0),))
+    text = page(done, {})
+    said = Reader(text).words
+    assert (
+        "Of 2 table cells set beside the paper's figures on its own classifiers, 1 agree, 0 are better and 1 are"
+        in said
+    )
+    assert (
+        "On other classifiers, where nothing can be reproduced: of 3 cells 1 agree, 1 are better and 1 differ." in said
+    )
+    assert "<b>1</b> cells: agrees</li>" in text
+    assert "cells: agrees (another" not in text
+    assert text.count('class="text yes"') == text.count('class="text no"') == 1
+
+
+def test_with_other_classifiers_only_nothing_is_said_to_agree_with_the_paper():
+    rows = (("a", "agrees (another classifier)"),)
+    section = Section("x", "X", (), (), (Table("t", "T", ("m", "verdict"), rows),), ())
+    text = page(reproduction(parts=(Part("x", section, 0.0, 0, 0),)), {})
+    assert "set beside the paper's figures" not in text
+    assert "cells: agrees" not in text
+
+
+def test_long_tables_are_folded_and_short_ones_are_not(text):
+    assert text.count("<details><summary><b>Show all 40 rows</b>") == 1
+    assert "Show all 2 rows" not in text
+
+
+def test_each_table_and_figure_names_the_command_that_made_it(read):
+    assert read.words.count("quorate reproduce shift --data DIR --out DIR --seeds 3,4") == 3
+    assert "tables/shift-short.csv" in read.words
+    assert "figures/shift-fig.svg" in read.words
+
+
+def test_a_quick_one_says_so(read):
+    assert "quick" not in read.words.lower()
+    done = reproduction(quick=True)
+    words = Reader(page(done, pictures(done))).words
+    assert "This is a quick reproduction" in words
+    assert "--seeds 3,4 --quick" in words
+
+
+def test_a_page_of_nothing_is_a_page():
+    words = Reader(page(reproduction(parts=(), checksums={}, left_out=()), {})).words
+    assert "No claim could be tested" in words
+
+
+def test_a_heavy_drawing_is_carried_as_png():
+    figure = reproduction().parts[0].section.figures[0]
+    png = draw(figure).png
+    light, heavy = Drawn(figure, b"<svg/>", png), Drawn(figure, b" " * (HEAVY + 1), png)
+    assert light.data_uri.startswith("data:image/svg+xml;")
+    assert heavy.data_uri.startswith("data:image/png;")
+
+
+def test_the_same_drawing_gives_the_same_bytes():
+    figure = reproduction().parts[0].section.figures[0]
+    first, second = draw(figure), draw(figure)
+    assert (first.svg, first.png) == (second.svg, second.png)
+
+
+def luminance(colour):
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    return sum(
+        weight * (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4)
+        for weight, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True)
+    )
+
+
+def full(colour):
+    return colour if len(colour) == 7 else "#" + "".join(2 * c for c in colour[1:])
+
+
+def test_words_stand_out_from_their_ground_in_light_and_dark():
+    schemes = {False: {}, True: {}}
+    dark = False
+    for line in REPORT_STYLE.split("@media print")[0].splitlines():
+        dark = "prefers-color-scheme: dark" in line or (dark and not line.startswith("}"))
+        found = {name: full(colour) for name, colour in re.findall(r"--(\w+): (#[0-9a-f]{3,6})", line)}
+        schemes[dark] |= found
+        dark = dark and not line.rstrip().endswith("} }")
+    for colours in schemes.values():
+        assert {"ink", "quiet", "good", "bad", "paper", "ours", "card"} <= colours.keys()
+        for ink in ("ink", "quiet", "good", "bad"):
+            for ground in ("paper", "ours", "card"):
+                low, high = sorted((luminance(colours[ink]), luminance(colours[ground])))
+                assert (high + 0.05) / (low + 0.05) >= 4.5, (ink, ground)

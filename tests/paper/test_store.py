@@ -1,0 +1,191 @@
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from quorate.datasets import synthetic
+from quorate.errors import InvalidInput
+from quorate.paper import store as module
+from quorate.paper.design import Job, settings
+from quorate.paper.readings import ARRAYS
+from quorate.paper.runs import run_job
+from quorate.paper.store import Store, code_digest
+
+JOB = Job("toy", 5, "model-0", 3, "random", settings("query_rate", (0.1, 0.6)), keep_items=True)
+DONE = run_job(JOB, synthetic(num_items=30, pool_size=5, seed=1))
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path, {"toy": "abc", "other": "def"})
+
+
+def test_what_is_put_is_got_back(store):
+    assert store.get(JOB) is None
+    path = store.put(DONE)
+    back = store.get(JOB)
+    assert path == store.path(JOB)
+    assert back.job == JOB
+    for name in ARRAYS:
+        assert getattr(back, name).dtype == getattr(DONE, name).dtype
+        assert getattr(back, name).tobytes() == getattr(DONE, name).tobytes()
+
+
+def test_a_result_is_the_same_bytes_whenever_it_is_written(store):
+    first = store.put(DONE).read_bytes()
+    assert store.put(replace(DONE, seconds=99.0)).read_bytes() == first
+
+
+def test_a_result_carries_its_birth(store):
+    with np.load(store.put(DONE), allow_pickle=False) as archive:
+        birth = json.loads(str(archive["birth"]))
+    assert birth["design"]["method"] == "random"
+    assert (birth["data"], birth["code"]) == ("abc", code_digest())
+    assert birth["version"]
+    assert birth["libraries"]["numpy"] == np.__version__
+
+
+def test_other_data_or_code_makes_a_result_absent(store, monkeypatch):
+    store.put(DONE)
+    assert replace(store, checksums={"toy": "abd"}).get(JOB) is None
+    monkeypatch.setattr(module, "code_digest", lambda: "another")
+    assert store.get(JOB) is None
+
+
+@pytest.mark.parametrize("name", ["numpy", "scipy", "numba"])
+def test_another_release_of_a_library_makes_a_result_absent(store, monkeypatch, name):
+    store.put(DONE)
+    known = module.libraries()
+    monkeypatch.setattr(module, "version", lambda asked: "0.0.1" if asked == name else known[asked])
+    code_digest.cache_clear()
+    assert store.get(JOB) is None
+    monkeypatch.undo()
+    code_digest.cache_clear()
+    assert store.get(JOB) is not None
+
+
+def test_a_file_cut_short_anywhere_counts_as_absent(store):
+    path = store.put(DONE)
+    whole = path.read_bytes()
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        assert store.get(JOB) is None, length
+    path.write_bytes(whole)
+    assert store.get(JOB) is not None
+
+
+def test_a_damaged_byte_is_noticed_or_harmless(store):
+    path = store.put(DONE)
+    whole = path.read_bytes()
+    for place in range(0, len(whole), 3):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+        back = store.get(JOB)
+        assert back is None or all(np.array_equal(getattr(back, n), getattr(DONE, n)) for n in ARRAYS), place
+
+
+class Trap:
+    def __reduce__(self):
+        return os.mkdir, ("sprung",)
+
+
+def test_rubbish_pickles_and_arrays_count_as_absent_and_run_nothing(store, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = store.put(DONE)
+    np.save(tmp_path / "plain.npy", np.arange(3))
+    np.savez(tmp_path / "trap.npz", **{name: np.array([Trap()], dtype=object) for name in (*ARRAYS, "birth")})
+    np.savez(tmp_path / "empty.npz")
+    rubbish = [b"", b"rubbish" * 99, pickle.dumps(Trap()), pickle.dumps({"costs": 1})]
+    rubbish += [(tmp_path / name).read_bytes() for name in ("plain.npy", "trap.npz", "empty.npz")]
+    for content in rubbish:
+        path.write_bytes(content)
+        assert store.get(JOB) is None
+    path.unlink()
+    path.mkdir()
+    assert store.get(JOB) is None
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_another_jobs_result_under_this_name_counts_as_absent(store):
+    other = replace(JOB, data="other")
+    store.path(other).parent.mkdir(exist_ok=True, parents=True)
+    store.path(other).write_bytes(store.put(DONE).read_bytes())
+    assert store.get(other) is None
+
+
+def test_data_without_a_checksum_are_named(store):
+    with pytest.raises(InvalidInput, match=r"'toys'.*other, toy"):
+        store.get(replace(JOB, data="toys"))
+
+
+def test_a_writer_whose_half_is_tidied_away_writes_again(store, monkeypatch):
+    tidied = []
+    replace_file = Path.replace
+
+    def tidied_once(half, path):
+        if not tidied:
+            tidied.append(store.tidy())
+        return replace_file(half, path)
+
+    monkeypatch.setattr(Path, "replace", tidied_once)
+    store.put(DONE)
+    assert tidied == [1]
+    assert store.get(JOB) is not None
+    assert store.tidy() == 0
+
+
+def test_a_result_can_be_read_by_whom_the_umask_lets(store):
+    mask = os.umask(0o022)
+    try:
+        assert store.put(DONE).stat().st_mode & 0o777 == 0o644
+    finally:
+        os.umask(mask)
+
+
+def test_seconds_are_kept_apart_and_a_torn_line_is_passed_over(store):
+    assert store.seconds() == {}
+    store.note_seconds(JOB, 1.25)
+    with (store.folder / "timings.jsonl").open("ab") as file:
+        file.write(b'{"name": "x", "sec\n')
+    store.note_seconds(replace(JOB, seed=4), 2.0)
+    assert store.seconds() == {store.name(JOB): 1.25, store.name(replace(JOB, seed=4)): 2.0}
+
+
+WRITER = """
+import sys
+from dataclasses import replace
+from pathlib import Path
+from tests.experiments.test_store import DONE, JOB, Store
+store = Store(Path(sys.argv[1]), {"toy": "abc"})
+print("ready", flush=True)
+big = replace(DONE, item_errors=__import__("numpy").random.default_rng(0).random((2, 200_000)))
+while True:
+    for seed in range(20):
+        store.put(replace(big, job=replace(JOB, seed=seed)))
+"""
+
+
+def test_a_killed_writer_leaves_no_half_written_result(store):
+    for wait in (0.05, 0.2, 0.35):
+        command = [sys.executable, "-c", WRITER, str(store.folder)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]) as writer:
+            assert writer.stdout.readline() == b"ready\n"
+            while not list(store.folder.glob("*/*.npz")):
+                time.sleep(0.01)
+            time.sleep(wait)
+            writer.send_signal(signal.SIGKILL)
+            assert writer.wait() == -signal.SIGKILL
+        for path in store.folder.glob("*/*.npz"):
+            with np.load(path, allow_pickle=False) as archive:
+                assert archive["item_errors"].shape == (2, 200_000)
+    (store.folder / "00").mkdir(exist_ok=True)
+    (store.folder / "00" / ".half-left").write_bytes(b"half")
+    assert store.tidy() >= 1
+    assert not list(store.folder.rglob(".half-*"))

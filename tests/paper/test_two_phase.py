@@ -1,0 +1,118 @@
+"""Learning with experts and answering without them: what is counted, what is compared, what is said."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from quorate.datasets import accuracies, cifar10h, synthetic
+from quorate.methods import method
+from quorate.paper import two_phase
+from quorate.paper.phase_runs import KINDS, runs
+from quorate.paper.runs import run_job
+from quorate.paper.section import Context
+from quorate.streams import prepare, simulate
+
+
+def context_of(datasets, seeds=(3,), quick=True):
+    return Context(datasets, seeds, quick, lambda jobs: {job: run_job(job, datasets[job.data]) for job in jobs})
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return synthetic(num_items=1300, num_classes=3, pool_size=7, accuracy=0.6, seed=2)
+
+
+def test_without_the_data_the_section_says_so():
+    section = two_phase.section(context_of({}))
+    assert section.tables == ()
+    assert "not at hand" in section.lead[0]
+
+
+def test_gain_is_against_the_classifier_on_the_very_items_that_nobody_was_asked_about(toy):
+    done = runs(context_of({"cifar10h": toy}))
+    row = next(row for row in done if row.kind.method == "finexp")
+    outcome = row.outcomes[0]
+    assert outcome.sizes.tolist() == [1000, 300]
+    assert np.all(outcome.costs[:, 1] == 0)
+    assert np.all(outcome.costs[:, 0] > 0)
+    run = simulate(
+        toy, method("finexp", **dict(outcome.job.knobs[0])), pool_size=7, model=row.model, seed=3, window=None,
+        query_free_after=1000,
+    )  # fmt: skip
+    stream = prepare(toy, 7, row.model, 3)
+    top = stream.counts == stream.counts.max(axis=1, keepdims=True)
+    share = top / top.sum(axis=1, keepdims=True)
+    rows = np.arange(1000, 1300)
+    with_learning = share[rows, run.predictions[1000:]].mean()
+    alone = share[rows, stream.predictions[1000:, 0].argmax(axis=1)].mean()
+    assert two_phase.gains(outcome, toy)[0] == pytest.approx(100 * (with_learning - alone))
+
+
+@pytest.fixture(scope="module")
+def infexp_runs(toy):
+    """One row of runs, over two seeds."""
+    context = context_of({"cifar10h": toy}, seeds=(3, 4), quick=False)
+    asked = []
+
+    def only_infexp(jobs):
+        asked.extend(job for job in jobs if job.method == "infexp")
+        done = {job: run_job(job, toy) for job in asked}
+        return {job: done.get(job) for job in jobs}
+
+    return next(row for row in runs(replace(context, run=only_infexp)) if row.kind.method == "infexp")
+
+
+def test_every_seed_counts_once_and_the_error_is_over_seeds(toy, infexp_runs):
+    assert [outcome.job.seed for outcome in infexp_runs.outcomes] == [3, 4]
+    row = next(row for row in two_phase.rows_of(toy, [infexp_runs]) if row.budget == 1.0)
+    read = [np.interp(1.0, outcome.costs[:, 0], two_phase.gains(outcome, toy)) for outcome in infexp_runs.outcomes]
+    assert row.num_streams == 2
+    assert row.gain == pytest.approx(np.mean(read))
+    assert row.se == pytest.approx(abs(read[0] - read[1]) / 2)
+    assert row.verdict is not None
+
+
+def test_a_cell_that_not_every_stream_reaches_has_no_verdict_and_says_how_many_do(toy, infexp_runs):
+    first, second = infexp_runs.outcomes
+    short = replace(second, costs=second.costs * 0.9 / second.costs[:, :1].max())
+    rows = {
+        row.budget: row for row in two_phase.rows_of(toy, [replace(infexp_runs, outcomes=(first, short))])
+    }  # fmt: skip
+    assert rows[1.0].num_streams == 1
+    assert rows[1.0].paper is not None
+    assert rows[1.0].verdict is None
+    none = replace(infexp_runs, outcomes=(short, short))
+    unreached = [row for row in two_phase.rows_of(toy, [none]) if row.num_streams == 0]
+    assert [row.budget for row in unreached] == [1.0, 2.0, 3.0]
+    assert all(math.isnan(row.gain) and row.verdict is None for row in unreached)
+
+
+@pytest.mark.parametrize(("gain", "verdict"), [(0.10, "agrees"), (0.0, "differs"), (-0.05, "differs"), (0.3, "better")])
+def test_a_small_printed_gain_can_be_missed(toy, infexp_runs, monkeypatch, gain, verdict):
+    monkeypatch.setattr(two_phase, "beside", lambda *_: 85)
+    monkeypatch.setattr(two_phase, "gains", lambda outcome, _: np.full(len(outcome.job.knobs), gain))
+    row = next(row for row in two_phase.rows_of(toy, [infexp_runs]) if row.budget == 1.0)
+    assert (row.paper, row.paper_se) == (0.13, 0.02)
+    assert row.verdict == f"{verdict} (another classifier)"
+
+
+@pytest.mark.slow
+def test_quick_on_the_real_data_gives_every_cell_and_learns_from_all_of_the_first_thousand(data_dir):
+    data = cifar10h.load(data_dir)
+    section = two_phase.section(context_of({"cifar10h": data}))
+    rows = section.summary["two_phase"]
+    assert {row["model"] for row in rows} == {"patches-50", "patches-68"}
+    assert {row["method"] for row in rows} == {kind.name for kind in KINDS if not kind.paper_prior}
+    assert all(row["paper"] is not None for row in rows if row["method"] != "quorate")
+    assert all(row["verdict"] is None or row["verdict"].endswith("(another classifier)") for row in rows)
+    assert not any("printed size" in claim.text for claim in section.claims)
+    first = [row for row in rows if row["model"] == "patches-50" and row["num_streams"] == 1]
+    assert len(first) >= 12
+    assert all(row["gain"] > 1.0 for row in first)
+    assert accuracies(data)[0] == pytest.approx(first[0]["accuracy"] / 100, abs=1e-4)
+    run = simulate(
+        data, method("infexp", threshold=0.8), model="patches-50", seed=3, window=None, query_free_after=1000
+    )
+    assert run.fitted_after[-1] == 999

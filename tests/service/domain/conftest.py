@@ -1,0 +1,25 @@
+"""A prepared store with one small project, on each database."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from quorate.service.domain.items import NewItem, add_items
+from quorate.service.domain.projects import Projects
+from quorate.service.domain.settings import ProjectSettings
+
+
+@pytest.fixture
+def desk(store):
+    """Projects, and how to make one with items in a line."""
+    projects = Projects(store)
+
+    def project(items=(), **settings):
+        chosen = ProjectSettings(**{"classes": ["cat", "dog", "bird"], "pool_size": 5, "audit_rate": 0.0} | settings)
+        made = projects.create("pets", chosen, now=1000.0)
+        batch = [NewItem(item) if isinstance(item, str) else item for item in items]
+        if batch:
+            add_items(projects, made.id, batch, now=1000.0)
+        return made
+
+    return SimpleNamespace(store=store, projects=projects, project=project)

@@ -1,0 +1,124 @@
+"""What the audit says of a project, in words a reader can believe."""
+
+import random
+import tracemalloc
+
+import pytest
+from sqlalchemy import insert, select, update
+
+from quorate.service.domain.audits import audit_report
+from quorate.service.domain.ballots import act
+from quorate.service.domain.vote_types import Request
+from quorate.service.store.schema import items
+
+
+def report(desk, project):
+    with desk.store.read() as connection:
+        return audit_report(connection, project)
+
+
+def vote(desk, project, name, labels, first=0):
+    for number, label in enumerate(labels, start=first):
+        act(desk.projects, Request(project.id, name, f"v{number}", "vote", label, served=False), now=1001.0)
+
+
+def close(desk, project, name):
+    act(desk.projects, Request(project.id, name, "owner", "close", served=False), now=1002.0)
+
+
+def note(desk, name, **row):
+    """Write into the item's row what its audit found."""
+    with desk.store.write() as connection:
+        connection.execute(update(items).where(items.c.name == name).values(**row))
+
+
+def test_where_votes_settled_every_answer_none_can_be_wrong_and_nothing_was_measured(desk):
+    project = desk.project(["x", "y"], method="until-settled", audit_rate=0.5)
+    for name in "xy":
+        vote(desk, project, name, ["cat"] * 3)
+    told = report(desk, project)
+    assert told.sentence == "None of the 2 answers can be wrong: votes settled 2."
+    assert (told.measured_low, told.measured_high) == (None, None)
+    assert (told.most_wrong, told.is_informative) == (0.0, True)
+
+
+def test_without_audits_settled_answers_are_certain_all_the_same(desk):
+    project = desk.project(["x"], method="until-settled", audit_rate=0.0)
+    vote(desk, project, "x", ["cat"] * 3)
+    assert report(desk, project).sentence == "The one answer so far cannot be wrong: votes settled 1."
+
+
+def test_an_item_voted_to_the_end_is_counted_beside_the_settled(desk):
+    project = desk.project(["x", "y"], method="quorum:votes=4", audit_rate=1.0)
+    vote(desk, project, "x", ["cat"] * 4)
+    vote(desk, project, "y", ["cat"])
+    close(desk, project, "y")
+    waiting = report(desk, project)
+    assert (waiting.measured_low, waiting.measured_high) == (None, None)
+    assert "of 1 drawn item 0 are voted to the end." in waiting.sentence
+    vote(desk, project, "y", ["cat"] * 4, first=1)
+    told = report(desk, project)
+    assert told.sentence == "None of the 2 answers can be wrong: votes settled 1, and 1 was voted to the end."
+    assert told.num_complete == 1
+    assert told.measured_low == told.measured_high == told.most_wrong == 0.0
+
+
+@pytest.mark.parametrize(("loss", "words"), [(1.0, "50.0 % of the 2 answers"), (0.5, "25.0 % of the 2 answers")])
+def test_what_is_known_to_be_wrong_is_said(desk, loss, words):
+    project = desk.project(["x", "y"], method="until-settled", audit_rate=0.5)
+    vote(desk, project, "x", ["cat"] * 3)
+    close(desk, project, "y")
+    note(desk, "y", audit="done", audit_loss=loss, audit_rate=0.5)
+    told = report(desk, project)
+    assert told.sentence.startswith(f"{words} are wrong for certain")
+    assert told.most_wrong == told.measured_low == told.measured_high == loss / 2
+
+
+def test_what_is_still_being_voted_on_widens_what_was_measured_and_is_not_taken_for_right(desk):
+    """Half of the pools agree and are settled soon; the other half are contested and take every vote."""
+    chance, names = random.Random(1), [f"i{number}" for number in range(60)]
+    pools = [["cat"] * 5 if number % 2 else ["cat", "cat", "cat", "dog", "dog"] for number in range(60)]
+    for pool in pools:
+        chance.shuffle(pool)
+    project = desk.project(names, classes=["cat", "dog"], method="quorum:votes=1", audit_rate=1.0)
+    truth = sum(pool[0] == "dog" for pool in pools) / 60
+    for number in range(5):
+        for name, pool in zip(names, pools, strict=True):
+            with desk.store.read() as connection:
+                wanted = connection.scalar(select(items.c.is_wanted).where(items.c.name == name))
+            if wanted:
+                vote(desk, project, name, pool[number : number + 1], first=number)
+        told = report(desk, project)
+        if told.num_complete:
+            assert told.measured_low <= truth + 1e-9 and truth <= told.measured_high + 1e-9
+            assert told.audited_low <= truth + 1e-9 and truth <= told.audited_high + 1e-9
+            assert (told.measured_low < told.measured_high) is (told.num_complete < told.num_drawn)
+    assert told.measured_high == pytest.approx(truth)
+
+
+def test_many_items_are_added_up_in_parts_to_the_same_report_in_constant_memory(desk, monkeypatch):
+    project = desk.project(audit_rate=0.5)
+    made = {"pool_size": 5, "slots": 0, "to_close": 0, "label": "cat", "reason": "rule", "seq": 4, "created": 1.0}
+    made |= {"project_id": project.id, "show": "{}", "is_open": False, "is_wanted": False, "votes": "[3, 0, 0]"}
+    rows = [
+        made | {"name": f"i{n}", "number": n, "closed_event": n, "confidence": 0.9 + n % 10 / 100, "audit_rate": 0.5}
+        | {"audit": ("done", "drawn", None)[n % 3], "audit_loss": float(n % 2) if n % 3 == 0 else None}
+        | {"is_settled": n % 7 == 0}
+        | ({"audit": None, "audit_rate": None, "audit_loss": 0.0} if n % 7 == 0 else {})
+        for n in range(6000)
+    ]  # fmt: skip
+    with desk.store.write() as connection:
+        connection.execute(insert(items), rows)
+    tracemalloc.start()
+    whole = report(desk, project)
+    at_once = tracemalloc.get_traced_memory()[1]
+    monkeypatch.setattr("quorate.service.domain.audits.PART", 500)
+    tracemalloc.reset_peak()
+    parts = report(desk, project)
+    in_parts = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    for name in ("num_closed", "num_settled", "num_drawn", "num_complete", "is_informative", "sentence"):
+        assert getattr(parts, name) == getattr(whole, name)
+    for name in ("measured_low", "measured_high", "most_wrong", "audited_low", "audited_high", "believed_error"):
+        assert getattr(parts, name) == pytest.approx(getattr(whole, name), rel=1e-9)
+    assert whole.num_complete > 1000 and in_parts < at_once / 2

@@ -1,0 +1,264 @@
+"""What voters do is stored once, decided by the session core, and can be recomputed."""
+
+import json
+import random
+import threading
+
+import pytest
+from sqlalchemy import func, select, update
+
+from quorate import Session
+from quorate.errors import DuplicateVote, InvalidInput, RequestReused, UnknownItem
+from quorate.service.domain import vote_context as scene
+from quorate.service.domain.ballots import act
+from quorate.service.domain.items import NewItem, add_items
+from quorate.service.domain.queue import next_items
+from quorate.service.domain.trail import disagreements, find, trail
+from quorate.service.domain.vote_types import NotServed, Request, TooLate
+from quorate.service.store.schema import ballots, deliveries, events, items, leases
+from quorate.service.webhooks.hooks import create_webhook
+
+
+def vote(desk, project, item, voter, label, **more):
+    now = more.pop("now", 1001.0)
+    return act(desk.projects, Request(project.id, item, voter, "vote", label, **more), now=now)
+
+
+def row(desk, project, item):
+    with desk.store.read() as connection:
+        return find(connection, project, item)
+
+
+def check(desk, project):
+    with desk.store.read() as connection:
+        return list(disagreements(desk.projects, connection, desk.projects.get_in(connection, project.id)))
+
+
+def test_an_item_is_decided_as_a_session_would(desk):
+    project = desk.project([NewItem("x", {"cat": 0.5, "dog": 0.3, "bird": 0.2})])
+    session = Session("quorate", classes=["cat", "dog", "bird"], pool_size=5)
+    session.open("x", {"cat": 0.5, "dog": 0.3, "bird": 0.2})
+    for voter, label in zip("abcde", ["cat", "dog", "cat", "cat", "dog"], strict=True):
+        told = vote(desk, project, "x", voter, label, served=False)
+        wanted = session.vote("x", label, voter=voter)
+        assert (told.decision.ask, told.decision.label) == (wanted.ask, wanted.label)
+        assert told.decision.confidence == pytest.approx(wanted.confidence, abs=1e-12)
+        stored = row(desk, project, "x")
+        assert (stored.is_open, stored.label, stored.num_votes) == (wanted.ask, wanted.label, session.counts()["votes"])
+    assert check(desk, project) == []
+
+
+def test_the_same_request_is_stored_once(desk):
+    project = desk.project(["x"])
+    first = vote(desk, project, "x", "a", "cat", served=False, request="r1")
+    again = vote(desk, project, "x", "a", "cat", served=False, request="r1", now=1009.0)
+    assert again.repeated and (again.event, again.time) == (first.event, first.time)
+    with pytest.raises(RequestReused, match="used before"):
+        vote(desk, project, "x", "a", "dog", served=False, request="r1")
+    assert row(desk, project, "x").num_votes == 1
+
+
+def test_of_two_acts_with_one_key_at_the_very_same_time_one_is_told_that_the_key_is_taken(desk, monkeypatch):
+    project = desk.project(["x", "y"])
+    vote(desk, project, "x", "a", "cat", served=False, request="r1")
+    monkeypatch.setattr(scene, "_repeats", lambda *_: {})  # what the second reads before the first is committed
+    with pytest.raises(RequestReused, match="used before"):
+        vote(desk, project, "y", "a", "cat", served=False, request="r1")
+
+
+def test_nobody_votes_twice_and_only_on_what_they_were_given(desk):
+    project = desk.project(["x"])
+    with pytest.raises(NotServed, match="not given to this voter"):
+        vote(desk, project, "x", "a", "cat")
+    next_items(desk.projects, project.id, "a", now=1001.0)
+    vote(desk, project, "x", "a", "cat")
+    with pytest.raises(DuplicateVote, match="undo that first"):
+        vote(desk, project, "x", "a", "dog")
+    with pytest.raises(UnknownItem, match="was not given to this voter"):
+        vote(desk, project, "nothing", "a", "dog")
+    with pytest.raises(InvalidInput, match="giraffe"):
+        vote(desk, project, "x", "b", "giraffe", served=False)
+
+
+def test_a_vote_can_be_undone_for_a_while_and_the_item_is_the_voters_again(desk):
+    project = desk.project(["x"], undo_seconds=10.0)
+    next_items(desk.projects, project.id, "a", now=1001.0)
+    vote(desk, project, "x", "a", "cat", now=1002.0)
+    undo = Request(project.id, "x", "a", "retract")
+    with pytest.raises(TooLate, match="10 seconds"):
+        act(desk.projects, undo, now=1013.0)
+    act(desk.projects, undo, now=1011.0)
+    assert row(desk, project, "x").num_votes == 0
+    assert [leased.item for leased in next_items(desk.projects, project.id, "a", now=1011.0)] == ["x"]
+    vote(desk, project, "x", "a", "dog", now=1012.0)
+    assert json.loads(row(desk, project, "x").votes) == [0, 1, 0]
+    assert check(desk, project) == []
+
+
+def test_an_undo_can_open_a_closed_item_again(desk):
+    project = desk.project(["x"], method="quorum:votes=2")
+    vote(desk, project, "x", "a", "cat", served=False)
+    vote(desk, project, "x", "b", "cat", served=False)
+    assert not row(desk, project, "x").is_open
+    act(desk.projects, Request(project.id, "x", "b", "retract", served=False), now=1002.0)
+    again = row(desk, project, "x")
+    assert again.is_open and again.closed is None and again.closed_event is None
+    assert check(desk, project) == []
+
+
+def test_an_undo_that_leaves_as_many_votes_as_before_decides_anew(desk):
+    """A late vote takes the place of the one undone: another answer, another coin, told to the webhooks."""
+    many = {"method": "ask-all", "pool_size": 3, "max_votes": 2, "audit_rate": 1.0}
+    project = desk.project([NewItem("x", {"cat": 0.1, "dog": 0.8, "bird": 0.1})], **many)
+    create_webhook(desk.store, project.id, "https://example.org", ["item.completed"], allow_private=False, now=1.0)
+    for voter, label in (("a", "cat"), ("b", "cat"), ("c", "dog")):
+        vote(desk, project, "x", voter, label, served=False)
+    assert row(desk, project, "x").is_settled and row(desk, project, "x").label == "cat"
+    act(desk.projects, Request(project.id, "x", "a", "retract", served=False), now=1002.0)
+    now = row(desk, project, "x")
+    assert (now.label, now.decided_votes, now.closed, now.is_settled) == ("dog", 2, 1002.0, False)
+    assert (now.audit, now.audit_loss, now.is_wanted) == ("drawn", None, True)
+    with desk.store.read() as connection:
+        bodies = [json.loads(body) for body in connection.execute(select(deliveries.c.body)).scalars()]
+    assert sorted(body["data"]["label"] for body in bodies) == ["cat", "dog"]
+    assert check(desk, project) == []
+    with desk.store.write() as connection:
+        connection.execute(update(items).values(is_settled=True))
+    assert len(check(desk, project)) == 1  # the row's audit follows from the events, too
+
+
+def test_nothing_is_undone_long_after_because_the_clock_was_set_back(desk):
+    project = desk.project(["x"])
+    next_items(desk.projects, project.id, "a", now=1000.0)
+    vote(desk, project, "x", "a", "cat", now=90_000.0)
+    with pytest.raises(TooLate):
+        act(desk.projects, Request(project.id, "x", "a", "retract"), now=1000.0)
+    act(desk.projects, Request(project.id, "x", "a", "retract"), now=89_990.0)  # two clocks that differ a little
+
+
+def test_a_skip_hides_the_item_from_the_voter_and_can_be_undone(desk):
+    project = desk.project(["x", "y"])
+    (first,) = next_items(desk.projects, project.id, "a", now=1001.0)
+    act(desk.projects, Request(project.id, first.item, "a", "skip"), now=1001.0)
+    (second,) = next_items(desk.projects, project.id, "a", now=1001.0)
+    assert {first.item, second.item} == {"x", "y"}
+    act(desk.projects, Request(project.id, second.item, "a", "skip"), now=1001.0)
+    assert next_items(desk.projects, project.id, "a", now=1001.0) == []
+    undo = Request(project.id, second.item, "a", "retract", request="u1")
+    assert not act(desk.projects, undo, now=1002.0).repeated
+    assert act(desk.projects, undo, now=1002.0).repeated
+    assert [leased.item for leased in next_items(desk.projects, project.id, "a", now=1002.0)] == [second.item]
+    assert row(desk, project, first.item).num_ballots == 1
+    assert check(desk, project) == []
+
+
+def test_cannot_tell_makes_the_pool_smaller(desk):
+    project = desk.project(["x"], pool_size=2)
+    act(desk.projects, Request(project.id, "x", "a", "abstain", served=False), now=1001.0)
+    told = vote(desk, project, "x", "b", "dog", served=False)
+    assert not told.decision.ask and told.decision.label == "dog" and told.decision.reason in ("exhausted", "settled")
+    assert row(desk, project, "x").num_abstained == 1
+
+
+def test_the_owner_can_close_an_item(desk):
+    project = desk.project(["x"])
+    act(desk.projects, Request(project.id, "x", "owner", "close", served=False), now=1001.0)
+    assert row(desk, project, "x").reason == "closed"
+    with pytest.raises(InvalidInput, match="closed already"):
+        act(desk.projects, Request(project.id, "x", "owner", "close", served=False), now=1001.0)
+
+
+def test_late_votes_are_kept_and_change_no_answer(desk):
+    project = desk.project(["x"], method="quorum:votes=1")
+    vote(desk, project, "x", "a", "cat", served=False)
+    vote(desk, project, "x", "b", "dog", served=False)
+    stored = row(desk, project, "x")
+    assert (stored.label, stored.num_late, stored.num_votes, stored.decided_votes) == ("cat", 1, 2, 1)
+    assert check(desk, project) == []
+
+
+def test_a_closed_item_drawn_for_audit_is_voted_until_its_verdict_is_settled(desk):
+    project = desk.project(["x"], method="quorum:votes=1", audit_rate=1.0)
+    vote(desk, project, "x", "a", "cat", served=False)
+    drawn = row(desk, project, "x")
+    assert (drawn.is_open, drawn.audit, drawn.is_wanted, drawn.audit_rate) == (False, "drawn", True, 1.0)
+    for voter in "bcd":
+        (leased,) = next_items(desk.projects, project.id, voter, now=1002.0)
+        vote(desk, project, leased.item, voter, "dog")
+    done = row(desk, project, "x")
+    assert (done.audit, done.audit_loss, done.label, done.is_wanted) == ("done", 1.0, "cat", False)
+    assert next_items(desk.projects, project.id, "e", now=1003.0) == []
+    assert check(desk, project) == []
+
+
+def test_the_coin_of_an_audit_is_logged_and_cannot_be_foretold(desk):
+    names = [f"i{n}" for n in range(40)]
+    drawn = []
+    for _ in range(2):  # the same items, settings and seed in two projects
+        project = desk.project(names, method="quorum:votes=1", audit_rate=0.5)
+        for name in names:
+            vote(desk, project, name, "a", "cat", served=False)
+        with desk.store.read() as connection:
+            logged = [trail(desk.projects, connection, project, name)["events"][-1]["audit"] for name in names]
+        assert [each["rate"] for each in logged] == [0.5] * 40
+        assert [each["drawn"] for each in logged] == [row(desk, project, name).audit == "drawn" for name in names]
+        assert check(desk, project) == []
+        drawn.append([each["drawn"] for each in logged])
+    assert drawn[0] != drawn[1]
+    with desk.store.write() as connection:
+        connection.execute(update(items).where(items.c.name == "i0").values(audit_rate=0.9))
+    assert {each.item for each in check(desk, project)} == {"i0"}
+
+
+def test_the_trail_names_the_parameters_and_recomputes_every_decision(desk):
+    project = desk.project([NewItem("x", {"cat": 0.6})])
+    for voter, label in zip("abc", ["cat", "dog", "cat"], strict=True):
+        vote(desk, project, "x", voter, label, served=False)
+    with desk.store.read() as connection:
+        told = trail(desk.projects, connection, project, "x")
+    assert [event["type"] for event in told["events"]] == ["open", "vote", "vote", "vote"]
+    assert told["eras"][0]["method"]["name"] == "quorate"
+    for event in told["events"]:
+        if "recomputed" in event:
+            assert event["recomputed"]["confidence"] == pytest.approx(event["decision"]["confidence"], abs=1e-12)
+
+
+def test_many_voters_at_once_lose_nothing_and_double_nothing(desk):
+    """Eight voters, forty items, random votes, undos and skips, all at the same time."""
+    project = desk.project([f"i{n}" for n in range(40)], audit_rate=0.3, pool_size=6)
+    problems, acknowledged = [], []
+
+    def work(voter):
+        chance = random.Random(voter)
+        try:
+            while leased := next_items(desk.projects, project.id, voter, now=1001.0):
+                for each in leased:
+                    kind = chance.choices(["vote", "abstain", "skip"], [8, 1, 1])[0]
+                    label = chance.choice(["cat", "dog", "bird"]) if kind == "vote" else None
+                    request = Request(project.id, each.item, voter, kind, label, f"{voter}:{each.item}")
+                    acknowledged.append(act(desk.projects, request, now=1001.0))
+        except Exception as problem:  # shown below
+            problems.append(problem)
+
+    threads = [threading.Thread(target=work, args=(f"v{n}",)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    with desk.store.read() as connection:
+        stored = connection.execute(select(func.count()).select_from(ballots)).scalar_one()
+        acts = select(func.count()).select_from(events).where(events.c.kind.in_(["vote", "abstain", "skip"]))
+        assert len(acknowledged) == stored == connection.execute(acts).scalar_one() > 0
+        assert connection.execute(select(func.count()).select_from(leases)).scalar_one() == 0
+    assert check(desk, project) == []
+
+
+def test_a_batch_is_stored_whole_or_not_at_all_and_may_come_again(desk):
+    project = desk.project(["x"])
+    told = add_items(desk.projects, project.id, [NewItem("x"), NewItem("y")], now=1002.0)
+    assert [(each.name, each.status) for each in told] == [("x", "exists"), ("y", "open")]
+    with pytest.raises(InvalidInput, match="prediction for item 'bad'"):
+        add_items(desk.projects, project.id, [NewItem("z"), NewItem("bad", [0.5, 0.5])], now=1002.0)
+    with pytest.raises(UnknownItem):
+        row(desk, project, "z")

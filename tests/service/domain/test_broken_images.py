@@ -1,0 +1,45 @@
+"""An item whose image is broken is set aside, and asked about again once an owner clears it."""
+
+import pytest
+
+from quorate.service.domain import open_items as broken_images
+from quorate.service.domain.ballots import act
+from quorate.service.domain.items import NewItem, Show
+from quorate.service.domain.open_items import clear_image, report_image
+from quorate.service.domain.queue import next_items
+from quorate.service.domain.trail import disagreements
+from quorate.service.domain.vote_types import NotServed, Request
+
+
+def names(desk, project, voter, now=2000.0):
+    return [each.item for each in next_items(desk.projects, project.id, voter, count=5, now=now)]
+
+
+def agrees(desk, project):
+    with desk.store.read() as connection:
+        return not list(disagreements(desk.projects, connection, project))
+
+
+def test_it_is_served_to_nobody_until_it_is_cleared(desk):
+    project = desk.project([NewItem("x", show=Show(image="https://example.org/x.png"))])
+    with pytest.raises(NotServed):
+        report_image(desk.projects, project.id, "x", "a", now=2000.0)
+    assert names(desk, project, "a") == ["x"]
+    assert report_image(desk.projects, project.id, "x", "a", now=2000.0)
+    assert report_image(desk.projects, project.id, "x", "a", now=2001.0)  # twice is as good as once
+    assert names(desk, project, "a") == names(desk, project, "b") == []
+    act(desk.projects, Request(project.id, "x", "ext:c", "vote", "cat", served=False), now=2002.0)
+    assert names(desk, project, "b") == []
+    assert agrees(desk, project)
+    clear_image(desk.projects, project.id, "x")
+    clear_image(desk.projects, project.id, "x")
+    assert names(desk, project, "a") == ["x"]
+    assert agrees(desk, project)
+
+
+def test_a_voter_whose_own_connection_is_at_fault_does_not_stop_the_project(desk, monkeypatch):
+    monkeypatch.setattr(broken_images, "MOST_OF_ONE", 1)
+    shown = Show(image="https://example.org/x.png")
+    project = desk.project([NewItem("x", show=shown), NewItem("y", show=shown)])
+    told = [report_image(desk.projects, project.id, name, "a", now=2000.0) for name in names(desk, project, "a")]
+    assert told == [True, False]

@@ -1,0 +1,80 @@
+"""What a decision may cost: pools that take too long are refused where they are chosen; looking ahead is bounded."""
+
+import re
+import time
+
+import numpy as np
+import pytest
+
+from quorate import method
+from quorate.errors import InvalidInput
+from quorate.posterior.finite import finite_into
+from quorate.service.domain import settings as cost
+from quorate.service.domain.items import NewItem, add_items
+from quorate.service.domain.settings import ProjectSettings
+
+TEN = [f"c{number}" for number in range(10)]
+
+
+@pytest.mark.parametrize(("classes", "pool_size"), [(TEN[:3], 100_000), (TEN, 1000), (TEN[:2], 100_000)])
+def test_a_pool_that_takes_too_long_is_refused_for_projects_changes_and_items(desk, classes, pool_size):
+    with pytest.raises(InvalidInput) as refused:
+        desk.projects.create("large", ProjectSettings(classes=classes, pool_size=pool_size), now=1000.0)
+    error = refused.value
+    assert (error.field, error.value) == ("pool_size", pool_size)
+    most = cost.largest_pool(method("quorate"), len(classes))
+    assert str(most) in error.rule
+    assert error.fix
+    made = desk.projects.create("fits", ProjectSettings(classes=classes, pool_size=most), now=1000.0)
+    with pytest.raises(InvalidInput):
+        desk.projects.change(made.id, pool_size=most + 1, now=1001.0)
+    with pytest.raises(InvalidInput) as refused:
+        add_items(desk.projects, made.id, [NewItem("x", pool_size=pool_size)], now=1001.0)
+    assert refused.value.value == pool_size
+
+
+def test_a_batch_that_takes_minutes_is_refused_before_anything_is_decided(desk, monkeypatch):
+    most = cost.largest_pool(method("quorate"), len(TEN))
+    made = desk.projects.create("large", ProjectSettings(classes=TEN, pool_size=most), now=1000.0)
+    begin = time.perf_counter()
+    with pytest.raises(InvalidInput) as refused:
+        add_items(desk.projects, made.id, [NewItem(f"x{number}") for number in range(5000)], now=1001.0)
+    assert time.perf_counter() - begin < 10
+    error = refused.value
+    assert (error.field, error.value) == ("items", "5000 entries")
+    assert f"{cost.BATCH_SECONDS:g} s" in error.rule
+    fits = int(re.search(r"\d+", error.fix)[0])
+    each = cost.opening_seconds(method("quorate"), len(TEN), most, ahead=4)
+    assert fits * each <= cost.BATCH_SECONDS < (fits + 1) * each
+    monkeypatch.setattr(cost, "BATCH_SECONDS", 2 * each)
+    assert len(add_items(desk.projects, made.id, [NewItem("a"), NewItem("b")], now=1001.0)) == 2
+
+
+def test_the_largest_batch_is_taken_with_pools_as_they_are():
+    cost.check_batch(method("quorate"), len(TEN), [20] * 5000, ahead=4)
+
+
+def test_methods_without_the_exact_posterior_take_any_pool():
+    for name in ("infexp", "ask-all"):
+        ProjectSettings(classes=TEN, pool_size=100_000, method=name).check_limits()
+
+
+def test_look_ahead_fits_its_budget_with_every_pool_that_is_taken():
+    for num_classes in (2, 3, 10, 50, 200):
+        most = cost.largest_pool(method("quorate"), num_classes)
+        for pool_size in (5, most // 2, most):
+            ahead = cost.decisions_ahead(method("quorate"), num_classes, pool_size, most=60)
+            spent = ahead * cost.decision_seconds(method("quorate"), num_classes, pool_size)
+            assert spent <= cost.AHEAD_SECONDS, (num_classes, pool_size)
+    assert cost.decisions_ahead(method("quorate"), 3, 7, most=60) == 60
+
+
+@pytest.mark.parametrize("num_classes", [2, 3, 5, 10, 50])
+def test_the_largest_pool_that_is_taken_is_fast_indeed(num_classes):
+    pool_size, out = cost.largest_pool(method("quorate"), num_classes), np.empty(num_classes)
+    times = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        finite_into(np.ones(num_classes), np.zeros(num_classes, np.int64), pool_size, out)
+        times.append(time.perf_counter() - begin)
+    assert min(times) < 6 * cost.DECISION_SECONDS  # a slow, busy machine; without a bound it is seconds to minutes

@@ -1,0 +1,141 @@
+"""What owners do with items that wait: every number and every decision follows, and who did it is kept."""
+
+import pytest
+from sqlalchemy import select
+from sqlalchemy.exc import DBAPIError
+
+from quorate import Session
+from quorate.errors import InvalidInput, QuorateError
+from quorate.service.access.accounts import add_member, create_account
+from quorate.service.api.exports import journal, votes
+from quorate.service.domain.ballots import act
+from quorate.service.domain.listing import all_decisions, counts
+from quorate.service.domain.open_items import change_pool, close_open, restore, withdraw
+from quorate.service.domain.owner_actions import list_actions
+from quorate.service.domain.queue import next_items
+from quorate.service.domain.stats import stats
+from quorate.service.domain.trail import disagreements
+from quorate.service.domain.vote_types import Request
+from quorate.service.store.schema import items, owner_actions
+
+
+def vote(desk, project, item, voter, label, now=1001.0):
+    return act(desk.projects, Request(project.id, item, voter, "vote", label, served=False), now=now)
+
+
+def look(desk, project):
+    """The numbers, the rows by name, the decisions; every decision follows from the events."""
+    with desk.store.read() as connection:
+        latest = desk.projects.get_in(connection, project.id)
+        assert list(disagreements(desk.projects, connection, latest)) == []
+        rows = {row.name: row for row in connection.execute(select(items).where(items.c.project_id == project.id))}
+        return (
+            stats(connection, latest, now=1010.0),
+            rows,
+            list(all_decisions(desk.projects, connection, latest)),
+            list_actions(connection, project.id),
+            list(votes(connection, latest).rows),
+            list(journal(connection, latest)),
+        )
+
+
+def test_a_smaller_pool_ends_the_wait_of_a_small_team_and_the_journal_replays(desk, tmp_path):
+    project = desk.project(["x", "y", "z"], method="ask-all")
+    for voter in "abc":
+        vote(desk, project, "x", voter, "cat")
+    vote(desk, project, "y", "a", "dog")
+    done = change_pool(desk.projects, project.id, 3, who="ada", now=1002.0)
+    assert (done.changed, done.closed, done.kept) == (3, 1, 0)
+    told, rows, decided, actions, acts, lines = look(desk, project)
+    assert (rows["x"].is_open, rows["x"].pool_size, rows["x"].num_abstained, rows["x"].num_ballots) == (False, 3, 0, 3)
+    assert rows["y"].is_open and rows["y"].pool_size == 3
+    assert [each.item for each in decided] == ["x"] and decided[0].pool_size == 3 and decided[0].cost == 3
+    assert told.num_voters == 3 and told.num_abstained == 0 and len(acts) == 4
+    changes = [(each.item, each.who, each.body) for each in actions if each.kind == "pool"]
+    assert sorted(changes) == [(name, "ada", {"from": 5, "to": 3}) for name in "xyz"]
+    (tmp_path / "session.jsonl").write_bytes(b"".join(lines))
+    session = Session.resume(tmp_path / "session.jsonl")
+    assert session.decision("x").label == "cat" and not session.decision("x").ask and session.decision("y").ask
+    assert change_pool(desk.projects, project.id, 9, who="ada", now=1003.0).kept == 2, "not more than at first"
+    assert change_pool(desk.projects, project.id, 5, who="ada", now=1003.0, names=["y"]).changed == 1
+    _, rows, *_ = look(desk, project)
+    assert (rows["y"].pool_size, rows["z"].pool_size) == (5, 3)
+
+
+def test_a_smaller_pool_completes_audits_that_nobody_could(desk):
+    project = desk.project(["x"], method="quorum:votes=2", audit_rate=1.0)
+    for voter in "ab":
+        vote(desk, project, "x", voter, "cat")
+    vote(desk, project, "x", "c", "dog")
+    _, rows, *_ = look(desk, project)
+    assert rows["x"].audit == "drawn" and rows["x"].is_wanted
+    change_pool(desk.projects, project.id, 3, who="ada", now=1002.0)
+    _, rows, *_ = look(desk, project)
+    assert (rows["x"].audit, rows["x"].audit_loss, rows["x"].is_wanted) == ("done", 0.0, False)
+
+
+def test_all_open_items_are_closed_at_once(desk):
+    project = desk.project(["x", "y", "z"], method="ask-all")
+    vote(desk, project, "x", "a", "cat")
+    withdraw(desk.projects, project.id, "z", who="ada", now=1001.0)
+    assert close_open(desk.projects, project.id, who="ada", now=1002.0) == 2
+    told, rows, _, actions, *_ = look(desk, project)
+    assert (told.num_open, told.num_closed) == (0, 2) and rows["z"].is_open
+    assert [(each.who, each.body) for each in actions if each.kind == "close-open"] == [("ada", {"closed": 2})]
+
+
+def test_a_withdrawn_item_counts_nowhere_and_can_come_back(desk):
+    project = desk.project(["x", "y"], method="quorum:votes=1", price=0.5)
+    vote(desk, project, "x", "a", "cat")
+    (held,) = next_items(desk.projects, project.id, "b", now=1001.0)
+    assert held.item == "y"
+    for name in ("x", "y"):
+        withdraw(desk.projects, project.id, name, who="ada", now=1002.0)
+    withdraw(desk.projects, project.id, "y", who="ada", now=1002.0)
+    act(desk.projects, Request(project.id, "y", "b", "vote", "dog"), now=1003.0)  # it was on its way
+    told, _rows, decided, actions, acts, _ = look(desk, project)
+    assert (told.num_items, told.num_votes, told.money_spent, told.voters, decided, acts) == (0, 0, 0.0, [], [], [])
+    assert next_items(desk.projects, project.id, "c", now=1003.0) == []
+    with desk.store.read() as connection:
+        assert (counts(connection, project.id).items, counts(connection, project.id).withdrawn) == (0, 2)
+    assert [(each.kind, each.item, each.who) for each in actions[1:]] == [("withdraw", n, "ada") for n in "xy"]
+    with pytest.raises(InvalidInput) as refused:
+        act(desk.projects, Request(project.id, "y", "ada", "close", served=False), now=1003.0)
+    assert refused.value.field == "item"
+    restore(desk.projects, project.id, "x", who="ada", now=1004.0)
+    told, _, decided, *_ = look(desk, project)
+    assert (told.num_items, told.num_votes, [each.item for each in decided]) == (1, 1, ["x"])
+    with pytest.raises(QuorateError):
+        withdraw(desk.projects, project.id, "nothing", who="ada", now=1004.0)
+
+
+def test_votes_keep_the_price_at_which_they_were_cast(desk):
+    project = desk.project(["x", "y"], method="quorum:votes=2", price=0.1)
+    vote(desk, project, "x", "a", "cat", now=1001.0)
+    desk.projects.change(project.id, price=0.5, now=1002.0, by="ada")
+    vote(desk, project, "x", "b", "cat", now=1003.0)
+    for voter in "ab":
+        vote(desk, project, "y", voter, "cat", now=1003.0)
+    told, _, decided, actions, *_ = look(desk, project)
+    assert told.money_spent == pytest.approx(0.1 + 3 * 0.5)
+    assert told.money_saved == pytest.approx((3 + 3) * 0.5)
+    assert {each.item: each.cost for each in decided} == {"x": 0.6, "y": 1.0}
+    assert (actions[-1].kind, actions[-1].who, actions[-1].body) == ("change", "ada", {"price": 0.5})
+
+
+def test_what_owners_did_is_never_changed(desk):
+    desk.project()
+    with pytest.raises((DBAPIError, QuorateError)), desk.store.write() as connection:
+        connection.execute(owner_actions.delete())
+
+
+def test_items_that_wait_for_more_people_than_there_are_are_counted(desk):
+    project = desk.project(["x", "y"], method="ask-all", pool_size=3)
+    assert (look(desk, project)[0].num_people, look(desk, project)[0].num_short) == (0, 2)
+    for name in "abc":
+        account = create_account(desk.store, name, now=1000.0)
+        add_member(desk.store, project.id, account.id, role="voter", now=1000.0)
+    told = look(desk, project)[0]
+    assert (told.num_people, told.num_short) == (3, 0)
+    act(desk.projects, Request(project.id, "x", account.id, "skip", served=False), now=1001.0)
+    assert look(desk, project)[0].num_short == 1, "who skipped it will not vote on it"

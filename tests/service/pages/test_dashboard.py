@@ -1,0 +1,50 @@
+"""Pace and forecast: by the last hour, honest when little is known."""
+
+import time
+
+import pytest
+
+from quorate.service.access.accounts import add_member
+from quorate.service.domain.ballots import act
+from quorate.service.domain.items import NewItem, add_items
+from quorate.service.domain.settings import ProjectSettings
+from quorate.service.domain.vote_types import Request
+from quorate.service.pages.dashboard import forecast
+
+
+def numbers(hours, **more):
+    usual = {"num_open": 10, "num_closed": 10, "votes_per_closed": 3.0, "num_votes": 30, "votes_on_closed": 30}
+    return usual | {"hours": [{"hours_ago": 0.0, "votes": float(votes), "seconds": 3600.0} for votes in hours]} | more
+
+
+def test_a_pause_does_not_stop_the_clock_forever():
+    found = forecast(numbers([20, 40, 0]))
+    assert (found.pace, found.is_recent, found.votes_left, found.hours_left) == (30.0, False, 30.0, 1.0)
+
+
+def test_every_open_item_needs_at_least_one_more_vote():
+    assert forecast(numbers([5], num_votes=60)).votes_left == 10.0
+
+
+def test_nothing_is_said_on_few_items_or_without_votes():
+    assert forecast(numbers([5], num_closed=4)).votes_left is None
+    assert forecast(numbers([0])).hours_left is None
+
+
+def test_the_pace_of_the_first_minutes_is_not_spread_over_an_hour():
+    young = numbers([60])
+    young["hours"][0]["seconds"] = 120.0
+    assert forecast(young).pace == 1800.0
+
+
+@pytest.mark.parametrize(("hours_ago", "is_idle"), [(0.1, False), (3.0, True)])
+def test_the_dashboard_tells_a_pace_only_while_somebody_votes(world, hours_ago, is_idle):
+    projects, now = world.app.state.projects, time.time() - 3600 * hours_ago
+    project = projects.create("Pets", ProjectSettings(classes=("cat", "dog"), pool_size=3), now=now).id
+    add_member(world.store, project, world.people["reader"], role="reader", now=now)
+    add_items(projects, project, [NewItem(f"i{number}") for number in range(8)], now=now)
+    for number in range(5):
+        for voter in "ab":
+            act(projects, Request(project, f"i{number}", f"ext:{voter}", "vote", "cat", served=False), now=now)
+    told = world.browser("reader").get(f"/p/{project}/live").text
+    assert ("data-hours-left" in told, "data-idle" in told) == (not is_idle, is_idle)

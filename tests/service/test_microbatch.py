@@ -1,0 +1,181 @@
+"""Who asks at the same time is answered together; nobody waits for company, and nobody pays for another's mistake."""
+
+import asyncio
+import threading
+
+import pytest
+
+from quorate.service.microbatch import LATER, MOST, Together
+
+
+class Slow:
+    """Answers with the question; remembers the batches. The first one takes until `go`."""
+
+    def __init__(self):
+        self.batches, self.go = [], threading.Event()
+
+    def __call__(self, questions):
+        self.batches.append(list(questions))
+        if len(self.batches) == 1:
+            self.go.wait(5)
+        return [ValueError(question) if question == "bad" else question for question in questions]
+
+
+async def begun(batches):
+    """Wait until the first batch is under way."""
+    while not batches:
+        await asyncio.sleep(0.001)
+
+
+def test_the_first_is_answered_at_once_and_the_rest_together():
+    slow = Slow()
+
+    async def many():
+        together = Together(slow)
+        first = asyncio.create_task(together.ask("first"))
+        await begun(slow.batches)
+        rest = [asyncio.create_task(together.ask(n)) for n in range(5)]
+        await asyncio.sleep(0)
+        slow.go.set()
+        return [await each for each in (first, *rest)]
+
+    assert asyncio.run(many()) == ["first", 0, 1, 2, 3, 4]
+    assert slow.batches == [["first"], [0, 1, 2, 3, 4]]
+
+
+def test_a_batch_is_never_larger_than_the_most():
+    slow = Slow()
+    slow.go.set()
+
+    async def many():
+        together = Together(slow)
+        return await asyncio.gather(*(together.ask(n) for n in range(3 * MOST)))
+
+    assert asyncio.run(many()) == list(range(3 * MOST))
+    assert max(map(len, slow.batches)) == MOST
+
+
+def test_an_exception_is_told_to_the_one_it_is_for():
+    slow = Slow()
+    slow.go.set()
+
+    async def many():
+        together = Together(slow)
+        return await asyncio.gather(together.ask("good"), together.ask("bad"), return_exceptions=True)
+
+    good, bad = asyncio.run(many())
+    assert good == "good" and isinstance(bad, ValueError)
+
+
+def test_a_failure_of_the_whole_batch_is_told_to_all_and_the_next_goes_on():
+    def odd(questions):
+        if "odd" in questions:
+            raise RuntimeError("all of it")
+        return list(questions)
+
+    async def many():
+        together = Together(odd)
+        failed = await asyncio.gather(together.ask("odd"), together.ask("even"), return_exceptions=True)
+        return failed, await together.ask("later")
+
+    failed, later = asyncio.run(many())
+    assert [str(each) for each in failed] == ["all of it", "all of it"] and later == "later"
+
+
+def test_a_caller_who_goes_away_is_answered_to_nobody_and_holds_nobody_up():
+    slow = Slow()
+
+    async def many():
+        together = Together(slow)
+        gone = asyncio.create_task(together.ask("gone"))
+        await begun(slow.batches)
+        gone.cancel()
+        stays = asyncio.create_task(together.ask("stays"))
+        slow.go.set()
+        with pytest.raises(asyncio.CancelledError):
+            await gone
+        return await stays
+
+    assert asyncio.run(many()) == "stays"
+    assert slow.batches == [["gone"], ["stays"]]
+
+
+def test_two_event_loops_do_not_mix():
+    together = Together(list)
+
+    async def ask(n):
+        return await together.ask(n)
+
+    answers = []
+    threads = [threading.Thread(target=lambda n=n: answers.append(asyncio.run(ask(n)))) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(answers) == list(range(8))
+
+
+def test_who_must_wait_is_asked_again_before_those_who_came_after():
+    batches = []
+
+    def one_by_one(questions):
+        batches.append(list(questions))
+        return [questions[0], *[LATER] * (len(questions) - 1)]
+
+    async def many():
+        together = Together(one_by_one)
+        return await asyncio.gather(*(together.ask(n) for n in range(4)))
+
+    assert asyncio.run(many()) == [0, 1, 2, 3]
+    assert batches == [[0, 1, 2, 3], [1, 2, 3], [2, 3], [3]]
+
+
+def test_a_line_does_not_wait_for_another_and_is_forgotten_when_empty():
+    slow = Slow()
+
+    async def many():
+        together = Together(slow)
+        stuck = asyncio.create_task(together.ask("stuck", line="here"))
+        await begun(slow.batches)
+        assert await together.ask("free", line="there") == "free"
+        slow.go.set()
+        await stuck
+        await asyncio.sleep(0)
+        return list(together._lines.values())
+
+    assert asyncio.run(many()) == [{}]
+
+
+@pytest.mark.parametrize("answers", [[StopIteration("odd")], [], ["too", "many"]])
+def test_an_answer_that_cannot_be_given_holds_nobody_up(answers):
+    async def ask():
+        together = Together(lambda _: answers)
+        return await asyncio.wait_for(asyncio.gather(together.ask(1), return_exceptions=True), 5)
+
+    (found,) = asyncio.run(ask())
+    assert isinstance(found, RuntimeError)
+
+
+def test_those_who_come_back_at_once_go_together_with_those_who_waited(monkeypatch):
+    monkeypatch.setattr("quorate.service.microbatch.PAUSE", 1000.0)  # however slow the machine
+    batches, slow = [], Slow()
+
+    def answer_all(questions):
+        batches.append(len(questions))
+        return slow(questions)
+
+    async def asker(together, times):
+        for n in range(times):
+            await together.ask(n)
+
+    async def many():
+        together = Together(answer_all)
+        first = [asyncio.create_task(asker(together, 4)) for _ in range(6)]
+        await begun(batches)
+        rest = [asyncio.create_task(asker(together, 3)) for _ in range(4)]
+        await asyncio.sleep(0)
+        slow.go.set()
+        await asyncio.gather(*first, *rest)
+
+    asyncio.run(many())
+    assert batches == [6, 10, 10, 10]  # not 6, 4, 6, 4 ...

@@ -1,0 +1,499 @@
+"""Learning, steering and numbers, off the request path and by one worker at a time."""
+
+import contextlib
+import json
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from sqlalchemy import func, insert, select, update
+
+from quorate import Session
+from quorate.errors import DuplicateVote, InvalidInput
+from quorate.learning.learner import refit
+from quorate.service.domain import learning
+from quorate.service.domain.audits import audit_report
+from quorate.service.domain.ballots import act
+from quorate.service.domain.items import NewItem, add_items
+from quorate.service.domain.learning import learn, steer, stored_control
+from quorate.service.domain.projects import Projects
+from quorate.service.domain.settings import ProjectSettings, goal_control
+from quorate.service.domain.stats import LIVE_SECONDS, latest_stats, stats
+from quorate.service.domain.trail import disagreements
+from quorate.service.domain.vote_types import Request
+from quorate.service.steward import HOLD_SECONDS, Steward
+from quorate.service.store import schema
+from quorate.service.store.failures import StoreBusy
+from quorate.service.store.schema import deliveries, events, projects, stewards, webhooks
+from tests.processes import wait_until
+
+CLASSES = ["cat", "dog", "bird"]
+
+
+def stream(num_items, seed=0, sharp=0.75, pool_size=5):
+    """Items with a prediction that is right most of the time, and the votes of a whole pool each."""
+    rng = np.random.default_rng(seed)
+    truths = rng.integers(3, size=num_items)
+    for number, truth in enumerate(truths):
+        said = truth if rng.random() < 0.8 else rng.integers(3)
+        prediction = np.full(3, (1 - sharp) / 2)
+        prediction[said] = sharp
+        votes = [CLASSES[truth if rng.random() < 0.85 else rng.integers(3)] for _ in range(pool_size)]
+        yield f"i{number}", prediction.tolist(), votes
+
+
+def vote_until_closed(desk, project, name, votes, now=1001.0):
+    for number, label in enumerate(votes):
+        request = Request(project.id, name, f"v{number}", "vote", label, served=False)
+        if not act(desk.projects, request, now=now).decision.ask:
+            break
+
+
+def play(desk, project, items, each=lambda: None):
+    items = list(items)
+    add_items(desk.projects, project.id, [NewItem(name, prediction) for name, prediction, _ in items], now=1000.0)
+    for name, _, votes in items:
+        vote_until_closed(desk, project, name, votes)
+        each()
+
+
+def test_what_is_learned_is_what_a_session_would_learn(desk):
+    project = desk.project(window=500, refit_every=20)
+    session = Session("quorate", classes=CLASSES, pool_size=5, window=500, refit_every=None)
+    items = list(stream(30))
+    play(desk, project, items)
+    for name, prediction, votes in items:
+        decision = session.open(name, prediction)
+        for number, label in enumerate(votes):
+            if not decision.ask:
+                break
+            decision = session.vote(name, label, voter=f"v{number}")
+    session.learn()
+    assert learn(desk.projects, project.id, now=1002.0) is not None
+    with desk.store.read() as connection:
+        latest = desk.projects.get_in(connection, project.id)
+        learned = desk.projects.params(connection, latest, latest.learn_event)
+    assert learned.theta == pytest.approx(session.params.theta)
+    np.testing.assert_allclose(learned.tau, session.params.tau)
+
+
+def test_learning_waits_until_enough_items_closed(desk):
+    project = desk.project(refit_every=20)
+    play(desk, project, stream(15))
+    assert learn(desk.projects, project.id, now=1002.0) is None
+    assert learn(desk.projects, project.id, now=1002.0, at_once=True) is not None
+
+
+def test_decisions_made_before_and_after_learning_can_both_be_recomputed(desk):
+    project = desk.project(refit_every=5)
+    play(desk, project, stream(25), each=lambda: learn(desk.projects, project.id, now=1002.0))
+    with desk.store.read() as connection:
+        latest = desk.projects.get_in(connection, project.id)
+        fits = select(func.count()).select_from(events).where(events.c.kind == "learn")
+        assert connection.execute(fits).scalar_one() >= 3
+        assert list(disagreements(desk.projects, connection, latest)) == []
+
+
+def test_a_budget_is_held(desk):
+    project = desk.project(budget=2.0, refit_every=50)
+    play(desk, project, stream(120), each=lambda: steer(desk.projects, project.id, now=1002.0))
+    with desk.store.read() as connection:
+        latest = desk.projects.get_in(connection, project.id)
+        control, told = stored_control(connection, latest), stats(connection, latest, now=1003.0)
+        assert list(disagreements(desk.projects, connection, latest)) == []
+    assert control.num_items == told.num_closed > 100
+    assert told.votes_per_closed == pytest.approx(2.0, abs=0.35)
+    assert told.goal["asked_for"] == 2.0
+
+
+def test_a_target_error_needs_audits_and_uses_their_outcome(desk):
+    with pytest.raises(InvalidInput, match="audits are what holds it"):
+        ProjectSettings(classes=CLASSES, pool_size=5, target_error=0.02, audit_rate=0.0)
+    project = desk.project(target_error=0.1, audit_rate=0.5, pool_size=11)
+    items = list(stream(60, sharp=0.9, pool_size=11))
+    play(desk, project, items)
+    complete_panels(desk, project, items)
+    steer(desk.projects, project.id, now=1002.0)
+    with desk.store.read() as connection:
+        latest = desk.projects.get_in(connection, project.id)
+        control, report = stored_control(connection, latest), audit_report(connection, latest)
+    assert control.num_audited == report.num_complete > 5
+    assert control.num_items == 60
+
+
+def test_audits_that_are_complete_before_an_older_one_do_not_count_yet(desk):
+    """The easy ones are complete first: alone they would flatter, and the project would ask too little."""
+    project = desk.project(target_error=0.1, audit_rate=1.0, pool_size=11)
+    given = list(stream(30, sharp=0.9, pool_size=11))
+    play(desk, project, given)
+    with desk.store.read() as connection:
+        drawn = select(schema.items.c.name).where(schema.items.c.audit == "drawn").order_by(schema.items.c.closed_event)
+        names = list(connection.scalars(drawn))
+
+    def audited():
+        steer(desk.projects, project.id, now=1002.0)
+        with desk.store.read() as connection:
+            return stored_control(connection, desk.projects.get_in(connection, project.id)).num_audited
+
+    complete_panels(desk, project, [each for each in given if each[0] in names[1:]])
+    assert len(names) > 3 and audited() == 0
+    complete_panels(desk, project, [each for each in given if each[0] == names[0]])
+    assert audited() == len(names)
+
+
+def complete_panels(desk, project, items):
+    """Everybody who has not voted on an item does."""
+    for name, _, votes in items:
+        for number, label in enumerate(votes):
+            with contextlib.suppress(DuplicateVote):
+                act(desk.projects, Request(project.id, name, f"v{number}", "vote", label, served=False), now=1001.0)
+
+
+def test_a_project_starts_as_a_run_would_and_keeps_its_audit_rate(desk):
+    settings = ProjectSettings(classes=CLASSES, pool_size=50, target_error=0.001, audit_rate=0.1)
+    assert goal_control(settings).knobs["min_gain"] == pytest.approx(0.001 / 50)
+    project = desk.project(target_error=0.05, audit_rate=0.1)
+    steer(desk.projects, project.id, now=1001.0)
+    desk.projects.change(project.id, audit_rate=0.3, now=1002.0)
+    with desk.store.read() as connection:
+        assert stored_control(connection, desk.projects.get_in(connection, project.id)).audit_rate == 0.3
+
+
+def test_an_item_whose_panel_is_never_completed_counts_in_the_estimate(desk):
+    project = desk.project(target_error=0.3, audit_rate=1.0, method="finexp:threshold=0.5", pool_size=11)
+    play(desk, project, stream(20, sharp=0.9, pool_size=11))
+    steer(desk.projects, project.id, now=1002.0)
+    with desk.store.read() as connection:
+        control = stored_control(connection, desk.projects.get_in(connection, project.id))
+        told = stats(connection, project, now=1003.0)
+    assert told.num_in_audit > 0 and control.num_items == told.num_closed and control.num_audited == 0
+
+
+def test_votes_of_audits_count_in_the_budget(desk):
+    project = desk.project(budget=1.5, audit_rate=1.0, method="finexp", pool_size=7)
+    items = list(stream(20, pool_size=7))
+    play(desk, project, items)
+    steer(desk.projects, project.id, now=1002.0)
+    complete_panels(desk, project, items)
+    steer(desk.projects, project.id, now=1003.0)
+    with desk.store.read() as connection:
+        told = stats(connection, project, now=1003.0)
+        control = stored_control(connection, desk.projects.get_in(connection, project.id))
+    assert control.spent == told.votes_on_closed == 7 * 20
+
+
+def test_steering_keeps_no_voter_waiting(desk):
+    """While a worker steers, voters vote on: on PostgreSQL the project's row is locked for other writers only."""
+    if desk.store.is_sqlite:
+        pytest.skip("SQLite has one writer at a time")
+    project = desk.project(["x"], budget=2.0)
+    with desk.store.write() as connection:
+        lock = select(projects).where(projects.c.id == project.id).with_for_update(key_share=True)
+        connection.execute(lock)
+        voter = threading.Thread(target=vote_until_closed, args=(desk, project, "x", ["cat"]))
+        voter.start()
+        voter.join(10.0)
+        assert not voter.is_alive()
+
+
+def test_no_vote_waits_for_a_fit(desk, monkeypatch):
+    project = desk.project(refit_every=5)
+    play(desk, project, stream(20))
+    add_items(desk.projects, project.id, [NewItem("x")], now=1000.0)
+    begun, voted = threading.Event(), threading.Event()
+
+    def slow(*given):
+        begun.set()
+        assert voted.wait(30.0), "a vote waited for a fit"
+        return refit(*given)
+
+    monkeypatch.setattr("quorate.service.domain.learning.refit", slow)
+    fit = threading.Thread(target=lambda: learn(desk.projects, project.id, now=1002.0))
+    fit.start()
+    assert begun.wait(30.0)
+    vote_until_closed(desk, project, "x", ["cat"] * 5)
+    voted.set()
+    fit.join(30.0)
+    assert desk.projects.get(project.id).learn_event > 0
+
+
+def test_the_busiest_voters_are_named_and_all_are_counted(desk, monkeypatch):
+    monkeypatch.setattr("quorate.service.domain.stats.MOST_VOTERS", 2)
+    project = desk.project(["x", "y", "z"], method="ask-all")
+    for voter, names in (("a", "x"), ("b", "xyz"), ("c", "xy")):
+        for name in names:
+            act(desk.projects, Request(project.id, name, voter, "vote", "cat", served=False), now=1001.0)
+    with desk.store.read() as connection:
+        told = stats(connection, project, now=1003.0)
+    assert told.num_voters == 3
+    assert told.num_exhausted == 1, "x alone waits for somebody who has not voted yet"
+    assert [(each["voter"], each["votes"]) for each in told.voters] == [("b", 3), ("c", 2)]
+
+
+@pytest.mark.parametrize("problem", [ZeroDivisionError(), StoreBusy("somebody holds the project")])
+def test_one_failing_project_keeps_no_other_waiting(desk, monkeypatch, problem):
+    broken, sound = desk.project(), desk.project(refit_every=5)
+    play(desk, sound, stream(20))
+    told = learning.learn
+
+    def learn_or_fail(projects_, project_id, **more):
+        if project_id == broken.id:
+            raise problem
+        return told(projects_, project_id, **more)
+
+    monkeypatch.setattr("quorate.service.steward.learn", learn_or_fail)
+    Steward(desk.projects).round()
+    assert desk.projects.get(sound.id).learn_event > 0
+
+
+def test_the_audit_report_speaks_only_when_there_is_something_to_say(desk):
+    project = desk.project(audit_rate=0.5, method="quorum:votes=2")
+    with desk.store.read() as connection:
+        assert "Not enough audits yet" in audit_report(connection, project).sentence
+    items = list(stream(60))
+    play(desk, project, items)
+    with desk.store.read() as connection:
+        waiting = audit_report(connection, project)
+    assert waiting.num_drawn > waiting.num_complete and "Not enough audits yet" in waiting.sentence
+    complete_panels(desk, project, items)
+    with desk.store.read() as connection:
+        done = audit_report(connection, project)
+    assert done.num_complete == done.num_drawn == waiting.num_drawn
+    assert done.most_wrong < waiting.most_wrong
+    assert done.is_informative and "at most" in done.sentence
+
+
+def test_the_audit_rate_can_be_raised_but_not_lowered(desk):
+    project = desk.project(audit_rate=0.1)
+    desk.projects.change(project.id, audit_rate=0.2, now=1001.0)
+    with pytest.raises(InvalidInput, match="relies on the lowest rate"):
+        desk.projects.change(project.id, audit_rate=0.1, now=1001.0)
+
+
+def test_a_running_project_keeps_the_knob_it_asks_by(desk):
+    project = desk.project(["x"])
+    with pytest.raises(InvalidInput, match="expected none, as this project asks by min_gain"):
+        desk.projects.change(project.id, threshold=0.9, now=1001.0)
+    desk.projects.change(project.id, method="quorate:min_gain=0.05", now=1001.0)
+    vote_until_closed(desk, project, "x", ["cat"] * 5)
+    with desk.store.read() as connection:
+        assert list(disagreements(desk.projects, connection, desk.projects.get_in(connection, project.id))) == []
+
+
+def test_settings_that_were_rolled_back_are_forgotten(desk):
+    project = desk.project()
+    with pytest.raises(ZeroDivisionError), desk.store.write() as connection:
+        values = {"version": 2, "settings": json.dumps(project.settings.as_json() | {"price": 9.0})}
+        connection.execute(update(projects).where(projects.c.id == project.id).values(values))
+        assert desk.projects.get_in(connection, project.id).settings.price == 9.0
+        raise ZeroDivisionError
+    assert desk.projects.change(project.id, price=1.0, now=1001.0).version == 2
+    assert desk.projects.get(project.id).settings.price == 1.0
+
+
+def test_the_numbers_add_up(desk):
+    project = desk.project(price=0.5)
+    play(desk, project, stream(20))
+    with desk.store.read() as connection:
+        told = stats(connection, project, now=1010.0)
+    assert told.num_items == told.num_open + told.num_closed == 20
+    assert told.votes_saved == 5 * told.num_closed - told.votes_on_closed > 0
+    assert told.money_spent == pytest.approx(0.5 * told.num_votes)
+    assert sum(told.reasons.values()) == sum(told.labels.values()) == told.num_closed
+    assert sum(voter["votes"] for voter in told.voters) == told.num_votes == sum(hour["votes"] for hour in told.hours)
+    assert 0.5 < told.voters[0]["agreement"] <= 1.0
+
+
+def test_one_worker_at_a_time_holds_a_task_and_a_dead_one_loses_it(desk):
+    project = desk.project()
+    clock = [1000.0]
+    first, second = (Steward(Projects(desk.store), clock=lambda: clock[0]) for _ in range(2))
+    assert first.hold(project.id, "learn") and not second.hold(project.id, "learn") and first.hold(project.id, "learn")
+    clock[0] += 5.0
+    first.renew()
+    clock[0] += 5.0
+    assert not second.hold(project.id, "learn"), "a living worker keeps its task, however long it takes"
+    clock[0] += 2.0
+    assert second.hold(project.id, "learn") and not first.hold(project.id, "learn")
+    clock[0] -= 5000.0
+    assert first.hold(project.id, "learn")
+
+
+WORKER = """
+import sys, time
+from quorate.service.deciding.projects import Projects
+from quorate.service.deciding.steward import Steward
+from quorate.service.store.store import Store
+Steward(Projects(Store(sys.argv[1])), hold_seconds=1.0).start()
+time.sleep(60)
+"""
+
+
+def test_numbers_of_a_killed_worker_are_taken_over_within_ten_seconds_and_never_go_back(desk, database_url):
+    project = desk.project(["x", "y"], method="ask-all")
+    worker = subprocess.Popen([sys.executable, "-c", WORKER, database_url])
+    try:
+        wait_until(lambda: holder(desk, project) is not None, "the worker has the task")
+        dead, steward = holder(desk, project), Steward(Projects(desk.store), hold_seconds=1.0)
+        worker.kill()
+        worker.wait()
+        steward.start()
+        killed, seen = time.monotonic(), []
+        vote_until_closed(desk, project, "x", ["cat"], now=time.time())
+
+        def is_up_to_date():
+            with desk.store.read() as connection:
+                told = latest_stats(connection, project, now=time.time())
+            seen.append((told["time"], told["num_votes"]))
+            return told["num_votes"] == 1 and told["age"] <= LIVE_SECONDS
+
+        wait_until(is_up_to_date, "the numbers are up to date")
+        took = time.monotonic() - killed
+        steward.stop()
+    finally:
+        worker.kill()
+        worker.wait()
+    assert took <= 10.0 and seen == sorted(seen)
+    assert HOLD_SECONDS + 2 * steward.rhythm <= 10.0, "so long it takes by default, where a hold lasts longer"
+    assert holder(desk, project) == steward.name != dead
+    assert Steward(Projects(desk.store)).hold(project.id, "stats"), "a worker that stops in order frees its tasks"
+
+
+def holder(desk, project):
+    """Which worker has the numbers of the project, once it has computed some."""
+    query = select(stewards.c.holder).where(stewards.c.project_id == project.id, stewards.c.task == "stats")
+    with desk.store.read() as connection:
+        return connection.execute(query.where(stewards.c.state != "{}")).scalar_one_or_none()
+
+
+def test_numbers_that_were_begun_before_newer_ones_are_dropped(desk, monkeypatch):
+    """A worker that stood still in the middle must not put its old numbers over those of its successor."""
+    project = desk.project(["x"], method="ask-all")
+    slow, quick = Steward(Projects(desk.store)), Steward(Projects(desk.store))
+    real = stats
+
+    def overtaken(connection, project, *, now):
+        told = real(connection, project, now=now)
+        connection.rollback()
+        monkeypatch.setattr("quorate.service.steward.stats", real)
+        vote_until_closed(desk, project, "x", ["cat"])
+        quick._compute_stats(project.id)
+        return told
+
+    assert slow.hold(project.id, "stats")
+    monkeypatch.setattr("quorate.service.steward.stats", overtaken)
+    slow._compute_stats(project.id)
+    with desk.store.read() as connection:
+        assert latest_stats(connection, project, now=1.0)["num_votes"] == 1
+
+
+def test_the_age_of_old_numbers_is_told_and_a_paused_project_gets_new_ones(desk):
+    project = desk.project(["x"])
+    clock = [2000.0]
+    steward = Steward(desk.projects, clock=lambda: clock[0])
+    steward.round()
+    clock[0] += 50.0
+    with desk.store.read() as connection:
+        assert latest_stats(connection, project, now=clock[0])["age"] == 50.0
+    desk.projects.change(project.id, state="paused", now=clock[0])
+    steward._stats_due.clear()
+    steward.round()
+    with desk.store.read() as connection:
+        assert latest_stats(connection, project, now=clock[0])["age"] == 0.0
+
+
+def test_two_stewards_at_once_learn_once(desk):
+    project = desk.project(refit_every=5)
+    play(desk, project, stream(20))
+    stewards = [Steward(Projects(desk.store)) for _ in range(2)]
+    threads = [threading.Thread(target=steward.round) for steward in stewards]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with desk.store.read() as connection:
+        fits = select(func.count()).select_from(events).where(events.c.kind == "learn")
+        assert connection.execute(fits).scalar_one() == 1
+        assert latest_stats(connection, project, now=1.0)["num_items"] == 20
+
+
+def test_the_steward_works_in_the_background_and_stops(desk):
+    project = desk.project(refit_every=5)
+    play(desk, project, stream(20))
+    steward, rounds = Steward(desk.projects, rhythm=0.01), threading.Semaphore(0)
+    steward.extra.append(lambda now: rounds.release())
+    steward.start()
+    assert all(rounds.acquire(timeout=20.0) for _ in range(2))
+    steward.stop()
+    assert desk.projects.get(project.id).learn_event > 0
+
+
+def test_webhooks_hear_of_closed_items_changes_and_the_end(desk):
+    project = desk.project(["x"], method="quorum:votes=1")
+    kinds = ["item.completed", "project.changed", "project.completed"]
+    with desk.store.write() as connection:
+        hook = {"id": "h", "project_id": project.id, "url": "https://example.org", "secret": "s", "created": 1.0}
+        connection.execute(insert(webhooks).values(hook | {"kinds": json.dumps(kinds)}))
+    steward = Steward(desk.projects)
+    steward.round()
+    desk.projects.change(project.id, price=0.5, now=1001.0)
+    vote_until_closed(desk, project, "x", ["cat"])
+    steward._stats_due.clear()
+    steward.round()
+    with desk.store.read() as connection:
+        told = [json.loads(body) for body in connection.execute(select(deliveries.c.body)).scalars()]
+    data = {each["type"]: each["data"] for each in told}
+    assert sorted(each["type"] for each in told) == kinds
+    assert data["project.changed"] == {"price": 0.5}
+    assert data["item.completed"]["label"] == "cat" and data["project.completed"] == {"num_items": 1, "num_votes": 1}
+
+
+@pytest.fixture
+def ends(desk):
+    """`ends(project)`: how often a project's end was told by now, after one more round of its steward."""
+    stewards_ = {}
+
+    def count(project):
+        if project.id not in stewards_:
+            hook = {"id": project.id, "project_id": project.id, "url": "https://example.org", "secret": "s"}
+            with desk.store.write() as connection:
+                connection.execute(insert(webhooks).values(hook | {"created": 1.0, "kinds": '["project.completed"]'}))
+            stewards_[project.id] = Steward(desk.projects)
+        stewards_[project.id]._stats_due.clear()
+        stewards_[project.id].round()
+        with desk.store.read() as connection:
+            told = select(func.count()).select_from(deliveries).where(deliveries.c.webhook_id == project.id)
+            return connection.execute(told).scalar_one()
+
+    return count
+
+
+def test_the_end_is_told_once_also_of_items_that_no_round_saw_open(desk, ends):
+    project = desk.project(method="quorum:votes=1")
+    assert (ends(project), ends(project)) == (0, 0)  # no item, no end
+    for number, name in enumerate(["x", "y"], start=1):
+        add_items(desk.projects, project.id, [NewItem(name)], now=1001.0)
+        vote_until_closed(desk, project, name, ["cat"])
+        assert (ends(project), ends(project)) == (number, number)
+
+
+def test_the_end_is_told_again_when_an_item_was_seen_open_again(desk, ends):
+    project = desk.project(["x"], method="quorum:votes=1")
+    vote_until_closed(desk, project, "x", ["cat"])
+    assert ends(project) == 1
+    act(desk.projects, Request(project.id, "x", "v0", "retract", served=False), now=1002.0)
+    assert ends(project) == 1
+    vote_until_closed(desk, project, "x", ["dog"], now=1003.0)
+    assert (ends(project), ends(project)) == (2, 2)
+
+
+def test_an_end_that_an_older_version_told_is_not_told_again(desk, ends):
+    project = desk.project(["x"], method="quorum:votes=1")
+    vote_until_closed(desk, project, "x", ["cat"])
+    with desk.store.write() as connection:
+        seen = json.dumps({"stats": stats(connection, project, now=1001.0).as_json()})
+        connection.execute(insert(stewards).values(project_id=project.id, task="stats", state=seen))
+    assert (ends(project), ends(project)) == (0, 0)

@@ -1,0 +1,64 @@
+"""What a run says of sorted votes and of a classifier that is good, useless, swapped or missing."""
+
+import shlex
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import quorate
+from quorate.cli.output import in_options
+from quorate.datasets import synthetic
+
+DATA = synthetic(num_items=600, pool_size=7, num_classes=3, accuracy=0.9, seed=2)
+
+
+def classifier(predictions):
+    return quorate.run(DATA.votes, predictions, classes=DATA.classes, threshold=0.9).summary()["classifier"]
+
+
+def test_a_good_classifier_saves_and_others_are_warned_of():
+    good, uniform = classifier(DATA.predictions[0]), classifier(np.full((600, 3), 1 / 3))
+    assert good["here"]["low"] > 0.1
+    assert not good["warns"]
+    assert uniform["here"]["saves"] == pytest.approx(0, abs=0.01)
+    assert uniform["warns"]
+
+
+def test_swapped_columns_are_named():
+    found = classifier(DATA.predictions[0][:, [1, 2, 0]])
+    a, b, c = DATA.classes
+    pairs = {(each["column"], each["looks_like"]) for each in found["swapped_columns"]}
+    assert pairs == {(a, b), (b, c), (c, a)}
+    assert found["warns"]
+
+
+def test_without_a_classifier_nothing_is_claimed():
+    result = quorate.run(DATA.votes, classes=DATA.classes)
+    found = result.summary()["classifier"]
+    assert found["models"] == []
+    assert found["here"] is None
+    assert "theta" not in result.to_html()
+
+
+def test_sorted_votes_are_shuffled_unless_given():
+    votes = np.sort(DATA.votes, axis=1)
+    runs = {order: quorate.run(votes, classes=DATA.classes, threshold=0.9, order=order) for order in ("time", "given")}
+    assert runs["time"].settings["shuffled_because"] == "sorted"
+    assert runs["given"].settings["shuffled_because"] is None
+    assert runs["given"].summary()["vote_order"]["sorted_by"] == "label"
+    assert runs["time"].summary()["error"]["rate"] < runs["given"].summary()["error"]["rate"]
+
+
+def test_a_plan_names_every_classifier_and_says_what_they_save():
+    both = replace(DATA, predictions=np.repeat(DATA.predictions, 2, axis=0), models=("net", "my forest"))
+    made = quorate.plan(both, budget=2.0, methods=["quorate"], orderings=2, draws=100)
+    words = shlex.split(made.command())
+    assert words.count("--predictions") == 2
+    assert made.summary()["classifier"]["here"]["saves"] > 0
+
+
+def test_options_in_messages_are_quoted_for_a_shell():
+    told = in_options("pass abstain_labels='???'", {"abstain_labels": "--abstain-labels"})
+    assert shlex.split(told)[1:] == ["--abstain-labels", "???"]
+    assert "'???'" in told

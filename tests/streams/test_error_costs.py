@@ -1,0 +1,61 @@
+"""Costs of errors: from tables of every kind, by name, and mistakes named."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from quorate.errors import InvalidInput
+from quorate.streams.error_costs import read_error_costs
+
+CLASSES = ["healthy", "cancer", "unclear"]
+
+
+def test_names_are_matched_by_name_and_blanks_cost_one(tmp_path):
+    file = tmp_path / "costs.csv"
+    file.write_text("truth,unclear,healthy,cancer\ncancer,5,50,0\nhealthy,,,2\n", encoding="utf-8-sig")
+    assert read_error_costs(file, CLASSES).tolist() == [[0, 2, 1], [50, 0, 5], [1, 1, 0]]
+
+
+def test_a_frame_with_its_index_as_a_column_and_a_file_of_it_say_the_same(tmp_path):
+    frame = pd.DataFrame([[0.0, 1], [50, 0]], index=["healthy", "cancer"], columns=["healthy", "cancer"])
+    frame.to_csv(tmp_path / "costs.csv")
+    from_file = read_error_costs(tmp_path / "costs.csv", CLASSES[:2])
+    assert (from_file == read_error_costs(frame.reset_index(), CLASSES[:2])).all()
+    assert from_file.tolist() == [[0, 1], [50, 0]]
+
+
+def test_an_array_is_taken_in_the_order_of_the_classes():
+    assert read_error_costs(np.array([[0, 3.0], [7, 0]]), CLASSES[:2])[1, 0] == 7
+
+
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        ({"tumour": {"healthy": 5}}, "names the class 'tumour'"),
+        ({"cancer": {"healthy": "much"}}, "costs 'much'; expected a number"),
+        ({"cancer": {"healthy": -1}}, "costs -1; expected finite costs"),
+        ({"cancer": {"healthy": float("nan")}}, "expected finite costs"),
+        ({"cancer": {"cancer": 1}}, "a right answer costs nothing"),
+        ({"cancer": 5}, r"error_costs\['cancer'\]=5"),
+        (np.zeros((3, 3)), "no error costs anything"),
+        (np.ones((2, 2)), r"shape \(2, 2\)"),
+    ],
+)
+def test_a_mistake_is_named(source, named):
+    with pytest.raises(InvalidInput, match=named):
+        read_error_costs(source, CLASSES)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("truth,cancer\nhealthy,1\nhealthy,2\n", "two rows for the truth 'healthy'"),
+        ("truth,cancer\nhealthy,1,9\n", "more or fewer cells"),
+        ("truth\nhealthy\n", "one column"),
+    ],
+)
+def test_a_table_that_is_none_is_refused(tmp_path, text, named):
+    file = tmp_path / "costs.csv"
+    file.write_text(text)
+    with pytest.raises(InvalidInput, match=named):
+        read_error_costs(file, CLASSES)

@@ -1,0 +1,97 @@
+"""What N is, which votes are a pool, and which items enter an error."""
+
+import numpy as np
+import pytest
+
+from quorate.errors import InvalidInput
+from quorate.posterior.settled import is_settled
+from quorate.streams.pools import build_pools
+from quorate.tables import join, read_votes
+
+CLASSES = ["cat", "dog", "bird"]
+
+
+def joined(items, *, classes=CLASSES):
+    """Items as {id: "ccd"}: a letter per vote."""
+    import pyarrow as pa
+
+    names = {"c": "cat", "d": "dog", "b": "bird"}
+    pairs = [(item, names[letter]) for item, votes in items.items() for letter in votes]
+    return join(read_votes(pa.table({"task": [p[0] for p in pairs], "label": [p[1] for p in pairs]}), classes=classes))
+
+
+def pools(items, **options):
+    return build_pools(joined(items), **{"seed": 0, "partly_voted": "exclude", "order": "given"} | options)
+
+
+def test_the_pool_of_an_item_is_the_votes_recorded_for_it():
+    made = pools({"x": "ccd", "y": "d"})
+    assert made.stream.pool_sizes.tolist() == [3, 1]
+    assert made.stream.votes.tolist() == [[0, 0, 1], [1, -1, -1]]
+    assert made.is_scored.all()
+    assert not made.is_partly_voted.any()
+    assert made.params_pool_size == 3
+
+
+def test_the_word_recorded_means_the_same_as_none():
+    assert pools({"x": "cc"}, pool_size="recorded").pool_size is None
+
+
+def test_ties_share_the_verdict():
+    assert pools({"x": "cd", "y": "ccd"}).truth.tolist() == [[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]
+
+
+def test_of_more_votes_than_the_pool_the_first_are_the_pool():
+    made = pools({"x": "cdddd", "y": "ccc"}, pool_size=3)
+    assert made.stream.votes.tolist() == [[0, 1, 1], [0, 0, 0]]
+    assert made.surplus.tolist() == [2, 0]
+    assert made.truth[0].tolist() == [0, 1, 0]
+
+
+def test_a_partly_voted_item_enters_the_error_only_if_its_votes_settle_the_pool():
+    made = pools({"x": "ccc", "y": "cc", "z": "ccccc"}, pool_size=5)
+    assert made.is_partly_voted.tolist() == [True, True, False]
+    assert made.is_scored.tolist() == [True, False, True]
+    assert made.truth[1].tolist() == [0, 0, 0]
+
+
+def test_own_pool_takes_the_votes_at_hand_for_the_truth_and_worst_case_none():
+    own = pools({"x": "cc"}, pool_size=5, partly_voted="own-pool")
+    worst = pools({"x": "cc"}, pool_size=5, partly_voted="worst-case")
+    assert own.is_scored.all()
+    assert own.truth[0].tolist() == [1, 0, 0]
+    assert worst.is_scored.all()
+    assert worst.truth[0].tolist() == [0, 0, 0]
+
+
+def test_settled_agrees_with_the_kernel_on_every_small_pool():
+    for first in range(4):
+        for second in range(4):
+            for size in range(1, 7):
+                if 0 < first + second <= size:
+                    made = pools({"x": "c" * first + "d" * second}, pool_size=size)
+                    assert made.is_settled[0] == is_settled(np.array([first, second, 0]), size)
+
+
+def test_shuffling_keeps_each_items_votes_and_repeats_by_seed():
+    items = {f"i{t}": "ccdb"[: 1 + t % 4] for t in range(40)}
+    given = pools(items)
+    one, same, other = (pools(items, order="shuffled", seed=seed) for seed in (1, 1, 2))
+    assert one.stream.items.tolist() == same.stream.items.tolist() != other.stream.items.tolist()
+    assert (one.stream.votes == same.stream.votes).all()
+    assert (one.stream.counts == given.stream.counts[one.stream.items]).all()
+    assert (np.sort(one.stream.votes, axis=1) != one.stream.votes).any()
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"pool_size": "all"}, "pool_size='all'"),
+        ({"pool_size": 0}, "pool_size=0"),
+        ({"order": "random"}, "order='random'"),
+        ({"partly_voted": "drop"}, "partly_voted='drop'"),
+    ],
+)
+def test_a_wrong_choice_is_named_with_what_is_allowed(options, named):
+    with pytest.raises(InvalidInput, match=named):
+        pools({"x": "cc"}, **options)

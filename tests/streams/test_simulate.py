@@ -1,0 +1,251 @@
+import numpy as np
+import pytest
+
+from quorate import errors
+from quorate.datasets import load_npz, synthetic, vote_dataset
+from quorate.decision.quota import RandomQuota
+from quorate.decision.threshold import Threshold
+from quorate.methods import METHODS, method
+from quorate.session.decide import NO_LIMIT
+from quorate.streams import prepare, simulate
+from quorate.streams.simulate import through_session
+
+KNOBS = {
+    "quorate": {"min_gain": 0.02},
+    "quorum": {"votes": 3},
+    "unanimous-then-cap": {"first": 2, "cap": 4},
+    "beta": {"threshold": 0.8},
+}
+
+
+def agree(dataset, chosen, *, pool_size, model, seed, window=500, refit_every=20, limits=(0, None), free_after=None):
+    fast = simulate(
+        dataset,
+        chosen,
+        pool_size=pool_size,
+        model=model,
+        seed=seed,
+        window=window,
+        refit_every=refit_every,
+        min_votes=limits[0],
+        max_votes=limits[1],
+        query_free_after=free_after,
+    )
+    stream = prepare(dataset, pool_size, model, seed, "shuffled")
+    most = NO_LIMIT if limits[1] is None else limits[1]
+    stop_asking = len(stream.items) if free_after is None else free_after
+    live = through_session(dataset, stream, chosen, seed, window, refit_every, (limits[0], most), stop_asking)
+    assert np.array_equal(fast.costs, live.costs)
+    assert np.array_equal(fast.predictions, live.predictions)
+    assert fast.reasons == live.reasons
+    np.testing.assert_allclose(fast.confidence, live.confidence, atol=1e-12)
+    assert [at for at, _ in fast.trace] == [at for at, _ in live.trace]
+    for (_, ours), (_, theirs) in zip(fast.trace, live.trace, strict=True):
+        for name in ("theta", "phi", "tau"):
+            np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-9, atol=1e-9)
+        if ours.bias is not None:
+            np.testing.assert_allclose(ours.bias, theirs.bias, atol=1e-9)
+    return fast
+
+
+@pytest.mark.no_cover  # the short stream below is traced
+@pytest.mark.parametrize("seed", [3, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", METHODS)
+def test_the_compiled_stream_agrees_with_the_session_on_the_whole_shift_stream(data_dir, name, seed):
+    dataset = load_npz(data_dir / "imagenet16h_shift.npz")
+    result = agree(dataset, method(name, **KNOBS.get(name, {})), pool_size=6, model=seed % 5, seed=seed)
+    assert len(result.costs) == 2400
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_compiled_stream_agrees_with_the_session_on_a_synthetic_stream(name):
+    dataset = synthetic(num_items=150, num_classes=4, pool_size=7, accuracy=0.6, num_models=2, seed=2)
+    agree(dataset, method(name, **KNOBS.get(name, {})), pool_size=7, model="all", seed=5, window=40, refit_every=7)
+
+
+@pytest.mark.parametrize("name", ["quorate", "infexp", "fixed-ask-finexp", "mp", "beta"])
+def test_they_agree_with_limits_pools_of_several_sizes_and_a_query_free_phase(name):
+    full = synthetic(num_items=120, num_classes=4, pool_size=7, accuracy=0.6, seed=2)
+    votes = np.array(full.votes)
+    votes[::3, 2:] = -1
+    dataset = vote_dataset(votes, full.predictions, classes=full.classes)
+    chosen = method(name, **KNOBS.get(name, {}))
+    agree(dataset, chosen, pool_size=7, model=0, seed=5, window=40, refit_every=7, limits=(1, 4), free_after=80)
+
+
+def test_changing_a_result_does_not_change_the_next_one():
+    dataset = synthetic(num_items=100, seed=1)
+    first = simulate(dataset, "finexp", seed=1)
+    kept = first.consensus.copy(), first.items.copy()
+    first.consensus[:] = 0
+    first.items[:] = 0
+    second = simulate(dataset, "finexp", seed=1)
+    assert np.array_equal(second.consensus, kept[0])
+    assert np.array_equal(second.items, kept[1])
+
+
+def test_a_subclass_of_our_policy_is_asked_itself():
+    class Never(Threshold):
+        def asks(self, state, item, probs):
+            return False
+
+    class Two(RandomQuota):
+        def quota(self, state, item, *, rng):
+            return 2
+
+    dataset = synthetic(num_items=30, pool_size=5, seed=1)
+    assert simulate(dataset, method(Never(1.0)), seed=1).mean_cost == 0
+    assert simulate(dataset, method(Two(1.0)), seed=1).costs.max() == 2
+
+
+def test_fused_classifiers_agree_on_the_real_stream(data_dir):
+    dataset = load_npz(data_dir / "imagenet16h_shift.npz")
+    few = vote_dataset(dataset.votes[:300], dataset.predictions[:, :300], classes=dataset.classes)
+    agree(few, method("quorate"), pool_size=6, model="all", seed=3, window=100)
+
+
+def test_the_same_seed_gives_the_same_answer_and_another_seed_another_stream():
+    dataset = synthetic(num_items=200, seed=1)
+    one, two, other = (simulate(dataset, "finexp", seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(one.costs, two.costs)
+    assert np.array_equal(one.confidence, two.confidence)
+    assert not np.array_equal(one.items, other.items)
+
+
+def test_all_methods_meet_the_same_items_voters_and_ties():
+    dataset = synthetic(num_items=100, pool_size=4, seed=1)
+    runs = [simulate(dataset, name, seed=9) for name in ("finexp", "random", "ask-all")]
+    for run in runs[1:]:
+        assert np.array_equal(run.items, runs[0].items)
+        assert np.array_equal(run.consensus, runs[0].consensus)
+
+
+def test_ask_all_finds_the_consensus_up_to_ties():
+    dataset = synthetic(num_items=500, pool_size=6, agreement=0.6, seed=1)
+    run = simulate(dataset, "ask-all", seed=1)
+    assert np.all(run.costs == 6)
+    counts = (dataset.votes[run.items][:, :, None] == np.arange(10)).sum(axis=1)
+    tied = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1)
+    np.testing.assert_allclose(run.expected_errors, 1 - 1 / tied)
+    assert not run.errors[tied == 1].any()
+    assert 0.2 < run.errors[tied == 2].mean() < 0.8
+
+
+def test_until_settled_is_never_wrong_where_ask_all_is_right_and_never_dearer():
+    dataset = synthetic(num_items=500, pool_size=7, seed=1)
+    everyone, settled = simulate(dataset, "ask-all", seed=1), simulate(dataset, "until-settled", seed=1)
+    np.testing.assert_allclose(everyone.expected_errors, settled.expected_errors)
+    assert settled.mean_cost < everyone.mean_cost
+
+
+def test_every_method_but_ask_all_stops_when_the_pool_is_settled():
+    dataset = synthetic(num_items=300, pool_size=5, agreement=0.95, accuracy=0.3, seed=1)
+    settled = simulate(dataset, "until-settled", seed=1)
+    strictest = {
+        "threshold": 1.0,
+        "query_rate": 1.0,
+        "scale": 1e9,
+        "min_gain": 0.0,
+        "votes": 99,
+        "first": 99,
+        "cap": 99,
+    }
+    for name in METHODS:
+        knobs = {knob: strictest[knob] for knob in method(name).knobs if knob in strictest}
+        run = simulate(dataset, method(name, **knobs), seed=1)
+        if name == "ask-all":
+            assert np.all(run.costs == 5)
+        else:
+            assert np.all(run.costs <= settled.costs), name
+
+
+def test_a_pool_smaller_than_the_votes_at_hand_is_drawn_by_seed_and_defines_the_consensus():
+    dataset = synthetic(num_items=200, pool_size=9, agreement=0.5, seed=1)
+    run = simulate(dataset, "ask-all", pool_size=3, seed=4)
+    stream = prepare(dataset, 3, 0, 4, "shuffled")
+    assert np.all(run.costs == 3)
+    counts = (stream.votes[:, :, None] == np.arange(10)).sum(axis=1)
+    assert np.all(counts[np.arange(200), run.consensus] == counts.max(axis=1))
+
+
+def test_items_with_fewer_votes_keep_their_own_pool():
+    votes = [[0, 0, 0, -1], [1, -1, 1, 1], [0, 1, -1, -1]] * 10
+    dataset = vote_dataset(votes, [[0.6, 0.4]] * 30, classes=["a", "b"])
+    run = simulate(dataset, "ask-all", seed=1)
+    assert sorted(run.costs) == [2] * 10 + [3] * 20
+
+
+def test_blocks_are_shuffled_apart():
+    dataset = synthetic(num_items=100, shift_accuracy=0.2, seed=1)
+    run = simulate(dataset, "random", seed=3)
+    assert set(run.items[:50]) == set(range(50))
+    assert not np.array_equal(run.items[:50], np.arange(50))
+    given = simulate(dataset, "random", seed=3, order="given")
+    assert np.array_equal(given.items, np.arange(100))
+
+
+def test_a_users_own_policy_runs_too():
+    class Twice:
+        name = "twice"
+
+        def init(self, num_classes):
+            return None
+
+        def quota(self, state, item, *, rng):
+            return 2
+
+        def asks(self, state, item, probs):
+            return True
+
+        def update(self, state, closed):
+            return state
+
+    run = simulate(synthetic(num_items=60, pool_size=5, agreement=0.9, seed=1), method(Twice()), seed=1)
+    assert run.costs.max() == 2
+    assert len(run.trace) > 0
+
+
+def test_the_query_free_phase_asks_nobody_and_learns_nothing():
+    dataset = synthetic(num_items=300, seed=1)
+    run = simulate(dataset, method("finexp", threshold=0.99), seed=1, query_free_after=200)
+    assert run.costs[:200].mean() > 1
+    assert np.all(run.costs[200:] == 0)
+    assert set(run.reasons[200:]) == {"closed"}
+    assert max(at for at, _ in run.trace) < 200
+
+
+def test_minimum_and_maximum_votes_hold():
+    dataset = synthetic(num_items=100, pool_size=9, seed=1)
+    run = simulate(dataset, method("finexp", threshold=0.0), seed=1, min_votes=2)
+    assert np.all(run.costs == 2)
+    run = simulate(dataset, method("finexp", threshold=1.0), seed=1, max_votes=3)
+    assert run.costs.max() == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"model": 7}, "model=7"),
+        ({"model": "resnet"}, "'resnet' is not in the data set"),
+        ({"pool_size": 0}, "pool_size=0"),
+        ({"order": "backwards"}, "order='backwards'"),
+        ({"window": 0}, "window=0"),
+        ({"seed": -1}, "seed=-1"),
+        ({"refit_every": 0}, "refit_every=0"),
+        ({"max_votes": 1.5}, "max_votes=1.5"),
+        ({"min_votes": 5, "max_votes": 2}, "max_votes=2"),
+        ({"model": [0]}, "model="),
+    ],
+)
+def test_bad_arguments_are_named(arguments, words):
+    with pytest.raises(errors.InvalidInput, match=words):
+        simulate(synthetic(num_items=10), "finexp", **({"seed": 1} | arguments))
+
+
+def test_more_trust_costs_less_and_errs_more():
+    dataset = synthetic(num_items=800, pool_size=9, agreement=0.7, seed=1)
+    runs = [simulate(dataset, method("quorate", min_gain=gain), seed=1) for gain in (0.001, 0.02, 0.2)]
+    costs = [run.mean_cost for run in runs]
+    errors_seen = [run.error_rate for run in runs]
+    assert costs == sorted(costs, reverse=True)
+    assert errors_seen == sorted(errors_seen)

@@ -1,0 +1,77 @@
+"""Curves of a pilot: what every item costs and errs over orderings, and pilots resampled from it."""
+
+import numpy as np
+import pytest
+
+from quorate.datasets import synthetic
+from quorate.methods import method
+from quorate.streams import simulate
+from quorate.workflows.plan.curves import measure, plan_grid
+from quorate.workflows.plan.pools import pilot_of
+from quorate.workflows.plan.variance import inflations, resampled
+
+PILOT = synthetic(num_items=200, pool_size=5, accuracy=0.8, seed=2)
+WHOLE = pilot_of(PILOT)
+COUNTS = [method("quorum", votes=k) for k in range(6)]
+
+
+def curves_of(*families, batch_size=200, orderings=3):
+    return measure(WHOLE, families, orderings=orderings, batch_size=batch_size, seed=5)
+
+
+def test_a_curve_holds_the_means_of_its_runs():
+    (curve,) = curves_of(COUNTS)
+    runs = [simulate(PILOT, COUNTS[2], seed=seed, model="all") for seed in (5, 6, 7)]
+    setting = next(s for s in curve.settings if s.method.knobs["votes"] == 2)
+    assert setting.votes.mean == pytest.approx(np.mean([run.mean_cost for run in runs]))
+    assert setting.errors.items.mean() == pytest.approx(np.mean([run.error_rate for run in runs]))
+    assert (np.diff(curve.votes) > 0).all()
+
+
+def test_a_short_batch_is_the_first_items_of_each_ordering():
+    (curve,) = curves_of([COUNTS[2]], batch_size=50)
+    runs = [simulate(PILOT, COUNTS[2], seed=seed, model="all") for seed in (5, 6, 7)]
+    assert curve.settings[0].votes.mean == pytest.approx(np.mean([run.costs[:50].mean() for run in runs]))
+
+
+def test_in_a_long_batch_the_items_to_come_go_as_the_last_half_did():
+    (curve,) = curves_of([COUNTS[2]], batch_size=400)
+    runs = [simulate(PILOT, COUNTS[2], seed=seed, model="all") for seed in (5, 6, 7)]
+    expected = np.mean([(run.costs.sum() + 2 * run.costs[100:].sum()) / 400 for run in runs])
+    assert curve.settings[0].votes.mean == pytest.approx(expected)
+
+
+def test_resampled_pilots_vary_as_the_mean_of_items_does():
+    (curve,) = curves_of(COUNTS)
+    (drawn,) = resampled([curve], inflations(WHOLE, [curve], seed=1), draws=2000, seed=1)
+    for k, setting in enumerate(curve.settings):
+        expected = setting.votes.items.var() / 200
+        assert drawn.votes[:, k].var() == pytest.approx(expected, rel=4 * np.sqrt(2 / 2000) + 0.05, abs=1e-12)
+        assert drawn.errors[:, k].mean() == pytest.approx(setting.errors.mean, abs=0.004)
+
+
+def test_a_method_that_learns_nothing_has_no_inflation():
+    (curve,) = curves_of(COUNTS)
+    (ratio,) = inflations(WHOLE, [curve], seed=1)
+    assert (ratio.votes[:, 0] == 1).all()
+    assert (ratio.votes[:, 1] <= 1).all()
+
+
+def test_the_same_seed_gives_the_same_inflation_and_it_is_within_reason():
+    (curve,) = curves_of([method("quorate", min_gain=gain) for gain in (0.2, 0.05, 0.01)])
+    first, again = (inflations(WHOLE, [curve], seed=1)[0] for _ in range(2))
+    assert (first.votes == again.votes).all()
+    assert (first.votes[:, 0] >= 1).all()
+    assert (first.votes[:, 1] <= first.votes[:, 0]).all()
+
+
+@pytest.mark.parametrize("name", ["quorate", "finexp", "beta", "quorum", "unanimous-then-cap", "random"])
+def test_grids_stay_small_for_large_pools_and_reach_both_ends(name):
+    grid = plan_grid(name, pool_size=100, num_classes=3)
+    assert 10 <= len(grid) <= 40
+    (curve,) = measure(
+        WHOLE, [[method(name, **knobs) for knobs in plan_grid(name, pool_size=5, num_classes=10)]],
+        orderings=2, batch_size=200, seed=1,
+    )  # fmt: skip
+    assert curve.votes[0] == 0
+    assert curve.errors[-1] == pytest.approx(simulate(PILOT, "until-settled", seed=1).error_rate, abs=0.02)

@@ -1,0 +1,48 @@
+"""What to type to use a plan's setting: the line of Python runs, the service takes its project's settings."""
+
+import json
+
+import numpy as np
+import pytest
+
+import quorate
+from quorate.datasets import synthetic
+from quorate.service.domain.settings import ProjectSettings
+from quorate.workflows.plan import plan
+from quorate.workflows.plan.uses import project_settings, session_code
+
+PILOT = synthetic(num_items=60, pool_size=5, accuracy=0.85, seed=4)
+FEW = {"orderings": 2, "draws": 100, "budget": 2.0}
+
+
+@pytest.mark.parametrize("name", ["quorate", "finexp", "quorum"])
+def test_the_line_of_python_begins_a_session_with_the_setting(name):
+    made = plan(PILOT, methods=[name, "random"], **FEW)
+    names = {"quorate": quorate}
+    exec(session_code(made), names)
+    settings = names["session"].settings
+    assert settings["method"] == made.advice.setting.method.describe()
+    assert (tuple(settings["classes"]), settings["pool_size"]) == (tuple(PILOT.classes), 5)
+
+
+@pytest.mark.parametrize("name", ["quorate", "finexp", "quorum"])
+def test_a_project_of_the_service_takes_the_settings(name):
+    made = plan(PILOT, methods=[name, "random"], price=0.5, **FEW)
+    told = json.loads(made.uses()["In the service, when a project is made by the API"])
+    settings = ProjectSettings(classes=PILOT.classes, **told)
+    assert settings.chosen_method() == made.advice.setting.method
+    assert (settings.pool_size, settings.price) == (5, 0.5)
+
+
+def test_what_cannot_be_used_there_is_not_named():
+    assert project_settings(plan(PILOT, methods=["mp", "random"], **FEW)) is None
+    costly = plan(PILOT, methods=["quorate", "random"], error_costs={"class-0": {"class-1": 5.0}}, **FEW)
+    assert (session_code(costly), project_settings(costly)) == (None, None)
+    assert list(costly.uses()) == ["On recorded votes"]
+
+
+def test_many_classes_and_several_classifiers_fit_the_line():
+    votes = np.random.default_rng(1).integers(0, 20, size=(40, 4))
+    probs = np.full((2, 40, 20), 0.05)
+    made = plan(votes, list(probs), methods=["quorate", "random"], **FEW)
+    assert "classes=CLASSES, pool_size=4, num_classifiers=2)" in session_code(made)

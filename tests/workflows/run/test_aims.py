@@ -1,0 +1,109 @@
+"""Runs with an aim: a budget is met, a target error held, audits paid for, and what was missed is said."""
+
+import json
+
+import numpy as np
+import pytest
+
+import quorate
+from quorate.errors import InvalidInput
+from quorate.streams.target_error import AUDIT_RATE, FOCUS, TargetErrorControl
+from quorate.workflows.run import run
+from tests.workflows.run import run_data
+
+
+@pytest.fixture(scope="module")
+def long_stream():
+    return run_data.stream(num_items=2000, pool_size=7, num_classes=4, accuracy=0.7, agreement=0.7, seed=4)
+
+
+def test_a_budget_is_met_and_the_control_says_how_closely(long_stream, tmp_path):
+    result = run(long_stream, order="given", budget=2.5, out=tmp_path / "out")
+    control = result.summary()["control"]
+    assert control["kind"] == "budget"
+    assert result.summary()["votes"]["per_item"] == pytest.approx(2.5, rel=0.05) == control["reached"]
+    assert control["gap"] == pytest.approx(control["reached"] / 2.5 - 1)
+    assert control["overshoot"] >= 0
+    assert "2.50 votes per item" in control["sentence"]
+    assert control["sentence"] in repr(result)
+    knobs = json.loads((tmp_path / "out" / "params.json").read_text())["method"]["knobs"]
+    assert knobs["min_gain"] == control["last_knob"] != quorate.method("quorate").knobs["min_gain"]
+    assert "How close the control came" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_a_target_error_is_held_and_its_audits_are_paid_for(long_stream):
+    result = run(long_stream, order="given", target_error=0.08, seed=2)
+    rows, summary = result.table.to_pylist(), result.summary()
+    assert 0.04 < summary["error"]["rate"] < 0.08
+    assert summary["control"]["reached"] < summary["control"]["upper"] == pytest.approx(0.08, abs=0.02)
+    audited = [row for row in rows if row["audited"]]
+    assert len(audited) == summary["control"]["audited"] > 50
+    assert summary["votes"]["audit_votes"] > 0
+    assert sum(row["cost"] for row in rows) == summary["votes"]["total"]
+    assert all(row["cost"] == row["num_votes"] for row in rows if not row["audited"])
+    assert all(row["cost"] > row["num_votes"] for row in audited)
+    assert all(row["stop_reason"] not in ("settled", "exhausted") for row in audited)
+
+
+def test_the_audits_in_force_are_one_default_and_can_be_set(long_stream):
+    def audits(**options):
+        settings = run(long_stream, order="given", target_error=0.1, **options).summary()["settings"]
+        return settings["audit_rate"], settings["audit_focus"]
+
+    assert audits() == (AUDIT_RATE, FOCUS) == (TargetErrorControl(0.1).audit_rate, TargetErrorControl(0.1).focus)
+    assert audits(audit_rate=0.2, audit_focus=0.0) == (0.2, 0.0)
+
+
+def test_more_focus_audits_more_of_the_doubtful_items(long_stream):
+    runs = [run(long_stream.votes[:600], long_stream.predictions[0, :600], classes=long_stream.classes, order="given",
+                target_error=0.1, audit_focus=focus) for focus in (0.0, 3.0)]  # fmt: skip
+    even, focused = (each.outcome.is_audited for each in runs)
+    doubt = 1 - runs[1].outcome.confidence
+    assert doubt[focused].mean() > 1.2 * doubt[~focused].mean()
+    assert focused.sum() > 2 * even.sum()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"budget": 9.0}, "A budget of 9.00 votes per item cannot be spent: asking everybody recorded takes 7.00."),
+        ({"budget": 6.5}, "A budget of 6.50 votes per item cannot be spent: asking until every pool is settled takes"),
+        ({"budget": 4.5, "max_votes": 3}, "at most 3 votes are asked of an item (--max-votes)"),
+        ({"budget": 1.0, "min_votes": 3}, "A budget of 1.00 votes per item cannot be kept: 3 are asked of every item"),
+        ({"target_error": 0.001}, "A target error of 0.10 % cannot be reached: it lies below the ties of the pool"),
+        ({"target_error": 0.9}, "Fewer votes could not be asked: without any the error stays below the target"),
+    ],
+)
+def test_what_no_run_could_reach_is_said_in_words(long_stream, options, said):
+    result = run(long_stream, order="given", **options)
+    assert said in result.summary()["control"]["unreachable"]
+    assert any(said in note for note in result.notes())
+    assert said in result.to_html().replace("\u00a0%", " %")
+
+
+@pytest.mark.parametrize("options", [{"budget": 2.5}, {"target_error": 0.08}])
+def test_what_was_reached_is_not_called_unreachable(long_stream, options):
+    assert run(long_stream, order="given", **options).summary()["control"]["unreachable"] is None
+
+
+def test_the_headline_says_how_much_of_the_error_is_ties(long_stream):
+    result = run(long_stream, order="given", method="ask-all")
+    error = result.summary()["error"]
+    tops = [np.bincount(row, minlength=4) for row in long_stream.votes]
+    ties = np.mean([1 - 1 / (counts == counts.max()).sum() for counts in tops])
+    assert error["tie_rate"] == pytest.approx(ties) == pytest.approx(error["rate"])
+    assert "all because the pool itself is tied, which nobody can avoid" in result.headline()
+    careless = run(long_stream, order="given", budget=0.5)
+    assert careless.summary()["error"]["tie_rate"] == error["tie_rate"] < careless.summary()["error"]["rate"]
+    said = f"{100 * ties:.2f} % because the pool itself is tied, which nobody can avoid"
+    assert said in careless.headline()
+    assert said in careless.to_html().replace("\u00a0%", " %")
+
+
+def test_a_budget_goes_with_costs_and_a_target_error_does_not(long_stream):
+    costs = {long_stream.classes[1]: {long_stream.classes[0]: 10}}
+    plain, costly = (run(long_stream, order="given", budget=2.0, error_costs=each).summary() for each in (None, costs))
+    assert costly["votes"]["per_item"] == pytest.approx(2.0, rel=0.05)
+    assert costly["confusion"]["table"][1][0] < plain["confusion"]["table"][1][0]
+    with pytest.raises(InvalidInput, match="beside error_costs"):
+        run(long_stream, target_error=0.1, error_costs=costs)

@@ -1,0 +1,59 @@
+"""What the audits of a target error prove, beside what the control estimates."""
+
+import pytest
+
+from quorate.audit import RunningAudit
+from quorate.audit.statement import rounded_up
+from quorate.streams.target_error import AUDIT_RATE, FOCUS
+from quorate.workflows.run import run
+from quorate.workflows.run.report import CONTROL, ESTIMATES
+from tests.workflows.run import run_data
+
+
+@pytest.fixture(scope="module")
+def long_stream():
+    return run_data.stream(num_items=2000, pool_size=7, num_classes=4, accuracy=0.7, agreement=0.7, seed=4)
+
+
+@pytest.fixture(scope="module")
+def aimed(long_stream):
+    return run(long_stream, order="given", target_error=0.08, seed=2)
+
+
+def test_a_target_error_is_told_with_what_its_audits_prove(aimed):
+    """The bound is that of an audit taken item by item; it holds for the error the recorded votes show."""
+    result = aimed
+    summary, audit = result.summary(), RunningAudit(min_rate=AUDIT_RATE)
+    for t, row in enumerate(result.table.to_pylist()):
+        loss, doubt = 1 - result.pools.truth[t, result.outcome.labels[t]], 1 - row["confidence"]
+        if row["stop_reason"] in ("settled", "exhausted"):
+            audit = audit.settle(loss)
+        else:
+            rate = min(AUDIT_RATE + FOCUS * doubt, 1.0)
+            audit = audit.update(expected_loss=doubt, rate=rate, audited=row["audited"], loss=loss)
+    proved = summary["control"]["proved"]
+    assert proved == pytest.approx(audit.bound(0.1).mean)
+    assert summary["error"]["rate"] < proved < 0.2
+    assert f"{rounded_up(100 * proved):.2f} %" in summary["control"]["sentence"]
+    assert summary["control"]["supported"] == (proved <= 0.08)
+    assert "at most, per item, as the audits prove it" in result.to_html()
+
+
+def test_a_target_is_held_where_the_bound_lies_within_it_and_an_aim_elsewhere(aimed, long_stream):
+    held = run(long_stream, order="given", target_error=0.3, audit_rate=0.5, seed=2)
+    for result, target, status, word in ((aimed, 0.08, "aim", "an aim"), (held, 0.3, "held", "held")):
+        control = result.summary()["control"]
+        assert control["status"] == status
+        assert control["supported"] == (control["proved"] <= target) == (status == "held")
+        assert f"{100 * target:.2f} %: {word}" in control["sentence"]
+
+
+def test_an_estimate_that_too_few_audits_support_is_not_printed():
+    """20 items: the audits can bound nothing, so the page and the sentence have no figure but the target."""
+    few = run_data.stream(num_items=20, pool_size=7, num_classes=4, accuracy=0.7, agreement=0.7, seed=4)
+    result = run(few, order="given", target_error=0.3, seed=2)
+    control, page = result.summary()["control"], result.to_html()
+    assert (control["proved"], control["status"], control["estimate_supported"]) == (None, "aim", False)
+    assert control["sentence"].count("%") == 1
+    assert all(CONTROL[name] not in page for name in ESTIMATES)
+    assert CONTROL["status"] in page

@@ -1,0 +1,64 @@
+"""What a run says beside its figures: pools that tell the answer, a default that saves little, targets too fine."""
+
+import json
+
+import numpy as np
+import pytest
+
+from quorate.workflows.run import run
+from tests.workflows.run import run_data
+
+
+@pytest.fixture(scope="module")
+def long_stream():
+    return run_data.stream(num_items=400, pool_size=7, num_classes=4, accuracy=0.7, agreement=0.7, seed=4)
+
+
+def test_pools_that_were_stopped_early_are_warned_of_unless_their_size_is_said(tmp_path):
+    """Where N is what a rule left, N tells the method the answer: it saves on paper what nobody could save."""
+    data = run_data.stream()
+    stopped = np.array(data.votes)
+    stopped[(stopped[:, 0] == stopped[:, 1]), 2:] = -1  # two that agree were enough
+    probs = data.predictions[0]
+    result = run(stopped, probs, classes=data.classes, order="given", out=tmp_path / "out")
+    (warned,) = [note for note in result.notes() if "recorded for it, 2 to 5" in note]
+    assert "savings are overstated" in warned
+    assert "`--pool-size N`" in warned
+    assert warned in json.loads((tmp_path / "out" / "summary.json").read_text())["notes"]
+    assert "savings are overstated" in (tmp_path / "out" / "report.html").read_text()
+    for votes, options in ((stopped, {"pool_size": 5}), (np.array(data.votes), {})):
+        quiet = run(votes, probs, classes=data.classes, order="given", **options)
+        assert not any("overstated" in note for note in quiet.notes())
+
+
+def test_a_default_run_that_saves_next_to_nothing_says_where_cheaper_settings_are():
+    """No classifier, divided experts: the default asks nearly until settled. Said of the default only."""
+    hard = run_data.stream(num_items=200, pool_size=3, accuracy=0.4, agreement=0.4)
+
+    def told(**options):
+        result = run(hard, order="given", **options)
+        saved = result.summary()["votes"]["saved_against_until_settled"]
+        return saved, [note for note in result.notes() if "The default is cautious" in note]
+
+    saved, (note,) = told()
+    assert saved < 0.02
+    assert "`quorate plan`" in note
+    assert "`--budget`" in note
+    assert told(method="until-settled")[1] == told(budget=1.0)[1] == told(method="quorate:min_gain=0.001")[1] == []
+    easy = run(run_data.stream(num_items=200, accuracy=0.95, agreement=0.95), order="given")
+    assert easy.summary()["votes"]["saved_against_until_settled"] > 0.02
+    assert not any("cautious" in note for note in easy.notes())
+
+
+def test_a_target_of_a_few_errors_is_said_to_be_hard_to_hold(long_stream):
+    def few(target, rows):
+        result = run(long_stream.votes[:rows], long_stream.predictions[0, :rows], classes=long_stream.classes,
+                     order="given", target_error=target)  # fmt: skip
+        return result, [note for note in result.notes() if "cannot be held closely" in note]
+
+    short, (note,) = few(0.08, 50)
+    assert "A target of 8.00 % of 50 items is 4.0 errors" in note
+    assert "worth 50 % of the target" in note
+    assert short.summary()["control"]["proved"] is None
+    assert short.summary()["control"]["estimate_supported"] is False
+    assert few(0.08, 400)[1] == []

@@ -1,0 +1,336 @@
+"""`quorate.run` from tables to decisions: the same as a live session, errors counted right, frames of every kind."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import quorate
+from quorate.errors import InvalidInput, QuorateError
+from quorate.workflows.run import run
+from quorate.workflows.run.inputs import Columns, TableOptions
+from quorate.workflows.run.result import DECISION_COLUMNS
+from tests.workflows.run import run_data
+
+
+@pytest.fixture(scope="module")
+def data():
+    return run_data.stream()
+
+
+@pytest.fixture(scope="module")
+def files(data, tmp_path_factory):
+    return run_data.write_tables(tmp_path_factory.mktemp("tables"), data)
+
+
+def test_it_decides_as_a_live_session_that_asks_in_the_recorded_order(data, files):
+    result = run(*files, order="given", seed=7)
+    session = quorate.Session("quorate", classes=data.classes, pool_size=5, seed=7)
+    for t, row in enumerate(result.table.to_pylist()):
+        decision = session.open(row["item"], data.predictions[0, t])
+        while decision.ask:
+            decision = session.vote(row["item"], data.classes[data.votes[t, decision.num_votes]])
+        assert (row["consensus_label"], row["num_votes"]) == (decision.label, decision.num_votes)
+        assert row["stop_reason"] == decision.reason
+        assert row["confidence"] == pytest.approx(decision.confidence, abs=1e-12)
+        assert [row[f"prob_{name}"] for name in data.classes] == pytest.approx(decision.probs, abs=1e-12)
+    assert result.params.theta == pytest.approx(session.params.theta)
+
+
+def test_a_pool_larger_than_the_votes_ends_as_a_session_that_finds_nobody(data, files):
+    result = run(*files, order="given", pool_size=9, seed=7)
+    session = quorate.Session("quorate", classes=data.classes, pool_size=9, seed=7)
+    for t, row in enumerate(result.table.to_pylist()):
+        decision = session.open(row["item"], data.predictions[0, t])
+        while decision.ask and decision.num_votes < 5:
+            decision = session.vote(row["item"], data.classes[data.votes[t, decision.num_votes]])
+        decision = session.close(row["item"]) if decision.ask else decision
+        assert (row["consensus_label"], row["num_votes"]) == (decision.label, decision.num_votes)
+        assert row["stop_reason"] == decision.reason
+    assert 0 < result.summary()["pools"]["short_of_votes"] == result.summary()["stop_reasons"]["closed"]
+
+
+def test_errors_votes_and_classes_agree_with_counting_by_hand(data, files):
+    result = run(*files, order="given", threshold=0.6, price=0.5)
+    rows, summary = result.table.to_pylist(), result.summary()
+    wrong, found = 0.0, dict.fromkeys(data.classes, 0.0)
+    for t, row in enumerate(rows):
+        counts = np.bincount(data.votes[t], minlength=3)
+        top = [data.classes[k] for k in np.flatnonzero(counts == counts.max())]
+        wrong += 1 - (row["consensus_label"] in top) / len(top)
+        found[row["consensus_label"]] += (row["consensus_label"] in top) / len(top)
+        seen = data.votes[t][: row["num_votes"]]
+        agreeing = sum(data.classes[vote] == row["consensus_label"] for vote in seen)
+        assert row["agreement"] == (agreeing / len(seen) if len(seen) else None)
+        assert row["cost"] == 0.5 * row["num_votes"]
+    assert 0 < wrong == pytest.approx(summary["error"]["wrong"])
+    assert summary["error"]["rate"] == pytest.approx(wrong / len(rows))
+    assert {row["class"]: row["right"] for row in summary["per_class"]} == pytest.approx(found)
+    assert np.sum(summary["confusion"]["table"]) == pytest.approx(len(rows))
+    assert summary["votes"]["asked"] == sum(row["num_votes"] for row in rows)
+    assert summary["votes"]["ask_all"] == 5 * len(rows)
+    settled = quorate.run(*files, method="until-settled", order="given").summary()["votes"]
+    assert settled["asked"] == summary["votes"]["until_settled"] == settled["until_settled"]
+    assert summary["votes"]["money"]["spent"] == pytest.approx(0.5 * summary["votes"]["total"])
+
+
+def test_partly_voted_items_enter_the_error_as_the_rule_says(data, files):
+    rules = ("exclude", "own-pool", "worst-case")
+    exclude, own, worst = (run(*files, order="given", pool_size=7, partly_voted=rule).summary() for rule in rules)
+    assert exclude["error"]["scored_items"] == exclude["pools"]["partly_voted_but_settled"] < data.num_items
+    assert own["error"]["scored_items"] == worst["error"]["scored_items"] == data.num_items
+    assert exclude["error"]["wrong"] <= own["error"]["wrong"] < worst["error"]["wrong"]
+    unsettled = data.num_items - exclude["error"]["scored_items"]
+    assert worst["error"]["wrong"] == pytest.approx(exclude["error"]["wrong"] + unsettled)
+    assert any("not scored" in note for note in exclude["notes"])
+
+
+def test_fewest_and_most_votes_are_kept(files):
+    votes = run(*files, min_votes=2, max_votes=3, threshold=0.9).table.column("num_votes").to_numpy()
+    assert votes.min() == 2
+    assert votes.max() == 3
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_decisions_come_back_as_the_kind_of_table_the_votes_were(data, files, kind):
+    readers = {"pandas": pd.read_csv, "polars": pl.read_csv, "pyarrow": pa.csv.read_csv}
+    kinds = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table}
+    votes, probs = (readers[kind](file) for file in files)
+    result = run(votes, probs, order="given")
+    assert isinstance(result.decisions, kinds[kind])
+    assert isinstance(result.rejects, kinds[kind])
+    same = run(*files, order="given")
+    assert result.table.equals(same.table)
+    assert result.table.column_names == [*DECISION_COLUMNS, *(f"prob_{name}" for name in data.classes)]
+
+
+def test_arrays_and_data_sets_are_taken_too(data, files):
+    from_arrays = run(np.array(data.votes), data.predictions[0], classes=data.classes, order="given")
+    assert from_arrays.items[:2] == ("0", "1")
+    from_set = run(data, order="given")
+    from_files = run(*files, order="given")
+    for other in (from_arrays, from_set):
+        assert other.table.drop("item").equals(from_files.table.drop("item"))
+
+
+def test_time_order_follows_the_times_and_given_order_the_rows(data):
+    rows = run_data.vote_rows(data)
+    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    frame["timestamp"] = pd.date_range("2024-01-01", periods=len(rows), freq="min").astype(str)[::-1]
+    by_time, by_row = (run(frame, classes=data.classes, order=order) for order in ("time", "given"))
+    assert by_row.items[0] == "i0"
+    assert by_time.items[0] == f"i{data.num_items - 1}"
+    assert by_time.pools.stream.votes[0].tolist() == data.votes[-1][::-1].tolist()
+
+
+def test_counts_have_no_order_so_their_votes_are_shuffled_and_it_says_so(data):
+    counts = np.array([np.bincount(row, minlength=3) for row in data.votes])
+    frame = pd.DataFrame(counts, columns=list(data.classes))
+    frame.insert(0, "task", [f"i{t}" for t in range(data.num_items)])
+    result = run(frame, format="counts", order="given")
+    votes = result.pools.stream.votes
+    assert (np.diff(votes, axis=1) < 0).any()  # not class by class, as the counts are read
+    assert (result.pools.stream.counts == counts).all()
+    assert result.items[:2] == ("i0", "i1")
+    assert "shuffled by the seed" in repr(result)
+
+
+def test_one_item_no_known_truth_and_many_classes_are_no_trouble():
+    rng = np.random.default_rng(0)
+    one = run(np.array([[0, 1]]), np.array([[0.5, 0.5]]))
+    unknown = run(np.array([[0, 1], [1, 1]]), np.full((2, 2), 0.5), pool_size=9)
+    many = run(rng.integers(0, 80, (50, 4)), rng.dirichlet(np.ones(80), 50))
+    nobody = run(np.zeros((30, 2), dtype=int), np.array([[0.99, 0.01]] * 30), max_votes=0, price=0)
+    assert unknown.summary()["error"]["rate"] is None
+    assert "no error can be told" in unknown.to_html()
+    assert many.summary()["confusion"] is None
+    assert nobody.table.column("agreement").null_count == 30
+    for result in (one, unknown, many, nobody):
+        assert result.to_html().endswith("</html>\n")
+        assert len(result.plot().axes) == 4
+
+
+def test_shuffled_order_repeats_by_seed(files):
+    one, same, other = (run(*files, order="shuffled", seed=seed) for seed in (1, 1, 2))
+    assert one.table.equals(same.table)
+    assert one.items != other.items
+
+
+def test_dirt_is_counted_and_set_aside_and_strict_refuses_it(data, tmp_path):
+    files = run_data.write_dirty(tmp_path, data)
+    result = run(*files)
+    fired = {finding["rule"]: finding["count"] for finding in result.summary()["data"]["findings"]}
+    assert fired["exact-duplicate"] == fired["missing-task"] == fired["blank-label"] == fired["sum-near-one"] == 1
+    assert fired["changed-vote"] >= 1
+    assert fired["no-prediction"] == fired["prediction-without-votes"] == fired["blank-prediction"] == 1
+    assert result.rejects.num_rows == result.summary()["data"]["set_aside"] > 4
+    assert len(result.items) == data.num_items + 1
+    with pytest.raises(InvalidInput, match="strict reading allows none"):
+        run(*files, strict=True)
+
+
+def test_a_method_that_learns_nothing_and_one_with_quotas_run_too(files):
+    assert run(*files, method="quorum:votes=2").summary()["learned"] is None
+    drawn = run(*files, method="random:query_rate=0.5", seed=1).summary()
+    assert drawn["stop_reasons"]["quota"] > 0
+
+
+def test_no_classifier_means_all_classes_alike(files):
+    result = run(files[0])
+    assert result.models == ("uniform",)
+    assert result.summary()["error"]["rate"] is not None
+
+
+def test_several_classifiers_are_fused(data, files, tmp_path):
+    twice = run(files[0], [files[1], run_data.write_tables(tmp_path, data)[1]])
+    assert twice.models == ("probs", "probs-2")
+    assert twice.params.tau.shape == (2, 3)
+
+
+def test_a_missed_cancer_costs_fewer_false_negatives_at_no_more_votes():
+    """At the same number of votes, saying that a missed cancer costs 20 finds more of them."""
+    data = run_data.stream(num_items=3000, pool_size=7, num_classes=2, accuracy=0.75, agreement=0.7, seed=11)
+    costs = {data.classes[1]: {data.classes[0]: 20}}
+    plain = run(data, order="given", threshold=0.8).summary()
+    costly = run(data, order="given", threshold=0.25, error_costs=costs).summary()
+    same_table = np.array([[0.0, 1.0], [20.0, 0.0]])
+    cost_of = lambda summary: float((np.array(summary["confusion"]["table"]) * same_table).sum() / 3000)  # noqa: E731
+    assert costly["votes"]["total"] <= plain["votes"]["total"]
+    assert costly["per_class"][1]["found"] > plain["per_class"][1]["found"] + 0.02
+    assert cost_of(costly) < 0.7 * cost_of(plain)
+    assert costly["error_costs"]["realised_per_item"] == pytest.approx(cost_of(costly))
+
+
+def test_equal_costs_change_nothing(files):
+    plain = run(*files, order="given")
+    assert run(*files, order="given", error_costs=1.0 - np.eye(3)).table.equals(plain.table)
+
+
+def test_the_page_points_to_itself_and_counts_in_good_grammar(data, tmp_path):
+    votes, probs = run_data.write_tables(tmp_path, data)
+    votes.write_text(votes.read_text() + "i0,w9,\n")  # no label: set aside
+    result = run(votes, probs)
+    assert any("see report.html and rejects.csv" in note for note in result.notes())
+    page = result.to_html()
+    assert "see report.html" not in page
+    assert "see The data below and rejects.csv" in page
+    assert "1 models" not in page
+
+
+def test_audits_alone_change_no_answer_before_the_first_fit(files):
+    plain, audited = run(*files, order="given"), run(*files, order="given", audit_rate=1.0)
+    assert (
+        audited.table.slice(0, 20).drop(["cost", "audited"]).equals(plain.table.slice(0, 20).drop(["cost", "audited"]))
+    )
+    assert sum(audited.outcome.is_audited) > 0 == sum(plain.outcome.is_audited)
+
+
+def test_a_policy_of_ones_own_runs_vote_by_vote(files):
+    class AskTwice:
+        name = "ask-twice"
+
+        def init(self, num_classes):
+            return None
+
+        def quota(self, state, item, *, rng):
+            return None
+
+        def asks(self, state, item, probs):
+            return item.num_votes < 2
+
+        def update(self, state, closed):
+            return state
+
+    result = run(*files, method=AskTwice(), order="given")
+    assert set(result.outcome.num_votes.tolist()) == {2}
+    assert result.params.theta != 1
+
+
+@pytest.mark.parametrize("knob", [{"min_gain": 0.05}, {"threshold": 0.7}])
+def test_asking_by_costs_is_the_same_compiled_and_vote_by_vote(files, knob):
+    from quorate.streams.error_costs import with_costs
+
+    costs = np.array([[0, 1, 1], [8, 0, 2], [1, 1, 0.0]])
+    chosen = quorate.method("quorate", **knob)
+    compiled = run(*files, method=chosen, error_costs=costs, order="given")
+    slow = run(*files, method=with_costs(chosen, costs), error_costs=costs, order="given")
+    without = run(*files, method=chosen, order="given")
+    assert compiled.table.column("num_votes").equals(slow.table.column("num_votes"))
+    assert compiled.table.column("consensus_label").equals(slow.table.column("consensus_label"))
+    assert not compiled.table.column("num_votes").equals(without.table.column("num_votes"))
+
+
+def test_the_result_shows_itself(files):
+    result = run(*files, price=0.08)
+    assert repr(result).startswith("RunResult of quorate: 120 items, ")
+    assert "<table>" in result._repr_html_()
+    assert len(result.plot().axes) == 4
+    assert json.loads(json.dumps(result.summary(), allow_nan=False))["num_items"] == 120
+
+
+def test_names_are_escaped_wherever_they_are_shown(data):
+    rows = pd.DataFrame(run_data.vote_rows(data), columns=["task", "worker", "label"])
+    rows["label"] = rows["label"].replace(data.classes[0], "<script>alert(1)</script>")
+    rows["task"] = rows["task"].replace("i0", "<b>i0</b>")
+    result = run(rows)
+    assert "<script>" not in result.to_html()
+    assert "<b>i0" not in result._repr_html_()
+
+
+def test_the_real_shift_set_costs_and_errs_as_the_simulation_says(data_dir, tmp_path):
+    recorded = quorate.datasets.load_npz(data_dir / "imagenet16h_shift.npz")
+    files = run_data.write_tables(tmp_path, recorded)
+    result = run(*files, order="shuffled", seed=3).summary()
+    runs = [quorate.simulate(recorded, "quorate", seed=seed) for seed in (3, 4, 5)]
+    assert result["num_items"] == recorded.num_items
+    assert result["votes"]["per_item"] == pytest.approx(np.mean([each.mean_cost for each in runs]), rel=0.05)
+    assert result["error"]["rate"] == pytest.approx(np.mean([each.error_rate for each in runs]), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"threshold": 1.5}, "threshold=1.5"),
+        ({"threshold": 0.9, "method": quorate.method("finexp")}, "threshold=0.9 beside a method"),
+        ({"method": "nothing"}, "method 'nothing' does not exist"),
+        ({"min_votes": 3, "max_votes": 1}, "max_votes=1; expected at least min_votes"),
+        ({"price": -1}, "price=-1"),
+        ({"window": 0}, "window=0"),
+        ({"seed": -1}, "seed=-1"),
+        ({"order": "backwards"}, "order='backwards'"),
+        ({"task": "nobody"}, "nobody"),
+        ({"budget": 2, "threshold": 0.9}, "threshold=0.9 and budget=2 are given"),
+        ({"budget": 2, "method": "quorum"}, "neither `min_gain` nor `threshold`"),
+        ({"budget": 0}, "budget=0"),
+        ({"target_error": 2}, "target_error=2"),
+        ({"target_error": 2}, "did you mean 0.02"),
+        ({"threshold": 95}, "did you mean 0.95"),
+        ({"audit_rate": 0}, "audit_rate=0"),
+        ({"audit_focus": 0.5}, "audit_focus=0.5 without a target error"),
+        ({"target_error": 0.02, "audit_focus": -1}, "audit_focus=-1"),
+        ({"control_speed": "slow"}, "control_speed='slow' without a budget"),
+    ],
+)
+def test_a_mistake_is_one_clear_error(files, options, named):
+    with pytest.raises(QuorateError, match=named):
+        run(*files, **options)
+
+
+def test_the_options_of_tables_are_those_of_the_columns():
+    assert list(TableOptions.__annotations__) == [field.name for field in dataclasses.fields(Columns)]
+
+
+def test_the_page_shows_shares_in_per_cent_and_confusions_to_a_tenth():
+    votes = np.tile([[0, 1, 2], [0, 0, 0]], (20, 1))  # every other pool is tied three ways
+    result = run(votes, np.full((40, 3), 1 / 3), classes=["a", "b", "c"], target_error=0.1)
+    page, control = result.to_html().replace("\u00a0%", " %"), result.summary()["control"]
+    assert "<td>10.00 %</td>" in page
+    assert f"<td>{100 * control['gap']:.2f} %</td>" in page
+    first = result.summary()["confusion"]["table"][0][1]
+    assert first % 1, "a third of some tied items"
+    assert f"<td>{first:.1f}</td>" in page
+    assert f"<td>{first:.4g}</td>" not in page

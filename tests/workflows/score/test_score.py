@@ -1,0 +1,382 @@
+"""Scores of whole tables: the same numbers whatever the format, the batch or the machines; dirt counted; order kept."""
+
+import csv
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+import pyarrow.parquet as pq
+import pytest
+
+import quorate
+from quorate.errors import ClusterError, InvalidInput
+from quorate.types import PriorParams
+from quorate.workflows import dask_cluster
+from quorate.workflows.params_file import ParamsFile, write_params
+from quorate.workflows.score import score
+from quorate.workflows.score.cluster import _score_there
+from quorate.workflows.score.items import score_arrays, scorer
+
+CLASSES = ("cat", "dog", "owl")
+POOL, COUNT = 9, 500
+
+
+def params(*, method="quorate", models=("net",), pool_size=POOL):
+    chosen = quorate.method(method)
+    tau = np.linspace(0.5, 1.5, 3 * len(models)).reshape(len(models), 3)
+    prior = PriorParams(4.0, 0.3, tau[0] if len(models) == 1 else tau, [0.1, 0.0, -0.2])
+    return ParamsFile(prior, CLASSES, models, chosen.predicting.posterior, method, pool_size, 10, dict(chosen.knobs))
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Predictions of two models and votes of the same items, as Parquet, in the same order."""
+    folder = tmp_path_factory.mktemp("score")
+    rng = np.random.default_rng(3)
+    ids = [f"item-{number}" for number in range(COUNT)]
+    probs = rng.dirichlet(np.full(3, 0.5), size=(2, COUNT))
+    votes = np.array([rng.multinomial(rng.integers(0, 4), row) for row in probs[0]])
+    for number in range(2):
+        table(folder / f"net{number}.parquet", ids, probs[number])
+    table(folder / "counts.parquet", ids, votes)
+    return folder, ids, probs, votes
+
+
+def table(path, ids, values, classes=CLASSES):
+    columns = {"id": ids} | {name: values[:, k] for k, name in enumerate(classes)}
+    if path.suffix == ".csv":
+        arrow_csv.write_csv(pa.table(columns), path)
+    else:
+        pq.write_table(pa.table(columns), path, row_group_size=77)
+    return path
+
+
+def long_votes(path, ids, votes, order=None):
+    rows = [(item, f"w{n}", CLASSES[k]) for item, row in zip(ids, votes, strict=True)
+            for n, k in enumerate(np.repeat(np.arange(3), row))]  # fmt: skip
+    rows = rows if order is None else [rows[each] for each in order(len(rows))]
+    with path.open("w", newline="") as text:
+        csv.writer(text).writerows([("task", "worker", "label"), *rows])
+    return path
+
+
+def read(path):
+    found = arrow_csv.read_csv(path) if path.suffix == ".csv" else pq.read_table(path)
+    return found.to_pydict()
+
+
+def test_every_item_has_its_posterior_in_the_order_of_the_predictions(data, tmp_path):
+    folder, ids, probs, votes = data
+    out = tmp_path / "scores.parquet"
+    found = score(params(), folder / "net0.parquet", votes=folder / "counts.parquet", out=out)
+    rows = read(out)
+    how = scorer(quorate.method("quorate"), params().params, POOL)
+    expected = score_arrays(how, probs[0][:, None], votes)
+    assert list(rows) == ["item", "consensus_label", "confidence", "num_votes", "ask", "reason", *(f"prob_{name}" for name in CLASSES)]  # noqa: E501  # fmt: skip
+    assert rows["item"] == ids and rows["num_votes"] == votes.sum(axis=1).tolist()
+    np.testing.assert_allclose(np.column_stack([rows[f"prob_{name}"] for name in CLASSES]), expected.probs, atol=1e-12)
+    assert rows["consensus_label"] == [CLASSES[k] for k in expected.labels]
+    assert rows["confidence"] == [max(each) for each in zip(*(rows[f"prob_{name}"] for name in CLASSES), strict=True)]
+    assert rows["ask"] == [reason == "ask" for reason in rows["reason"]]
+    assert (found.num_items, found.num_votes, found.num_ask) == (COUNT, votes.sum(), sum(rows["ask"]))
+    doubt = [1 - sure for sure, ask in zip(rows["confidence"], rows["ask"], strict=True) if not ask]
+    assert found.expected_errors == pytest.approx(sum(doubt))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_rows_do_not_depend_on_the_batch_and_files_are_the_same_twice(data, tmp_path, ending):
+    folder = data[0]
+    sources = {"votes": folder / "counts.parquet"}
+    outs = [tmp_path / f"{number}.{ending}" for number in range(3)]
+    for out, rows in zip(outs, (7, 50_000, 50_000), strict=True):
+        score(params(), folder / "net0.parquet", **sources, out=out, batch_rows=rows)
+    assert read(outs[0]) == read(outs[1])
+    assert outs[1].read_bytes() == outs[2].read_bytes()
+    if ending == "csv":
+        assert outs[0].read_bytes() == outs[1].read_bytes()
+    else:
+        assert pq.ParquetFile(outs[0]).num_row_groups == -(-COUNT // 7)
+
+
+def test_formats_of_predictions_give_the_same_scores(data, tmp_path):
+    folder, ids, probs, _ = data
+    np.save(tmp_path / "net.npy", probs[0])
+    np.savez(tmp_path / "net.npz", probs=probs[0], ids=np.array(ids), classes=np.array(CLASSES))
+    shuffled = table(tmp_path / "net.csv", ids, probs[0][:, [2, 0, 1]], classes=("owl", "cat", "dog"))
+    sources = [folder / "net0.parquet", shuffled, tmp_path / "net.npz", tmp_path / "net.npy", probs[0]]
+    found = []
+    for number, source in enumerate(sources):
+        out = tmp_path / f"{number}.parquet"
+        score(params(), source, out=out, batch_rows=64)
+        found.append(read(out))
+    assert found[0] == found[1] == found[2]
+    assert found[3] == found[4] == found[0] | {"item": [str(number) for number in range(COUNT)]}
+
+
+def test_long_votes_are_counted_in_order_or_by_id_alike(data, tmp_path):
+    folder, ids, _, votes = data
+    mixed = long_votes(tmp_path / "mixed.csv", ids, votes, order=np.random.default_rng(1).permutation)
+    sorted_ = long_votes(tmp_path / "sorted.csv", ids, votes)
+    outs = [tmp_path / f"{number}.parquet" for number in range(4)]
+    net = folder / "net0.parquet"
+    score(params(), net, votes=folder / "counts.parquet", out=outs[0])
+    score(params(), net, votes=mixed, out=outs[1])
+    score(params(), net, votes=sorted_, out=outs[2], match="order", batch_rows=11)
+    score(params(), net, votes=folder / "counts.parquet", out=outs[3], match="id")
+    assert read(outs[0]) == read(outs[1]) == read(outs[2]) == read(outs[3])
+    with pytest.raises(InvalidInput, match=r"order.*--match id"):
+        score(params(), net, votes=mixed, out=tmp_path / "no.parquet", match="order", batch_rows=11)
+    assert not list(tmp_path.glob("no.parquet*"))
+
+
+def test_wide_votes_are_found_by_id(data, tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_text("item,ann,bob,cid\nitem-7,cat,cat,\nitem-2,dog,,owl\n")
+    score(params(), data[0] / "net0.parquet", votes=path, out=tmp_path / "out.parquet")
+    assert read(tmp_path / "out.parquet")["num_votes"][:9] == [0, 0, 2, 0, 0, 0, 0, 2, 0]
+
+
+def test_a_worker_who_votes_twice_counts_once_also_in_a_stream(data, tmp_path):
+    net = data[0] / "net0.parquet"
+    path = tmp_path / "votes.csv"
+    rows = [("item-0", "a", "cat"), ("item-0", "a", "cat"), ("item-3", "a", "cat"), ("item-3", "a", "dog")]
+    with path.open("w", newline="") as text:
+        csv.writer(text).writerows([("task", "worker", "label"), *rows, ("item-4", "b", "cow")])
+    for match in ("order", "id"):
+        out = tmp_path / f"{match}.parquet"
+        found = score(params(), net, votes=path, out=out, match=match, batch_rows=2)
+        assert read(out)["num_votes"][:5] == [1, 0, 0, 1, 0]
+        assert [(each.rule, each.count) for each in found.report.findings] == [
+            ("unknown-label", 1), ("exact-duplicate", 1), ("changed-vote", 1)]  # fmt: skip
+        assert found.rejects == str(tmp_path / f"{match}.rejects.csv")
+        assert sorted(read(tmp_path / f"{match}.rejects.csv")["row"]) == [3, 4, 6]
+
+
+def test_two_models_are_matched_by_name_or_order_and_fused(data, tmp_path):
+    folder, ids, probs, _ = data
+    both = params(models=("net0", "net1"))
+    outs = [tmp_path / f"{number}.parquet" for number in range(4)]
+    files = [folder / "net0.parquet", folder / "net1.parquet"]
+    score(both, files, out=outs[0], batch_rows=64)
+    score(both, files[::-1], out=outs[1])
+    order = np.random.default_rng(2).permutation(COUNT)
+    other = table(tmp_path / "net1.parquet", [ids[each] for each in order], probs[1][order])
+    score(both, [files[0], other], out=outs[2], match="id")
+    score(both, probs, out=outs[3])
+    assert read(outs[0]) == read(outs[1]) == read(outs[2]) == read(outs[3]) | {"item": ids}
+    expected = score_arrays(scorer(quorate.method("quorate"), both.params, POOL), probs.transpose(1, 0, 2), np.zeros((COUNT, 3), int))  # noqa: E501  # fmt: skip
+    np.testing.assert_allclose(read(outs[0])["confidence"], expected.probs.max(axis=1), atol=1e-12)
+    with pytest.raises(InvalidInput, match="learned with 2"):
+        score(both, files[0], out=tmp_path / "no.csv")
+    with pytest.raises(InvalidInput, match="order"):
+        score(both, [files[0], other], out=tmp_path / "no.csv")
+
+
+def test_an_item_without_a_prediction_of_one_model_has_all_classes_alike_there(data, tmp_path):
+    folder, ids, probs, _ = data
+    some = table(tmp_path / "net1.parquet", ids[:100], probs[1][:100])
+    full = probs[1].copy()
+    full[100:] = 1 / 3
+    (tmp_path / "full").mkdir()
+    every = table(tmp_path / "full" / "net1.parquet", ids, full)
+    both = params(models=("net0", "net1"))
+    for number, each in enumerate((some, every)):
+        score(both, [folder / "net0.parquet", each], out=tmp_path / f"{number}.csv", batch_rows=30)
+    assert read(tmp_path / "0.csv") == read(tmp_path / "1.csv")
+
+
+def test_dirty_predictions_are_counted_set_aside_and_refused_when_strict(tmp_path):
+    path = tmp_path / "net.csv"
+    path.write_text(
+        "id,cat,dog,owl,weight\na,0.5,0.3,0.18,1\nb,,,,1\nc,-1,1,1,1\n,1,0,0,1\nd,0.2,0.2,0.2,1\ne,1,0,0,1\n"
+    )
+    found = score(params(), path, out=tmp_path / "out.csv", batch_rows=2)
+    rows = read(tmp_path / "out.csv")
+    assert rows["item"] == ["a", "b", "c", "d", "e"]
+    counts = {each.rule: each.count for each in found.report.findings}
+    assert counts == {"missing-task": 1, "ignored-column": 1, "sum-near-one": 1, "sum-off": 1, "bad-probability": 1, "blank-prediction": 1}  # noqa: E501  # fmt: skip
+    assert sorted(read(tmp_path / "out.rejects.csv")["row"]) == [3, 4, 5, 6]
+    uniform = score_arrays(scorer(quorate.method("quorate"), params().params, POOL), np.full((1, 1, 3), 1 / 3), np.zeros((1, 3), int))  # noqa: E501  # fmt: skip
+    assert rows["confidence"][1] == rows["confidence"][3] == pytest.approx(uniform.probs.max())
+    with pytest.raises(InvalidInput, match="strict"):
+        score(params(), path, out=tmp_path / "strict.csv", strict=True)
+    assert not (tmp_path / "strict.csv").exists()
+    path.write_text("id,cat,dog,owl\na,0.5,0.3,0.2\n")
+    score(params(), path, out=tmp_path / "out.csv")
+    assert not (tmp_path / "out.rejects.csv").exists()
+
+
+def test_mistakes_are_named(data, tmp_path):
+    folder, ids, _, votes = data
+    net = folder / "net0.parquet"
+    many = table(tmp_path / "counts.csv", ids[:1], np.array([[9, 9, 0]]))
+    with pytest.raises(InvalidInput, match=r"'item-0' has 18 votes.*pool_size=9"):
+        score(params(), net, votes=many, out=tmp_path / "no.csv")
+    assert score(params(), net, votes=many, out=tmp_path / "yes.csv", pool_size=18).num_votes == 18
+    with pytest.raises(InvalidInput, match=r"out=.*\.xls"):
+        score(params(), net, out=tmp_path / "no.xls")
+    with pytest.raises(InvalidInput, match="match="):
+        score(params(), net, out=tmp_path / "no.csv", match="name")
+    with pytest.raises(InvalidInput, match="batch_rows"):
+        score(params(), net, out=tmp_path / "no.csv", batch_rows=0)
+    with pytest.raises(InvalidInput, match="item alone"):
+        score(params(method="random"), net, out=tmp_path / "no.csv")
+    with pytest.raises(InvalidInput, match="shape"):
+        score(params(), np.ones((3, 5)) / 5, out=tmp_path / "no.csv")
+    stranger = table(tmp_path / "strange.csv", ["x"], votes[:1] * 0 + 1)
+    with pytest.raises(InvalidInput, match="'x' does not follow"):
+        score(params(), net, votes=stranger, out=tmp_path / "no.csv")
+    assert score(params(), net, votes=stranger, out=tmp_path / "yes.csv", match="id", as_read=True).left_over == 1
+    assert not list(tmp_path.glob("no.*"))
+
+
+def test_an_item_is_scored_once_however_far_apart_its_rows_are(tmp_path):
+    path = tmp_path / "net.csv"
+    path.write_text("id,cat,dog,owl\n1,1,0,0\n2,0,1,0\n1.0,0,1,0\n3,0,0,1\n2,1,0,0\n2,0,0,1\n")
+    for rows in (1, 2, 50):
+        found = score(params(), path, out=tmp_path / "out.csv", batch_rows=rows)
+        assert read(tmp_path / "out.csv")["item"] == [1, 2, 3]
+        assert read(tmp_path / "out.csv")["consensus_label"] == list(CLASSES)
+        assert found.report.count("repeated-item") == 3
+        assert sorted(read(tmp_path / "out.rejects.csv")["row"]) == [4, 6, 7]
+
+
+def test_rows_of_an_array_are_never_matched_by_place_unless_all_are(data, tmp_path):
+    folder, ids, probs, _ = data
+    np.save(tmp_path / "net.npy", probs[0])
+    out = tmp_path / "out.parquet"
+    with pytest.raises(InvalidInput, match=r"no ids.*the votes.*ids=\[\.\.\.\]"):
+        score(params(), tmp_path / "net.npy", votes=folder / "counts.parquet", out=out)
+    with pytest.raises(InvalidInput, match=r"net1\.parquet would be matched by place"):
+        score(params(models=("a", "b")), [probs[0], folder / "net1.parquet"], out=out)
+    with pytest.raises(InvalidInput, match="500 rows and model-0 400"):
+        score(params(models=("a", "b")), [probs[0], probs[1][:400]], out=out)
+    with pytest.raises(InvalidInput, match="ids has 499 names"):
+        score(params(), tmp_path / "net.npy", ids=ids[1:], out=out)
+    score(params(), tmp_path / "net.npy", votes=folder / "counts.parquet", ids=ids, out=out, batch_rows=64)
+    score(params(), folder / "net0.parquet", votes=folder / "counts.parquet", out=tmp_path / "table.parquet")
+    assert read(out) == read(tmp_path / "table.parquet")
+
+
+def test_limits_and_costs_of_the_run_hold_for_the_scores(data, tmp_path):
+    sources = {"predictions": data[0] / "net0.parquet", "votes": data[0] / "counts.parquet"}
+    known = params(method="finexp")
+    score(known, **sources, out=tmp_path / "plain.parquet")
+    score(replace(known, min_votes=2, max_votes=2), **sources, out=tmp_path / "limits.parquet")
+    plain, limits = read(tmp_path / "plain.parquet"), read(tmp_path / "limits.parquet")
+    assert {reason for reason, n in zip(limits["reason"], limits["num_votes"], strict=True) if n < 2} == {"ask"}
+    assert {reason for reason, n in zip(limits["reason"], limits["num_votes"], strict=True) if n >= 2} == {"quota"}
+    assert len({reason for reason, n in zip(plain["reason"], plain["num_votes"], strict=True) if n < 2}) > 1
+    costs = np.array([[0.0, 1, 1], [1, 0, 1], [50, 50, 0]])  # an owl must not be missed
+    score(replace(known, error_costs=costs), **sources, out=tmp_path / "costs.parquet")
+    weighed = read(tmp_path / "costs.parquet")
+    probs = np.column_stack([weighed[f"prob_{name}"] for name in CLASSES])
+    assert weighed["consensus_label"] == [CLASSES[k] for k in (probs @ costs).argmin(axis=1)]
+    assert weighed["consensus_label"].count("owl") > plain["consensus_label"].count("owl")
+    assert sum(weighed["ask"]) > sum(plain["ask"])
+
+
+def test_votes_are_read_as_the_options_and_the_params_say(data, tmp_path):
+    net = data[0] / "net0.parquet"
+    path = tmp_path / "votes.csv"
+    path.write_text("label,who,said\nitem-0,a,cat\nitem-0,b,NA\nitem-2,a,Dog\n")
+    named = {"task": "label", "worker": "who", "label": "said", "format": "long"}
+    for match in ("id", "order"):
+        out = tmp_path / f"{match}.parquet"
+        found = score(replace(params(), abstain_labels=("na",)), net, votes=path, out=out, match=match, **named)
+        assert read(out)["num_votes"][:3] == [1, 0, 1]
+        assert found.report.count("abstained") == 1 and found.report.count("unknown-label") == 0
+        assert "item 'label', label 'said', worker 'who'" in found.report.decisions[-2 if match == "order" else 1]
+    labels = tmp_path / "net.csv"
+    labels.write_text("id,prediction\na,cat\nb,dog\n")
+    for name, known, more in (("7", 0.7, {}), ("99", 0.99, {}), ("typed", 0.7, {"accuracy": 0.99})):
+        score(replace(params(), accuracy=known), labels, out=tmp_path / f"{name}.csv", **more)
+    assert read(tmp_path / "7.csv") != read(tmp_path / "99.csv") == read(tmp_path / "typed.csv")
+
+
+def test_votes_of_other_items_and_numbers_that_are_no_probabilities_are_refused(data, tmp_path):
+    folder, ids, probs, votes = data
+    others = long_votes(tmp_path / "others.csv", [f"x{item}" for item in ids], votes)
+    with pytest.raises(InvalidInput, match=r"0 of the \d+ items with votes are in net0\.parquet"):
+        score(params(), folder / "net0.parquet", votes=others, out=tmp_path / "no.csv")
+    other = tmp_path / "other.csv"
+    other.write_text(
+        "task,worker,label\n" + "".join(f"{item},w,{'cat' if n < 5 else 'cow'}\n" for n, item in enumerate(ids))
+    )
+    for match in ("order", "id"):
+        with pytest.raises(InvalidInput, match=r"495 rows are set aside and 5 votes"):
+            score(params(), folder / "net0.parquet", votes=other, out=tmp_path / "no.csv", match=match)
+    percent = table(tmp_path / "percent.csv", ids, 100 * probs[0])
+    with pytest.raises(InvalidInput, match=r"0 of 500 predictions.*percentages.*divide them by 100"):
+        score(params(), percent, out=tmp_path / "no.csv")
+    assert not list(tmp_path.glob("no.*"))
+    assert score(params(), percent, out=tmp_path / "yes.csv", as_read=True).report.count("sum-off") == COUNT
+
+
+def test_an_old_output_survives_a_failed_run(data, tmp_path):
+    out = tmp_path / "out.csv"
+    out.write_text("old")
+    stranger = table(tmp_path / "strange.csv", ["x"], np.ones((1, 3), int))
+    with pytest.raises(InvalidInput):
+        score(params(), data[0] / "net0.parquet", votes=stranger, out=out)
+    assert out.read_text() == "old"
+
+
+def test_frames_and_a_params_file_are_taken_too(data, tmp_path):
+    folder = data[0]
+    path = write_params(
+        tmp_path / "params.json", params().params, classes=CLASSES, models=("net",), method=quorate.method("quorate"),
+        pool_size=POOL, fitted_after=3,
+    )  # fmt: skip
+    frames = pq.read_table(folder / "net0.parquet").to_pandas(), pq.read_table(folder / "counts.parquet").to_pandas()
+    score(path, frames[0], votes=frames[1], out=tmp_path / "a.parquet")
+    score(params(), folder / "net0.parquet", votes=folder / "counts.parquet", out=tmp_path / "b.parquet")
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+
+
+def test_a_cluster_writes_the_same_bytes(data, tmp_path):
+    folder = data[0]
+    for name, cluster in (("here", None), ("there", "local:2")):
+        score(
+            params(), folder / "net0.parquet", votes=folder / "counts.parquet", out=tmp_path / f"{name}.parquet",
+            batch_rows=40, cluster=cluster,
+        )  # fmt: skip
+    assert (tmp_path / "here.parquet").read_bytes() == (tmp_path / "there.parquet").read_bytes()
+
+
+def test_a_worker_with_other_sources_gives_no_scores(data):
+    how = scorer(quorate.method("quorate"), params().params, POOL)
+    with pytest.raises(ClusterError, match="other sources"):
+        _score_there("another", how, data[2][0][:1, None], data[3][:1])
+
+
+def test_a_cluster_that_is_not_there_is_told(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(dask_cluster, "ANSWER_WITHIN", 1.0)
+    with pytest.raises(InvalidInput, match="expected tcp://HOST:PORT"):
+        score(params(), data[0] / "net0.parquet", out=tmp_path / "no.csv", cluster="here")
+    with pytest.raises(ClusterError, match="no Dask scheduler"):
+        score(params(), data[0] / "net0.parquet", out=tmp_path / "no.csv", cluster="tcp://127.0.0.1:9")
+    assert not list(tmp_path.glob("no.*"))
+
+
+@pytest.mark.parametrize("kind", ["long", "counts", None])
+@pytest.mark.parametrize("batch_rows", [7, 1000])
+def test_ids_and_labels_of_frames_are_written_in_their_own_types(tmp_path, kind, batch_rows):
+    rng = np.random.default_rng(4)
+    ids, probs = np.arange(100, 130), rng.dirichlet(np.ones(3), 30)
+    said = probs.argmax(axis=1)
+    votes = {
+        None: None,
+        "long": pd.DataFrame({"item": np.repeat(ids, 2), "worker": np.tile(["a", "b"], 30), "label": said.repeat(2)}),
+        "counts": pd.DataFrame(2 * np.eye(3, dtype=int)[said], columns=[0, 1, 2], index=pd.Index(ids, name="item")),
+    }[kind]
+    learned = replace(params(), classes=("0", "1", "2"))
+    predictions = pd.DataFrame(probs, columns=[0, 1, 2], index=pd.Index(ids, name="item"))
+    score(learned, predictions, votes=votes, out=tmp_path / "s.parquet", batch_rows=batch_rows)
+    found = pq.read_table(tmp_path / "s.parquet")
+    assert found.schema.field("item").type == found.schema.field("consensus_label").type == pa.int64()
+    answers = np.stack([found[f"prob_{k}"] for k in range(3)]).argmax(axis=0)
+    assert found["item"].to_pylist() == ids.tolist() and found["consensus_label"].to_pylist() == answers.tolist()
+    assert sum(found["num_votes"].to_pylist()) == (0 if votes is None else 60)
