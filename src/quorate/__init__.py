@@ -4,11 +4,11 @@ votes + prediction -> prior/ -> posterior/ -> decision/ -> session/ (journal) ->
 
 A live loop: `Session`, `method`, `JsonlJournal`. The maths alone: `concentration`, `plurality_finite`,
 `plurality_infinite`, `fit`, `PriorParams`. Recorded streams: `simulate`, `VoteDataset`, `quorate.datasets`.
-Your own tables: `run`, and `plan` for the next batch.
+Your own tables: `run`, `score`, `calibrate`, and `plan` for the next batch.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from quorate.errors import QuorateError
 from quorate.learning.fit import fit
@@ -23,41 +23,44 @@ from quorate.streams import Simulation, simulate
 from quorate.types import Decision, FitReport, Item, PriorParams, VoteDataset
 from quorate.version import __version__
 
-if TYPE_CHECKING:  # the whole signature, for editors; at run time it is imported on call, which keeps this import light
+if TYPE_CHECKING:
+    from quorate.live import ConsensusClassifier
+    from quorate.streams.control import BudgetControl
+    from quorate.streams.target_error import TargetErrorControl
+    from quorate.workflows.calibrate import calibrate
     from quorate.workflows.plan import plan
     from quorate.workflows.run import run
-else:
+    from quorate.workflows.score import score
 
-    def plan(votes: Any, predictions: Any = None, **options: Any) -> Any:  # noqa: ANN401
-        """What to do with the next batch, from a pilot of recorded votes: a setting, and how sure it is.
+_ON_FIRST_USE = {  # name -> module; imported when first used: most need an extra, and importing quorate stays quick
+    "BudgetControl": "quorate.streams.control",
+    "ConsensusClassifier": "quorate.live",
+    "TargetErrorControl": "quorate.streams.target_error",
+    "calibrate": "quorate.workflows.calibrate",
+    "plan": "quorate.workflows.plan",
+    "run": "quorate.workflows.run",
+    "score": "quorate.workflows.score",
+}
 
-        `votes`, `predictions` and how to read them: as `run` takes them. Options: target_error or budget, sureness,
-        methods, pool_size, partly_voted, error_costs, price, batch_size, level, orderings, draws, seed, strict, out,
-        overwrite, progress (docs/plan.md). Gives a result with `.advice`, `.headline()`, `.command()`, `.notes()`,
-        `.summary()`, `.plot()` and `.to_html()`. Needs `pip install 'quorate[tables]'`.
-        """
-        workflow = import_module("quorate.workflows.plan")  # needs PyArrow, an extra
-        return workflow.plan(votes, predictions, **options)
 
-    def run(votes: Any, predictions: Any = None, **options: Any) -> Any:  # noqa: ANN401
-        """Replay recorded votes as a stream, asking only as far as a method would, and decide every item.
+def __getattr__(name: str) -> object:
+    if name not in _ON_FIRST_USE:
+        raise AttributeError(f"module 'quorate' has no attribute {name!r}")
+    value: object = getattr(import_module(_ON_FIRST_USE[name]), name)
+    globals()[name] = value
+    return value
 
-        `votes`, `predictions`: paths, pandas, polars or PyArrow tables, or arrays; several classifiers are a list.
-        Options: method, threshold, target_error, class_targets, sureness, budget, order, seed, pool_size, partly_voted,
-        min_votes, max_votes, error_costs, price, strict, window, refit_every, audit_rate, audit_focus, control_speed,
-        out, overwrite, progress, and how to read the tables: task, worker, label, timestamp, format, classes,
-        id_column, ids, accuracy, items, abstain_labels, ignore_columns, as_read (docs/run.md).
-        Gives a result with `.decisions`, `.summary()`, `.plot()`, `.to_html()`, `.params` and `.rejects`.
-        Needs `pip install 'quorate[tables]'`.
-        """
-        workflow = import_module("quorate.workflows.run")  # needs PyArrow, an extra
-        return workflow.run(votes, predictions, **options)
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 _install_moved()
 
 __all__ = [
     "METHODS",
+    "BudgetControl",
+    "ConsensusClassifier",
     "Decision",
     "FitReport",
     "Hyperprior",
@@ -69,8 +72,10 @@ __all__ = [
     "QuorateError",
     "Session",
     "Simulation",
+    "TargetErrorControl",
     "VoteDataset",
     "__version__",
+    "calibrate",
     "concentration",
     "fit",
     "method",
@@ -79,5 +84,6 @@ __all__ = [
     "plurality_infinite",
     "read_journal",
     "run",
+    "score",
     "simulate",
 ]

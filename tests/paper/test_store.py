@@ -162,7 +162,7 @@ WRITER = """
 import sys
 from dataclasses import replace
 from pathlib import Path
-from tests.experiments.test_store import DONE, JOB, Store
+from tests.paper.test_store import DONE, JOB, Store
 store = Store(Path(sys.argv[1]), {"toy": "abc"})
 print("ready", flush=True)
 big = replace(DONE, item_errors=__import__("numpy").random.default_rng(0).random((2, 200_000)))

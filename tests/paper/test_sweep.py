@@ -158,7 +158,7 @@ LONG = [
 SWEEPER = """
 import sys
 from pathlib import Path
-from tests.experiments.test_sweep import CHECKSUMS, DATA, JOBS, LONG, Store, on_threads, sweep
+from tests.paper.test_sweep import CHECKSUMS, DATA, JOBS, LONG, Store, on_threads, sweep
 told = lambda done, total, what: print(what, flush=True)
 jobs = {"JOBS": JOBS, "LONG": LONG}[sys.argv[2]]
 sweep(jobs, DATA, Store(Path(sys.argv[1]), CHECKSUMS), backend=on_threads(2), progress=told)

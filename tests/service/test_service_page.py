@@ -64,14 +64,17 @@ def test_the_commands_of_the_page_run_in_its_order(tmp_path, postgres):
 def test_the_table_of_settings_is_that_of_the_program():
     table = PAGE.partition("## Settings of a project")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \| (.+?) \|$", table, re.MULTILINE)
-    usual = {
-        each.name: "required" if each.default is MISSING else f"`{json.dumps(each.default)}`"
-        for each in fields(ProjectSettings)
-    }
+    usual = {each.name: _default(each) for each in fields(ProjectSettings)}
     assert {name: default for name, default, _, _ in rows} == usual
     fixed = {name for name, _, later, _ in rows if later == "no"}
     assert fixed == {*FIXED} - {"method"}
     assert set(SettingsIn.model_fields) == set(SettingsChange.model_fields)
+
+
+def _default(field):
+    if field.default_factory is not MISSING:
+        return f"`{json.dumps(field.default_factory())}`"
+    return "required" if field.default is MISSING else f"`{json.dumps(field.default)}`"
 
 
 def test_every_kind_of_webhook_is_on_the_page():

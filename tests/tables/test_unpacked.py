@@ -222,7 +222,7 @@ def test_parquet_is_read_in_small_parts_and_as_it_was_stored(tmp_path, monkeypat
 MEASURE = """
 import json, os, resource, sys
 from quorate.tables import read_predictions, read_votes
-from quorate.tables.open_files import open_file
+from quorate.tables.readers.open_files import open_file
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 for name in sys.argv[1:]:
     if os.fork() == 0:

@@ -116,7 +116,7 @@ def test_a_folder_with_other_files_and_a_file_are_refused(tables, tmp_path):
 KILLED = """
 import os, signal
 from pathlib import Path
-from quorate.workflows import run_files
+from quorate.workflows.run import files as run_files
 from quorate.workflows.run import run
 
 def half(result, path):

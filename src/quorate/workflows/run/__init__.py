@@ -68,8 +68,9 @@ def run(
     `class_targets`, beside a target error: `{"abnormal": 0.05}`, of the items whose pool says so at most 5 % may end
     with another answer. `sureness`: the probability with which targets are to be held, 0.9 unless given.
     `error_costs`: what errors cost by truth and answer (see `read_error_costs`). `price` of a vote. `out`: a folder
-    for the files; one that is there is refused unless `overwrite`. `tables`: names of columns, classes and the like,
-    see `run_inputs.Columns`. docs/run.md has every rule.
+    for the files; one that is there is refused unless `overwrite`. `tables`, how to read them: task, worker, label,
+    timestamp, format, classes, id_column, ids, accuracy, items, abstain_labels, ignore_columns, as_read.
+    docs/run.md has every rule. Needs `pip install 'quorate[tables]'`.
 
     >>> import numpy as np
     >>> said = np.array([[0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]])

@@ -324,8 +324,8 @@ def test_one_worker_at_a_time_holds_a_task_and_a_dead_one_loses_it(desk):
 
 WORKER = """
 import sys, time
-from quorate.service.deciding.projects import Projects
-from quorate.service.deciding.steward import Steward
+from quorate.service.domain.projects import Projects
+from quorate.service.steward import Steward
 from quorate.service.store.store import Store
 Steward(Projects(Store(sys.argv[1])), hold_seconds=1.0).start()
 time.sleep(60)
