@@ -13,18 +13,18 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-MOVED = {  # old -> new
-    "quorate.simulation": "quorate.streams",
-    "quorate.simulation.prepare": "quorate.streams.prepare",
-    "quorate.simulation.simulate": "quorate.streams.simulate",
-    "quorate.experiments": "quorate.paper",
-    "quorate.experiments.as_published": "quorate.paper.as_published",
-    "quorate.experiments.cluster": "quorate.paper.cluster",
-    "quorate.experiments.sweep": "quorate.paper.sweep",
-    "quorate.workflows.audit_panels": "quorate.workflows.audit.panels",
-    "quorate.workflows.control": "quorate.streams.control",
-    "quorate.workflows.replay": "quorate.streams.replay",
-    "quorate.workflows.run_result": "quorate.workflows.run.result",
+MOVED: dict[str, tuple[str, ...]] = {  # old -> new
+    "quorate.simulation": ("quorate.streams",),
+    "quorate.simulation.prepare": ("quorate.streams.prepare",),
+    "quorate.simulation.simulate": ("quorate.streams.simulate",),
+    "quorate.experiments": ("quorate.paper",),
+    "quorate.experiments.as_published": ("quorate.paper.as_published",),
+    "quorate.experiments.cluster": ("quorate.paper.cluster",),
+    "quorate.experiments.sweep": ("quorate.paper.sweep",),
+    "quorate.workflows.audit_panels": ("quorate.workflows.audit.panels",),
+    "quorate.workflows.control": ("quorate.streams.control", "quorate.streams.target_error"),
+    "quorate.workflows.replay": ("quorate.streams.replay",),
+    "quorate.workflows.run_result": ("quorate.workflows.run.result",),
 }
 PACKAGES = ("quorate.simulation", "quorate.experiments")
 
@@ -38,9 +38,11 @@ class _MovedModules(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self, is_package=fullname in PACKAGES) if fullname in MOVED else None
 
     def exec_module(self, module: ModuleType) -> None:
-        new = MOVED[module.__name__]
-        warnings.warn(f"{module.__name__} is now {new}; import it from there.", DeprecationWarning, stacklevel=2)
-        module.__dict__.update({k: v for k, v in vars(import_module(new)).items() if not k.startswith("__")})
+        names = MOVED[module.__name__]
+        where = " and ".join(names)
+        warnings.warn(f"{module.__name__} is now {where}; import it from there.", DeprecationWarning, stacklevel=2)
+        for new in map(import_module, names):
+            module.__dict__.update({k: v for k, v in vars(new).items() if not k.startswith("__")})
 
 
 def install() -> None:

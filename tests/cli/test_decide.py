@@ -29,7 +29,7 @@ def test_a_sentence_tells_to_stop_and_why(run):
     settled = run(*GOOD, "--votes", "4,0,0")
     assert settled.stdout.startswith("Stop: 'cat', 100.0 % sure") and SENTENCES["settled"] in settled.stdout
     confident = run(*GOOD, "--votes", "3,0,0", "--threshold", "0.5")
-    assert "above the threshold" in confident.stdout
+    assert SENTENCES["confident"] in confident.stdout
 
 
 def test_json_has_every_field_and_probabilities_that_sum_to_one(run):
