@@ -11,6 +11,8 @@ import pytest
 pytest.importorskip("psycopg")
 from tests.service.postgres import find_binaries
 
+pytestmark = pytest.mark.slow  # a minute of load on two databases; `make test-slow`
+
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = str(ROOT / "benchmarks" / "service.py")
 DATABASES = ["postgresql"] if find_binaries() is not None else ["sqlite"]
