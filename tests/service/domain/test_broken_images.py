@@ -5,7 +5,7 @@ import pytest
 from quorate.service.domain import open_items as broken_images
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, Show
-from quorate.service.domain.open_items import clear_image, report_image
+from quorate.service.domain.open_items import clear_image, report_image, restore, withdraw
 from quorate.service.domain.queue import next_items
 from quorate.service.domain.trail import disagreements
 from quorate.service.domain.vote_types import NotServed, Request
@@ -43,3 +43,28 @@ def test_a_voter_whose_own_connection_is_at_fault_does_not_stop_the_project(desk
     project = desk.project([NewItem("x", show=shown), NewItem("y", show=shown)])
     told = [report_image(desk.projects, project.id, name, "a", now=2000.0) for name in names(desk, project, "a")]
     assert told == [True, False]
+
+
+def asked(desk, project):
+    """Whether x is served to somebody new, and how many items wait for an owner; the rows follow from the events."""
+    assert agrees(desk, project)
+    with desk.store.read() as connection:
+        return names(desk, project, "new") == ["x"], broken_images.count_set_aside(connection, project.id)
+
+
+def test_set_aside_and_withdrawn_each_keep_the_item_from_everybody(desk):
+    project = desk.project([NewItem("x", show=Show(image="https://example.org/x.png"))])
+    assert names(desk, project, "a") == ["x"]
+    report_image(desk.projects, project.id, "x", "a", now=2000.0)
+    assert asked(desk, project) == (False, 1)
+    withdraw(desk.projects, project.id, "x", who="ada", now=2001.0)
+    assert asked(desk, project) == (False, 0), "nothing to do for the owner"
+    restore(desk.projects, project.id, "x", who="ada", now=2002.0)
+    assert asked(desk, project) == (False, 1), "its image is still broken"
+    withdraw(desk.projects, project.id, "x", who="ada", now=2003.0)
+    clear_image(desk.projects, project.id, "x")
+    assert asked(desk, project) == (False, 0), "it is still withdrawn"
+    act(desk.projects, Request(project.id, "x", "ext:c", "vote", "cat", served=False), now=2004.0)
+    assert asked(desk, project) == (False, 0)
+    restore(desk.projects, project.id, "x", who="ada", now=2005.0)
+    assert asked(desk, project) == (True, 0)

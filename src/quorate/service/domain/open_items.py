@@ -12,8 +12,9 @@ from sqlalchemy import Connection, Row, func, insert, select, update
 from quorate.errors import QuorateError
 from quorate.service.domain.ballots import act_all
 from quorate.service.domain.events import append_item_events, item_events
-from quorate.service.domain.item_projection import ABSENT, after_event, toss
+from quorate.service.domain.item_projection import ABSENT, after_event, asking, toss
 from quorate.service.domain.items import names_there
+from quorate.service.domain.leases import num_out
 from quorate.service.domain.notices import announce
 from quorate.service.domain.owner_actions import record
 from quorate.service.domain.projects import Project, Projects, archived
@@ -96,15 +97,12 @@ def _set_withdrawn(
 ) -> None:
     with projects_.store.write() as connection:
         _not_archived(projects_.get_in(connection, project_id))
-        lock = select(items).where(items.c.project_id == project_id, items.c.name == name).with_for_update()
-        row = connection.execute(lock).one_or_none()
+        row = _locked(connection, project_id, name)
         if row is None:
             raise not_here(name)
         if (row.withdrawn is None) == (withdrawn is None):
             return
-        wanted = withdrawn is None and (row.is_open or row.audit == "drawn")
-        values = {"withdrawn": withdrawn, "is_wanted": wanted, "slots": int(wanted) - _num_out(connection, row.id)}
-        connection.execute(update(items).where(items.c.id == row.id).values(values))
+        _change(connection, row, withdrawn=withdrawn)
         kind = "restore" if withdrawn is None else "withdraw"
         record(connection, project_id, kind, {}, who=who, now=now, item_id=row.id)
 
@@ -116,21 +114,20 @@ def _resized(
     era_of: EraOf = lambda learn, tune: projects_.era(connection, project, learn, tune)  # noqa: E731
     era = era_of(project.learn_event, project.tune_event)
     past = item_events(connection, row.id)
-    session, outbox = item_session(project.session, past, number=row.number, now=era, era_of=era_of)
-    session._state.seq = row.seq
+    session, outbox = item_session(project.session, past, number=row.number, now=era, era_of=era_of, seq=row.seq)
     absent = sum(voter.startswith(ABSENT) for voter in session.ballots(row.name))
     wanted = max(size, row.num_votes + row.num_abstained)
     if wanted > row.pool_size + (absent if row.is_open else 0) or wanted == row.pool_size:
         return None
-    values, out = dict(row._mapping), _num_out(connection, row.id)
+    values, out = dict(row._mapping), num_out(connection, row.id)
     for pool in range(row.pool_size - 1, wanted - 1, -1) if wanted < row.pool_size else range(row.pool_size, wanted):
         voter = f"{ABSENT}{pool + 1}"  # the one who is no longer, or again, the last of the pool
         does = session.abstain if wanted < row.pool_size else session.retract
         decision = does(row.name, voter, time=now)
         event = outbox.written[-1]
-        before = None if is_decided(event) else values
-        values |= after_event(project, session, row.name, decision, leases_out=out, before=before)
-        if before is None:
+        decided = is_decided(event)
+        values |= after_event(project, session, row.name, decision, leases_out=out, row=values, decided=decided)
+        if decided:
             values |= {"closed": None if decision.ask else now, "closed_event": None}
             coin = toss(values)
             event = event if coin is None else event | {"audit": coin}
@@ -138,18 +135,12 @@ def _resized(
         made |= {"request": None, "signed_in_by": None}
         number = append_item_events(connection, [made])[row.id]
         values["seq"] = event["seq"]
-        if before is None and not decision.ask:
+        if decided and not decision.ask:
             values["closed_event"] = number
     connection.execute(update(items).where(items.c.id == row.id).values({k: v for k, v in values.items() if k != "id"}))
     announce(connection, project, notices_of(row, values), now=now)
     record(connection, project.id, "pool", {"from": row.pool_size, "to": wanted}, who=who, now=now, item_id=row.id)
     return bool(row.is_open and not values["is_open"])
-
-
-def _num_out(connection: Connection, item_id: int) -> int:
-    """To how many voters the item is out."""
-    counted = select(func.count()).select_from(leases).where(leases.c.item_id == item_id, leases.c.is_out)
-    return int(connection.execute(counted).scalar_one())
 
 
 def _check_there(projects_: Projects, project_id: str, names: Sequence[str]) -> None:
@@ -184,9 +175,7 @@ def report_image(projects_: Projects, project_id: str, name: str, voter: str, *,
         if row.set_aside is None and _open_reports(connection, project_id, voter) >= MOST_OF_ONE:
             return False
         connection.execute(update(leases).where(*mine).values(is_out=False))
-        slots = row.slots - (row.is_wanted and row.set_aside is None) + lease.is_out
-        since = now if row.set_aside is None else row.set_aside
-        _change(connection, row, set_aside=since, is_wanted=False, slots=slots)
+        _change(connection, row, set_aside=now if row.set_aside is None else row.set_aside)
         return True
 
 
@@ -197,13 +186,12 @@ def clear_image(projects_: Projects, project_id: str, name: str) -> None:
         if row is None:
             raise not_here(name)
         if row.set_aside is not None:
-            wanted = row.is_open or row.audit == "drawn"
-            _change(connection, row, set_aside=None, is_wanted=wanted, slots=row.slots + wanted)
+            _change(connection, row, set_aside=None)
 
 
 def count_set_aside(connection: Connection, project_id: str) -> int:
-    """How many items of the project wait for an owner."""
-    query = select(func.count()).where(items.c.project_id == project_id, items.c.set_aside.is_not(None))
+    """How many items of the project wait for an owner; not those that are withdrawn."""
+    query = select(func.count()).where(items.c.project_id == project_id, items.c.set_aside.is_not(None), not_withdrawn)
     return int(connection.execute(query).scalar_one())
 
 
@@ -228,5 +216,7 @@ def _open_reports(connection: Connection, project_id: str, voter: str) -> int:
     return int(connection.execute(query).scalar_one())
 
 
-def _change(connection: Connection, row: Row[Any], **values: Any) -> None:  # noqa: ANN401
+def _change(connection: Connection, row: Row[Any], **values: float | None) -> None:
+    """Change a locked item's row, and with it whether anybody is asked about the item."""
+    values |= asking({**row._mapping, **values}, num_out(connection, row.id))
     connection.execute(update(items).where(items.c.id == row.id).values(values))
