@@ -121,7 +121,8 @@ def restore_item(request: Request, project_id: ProjectId, caller: Owner, body: W
 def list_owner_actions(
     project_id: ProjectId, _caller: Viewer, projects_: TheProjects, cursor: Cursor = None, limit: Limit = 100
 ) -> Page[ActionOut]:
-    """Who made and changed the project, changed pools, closed, withdrew and restored items, and when; oldest first."""
+    """Who made and changed the project, changed pools, closed, withdrew, restored and cleared items, and when;
+    oldest first."""
     with projects_.store.read() as connection:
         projects_.get_in(connection, project_id)
         found = list_actions(connection, project_id, after=after_number(cursor, first=0), limit=limit + 1)

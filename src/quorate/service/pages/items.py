@@ -179,9 +179,9 @@ def close_open_items(request: Request, project_id: ProjectId, caller: Owner) -> 
 
 
 @router.post("/p/{project_id}/item/clear")
-def clear_item(request: Request, project_id: ProjectId, _caller: Owner, id: str) -> Response:  # noqa: A002
+def clear_item(request: Request, project_id: ProjectId, caller: Owner, id: str) -> Response:  # noqa: A002
     """Ask voters again about an item that was set aside."""
-    clear_image(projects_of(request), project_id, id)
+    clear_image(projects_of(request), project_id, id, who=caller.principal.account_id, now=now_of(request))
     return go(f"/p/{project_id}/items", "cleared")
 
 
