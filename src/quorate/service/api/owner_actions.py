@@ -95,7 +95,8 @@ def close_open_items(request: Request, project_id: ProjectId, caller: Owner, key
     "/item/withdraw", summary="Withdraw an item", response_model=WithdrawnOut, responses=problems(403, 404, 409)
 )
 def withdraw_item(request: Request, project_id: ProjectId, caller: Owner, body: WhichIn, key: Key = None) -> Response:
-    """Nobody is asked about it any more, and no number counts it. Its events stay."""
+    """Nobody is asked about it any more, and no number counts it. Its events stay. The audit keeps counting an item of
+    which chance had decided before whether it is audited; drawn and not voted to the end, it counts as wrong."""
     who = caller.principal.account_id
 
     def work(on: Work) -> WithdrawnOut:

@@ -85,7 +85,10 @@ def close_open(projects_: Projects, project_id: str, *, who: str, now: float) ->
 
 
 def withdraw(projects_: Projects, project_id: str, name: str, *, who: str, now: float) -> None:
-    """Take the item out: nobody is asked about it, no number counts it. Its events stay. Nothing if it is out."""
+    """Take the item out: nobody is asked about it, no number counts it. Its events stay. Nothing if it is out.
+
+    Only the audit keeps an item whose coin was tossed before (`counts_in_audit`): its proof must not be chosen.
+    """
     _set_withdrawn(projects_, project_id, name, now, who=who, now=now)
 
 
