@@ -26,6 +26,7 @@ def test_an_owner_changes_pools_withdraws_and_closes_on_the_pages(tmp_path):
         for path, form in forms.items():
             sent = browser.post(f"{here}/{path}", data=form | {"csrf_token": token(browser)}, follow_redirects=False)
             assert sent.status_code == 303, sent.text
+            assert hasattr(world.app.state, "batch_threads"), "not in the threads of voters"
         assert browser.get(f"{here}/item?id=x").status_code == 200
         with world.store.write() as connection:
             connection.execute(update(items).where(items.c.project_id == made.id).values(set_aside=1.0))

@@ -151,7 +151,7 @@ def _closed(control: Goal, item: Row[Any]) -> Goal:
 def _audited(connection: Connection, project: Project, control: Goal) -> Goal:
     """With what came after the items closed: late votes and votes of audits in the cost, verdicts in the estimate.
 
-    What is accounted for stays so if it is withdrawn later; a drawn item counts as wrong if it was not voted to the end.
+    What is accounted for stays so if it is withdrawn later; a drawn item not voted to the end by then counts as wrong.
     """
     ours = (items.c.project_id == project.id, items.c.is_accounted, ~items.c.is_open)
     if isinstance(control, BudgetControl):
