@@ -41,6 +41,14 @@ def test_the_next_event_is_the_one_a_whole_session_writes(acts, name):
     assert outbox.written == [list(session._journal.events())[-1]]
 
 
+def test_the_next_event_is_numbered_after_those_that_the_caller_keeps_elsewhere():
+    _, chosen, events = whole("quorate", ["cat"])
+    era, era_of = eras(chosen)
+    single, outbox = item_session(chosen, events, number=0, now=era, era_of=era_of, seq=7)
+    single.vote("x", "dog", voter="next", time=5.0)
+    assert [event["seq"] for event in outbox.written] == [8]
+
+
 @settings(max_examples=25, deadline=None)
 @given(ACTS)
 def test_every_decision_is_computed_again_from_the_events_before_it(acts):

@@ -75,12 +75,13 @@ class Outbox:
 
 
 def item_session(
-    settings: Settings, events: Iterable[Event], *, number: int, now: Era, era_of: EraOf
+    settings: Settings, events: Iterable[Event], *, number: int, now: Era, era_of: EraOf, seq: int | None = None
 ) -> tuple[Session, Outbox]:
     """The session after the item's `events` (none: before it opens), with `now` in force, and where it writes.
 
     `number` is the item's place in the project: tie draws and quotas are drawn by it. `settings.refit_every` must be
-    None: learning looks at many items and is the caller's.
+    None: learning looks at many items and is the caller's. `seq`: the number of the item's last event, where the caller
+    keeps events that are not in `events`; the next one is numbered after it.
     """
     outbox = Outbox()
     session = Session.__new__(Session)
@@ -91,6 +92,8 @@ def item_session(
         if is_decided(event):
             _enter(session, era_of(*era_named(event)))
         replay(state, event)
+    if seq is not None:
+        state.seq = seq
     _enter(session, now)
     return session, outbox
 

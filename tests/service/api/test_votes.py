@@ -4,7 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from quorate.service.config import ServiceConfig
 from quorate.service.domain.trail import find
+from tests.service.api.conftest import World
 
 
 def row(world, item):
@@ -150,3 +152,11 @@ def test_voting_too_fast_is_answered_with_a_pause(small):
     voter = small.client("voter")
     codes = [voter.api("POST", f"/projects/{small.here}/undo", json={"item": "x"}).status_code for _ in range(45)]
     assert codes[0] == 404 and codes[-1] == 429
+
+
+def test_reports_of_images_are_limited_as_votes_are(tmp_path):
+    world = World(f"sqlite:///{tmp_path / 'service.db'}", ServiceConfig(votes_per_second=1))
+    voter, path = world.client("voter"), f"/projects/{world.here}/report-image"
+    told = [voter.api("POST", path, json={"item": "x"}).status_code for _ in range(3)]
+    assert told == [404, 404, 429]
+    world.store.close()

@@ -8,6 +8,7 @@ from sqlalchemy import insert, select, update
 
 from quorate.service.domain.audits import audit_report
 from quorate.service.domain.ballots import act
+from quorate.service.domain.open_items import withdraw
 from quorate.service.domain.vote_types import Request
 from quorate.service.store.schema import items
 
@@ -94,6 +95,18 @@ def test_what_is_still_being_voted_on_widens_what_was_measured_and_is_not_taken_
             assert told.audited_low <= truth + 1e-9 and truth <= told.audited_high + 1e-9
             assert (told.measured_low < told.measured_high) is (told.num_complete < told.num_drawn)
     assert told.measured_high == pytest.approx(truth)
+
+
+def test_to_withdraw_what_was_drawn_proves_nothing(desk):
+    project = desk.project(["x", "y", "z", "open"], method="quorum:votes=1", audit_rate=1.0)
+    for name in "xyz":
+        vote(desk, project, name, ["cat"])
+    vote(desk, project, "x", ["dog"] * 4, first=1)
+    before = report(desk, project)
+    assert (before.num_closed, before.num_drawn, before.num_complete, before.measured_low) == (3, 3, 1, 1 / 3)
+    for name in ("x", "y", "open"):
+        withdraw(desk.projects, project.id, name, who="ada", now=1003.0)
+    assert report(desk, project) == before
 
 
 def test_many_items_are_added_up_in_parts_to_the_same_report_in_constant_memory(desk, monkeypatch):

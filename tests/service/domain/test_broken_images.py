@@ -1,14 +1,18 @@
 """An item whose image is broken is set aside, and asked about again once an owner clears it."""
 
 import pytest
+from sqlalchemy import func, select
 
 from quorate.service.domain import open_items as broken_images
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, Show
-from quorate.service.domain.open_items import clear_image, report_image
+from quorate.service.domain.leases import give_back
+from quorate.service.domain.open_items import clear_image, report_image, restore, withdraw
+from quorate.service.domain.owner_actions import list_actions
 from quorate.service.domain.queue import next_items
 from quorate.service.domain.trail import disagreements
 from quorate.service.domain.vote_types import NotServed, Request
+from quorate.service.store.schema import image_reports
 
 
 def names(desk, project, voter, now=2000.0):
@@ -31,8 +35,8 @@ def test_it_is_served_to_nobody_until_it_is_cleared(desk):
     act(desk.projects, Request(project.id, "x", "ext:c", "vote", "cat", served=False), now=2002.0)
     assert names(desk, project, "b") == []
     assert agrees(desk, project)
-    clear_image(desk.projects, project.id, "x")
-    clear_image(desk.projects, project.id, "x")
+    clear_image(desk.projects, project.id, "x", who="ada", now=2003.0)
+    clear_image(desk.projects, project.id, "x", who="ada", now=2003.0)
     assert names(desk, project, "a") == ["x"]
     assert agrees(desk, project)
 
@@ -43,3 +47,58 @@ def test_a_voter_whose_own_connection_is_at_fault_does_not_stop_the_project(desk
     project = desk.project([NewItem("x", show=shown), NewItem("y", show=shown)])
     told = [report_image(desk.projects, project.id, name, "a", now=2000.0) for name in names(desk, project, "a")]
     assert told == [True, False]
+
+
+def asked(desk, project):
+    """Whether x is served to somebody new, and how many items wait for an owner; the rows follow from the events."""
+    assert agrees(desk, project)
+    with desk.store.read() as connection:
+        return names(desk, project, "new") == ["x"], broken_images.count_set_aside(connection, project.id)
+
+
+def test_set_aside_and_withdrawn_each_keep_the_item_from_everybody(desk):
+    project = desk.project([NewItem("x", show=Show(image="https://example.org/x.png"))])
+    assert names(desk, project, "a") == ["x"]
+    report_image(desk.projects, project.id, "x", "a", now=2000.0)
+    assert asked(desk, project) == (False, 1)
+    withdraw(desk.projects, project.id, "x", who="ada", now=2001.0)
+    assert asked(desk, project) == (False, 0), "nothing to do for the owner"
+    restore(desk.projects, project.id, "x", who="ada", now=2002.0)
+    assert asked(desk, project) == (False, 1), "its image is still broken"
+    withdraw(desk.projects, project.id, "x", who="ada", now=2003.0)
+    clear_image(desk.projects, project.id, "x", who="ada", now=2003.0)
+    assert asked(desk, project) == (False, 0), "it is still withdrawn"
+    act(desk.projects, Request(project.id, "x", "ext:c", "vote", "cat", served=False), now=2004.0)
+    assert asked(desk, project) == (False, 0)
+    restore(desk.projects, project.id, "x", who="ada", now=2005.0)
+    assert asked(desk, project) == (True, 0)
+
+
+def test_only_who_holds_the_item_reports_it_and_each_once_until_an_owner_clears_it(desk):
+    project = desk.project([NewItem("x", show=Show(image="https://example.org/x.png"))])
+
+    def report(voter, now):
+        report_image(desk.projects, project.id, "x", voter, now=now)
+        with desk.store.read() as connection:
+            return connection.execute(select(func.count()).select_from(image_reports)).scalar_one()
+
+    assert names(desk, project, "a") == ["x"]
+    give_back(desk.projects, project.id, "a")
+    with pytest.raises(NotServed):
+        report("a", 2000.0)
+    assert names(desk, project, "a") == ["x"]
+    assert [report("a", 2001.0), report("a", 2002.0)] == [1, 1]
+    with pytest.raises(NotServed):
+        report("b", 2002.0)
+    clear_image(desk.projects, project.id, "x", who="ada", now=2003.0)
+    clear_image(desk.projects, project.id, "x", who="ada", now=2004.0)
+    with desk.store.read() as connection:
+        done = [(each.kind, each.item, each.who) for each in list_actions(connection, project.id)]
+    assert done[1:] == [("clear", "x", "ada")]
+    assert names(desk, project, "a") == ["x"]
+    assert report("a", 2005.0) == 2
+    clear_image(desk.projects, project.id, "x", who="ada", now=2006.0)
+    assert names(desk, project, "a") == ["x"]
+    act(desk.projects, Request(project.id, "x", "a", "vote", "cat"), now=2007.0)
+    with pytest.raises(NotServed):
+        report("a", 2008.0)

@@ -8,7 +8,9 @@ from quorate import Session
 from quorate.errors import InvalidInput, QuorateError
 from quorate.service.access.accounts import add_member, create_account
 from quorate.service.api.exports import journal, votes
+from quorate.service.domain import item_projection
 from quorate.service.domain.ballots import act
+from quorate.service.domain.items import NewItem
 from quorate.service.domain.listing import all_decisions, counts
 from quorate.service.domain.open_items import change_pool, close_open, restore, withdraw
 from quorate.service.domain.owner_actions import list_actions
@@ -139,3 +141,25 @@ def test_items_that_wait_for_more_people_than_there_are_are_counted(desk):
     assert (told.num_people, told.num_short) == (3, 0)
     act(desk.projects, Request(project.id, "x", account.id, "skip", served=False), now=1001.0)
     assert look(desk, project)[0].num_short == 1, "who skipped it will not vote on it"
+
+
+def test_a_pool_that_would_take_very_many_steps_is_refused_before_any_item_changes(desk):
+    project = desk.project(["x", NewItem("y", pool_size=13_300)], method="quorum:votes=3", audit_rate=0.0)
+    with pytest.raises(InvalidInput) as refused:
+        change_pool(desk.projects, project.id, 3, who="ada", now=1002.0)
+    assert (refused.value.field, refused.value.value) == ("pool_size", 3)
+    assert refused.value.rule and refused.value.fix
+    _, rows, *_ = look(desk, project)
+    assert (rows["x"].pool_size, rows["y"].pool_size) == (5, 13_300)
+    assert change_pool(desk.projects, project.id, 3, who="ada", now=1002.0, names=["x"]).changed == 1
+
+
+def test_how_soon_an_item_can_close_is_computed_once_for_a_change_of_its_pool(desk, monkeypatch):
+    looks, look_ahead = [], item_projection.to_close
+    monkeypatch.setattr(item_projection, "to_close", lambda *given: looks.append(1) or look_ahead(*given))
+    project = desk.project([NewItem("x", pool_size=12)], method="ask-all")
+    looks.clear()
+    assert change_pool(desk.projects, project.id, 4, who="ada", now=1002.0).changed == 1
+    assert len(looks) == 1
+    _, rows, *_ = look(desk, project)
+    assert (rows["x"].pool_size, rows["x"].to_close) == (4, 4)

@@ -19,6 +19,7 @@ from quorate.service.domain.audits import audit_report
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.learning import learn, steer, stored_control
+from quorate.service.domain.open_items import withdraw
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings, goal_control
 from quorate.service.domain.stats import LIVE_SECONDS, latest_stats, stats
@@ -142,6 +143,26 @@ def test_audits_that_are_complete_before_an_older_one_do_not_count_yet(desk):
     assert len(names) > 3 and audited() == 0
     complete_panels(desk, project, [each for each in given if each[0] == names[0]])
     assert audited() == len(names)
+
+
+def test_drawn_items_that_are_withdrawn_count_as_wrong_and_keep_no_other_waiting(desk):
+    project = desk.project(target_error=0.1, audit_rate=1.0, pool_size=11)
+    given = list(stream(10, sharp=0.9, pool_size=11))
+    play(desk, project, given)
+    with desk.store.read() as connection:
+        drawn = select(schema.items.c.name).where(schema.items.c.audit == "drawn").order_by(schema.items.c.closed_event)
+        first, *rest = connection.scalars(drawn)
+    withdraw(desk.projects, project.id, first, who="ada", now=1001.0)
+    complete_panels(desk, project, [each for each in given if each[0] in rest])
+    with desk.store.read() as connection:
+        wrong = connection.scalar(select(func.sum(schema.items.c.audit_loss)).where(schema.items.c.name.in_(rest)))
+    steer(desk.projects, project.id, now=1002.0)
+    with desk.store.read() as connection:
+        latest = desk.projects.get_in(connection, project.id)
+        control, told = stored_control(connection, latest), audit_report(connection, latest)
+    assert control.num_items == told.num_closed == 10
+    assert control.num_audited == told.num_drawn == 1 + len(rest)
+    assert control.seen_errors == pytest.approx(1.0 + wrong)
 
 
 def complete_panels(desk, project, items):
@@ -324,6 +345,7 @@ def test_one_worker_at_a_time_holds_a_task_and_a_dead_one_loses_it(desk):
 
 WORKER = """
 import sys, time
+from quorate.service.domain.open_items import withdraw
 from quorate.service.domain.projects import Projects
 from quorate.service.steward import Steward
 from quorate.service.store.store import Store

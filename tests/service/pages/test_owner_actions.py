@@ -1,10 +1,13 @@
 """Owners act on items that wait from the pages: the forms are there, and what they send is done and kept."""
 
+from sqlalchemy import select, update
+
 from quorate.service.access.accounts import add_member
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.owner_actions import list_actions
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
+from quorate.service.store.schema import image_reports, items
 from tests.service.pages.world import made_world, token
 
 
@@ -23,8 +26,16 @@ def test_an_owner_changes_pools_withdraws_and_closes_on_the_pages(tmp_path):
         for path, form in forms.items():
             sent = browser.post(f"{here}/{path}", data=form | {"csrf_token": token(browser)}, follow_redirects=False)
             assert sent.status_code == 303, sent.text
+            assert hasattr(world.app.state, "batch_threads"), "not in the threads of voters"
         assert browser.get(f"{here}/item?id=x").status_code == 200
+        with world.store.write() as connection:
+            connection.execute(update(items).where(items.c.project_id == made.id).values(set_aside=1.0))
+            reported = {"project_id": made.id, "voter": world.people["voter"], "time": 1.0}
+            ids = connection.execute(select(items.c.id).where(items.c.project_id == made.id)).scalars().all()
+            connection.execute(image_reports.insert(), [reported | {"item_id": each} for each in ids])
+        assert f"{here}/item/clear" in browser.get(f"{here}/item?id=x").text
         withdrawn = browser.get(f"{here}/item?id=y").text
+        assert f"{here}/item/clear" not in withdrawn, "to clear it would ask nobody"
         assert f"{here}/item/restore" in withdrawn and "data-withdrawn" in withdrawn
         assert browser.get(f"{here}/items?state=withdrawn").text.count("/item?id=") == 1
         with world.store.read() as connection:

@@ -18,6 +18,8 @@ from sqlalchemy import Connection, delete, select, update
 
 from quorate.service.access.principal import Principal
 from quorate.service.access.request_context import now_of, store_of
+from quorate.service.api.bodies import in_batch_thread
+from quorate.service.api.dependencies import projects_of
 from quorate.service.api.fields import Out
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.vote_types import reused
@@ -75,6 +77,22 @@ def carried_out(
             mine = (requests.c.principal == who.account_id, requests.c.key == key)
             connection.execute(update(requests).where(*mine).values(status=status, body=kept))
     return _response(body, status)
+
+
+async def carried_out_in_parts(
+    request: Request, who: Principal, key: str | None, work: Callable[[Projects], Out]
+) -> Response:
+    """The answer to a write of many items, from a thread for batches: `work` has transactions of its own.
+
+    Only the note of the answer is in the last one. After a broken connection the same request goes on with what is
+    left to do, so `work` must be one that may be begun again.
+    """
+
+    def run() -> Response:
+        ahead = None if is_known(request, who, key) else work(projects_of(request))
+        return carried_out(request, who, key, lambda on: ahead or work(on.projects))
+
+    return await in_batch_thread(request, run)
 
 
 def is_known(request: Request, who: Principal, key: str | None) -> bool:

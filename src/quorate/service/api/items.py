@@ -241,9 +241,9 @@ def close_item(
 
 
 @router.post("/item/clear", summary="Ask about an item again that was set aside", responses=problems(403, 404))
-def clear_item(project_id: ProjectId, _caller: Owner, projects_: TheProjects, body: ClearIn) -> ClearedOut:
+def clear_item(project_id: ProjectId, caller: Owner, projects_: TheProjects, now: Now, body: ClearIn) -> ClearedOut:
     """After its image was repaired, or found to be in order. May be repeated."""
-    clear_image(projects_, project_id, body.id)
+    clear_image(projects_, project_id, body.id, who=caller.principal.account_id, now=now)
     return ClearedOut(id=body.id)
 
 

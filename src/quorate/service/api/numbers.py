@@ -24,7 +24,7 @@ class AuditTold(AuditReport):
     """What the audited items prove, as of `time`; `sentence` says it in words.
 
     `believed_error`: what the posterior says of all closed items. `measured_low`, `measured_high`: the estimate from
-    the items drawn by chance, with those still being voted on counted as right and as wrong; null while none is voted
+    the items drawn by chance, with those not voted to the end counted as right and as wrong; null while none is voted
     to the end. `most_wrong`: with probability 1 - alpha no larger share is wrong, however often one looks.
     `is_informative`: false while there are not enough audits. `audited_...`: believed and found on the drawn items.
     """

@@ -7,13 +7,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
+from quorate.service.access.request_context import now_of
 from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Owner, ProjectId, TheProjects, Viewer
 from quorate.service.api.fields import In, ItemId, Key, Out, Time, problems
-from quorate.service.api.idempotency import Work, carried_out
+from quorate.service.api.idempotency import Work, carried_out, carried_out_in_parts
 from quorate.service.api.paging import Cursor, Limit, Page, after_number, page
 from quorate.service.domain.open_items import change_pool, close_open, restore, withdraw
 from quorate.service.domain.owner_actions import list_actions
+from quorate.service.domain.projects import Projects
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["items"], route_class=StrictRoute)
 
@@ -66,36 +68,43 @@ class ActionOut(Out):
 @router.post(
     "/pool", summary="Change the pool of open items", response_model=PoolOut, responses=problems(403, 404, 409)
 )
-def change_project_pool(
+async def change_project_pool(
     request: Request, project_id: ProjectId, caller: Owner, body: PoolIn, key: Key = None
 ) -> Response:
     """Of items that are open or in the audit. An item keeps at least those who have acted on it, and never gets more
-    than it was opened with: such items are counted in `kept`."""
-    who = caller.principal.account_id
+    than it was opened with: such items are counted in `kept`.
 
-    def work(on: Work) -> PoolOut:
-        done = change_pool(on.projects, project_id, body.pool_size, who=who, now=on.now, names=body.items)
+    Stored in parts; sent again it goes on with what is left.
+    """
+    who, now = caller.principal.account_id, now_of(request)
+
+    def work(projects_: Projects) -> PoolOut:
+        done = change_pool(projects_, project_id, body.pool_size, who=who, now=now, names=body.items)
         return PoolOut.model_validate(done)
 
-    return carried_out(request, caller.principal, key, work)
+    return await carried_out_in_parts(request, caller.principal, key, work)
 
 
 @router.post("/close-open", summary="Close all open items", response_model=ClosedOut, responses=problems(403, 404, 409))
-def close_open_items(request: Request, project_id: ProjectId, caller: Owner, key: Key = None) -> Response:
-    """Each is answered with the votes there are. Some may be drawn for the audit, and ask on for that."""
-    who = caller.principal.account_id
+async def close_open_items(request: Request, project_id: ProjectId, caller: Owner, key: Key = None) -> Response:
+    """Each is answered with the votes there are. Some may be drawn for the audit, and ask on for that.
 
-    def work(on: Work) -> ClosedOut:
-        return ClosedOut(closed=close_open(on.projects, project_id, who=who, now=on.now))
+    Stored in parts; sent again it goes on with what is left.
+    """
+    who, now = caller.principal.account_id, now_of(request)
 
-    return carried_out(request, caller.principal, key, work)
+    def work(projects_: Projects) -> ClosedOut:
+        return ClosedOut(closed=close_open(projects_, project_id, who=who, now=now))
+
+    return await carried_out_in_parts(request, caller.principal, key, work)
 
 
 @router.post(
     "/item/withdraw", summary="Withdraw an item", response_model=WithdrawnOut, responses=problems(403, 404, 409)
 )
 def withdraw_item(request: Request, project_id: ProjectId, caller: Owner, body: WhichIn, key: Key = None) -> Response:
-    """Nobody is asked about it any more, and no number counts it. Its events stay."""
+    """Nobody is asked about it any more, and no number counts it. Its events stay. The audit keeps counting an item of
+    which chance had decided before whether it is audited; drawn and not voted to the end, it counts as wrong."""
     who = caller.principal.account_id
 
     def work(on: Work) -> WithdrawnOut:
@@ -121,7 +130,8 @@ def restore_item(request: Request, project_id: ProjectId, caller: Owner, body: W
 def list_owner_actions(
     project_id: ProjectId, _caller: Viewer, projects_: TheProjects, cursor: Cursor = None, limit: Limit = 100
 ) -> Page[ActionOut]:
-    """Who made and changed the project, changed pools, closed, withdrew and restored items, and when; oldest first."""
+    """Who made and changed the project, changed pools, closed, withdrew, restored and cleared items, and when;
+    oldest first."""
     with projects_.store.read() as connection:
         projects_.get_in(connection, project_id)
         found = list_actions(connection, project_id, after=after_number(cursor, first=0), limit=limit + 1)

@@ -82,9 +82,12 @@ async def undo(
 
 
 @router.post("/report-image", summary="Report an image that cannot be loaded", responses=problems(403, 404))
-def report(project_id: ProjectId, caller: Voter, projects_: TheProjects, now: Now, body: ReportIn) -> ReportedOut:
+def report(
+    http: HttpRequest, project_id: ProjectId, caller: Voter, projects_: TheProjects, now: Now, body: ReportIn
+) -> ReportedOut:
     """The item is set aside: nobody is asked about it until an owner clears it. May be repeated."""
     voter = caller.principal.account_id
+    limit_votes(http, voter)
     return ReportedOut(item=body.item, set_aside=report_image(projects_, project_id, body.item, voter, now=now))
 
 

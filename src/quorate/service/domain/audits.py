@@ -15,7 +15,7 @@ from sqlalchemy import Connection, func, select
 
 from quorate.audit import RunningAudit, audit_of
 from quorate.service.domain.projects import Project
-from quorate.service.store.schema import items, not_withdrawn
+from quorate.service.store.schema import counts_in_audit, items
 from quorate.types import FloatArray
 
 PART = 5000  # rows read at once
@@ -52,7 +52,7 @@ class AuditReport:
 class _Seen:
     """What a part of the closed items adds up to. `audit` has those that are settled or have a coin."""
 
-    audit: RunningAudit  # what is still being voted on counts as wrong
+    audit: RunningAudit  # what is not voted to the end counts as wrong, also where it was withdrawn
     num_closed: int = 0
     doubt: float = 0.0
     drawn_doubt: float = 0.0
@@ -96,8 +96,8 @@ def audit_report(connection: Connection, project: Project, *, alpha: float = 0.0
 
 
 def _closed_items(connection: Connection, project: Project) -> _Seen:
-    """All closed items, read and added up in parts."""
-    here = (items.c.project_id == project.id, ~items.c.is_open, not_withdrawn)
+    """All closed items, read and added up in parts; withdrawn ones, too, whose coin was tossed before."""
+    here = (items.c.project_id == project.id, ~items.c.is_open, counts_in_audit)
     lowest = connection.execute(select(func.min(items.c.audit_rate)).where(*here, items.c.audit_rate > 0)).scalar_one()
     min_rate = min(lowest or 1.0, project.settings.audit_rate or 1.0)
     columns = (items.c.confidence, items.c.audit_rate, items.c.audit, items.c.audit_loss, items.c.is_settled)
@@ -163,7 +163,7 @@ def _too_few(share: float, _alpha: float, _num_items: int, complete: int, drawn:
 
 
 def _sentence(share: float, alpha: float, num_items: int, complete: int, drawn: int) -> str:
-    pending = f", {drawn - complete} still being voted on and counted as wrong" if drawn > complete else ""
+    pending = f", {drawn - complete} not voted to the end and counted as wrong" if drawn > complete else ""
     return (
         f"With {100 * (1 - alpha):g} % confidence at most {_percent(share)} % of the "
         f"{_count(num_items, 'closed item')} are wrong, measured on "

@@ -133,13 +133,11 @@ def _decide(projects_: Projects, connection: Connection, scene: Scene, request: 
     session, decision, event = _next_event(projects_, connection, scene, request, now)
     if decision is None:  # a skip is undone without a word to the session
         return _skip(scene, request, now, undone=True)
-    before = None if is_decided(event) else dict(row._mapping)
+    before, decided = dict(row._mapping), is_decided(event)
     out = _out_after(scene, request)
-    values = after_event(project, session, row.name, decision, leases_out=out, before=before)
+    values = after_event(project, session, row.name, decision, leases_out=out, row=before, decided=decided)
     values |= _counts(row, request, event)
-    if row.withdrawn is not None:  # a vote that was on its way is kept, and no other is asked for
-        values |= {"is_wanted": False, "slots": -out}
-    if before is None:
+    if decided:
         values |= {"closed": None, "closed_event": None} if decision.ask else {"closed": now}
         coin = toss(values)
         event = event if coin is None else event | {"audit": coin}
@@ -153,8 +151,9 @@ def _next_event(
     project, row = scene.project, scene.row
     era_of: Callable[[int, int], Any] = lambda learn, tune: projects_.era(connection, project, learn, tune)  # noqa: E731
     era = era_of(project.learn_event, project.tune_event)
-    session, outbox = item_session(project.session, scene.events, number=row.number, now=era, era_of=era_of)
-    session._state.seq = row.seq
+    session, outbox = item_session(
+        project.session, scene.events, number=row.number, now=era, era_of=era_of, seq=row.seq
+    )
     decision = _told(session, row.name, request, now)
     if request.kind == "close" and not outbox.written:
         raise of_item(

@@ -24,6 +24,7 @@ from quorate.types import Decision, IntArray
 
 NO_AUDIT: dict[str, Any] = {"audit_rate": None, "audit": None, "audit_loss": None, "is_settled": False}
 ABSENT = "absent:"  # how the names begin of experts that an owner took out of an item's pool; nobody else's do
+OUT_OF_LINE = ("withdrawn", "set_aside")  # columns: since when nobody is asked, by what an owner or a voter did
 FARTHEST = 5  # votes to close that are looked at; beyond them an item is simply far from closing
 
 
@@ -34,12 +35,13 @@ def after_event(
     decision: Decision,
     *,
     leases_out: int,
-    before: Mapping[str, Any] | None = None,
+    row: Mapping[str, Any] | None,
+    decided: bool = True,
 ) -> dict[str, Any]:
     """The row's values that an event can change, but for who closed it and when.
 
-    `decision` is the session's of the item. `before`: the row as it was, where the event left a closed item's answer as
-    it stands (`is_decided`); None where it was decided.
+    `decision` is the session's of the item. `row`: the row as it was, None if the item opens. `decided`: False where
+    the event left a closed item's answer as it stands (`is_decided`).
     """
     item = held(session, name)
     absent = [voter for voter in item.ballots if voter.startswith(ABSENT)]
@@ -57,12 +59,27 @@ def after_event(
     }
     if decision.ask:
         values |= NO_AUDIT | {"to_close": to_close(session, item)}
-    elif before is None:
+    elif row is None or decided:
         values |= _closed(project, name, item, decision)
     else:
-        values |= _late(project, item, decision, before)
-    wanted = decision.ask or values["audit"] == "drawn"
-    return values | {"is_wanted": wanted, "slots": int(wanted) - leases_out}
+        values |= _late(project, item, decision, row)
+    out = {"withdrawn": None, "set_aside": None} if row is None else {name: row[name] for name in OUT_OF_LINE}
+    return values | asking(values | out, leases_out)
+
+
+def is_wanted(row: Mapping[str, Any]) -> bool:
+    """Is anybody asked about the item: open or in the audit, and neither withdrawn nor set aside?
+
+    >>> is_wanted({"is_open": True, "audit": None, "withdrawn": None, "set_aside": 12.5})
+    False
+    """
+    return bool(row["is_open"] or row["audit"] == "drawn") and all(row[name] is None for name in OUT_OF_LINE)
+
+
+def asking(row: Mapping[str, Any], leases_out: int) -> dict[str, Any]:
+    """The values by which the queue knows whether to serve the item."""
+    wanted = is_wanted(row)
+    return {"is_wanted": wanted, "slots": int(wanted) - leases_out}
 
 
 def toss(values: Mapping[str, Any]) -> dict[str, Any] | None:

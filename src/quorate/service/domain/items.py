@@ -186,7 +186,7 @@ def _opened(project: Project, era: Era, item: NewItem, number: int, now: float) 
         "seq": event["seq"],
         "closed": None if decision.ask else now,
     }
-    values = after_event(project, session, item.name, decision, leases_out=0)
+    values = after_event(project, session, item.name, decision, leases_out=0, row=None)
     coin = toss(values)
     return row | values, event if coin is None else event | {"audit": coin}
 

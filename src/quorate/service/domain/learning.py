@@ -14,7 +14,7 @@ from quorate.service.domain.notices import announce
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.settings import goal_control, knobs_of
 from quorate.service.store.lists import among
-from quorate.service.store.schema import events, items, not_withdrawn, projects, stewards
+from quorate.service.store.schema import counts_in_audit, events, items, not_withdrawn, projects, stewards
 from quorate.session import Session
 from quorate.streams.control import BudgetControl
 from quorate.streams.target_error import TargetErrorControl
@@ -132,8 +132,8 @@ def stored_control(connection: Connection, project: Project) -> Goal | None:
 
 
 def _unaccounted(connection: Connection, project: Project) -> list[Row[Any]]:
-    """Closed items the controller has not seen, in order."""
-    which = (items.c.project_id == project.id, ~items.c.is_open, ~items.c.is_accounted, not_withdrawn)
+    """Closed items the controller has not seen, in order: those the audit counts."""
+    which = (items.c.project_id == project.id, ~items.c.is_open, ~items.c.is_accounted, counts_in_audit)
     first = select(items.c.id).where(*which).order_by(items.c.closed_event).limit(BATCH)
     # locked by id, as everywhere, and nobody is waited for: what a voter has in hand is accounted for the next time
     lock = select(items).where(items.c.id.in_(first), *which).order_by(items.c.id).with_for_update(skip_locked=True)
@@ -149,18 +149,22 @@ def _closed(control: Goal, item: Row[Any]) -> Goal:
 
 
 def _audited(connection: Connection, project: Project, control: Goal) -> Goal:
-    """With what came after the items closed: late votes and votes of audits in the cost, verdicts in the estimate."""
+    """With what came after the items closed: late votes and votes of audits in the cost, verdicts in the estimate.
+
+    What is accounted for stays so if it is withdrawn later; a drawn item not voted to the end by then counts as wrong.
+    """
     ours = (items.c.project_id == project.id, items.c.is_accounted, ~items.c.is_open)
     if isinstance(control, BudgetControl):
         spent = connection.execute(select(func.sum(items.c.num_votes)).where(*ours)).scalar_one()
         return replace(control, spent=int(spent or 0))
-    done = select(items.c.confidence, items.c.audit_loss).where(*ours, items.c.audit == "done")
-    pending = select(func.min(items.c.closed_event)).where(items.c.project_id == project.id, items.c.audit == "drawn")
-    pending = pending.where(not_withdrawn)  # nobody is asked about those any more
+    drawn = items.c.audit == "drawn"
+    done = select(items.c.confidence, func.coalesce(items.c.audit_loss, 1.0).label("loss"))
+    done = done.where(*ours, (items.c.audit == "done") | (drawn & ~not_withdrawn))
+    pending = select(func.min(items.c.closed_event)).where(items.c.project_id == project.id, drawn, not_withdrawn)
     oldest = connection.execute(pending).scalar_one()
     if oldest is not None:  # those after it that are complete already are the easy ones: alone they would flatter
         done = done.where(items.c.closed_event < oldest)
-    return control.with_audits((row.confidence, row.audit_loss) for row in connection.execute(done))
+    return control.with_audits((row.confidence, row.loss) for row in connection.execute(done))
 
 
 def _store_control(connection: Connection, project: Project, control: Goal) -> None:

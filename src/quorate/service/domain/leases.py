@@ -83,6 +83,12 @@ def _met() -> dict[str, Executable]:
 MET = _met()
 
 
+def num_out(connection: Connection, item_id: int) -> int:
+    """To how many voters the item is out."""
+    counted = select(func.count()).select_from(leases).where(leases.c.item_id == item_id, leases.c.is_out)
+    return int(connection.execute(counted).scalar_one())
+
+
 def give_back(projects_: Projects, project_id: str, voter: str) -> int:
     """The voter leaves: what they hold goes back in line at once."""
     with projects_.store.write() as connection:

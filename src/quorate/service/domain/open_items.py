@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, exists, func, insert, select, update
 
-from quorate.errors import QuorateError
+from quorate.errors import InvalidInput, QuorateError
 from quorate.service.domain.ballots import act_all
 from quorate.service.domain.events import append_item_events, item_events
-from quorate.service.domain.item_projection import ABSENT, after_event, toss
+from quorate.service.domain.item_projection import ABSENT, after_event, asking, toss
 from quorate.service.domain.items import names_there
+from quorate.service.domain.leases import num_out
 from quorate.service.domain.notices import announce
 from quorate.service.domain.owner_actions import record
 from quorate.service.domain.projects import Project, Projects, archived
 from quorate.service.domain.vote_types import Request, not_here, not_met
 from quorate.service.domain.vote_writes import notices_of
 from quorate.service.store.lists import among
-from quorate.service.store.schema import image_reports, items, leases, not_withdrawn
+from quorate.service.store.schema import ballots, image_reports, items, leases, not_withdrawn
 from quorate.session.single import EraOf, is_decided, item_session
 from quorate.validate import broken, members
 
 BATCH = 200  # items of one transaction
+MOST_STEPS = 200  # experts that one change takes out of an item's pool, or brings back: an event and a decision each
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ def change_pool(
     """Give items that still ask (`names`: only these) a pool of this size.
 
     An item keeps at least those who have acted on it. It cannot get more than it was opened with, and a closed item
-    that is in the audit not more than it has.
+    that is in the audit not more than it has. A change of more than `MOST_STEPS` experts is refused.
     """
     size, last, outcomes = members(size), 0, []
     here = [items.c.project_id == project_id, items.c.is_wanted, not_withdrawn, items.c.pool_size != size]
@@ -50,6 +52,7 @@ def change_pool(
     if names is not None:
         here.append(among(items.c.name, "names"))
         _check_there(projects_, project_id, names)
+    _check_steps(projects_, size, select(items).where(*here), given)
     while True:
         with projects_.store.write() as connection:
             project = _not_archived(projects_.get_in(connection, project_id))
@@ -82,7 +85,10 @@ def close_open(projects_: Projects, project_id: str, *, who: str, now: float) ->
 
 
 def withdraw(projects_: Projects, project_id: str, name: str, *, who: str, now: float) -> None:
-    """Take the item out: nobody is asked about it, no number counts it. Its events stay. Nothing if it is out."""
+    """Take the item out: nobody is asked about it, no number counts it. Its events stay. Nothing if it is out.
+
+    Only the audit keeps an item whose coin was tossed before (`counts_in_audit`): its proof must not be chosen.
+    """
     _set_withdrawn(projects_, project_id, name, now, who=who, now=now)
 
 
@@ -96,15 +102,12 @@ def _set_withdrawn(
 ) -> None:
     with projects_.store.write() as connection:
         _not_archived(projects_.get_in(connection, project_id))
-        lock = select(items).where(items.c.project_id == project_id, items.c.name == name).with_for_update()
-        row = connection.execute(lock).one_or_none()
+        row = _locked(connection, project_id, name)
         if row is None:
             raise not_here(name)
         if (row.withdrawn is None) == (withdrawn is None):
             return
-        wanted = withdrawn is None and (row.is_open or row.audit == "drawn")
-        values = {"withdrawn": withdrawn, "is_wanted": wanted, "slots": int(wanted) - _num_out(connection, row.id)}
-        connection.execute(update(items).where(items.c.id == row.id).values(values))
+        _change(connection, row, withdrawn=withdrawn)
         kind = "restore" if withdrawn is None else "withdraw"
         record(connection, project_id, kind, {}, who=who, now=now, item_id=row.id)
 
@@ -116,40 +119,54 @@ def _resized(
     era_of: EraOf = lambda learn, tune: projects_.era(connection, project, learn, tune)  # noqa: E731
     era = era_of(project.learn_event, project.tune_event)
     past = item_events(connection, row.id)
-    session, outbox = item_session(project.session, past, number=row.number, now=era, era_of=era_of)
-    session._state.seq = row.seq
+    session, outbox = item_session(project.session, past, number=row.number, now=era, era_of=era_of, seq=row.seq)
     absent = sum(voter.startswith(ABSENT) for voter in session.ballots(row.name))
     wanted = max(size, row.num_votes + row.num_abstained)
     if wanted > row.pool_size + (absent if row.is_open else 0) or wanted == row.pool_size:
         return None
-    values, out = dict(row._mapping), _num_out(connection, row.id)
-    for pool in range(row.pool_size - 1, wanted - 1, -1) if wanted < row.pool_size else range(row.pool_size, wanted):
+    if abs(wanted - row.pool_size) > MOST_STEPS:
+        raise _too_far(row, size)
+    values, out = dict(row._mapping), num_out(connection, row.id)
+    down = wanted < row.pool_size
+    steps = range(row.pool_size - 1, wanted - 1, -1) if down else range(row.pool_size, wanted)
+    for pool in steps:
         voter = f"{ABSENT}{pool + 1}"  # the one who is no longer, or again, the last of the pool
-        does = session.abstain if wanted < row.pool_size else session.retract
+        does = session.abstain if down else session.retract
         decision = does(row.name, voter, time=now)
         event = outbox.written[-1]
-        before = None if is_decided(event) else values
-        values |= after_event(project, session, row.name, decision, leases_out=out, before=before)
-        if before is None:
-            values |= {"closed": None if decision.ask else now, "closed_event": None}
+        decided = is_decided(event)
+        if not decision.ask or pool == steps[-1]:  # how soon an open item can close is computed once, at the end
+            values |= after_event(project, session, row.name, decision, leases_out=out, row=values, decided=decided)
+        if decided and not decision.ask:
             coin = toss(values)
             event = event if coin is None else event | {"audit": coin}
         made = {"project_id": project.id, "item_id": row.id, "event": event, "voter": voter}
         made |= {"request": None, "signed_in_by": None}
         number = append_item_events(connection, [made])[row.id]
         values["seq"] = event["seq"]
-        if before is None and not decision.ask:
-            values["closed_event"] = number
+        if decided:
+            at, by = (None, None) if decision.ask else (now, number)
+            values |= {"closed": at, "closed_event": by}
     connection.execute(update(items).where(items.c.id == row.id).values({k: v for k, v in values.items() if k != "id"}))
     announce(connection, project, notices_of(row, values), now=now)
     record(connection, project.id, "pool", {"from": row.pool_size, "to": wanted}, who=who, now=now, item_id=row.id)
     return bool(row.is_open and not values["is_open"])
 
 
-def _num_out(connection: Connection, item_id: int) -> int:
-    """To how many voters the item is out."""
-    counted = select(func.count()).select_from(leases).where(leases.c.item_id == item_id, leases.c.is_out)
-    return int(connection.execute(counted).scalar_one())
+def _check_steps(projects_: Projects, size: int, which: Select[Any], given: Mapping[str, Any]) -> None:
+    """Refuse a pool that is too much smaller than one of the items has, before any is changed."""
+    acted = items.c.num_votes + items.c.num_abstained
+    far = which.where(items.c.pool_size - size > MOST_STEPS, items.c.pool_size - acted > MOST_STEPS).limit(1)
+    with projects_.store.read() as connection:
+        row = connection.execute(far, given).one_or_none()
+    if row is not None:
+        raise _too_far(row, size)
+
+
+def _too_far(row: Row[Any], size: int) -> InvalidInput:
+    rule = f"a pool at most {MOST_STEPS} experts smaller or larger than the {row.pool_size} of item {row.name!r}"
+    fix = "withdraw it and add it again, under another id, with the new pool."
+    return broken("pool_size", size, rule, fix)
 
 
 def _check_there(projects_: Projects, project_id: str, names: Sequence[str]) -> None:
@@ -170,40 +187,59 @@ MOST_OF_ONE = 20  # items set aside by the reports of one voter at a time: beyon
 
 
 def report_image(projects_: Projects, project_id: str, name: str, voter: str, *, now: float) -> bool:
-    """Set the item aside, whose image this voter could not see; False if too many of this voter's reports are open."""
+    """Set the item aside, whose image this voter could not see; False if too many of this voter's reports are open.
+
+    The voter must hold the item; who has reported it since it was set aside may do so again, and nothing changes.
+    """
     with projects_.store.write() as connection:
         row = _locked(connection, project_id, name)
-        mine = (leases.c.item_id == (0 if row is None else row.id), leases.c.voter == voter)
-        lease = connection.execute(select(leases.c.is_out).where(*mine)).one_or_none()
-        if row is None or lease is None:
+        if row is None:
+            raise not_met(name, "skip")
+        if _has_reported(connection, row, voter):
+            return True
+        if not _holds(connection, row, voter):
             raise not_met(name, "skip")
         if "image" not in json.loads(row.show):
             raise broken("item", name, "an item that shows an image", "vote on it, or skip it.")
-        given = {"project_id": project_id, "item_id": row.id, "voter": voter, "time": now}
-        connection.execute(insert(image_reports).values(given))
         if row.set_aside is None and _open_reports(connection, project_id, voter) >= MOST_OF_ONE:
             return False
+        given = {"project_id": project_id, "item_id": row.id, "voter": voter, "time": now}
+        connection.execute(insert(image_reports).values(given))
+        mine = (leases.c.item_id == row.id, leases.c.voter == voter)
         connection.execute(update(leases).where(*mine).values(is_out=False))
-        slots = row.slots - (row.is_wanted and row.set_aside is None) + lease.is_out
-        since = now if row.set_aside is None else row.set_aside
-        _change(connection, row, set_aside=since, is_wanted=False, slots=slots)
+        _change(connection, row, set_aside=now if row.set_aside is None else row.set_aside)
         return True
 
 
-def clear_image(projects_: Projects, project_id: str, name: str) -> None:
+def _has_reported(connection: Connection, row: Row[Any], voter: str) -> bool:
+    """Whether the voter is among those whose reports keep the item aside."""
+    if row.set_aside is None:
+        return False
+    mine = (image_reports.c.item_id == row.id, image_reports.c.voter == voter, image_reports.c.time >= row.set_aside)
+    return connection.execute(select(image_reports.c.id).where(*mine).limit(1)).one_or_none() is not None
+
+
+def _holds(connection: Connection, row: Row[Any], voter: str) -> bool:
+    """Whether the item is out to the voter, who has not acted on it."""
+    acted = exists().where(ballots.c.item_id == row.id, ballots.c.voter == voter)
+    lease = select(leases.c.voter).where(leases.c.item_id == row.id, leases.c.voter == voter, leases.c.is_out, ~acted)
+    return connection.execute(lease).one_or_none() is not None
+
+
+def clear_image(projects_: Projects, project_id: str, name: str, *, who: str, now: float) -> None:
     """Ask voters about the item again. Twice is as good as once."""
     with projects_.store.write() as connection:
         row = _locked(connection, project_id, name)
         if row is None:
             raise not_here(name)
         if row.set_aside is not None:
-            wanted = row.is_open or row.audit == "drawn"
-            _change(connection, row, set_aside=None, is_wanted=wanted, slots=row.slots + wanted)
+            _change(connection, row, set_aside=None)
+            record(connection, project_id, "clear", {}, who=who, now=now, item_id=row.id)
 
 
 def count_set_aside(connection: Connection, project_id: str) -> int:
-    """How many items of the project wait for an owner."""
-    query = select(func.count()).where(items.c.project_id == project_id, items.c.set_aside.is_not(None))
+    """How many items of the project wait for an owner; not those that are withdrawn."""
+    query = select(func.count()).where(items.c.project_id == project_id, items.c.set_aside.is_not(None), not_withdrawn)
     return int(connection.execute(query).scalar_one())
 
 
@@ -228,5 +264,7 @@ def _open_reports(connection: Connection, project_id: str, voter: str) -> int:
     return int(connection.execute(query).scalar_one())
 
 
-def _change(connection: Connection, row: Row[Any], **values: Any) -> None:  # noqa: ANN401
+def _change(connection: Connection, row: Row[Any], **values: float | None) -> None:
+    """Change a locked item's row, and with it whether anybody is asked about the item."""
+    values |= asking({**row._mapping, **values}, num_out(connection, row.id))
     connection.execute(update(items).where(items.c.id == row.id).values(values))

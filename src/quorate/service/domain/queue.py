@@ -26,7 +26,7 @@ from sqlalchemy import (
 
 from quorate.service.domain.events import item_events
 from quorate.service.domain.item_projection import held, votes_to_settle
-from quorate.service.domain.leases import Leased, Want, any_over, give_back_expired, grant, held_by, met
+from quorate.service.domain.leases import Leased, Want, any_over, give_back_expired, grant, held_by, met, num_out
 from quorate.service.domain.projects import Project, Projects, unknown
 from quorate.service.domain.settings import decisions_ahead
 from quorate.service.store.schema import ballots, items, leases, projects
@@ -194,8 +194,7 @@ def _doubled_up(
 
 def _room(projects_: Projects, connection: Connection, project: Project, row: Row[Any]) -> bool:
     """Will the item surely ask more voters than it is out to?"""
-    counted = select(func.count()).select_from(leases).where(leases.c.item_id == row.id, leases.c.is_out)
-    out = int(connection.execute(counted).scalar_one())
+    out = num_out(connection, row.id)
     if out >= MOST_AT_ONCE:
         return False
     era = projects_.era(connection, project, project.learn_event, project.tune_event)

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, select
 
 from quorate.service.domain.events import item_events
-from quorate.service.domain.item_projection import after_event
+from quorate.service.domain.item_projection import OUT_OF_LINE, after_event, is_wanted
 from quorate.service.domain.listing import all_items
 from quorate.service.domain.owner_actions import list_actions
 from quorate.service.domain.projects import Project, Projects
@@ -104,9 +104,7 @@ def item_disagreements(
         if not same(stored, fresh):
             yield Disagreement(row.name, event["seq"], stored, fresh)
     values = _row_again(project, row, written, era_of)
-    values["is_wanted"] = values["is_wanted"] and row.set_aside is None
     fresh = {name: values[name] for name in RECOMPUTED} | {"seq": _last_seq(connection, row.id)}
-    fresh["is_wanted"] = fresh["is_wanted"] and row.withdrawn is None  # the one thing that no event says
     stored = {name: getattr(row, name) for name in fresh}
     if not same(stored, fresh):
         yield Disagreement(row.name, None, stored, fresh)
@@ -119,8 +117,9 @@ def _row_again(project: Project, row: Row[Any], written: list[Event], era_of: Er
     """The row as its events make it: as it was last decided, with the coin tossed then, and what came later."""
     last = max(number for number, event in enumerate(written) if is_decided(event))
     drawn = (_logged_coin(written) or {"drawn": False})["drawn"]
-    values = _values(project, row, written[: last + 1], era_of, None) | {"audit": "drawn" if drawn else None}
-    values["is_wanted"] = values["is_open"] or drawn
+    out = {name: getattr(row, name) for name in OUT_OF_LINE}  # which no event says
+    values = _values(project, row, written[: last + 1], era_of, None) | out | {"audit": "drawn" if drawn else None}
+    values["is_wanted"] = is_wanted(values)
     if last + 1 < len(written):
         values |= _values(project, row, written, era_of, values)
     return values
@@ -131,7 +130,8 @@ def _values(
 ) -> dict[str, Any]:
     now = era_of(project.learn_event, project.tune_event)
     session, _ = item_session(project.session, written, number=row.number, now=now, era_of=era_of)
-    return after_event(project, session, row.name, session.decision(row.name), leases_out=0, before=before)
+    decision, is_first = session.decision(row.name), before is None
+    return after_event(project, session, row.name, decision, leases_out=0, row=before, decided=is_first)
 
 
 def _logged_coin(written: list[Event]) -> dict[str, Any] | None:

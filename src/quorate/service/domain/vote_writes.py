@@ -85,8 +85,6 @@ def _item_row(deed: Deed, number: int) -> dict[str, Any]:
     """All that an act may change, changed or not: one statement serves all items of a transaction."""
     row, values = deed.scene.row._mapping, deed.values
     new = {name: values[name] if name in values else row[name] for name in ("id", *CHANGED)}
-    if row["set_aside"] is not None and values.get("is_wanted"):  # nobody is asked until an owner clears it
-        new |= {"is_wanted": False, "slots": new["slots"] - 1}
     if values.get("closed") is not None:
         new["closed_event"] = number
     if deed.request.kind == "vote" and row["first_vote_event"] is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
@@ -15,6 +16,7 @@ from quorate.reasons import SHORT
 from quorate.service.access.headers import allow_images
 from quorate.service.access.log import owner_of_link
 from quorate.service.access.request_context import now_of, store_of
+from quorate.service.api.bodies import in_batch_thread
 from quorate.service.api.dependencies import Owner, ProjectId, Viewer, projects_of
 from quorate.service.api.item_content import for_browser
 from quorate.service.domain.ballots import act
@@ -164,24 +166,26 @@ def restore_item(request: Request, project_id: ProjectId, caller: Owner, id: str
 
 
 @router.post("/p/{project_id}/open-items/pool")
-def change_open_pool(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
+async def change_open_pool(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
     """Another pool for all items that still ask."""
-    size = whole_number(fields, "pool_size")
-    change_pool(projects_of(request), project_id, size or 0, who=caller.principal.account_id, now=now_of(request))
+    size, who, now = whole_number(fields, "pool_size") or 0, caller.principal.account_id, now_of(request)
+    work = partial(change_pool, projects_of(request), project_id, size, who=who, now=now)
+    await in_batch_thread(request, work)
     return go(f"/p/{project_id}/items", "pool")
 
 
 @router.post("/p/{project_id}/open-items/close")
-def close_open_items(request: Request, project_id: ProjectId, caller: Owner) -> Response:
+async def close_open_items(request: Request, project_id: ProjectId, caller: Owner) -> Response:
     """Answer everything now, with the votes there are."""
-    close_open(projects_of(request), project_id, who=caller.principal.account_id, now=now_of(request))
+    who, now = caller.principal.account_id, now_of(request)
+    await in_batch_thread(request, partial(close_open, projects_of(request), project_id, who=who, now=now))
     return go(f"/p/{project_id}/items", "closed")
 
 
 @router.post("/p/{project_id}/item/clear")
-def clear_item(request: Request, project_id: ProjectId, _caller: Owner, id: str) -> Response:  # noqa: A002
+def clear_item(request: Request, project_id: ProjectId, caller: Owner, id: str) -> Response:  # noqa: A002
     """Ask voters again about an item that was set aside."""
-    clear_image(projects_of(request), project_id, id)
+    clear_image(projects_of(request), project_id, id, who=caller.principal.account_id, now=now_of(request))
     return go(f"/p/{project_id}/items", "cleared")
 
 

@@ -37,7 +37,7 @@ NOTES = {  # what a page says after it was sent back to by a form
     "role": "The role was changed.",
     "cleared": "Voters are asked about this item again.",
     "closed": "Closed with the votes there are.",
-    "withdrawn": "Withdrawn: nobody is asked about it any more, and no number counts it.",
+    "withdrawn": "Withdrawn: nobody is asked about it any more, and only the audit may still count it.",
     "restored": "Restored: it counts again.",
     "pool": "The pool of open items was changed.",
     "pinged": "A test is on its way; load the page again to see what became of it.",

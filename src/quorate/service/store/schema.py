@@ -92,6 +92,7 @@ items = Table(
     UniqueConstraint("project_id", "number"),
 )
 not_withdrawn = items.c.withdrawn.is_(None)
+counts_in_audit = not_withdrawn | items.c.audit_rate.is_not(None)  # who withdraws knows how the coin fell: it stays in
 wanted = (items.c.is_wanted) & (items.c.slots > 0)
 Index(
     "ix_items_queue",

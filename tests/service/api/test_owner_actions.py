@@ -1,0 +1,30 @@
+"""Work on many items: in threads for batches, committed in parts, answered alike each time."""
+
+import pytest
+from sqlalchemy import event
+
+from quorate.service.domain import open_items
+from quorate.service.domain.owner_actions import list_actions
+
+
+@pytest.mark.parametrize(("path", "body"), [("close-open", None), ("pool", {"pool_size": 3})])
+def test_work_on_many_items_keeps_no_voter_waiting(small, monkeypatch, path, body):
+    """Each batch is committed by itself, and every commit is made while a thread for batches is taken."""
+    monkeypatch.setattr(open_items, "BATCH", 2)
+    small.items(*"abcde")
+    owner, taken = small.client("owner"), []
+
+    def committed(_connection):
+        threads = getattr(small.app.state, "batch_threads", None)
+        taken.append(0 if threads is None else threads.borrowed_tokens)
+
+    event.listen(small.store.engine, "commit", committed)
+    sent = {"headers": {"Idempotency-Key": "k1"}} | ({} if body is None else {"json": body})
+    done = owner.api("POST", f"/projects/{small.here}/{path}", 200, **sent)
+    assert sum(each == 1 for each in taken) >= 4, "three batches, and the note that it is done"
+    again = owner.api("POST", f"/projects/{small.here}/{path}", 200, **sent)
+    assert again.json() == done.json() and 5 in done.json().values()
+    assert again.headers["Idempotency-Replayed"] == "true"
+    with small.store.read() as connection:
+        kinds = [each.kind for each in list_actions(connection, small.here)]
+    assert kinds[1:] == (["close-open"] if body is None else ["pool"] * 5)
