@@ -95,6 +95,19 @@ def test_lists_of_labels_and_mappings_of_counts_are_read(as_text):
     assert votes.num_votes == 6 and votes.classes == ("e", "n", "c")
 
 
+@pytest.mark.parametrize("cell", ["[" * 200_000, '{"a": 1' + "0" * 400 + "}"])
+@pytest.mark.parametrize("place", [0, 110])
+def test_a_cell_that_python_cannot_hold_is_set_aside(cell, place):
+    good = ['{"a": 2, "b": 1}'] * 120
+    table = pa.table({"id": [f"i{t}" for t in range(121)], "label_counts": [*good[:place], cell, *good[place:]]})
+    if place < 100:  # among the cells that tell what a column holds
+        with pytest.raises(InvalidInput):
+            read_votes(table, format="cells")
+        return
+    votes = read_votes(table)
+    assert votes.report.count("bad-cell") == 1 and votes.num_votes == 360
+
+
 def chaos_records(uids, counts):
     for uid, row in zip(uids, counts.tolist(), strict=True):
         counter = {name: count for name, count in zip("enc", row, strict=True) if count}
