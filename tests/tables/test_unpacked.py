@@ -163,12 +163,15 @@ def test_counts_that_stand_for_more_votes_than_the_limit_are_refused_before_they
     assert caught.value.rule and "--max-size" in caught.value.fix
 
 
-def test_a_header_that_claims_a_huge_array_is_refused(tmp_path):
+@pytest.mark.parametrize("name", ["p.npy", "p.npz"])
+def test_a_header_that_claims_a_huge_array_is_refused(tmp_path, name):
     content = io.BytesIO()
-    np.lib.format.write_array_header_1_0(content, {"descr": "<f8", "fortran_order": False, "shape": (10**10, 2)})
+    np.lib.format.write_array_header_1_0(content, {"descr": "<f8", "fortran_order": False, "shape": (10**12, 2)})
     (tmp_path / "p.npy").write_bytes(content.getvalue())
+    with zipfile.ZipFile(tmp_path / "p.npz", "w") as archive:
+        archive.write(tmp_path / "p.npy", "probs.npy")
     with pytest.raises(InvalidInput):
-        read_predictions(tmp_path / "p.npy")
+        read_predictions(tmp_path / name)
 
 
 def test_a_file_that_is_not_packed_is_read_whatever_its_size(tmp_path, monkeypatch):
