@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -55,10 +56,9 @@ def _missed_classes(summary: Mapping[str, Any]) -> list[str]:
         told.append(f"{len(lost) - MOST_MISSED} more classes are mostly missed: see the errors by class.")
     if lost and not (summary["settings"].get("class_targets") or {}):
         name = max(lost, key=lambda row: row["verdict"])["class"]
-        quoted = f"'{name}=0.1'" if not name.isalnum() else f"{name}=0.1"
         told.append(
-            f"To find more of a class, give it a target: `--target-error 0.03 --class-target {quoted}`, or say what "
-            "its errors cost: `--error-costs`."
+            f"To find more of a class, give it a target: `--target-error 0.03 --class-target "
+            f"{shlex.quote(f'{name}=0.1')}`, or say what its errors cost: `--error-costs`."
         )
     return told
 
@@ -78,8 +78,8 @@ def _order(summary: Mapping[str, Any]) -> list[str]:
     what = f"the votes are sorted {how} within items (seen on {found['items']:,} items with different votes)"
     if because == "sorted":
         return [
-            f"Warning: {what}. People were hardly asked in that order, and the first vote would give the others away: "
-            "the votes of each item were shuffled by the seed. `--order given` takes them as they stand."
+            f"Warning: {what}. This is unlikely to be the order of asking, and it would bias the result. The votes of "
+            "each item were shuffled. `--order given` takes them as they stand."
         ]
     why = "--order given" if summary["settings"]["order"] == "given" else "their times say so"
     return [
