@@ -75,11 +75,17 @@ def _order(summary: Mapping[str, Any]) -> list[str]:
     if found is None or found["sorted_by"] is None:
         return []
     how = "by label" if found["sorted_by"] == "label" else "by how many gave the same label"
-    what = f"the votes are sorted {how} within items (seen on {found['items']:,} items with different votes)"
+    sorted_ = "mostly sorted" if found["mostly"] else "sorted"
+    what = f"the votes are {sorted_} {how} within items (seen on {found['items']:,} items with different votes)"
     if because == "sorted":
         return [
             f"Warning: {what}. This is unlikely to be the order of asking, and it would bias the result. The votes of "
             "each item were shuffled. `--order given` takes them as they stand."
+        ]
+    if found["mostly"]:
+        return [
+            f"Warning: {what} and were replayed in that order. If people were not asked in this order, it biases the "
+            "result: `--order shuffled` shuffles the votes of each item."
         ]
     why = "--order given" if summary["settings"]["order"] == "given" else "their times say so"
     return [
