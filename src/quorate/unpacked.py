@@ -1,4 +1,4 @@
-"""How large a packed file (.gz, .npz, .xlsx, Parquet) may become when it is unpacked, and the error if it is larger.
+"""How large a packed file (.gz, .npz, .xlsx, Parquet) or counts of votes may become when unpacked, or else the error.
 
 The limit is QUORATE_MAX_SIZE, 2GB without it; the commands that read tables set it with --max-size. A file that is not
 packed takes the room it already has and is not refused, except pickles and single records of JSON: their objects take
@@ -18,6 +18,7 @@ from quorate.validate import broken
 
 VARIABLE = "QUORATE_MAX_SIZE"
 DEFAULT = "2GB"
+VOTE_BYTES = 90  # of a vote in memory (docs/tables.md)
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
@@ -60,7 +61,14 @@ def check_size(file: Path, num_bytes: int) -> None:
         raise too_large(file, num_bytes, limit)
 
 
-def too_large(file: Path, num_bytes: int, limit: int) -> InvalidInput:
+def check_votes(source: str, num_votes: int) -> None:
+    """Refuse counts that stand for more votes than the limit has room for."""
+    num_bytes, limit = VOTE_BYTES * num_votes, max_size()
+    if num_bytes > limit:
+        raise too_large(source, num_bytes, limit)
+
+
+def too_large(file: Path | str, num_bytes: int, limit: int) -> InvalidInput:
     """The error that states the size found (so far) and the option that allows it."""
     allow = f"{-(-num_bytes // 10**9) * 2}GB"
     fix = f"if you trust the file, set {VARIABLE}={allow}, or pass --max-size {allow} to a command that reads tables."

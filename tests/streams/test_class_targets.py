@@ -1,5 +1,7 @@
 """A rare class: its errors are shown, warned of, and held by a target of its own."""
 
+import shlex
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -43,6 +45,13 @@ def test_a_class_that_is_mostly_missed_is_counted_shown_and_warned_of(plain):
     _, rows = class_table_rows(summary)
     assert [each[0] for each in rows] == CLASSES
     assert rows[1][3] == f"{100 * row['found']:.1f} %"
+
+
+def test_the_suggested_target_can_be_typed_into_a_shell():
+    name = "it's $HOME; ls"
+    result = run(*rare(1, 400), classes=["normal", name], order="given", method="quorate:min_gain=0.1")
+    (note,) = [each for each in result.summary()["notes"] if "--class-target" in each]
+    assert shlex.split(note.split("`")[1]) == ["--target-error", "0.03", "--class-target", f"{name}=0.1"]
 
 
 def test_a_class_target_steers_asking_and_answering(plain, steered):

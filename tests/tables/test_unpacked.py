@@ -147,12 +147,31 @@ def test_a_file_that_unpacks_beyond_the_limit_is_refused(tmp_path, monkeypatch, 
     assert "--max-size" in caught.value.fix
 
 
-def test_a_header_that_claims_a_huge_array_is_refused(tmp_path):
+@pytest.mark.parametrize("form", ["cells", "counts"])
+def test_counts_that_stand_for_more_votes_than_the_limit_are_refused_before_they_are_unpacked(tmp_path, form):
+    """3.5 MB of counts of 100,000 are 5 billion votes, and would take 200 GB."""
+    rows = range(50_000)
+    if form == "cells":
+        text = "".join(f'{{"item":"i{t}","label_counts":{{"a":100000}}}}\n' for t in rows)
+    else:
+        text = "item,a,b\n" + "".join(f"i{t},100000,{t % 2}\n" for t in rows)
+    path = tmp_path / ("v.jsonl" if form == "cells" else "v.csv")
+    path.write_text(text)
+    with pytest.raises(InvalidInput) as caught:
+        read_votes(path, format=form)
+    assert caught.value.field == "max_size" and caught.value.value > 2 * 10**9
+    assert caught.value.rule and "--max-size" in caught.value.fix
+
+
+@pytest.mark.parametrize("name", ["p.npy", "p.npz"])
+def test_a_header_that_claims_a_huge_array_is_refused(tmp_path, name):
     content = io.BytesIO()
-    np.lib.format.write_array_header_1_0(content, {"descr": "<f8", "fortran_order": False, "shape": (10**10, 2)})
+    np.lib.format.write_array_header_1_0(content, {"descr": "<f8", "fortran_order": False, "shape": (10**12, 2)})
     (tmp_path / "p.npy").write_bytes(content.getvalue())
+    with zipfile.ZipFile(tmp_path / "p.npz", "w") as archive:
+        archive.write(tmp_path / "p.npy", "probs.npy")
     with pytest.raises(InvalidInput):
-        read_predictions(tmp_path / "p.npy")
+        read_predictions(tmp_path / name)
 
 
 def test_a_file_that_is_not_packed_is_read_whatever_its_size(tmp_path, monkeypatch):

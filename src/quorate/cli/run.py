@@ -78,8 +78,7 @@ def run(
     sureness: Annotated[
         float | None,
         typer.Option(
-            help="With --target-error: the probability with which to aim at keeping within it, 0.5 to 0.999; 0.9 by "
-            "default.",
+            help="With --target-error: probability of staying within the target, 0.5 to 0.999; 0.9 by default.",
             rich_help_panel=AUDITS,
         ),
     ] = None,

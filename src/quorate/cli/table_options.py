@@ -121,7 +121,7 @@ Strict = Annotated[
     bool,
     typer.Option(
         "--strict",
-        help="Refuse any irregularity of the data; spellings with one meaning, such as Cat for cat, are none.",
+        help="Refuse any irregularity of the data. Variants of spelling such as Cat/cat are still accepted.",
         rich_help_panel=TABLES,
     ),
 ]

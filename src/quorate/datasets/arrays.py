@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from quorate.datasets.numpy_files import plain_arrays
 from quorate.errors import InvalidInput, InvalidPrediction
+from quorate.numpy_files import plain_arrays
 from quorate.types import FloatArray, IntArray, VoteDataset, frozen_array
 from quorate.validate import (
     MOST_VOTES,

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from quorate.datasets.arrays import expand_counts, load_npz, vote_dataset
 from quorate.datasets.content import read_from, with_predictions
-from quorate.datasets.numpy_files import plain_arrays
 from quorate.datasets.places import PICKLES, beside, locate, papers_own, unknown_form
 from quorate.datasets.plain_pickle import read_pickle
 from quorate.datasets.prediction_files import Paths, read_predictions
 from quorate.errors import InvalidInput
+from quorate.numpy_files import plain_arrays
 from quorate.types import VoteDataset
 
 NAME = "cifar10h"

@@ -14,11 +14,11 @@ import numpy as np
 
 from quorate.datasets.arrays import load_npz, tidied, vote_dataset
 from quorate.datasets.content import chosen_models, missing_predictions, read_from, with_predictions
-from quorate.datasets.numpy_files import plain_arrays
 from quorate.datasets.places import PICKLES, locate, papers_own, unknown_form
 from quorate.datasets.plain_pickle import read_pickle
 from quorate.datasets.prediction_files import Paths
 from quorate.errors import InvalidInput
+from quorate.numpy_files import plain_arrays
 from quorate.types import IntArray, VoteDataset
 
 NAME = "imagenet16h"

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from quorate.datasets.arrays import tidied
-from quorate.datasets.numpy_files import plain_arrays
 from quorate.datasets.plain_pickle import read_pickle
 from quorate.errors import InvalidInput, InvalidPrediction
+from quorate.numpy_files import plain_arrays
 from quorate.parquet import parquet_batches
 from quorate.types import FloatArray
 from quorate.validate import SUM_TOLERANCE, shown

@@ -39,7 +39,7 @@ def settings_from(header: Header | None, given: Method | None, expected: dict[st
     try:
         return checked_settings(given or method(name, **knobs), **stored)
     except Exception as cause:  # a method's knobs may be wrong in any way
-        raise _corrupt("the journal's header", 1, cause) from cause
+        raise _corrupt("line 1 of the journal is not a valid session header", 1, cause) from cause
 
 
 def _compare(what: str, asked: Any, stored: Any) -> None:  # noqa: ANN401
@@ -57,7 +57,7 @@ def replay(state: State, event: Event) -> None:
     except JournalError:
         raise
     except Exception as cause:  # what a changed event leads to, in a user's own policy too, cannot be foreseen
-        raise _corrupt(f"event {event.get('seq')!r} ({event.get('type')!r})", None, cause) from cause
+        raise _corrupt(f"event {event.get('seq')!r} ({event.get('type')!r}) breaks a rule", None, cause) from cause
 
 
 class Replay:
@@ -82,15 +82,15 @@ class Replay:
             if self._again is not None:
                 self._again.compare(state, event, policy_state)
         except Exception as cause:  # as in `replay`
-            raise _corrupt(f"event {seq}", seq - FIRST_SEQ + 2, cause) from cause
+            line = seq - FIRST_SEQ + 2
+            raise _corrupt(f"line {line} of the journal, event {seq}, breaks a rule", line, cause) from cause
 
 
-def _corrupt(what: str, line: int | None, cause: Exception) -> JournalCorrupt:
+def _corrupt(wrong: str, line: int | None, cause: Exception) -> JournalCorrupt:
     said = str(cause) if isinstance(cause, QuorateError) else f"{type(cause).__name__}: {cause}"
-    where = what if line is None else f"line {line} of the journal, {what},"
     fix = "restore it from a copy."
     return JournalCorrupt(
-        f"{where} does not fit what stands before it: {said[:300]} "
+        f"{wrong}: {said[:300]} "
         f"The journal was changed by something other than quorate; {fix}",
         line=line, field=getattr(cause, "field", None), value=getattr(cause, "value", None),
         rule=getattr(cause, "rule", None), fix=fix,

@@ -99,10 +99,11 @@ def _saved(report: ClassifierReport) -> str:
         return "No classifier was given: all figures are those of votes alone."
     several = len(report.models) > 1
     noun, it, verb = ("The classifiers", "them", "save") if several else ("The classifier", "it", "saves")
+    bring = "bring" if several else "brings"
     s = report.here
     if s is None:
         if report.num_items >= FEWEST_ITEMS:
-            return f"What {noun.lower()} {verb} {report.method} is not measured."
+            return f"The saving is not measured for method {report.method}."
         return f"What {noun.lower()} {verb} is not known: {report.num_items} scored items are too few to measure it."
     numbers = (
         f"{s.votes:.2f} votes per item with {it}, {s.without:.2f} without at the same error, a saving of "
@@ -114,11 +115,11 @@ def _saved(report: ClassifierReport) -> str:
     e = report.early
     if e is not None and e.is_clear and not report.swaps:
         return (
-            f"Warning: at this setting {noun.lower()} {verb} nothing for certain: {numbers}. At {e.votes:.2f} votes "
+            f"Warning: at this setting {noun.lower()} {bring} no measurable saving: {numbers}. At {e.votes:.2f} votes "
             f"per item it would be {e.saves:.2f} ({e.low:+.2f} to {e.high:+.2f}): a cheaper setting uses {it}."
         )
     return (
-        f"Warning: {noun.lower()} {verb} nothing for certain: {numbers}. Check that the predictions belong to these "
+        f"Warning: {noun.lower()} {bring} no measurable saving: {numbers}. Check that the predictions belong to these "
         "items and classes, or leave them out."
     )
 

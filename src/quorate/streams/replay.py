@@ -17,7 +17,7 @@ from quorate.decision.policy import QueryPolicy, Stateless
 from quorate.decision.rules import rule_of
 from quorate.learning.learner import refit
 from quorate.methods import Method, as_method
-from quorate.posterior.settled import is_settled
+from quorate.posterior.settled import is_settled, plurality_shares
 from quorate.reasons import CERTAIN
 from quorate.rng import stream
 from quorate.session.decide import Verdict, decide, draw_quota, prior_of, updated_state
@@ -197,7 +197,7 @@ class _Loop:
         self._learn(t, item)
         settled = verdict.reason in CERTAIN
         if settled:
-            self.truth[t] = _shares(item.votes)
+            self.truth[t] = plurality_shares(item.votes)
         error = float(1.0 - self.truth[t, verdict.label]) if settled else self._audit(t, item, verdict)
         if self.class_control is not None:
             self.class_control = self.class_control.closed(
@@ -317,7 +317,7 @@ class _Loop:
         self._count(t, more)
         if not (counts.any() and is_settled(counts, self.sizes[t])):
             return 1.0  # a panel that is not completed counts as an error, as in an audit to sign
-        self.truth[t] = _shares(counts)
+        self.truth[t] = plurality_shares(counts)
         self.audited_error[t] = 1.0 - self.truth[t, verdict.label]
         return float(self.audited_error[t])
 
@@ -346,12 +346,6 @@ class _Loop:
 def _knob(method: Method) -> float:
     knobs = policy_knobs(method)
     return float(knobs.get("min_gain", knobs.get("threshold", np.nan)))
-
-
-def _shares(votes: IntArray) -> FloatArray:
-    """What a pool whose verdict is known says: 1 for the winner, 1/t for each of t tied classes."""
-    tied = votes == votes.max()
-    return np.asarray(tied / tied.sum())
 
 
 def _report(final: Control, ahead: FloatArray, is_unreachable: NDArray[np.bool_]) -> ControlReport:

@@ -9,6 +9,7 @@ import pytest
 from quorate.datasets import synthetic
 from quorate.tables import join, read_votes
 from quorate.tables.votes.vote_order import inversions, vote_order
+from quorate.workflows.run import run
 
 
 @pytest.mark.parametrize("keys", [(0, 0, 1), (0, 1, 2, 2), (0, 0, 1, 1, 1), (3, 3, 3)])
@@ -42,3 +43,20 @@ def test_people_who_differ_are_not_sorting():
     rng = np.random.default_rng(2)
     votes = (rng.normal(size=(400, 1)) + 0.7 * rng.normal(size=(400, 5)) > np.linspace(-1, 1, 5)).astype(int)
     assert vote_order(table(votes, lambda t, p: f"w{p}")).sorted_by is None
+
+
+def test_unnamed_votes_that_are_mostly_sorted_are_warned_of_but_not_shuffled():
+    """One item in twenty is in another order, as after a correction: tau is about 0.95."""
+    votes = np.sort(VOTES)
+    votes[::20] = VOTES[::20]
+    rows, places = np.nonzero(votes >= 0)
+    unnamed = pa.table({"task": [f"i{t}" for t in rows], "label": [f"c{k}" for k in votes[rows, places]]})
+    found = vote_order(join(read_votes(unnamed)))
+    assert 0.9 < found.tau < 0.999
+    assert (found.sorted_by, found.mostly) == ("label", True)
+    result = run(unnamed, method="until-settled")
+    assert result.summary()["settings"]["shuffled_because"] is None
+    assert any("--order shuffled" in note for note in result.notes())
+    rng = np.random.default_rng(3)
+    mixed = pa.table({"task": unnamed["task"], "label": [f"c{k}" for k in rng.permuted(votes, axis=1)[rows, places]]})
+    assert vote_order(join(read_votes(mixed))).sorted_by is None

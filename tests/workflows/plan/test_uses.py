@@ -1,6 +1,8 @@
 """What to type to use a plan's setting: the line of Python runs, the service takes its project's settings."""
 
+import itertools
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -46,3 +48,24 @@ def test_many_classes_and_several_classifiers_fit_the_line():
     probs = np.full((2, 40, 20), 0.05)
     made = plan(votes, list(probs), methods=["quorate", "random"], **FEW)
     assert "classes=CLASSES, pool_size=4, num_classifiers=2)" in session_code(made)
+
+
+def test_the_command_takes_one_file_per_source_and_none_twice(tmp_path):
+    """An .npz may hold several models; files in different folders may have the same name."""
+    votes = np.random.default_rng(1).integers(0, 3, size=(40, 4))
+    probs, ids = np.full((2, 40, 3), 1 / 3), [str(t) for t in range(40)]
+    np.savez(tmp_path / "nets.npz", probs=probs, ids=ids, models=["a", "b"], classes=["0", "1", "2"])
+    sources = [tmp_path / "nets.npz"]
+    for folder in ("old", "new"):
+        (tmp_path / folder).mkdir()
+        sources.append(tmp_path / folder / "net.npy")
+        np.save(sources[-1], probs[0])
+    for given, count in (
+        (sources[:1], 1),
+        (sources[1:], 2),
+        (dict(zip(["x/net", "y/net"], sources[1:], strict=True)), 2),
+    ):
+        made = plan(votes, given, methods=["quorate", "random"], **FEW)
+        words = shlex.split(made.command())
+        files = [after for word, after in itertools.pairwise(words) if word == "--predictions"]
+        assert len(files) == len(set(files)) == count

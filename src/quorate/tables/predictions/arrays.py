@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
-from zipfile import BadZipFile
+from typing import Any
 
 import numpy as np
 
 from quorate.errors import InvalidInput
+from quorate.numpy_files import plain_arrays
 from quorate.tables.predictions.checks import Given
 from quorate.tables.readers.arrow import TEXT, pa
 from quorate.tables.readers.sheets import cell_text
 from quorate.tables.votes.codes import encode
-from quorate.unpacked import check_size
 from quorate.validate import as_floats, class_names
 
 _PROBS = ("probs", "predictions", "probabilities")
@@ -96,22 +95,11 @@ def _given(array: np.ndarray, model: str, source: str, classes: tuple[str, ...],
 
 
 def _load(file: Path) -> dict[str, Any]:
-    try:
-        mapped: Literal["r"] | None = (
-            "r" if file.suffix.lower() == ".npy" else None
-        )  # a header that lies about its shape is refused
-        loaded = np.load(file, mmap_mode=mapped, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return {"probs": loaded}
-        with loaded as archive:
-            check_size(file, sum(part.file_size for part in archive.zip.infolist()))
-            wanted = (*_PROBS, *_IDS, "classes", "models")
-            found = {name: archive[name] for name in wanted if name in archive}
-            lone = archive.files[0] if len(archive.files) == 1 else None
-            return {"probs": archive[lone]} if lone is not None and not found else found
-    except InvalidInput:
-        raise
-    except (ValueError, OSError, BadZipFile, EOFError) as cause:
-        raise InvalidInput(
-            f"source={str(file)!r} is not a file of plain arrays: {cause}. Pickles are not read."
-        ) from cause
+    loaded = plain_arrays(file)
+    if not isinstance(loaded, dict):
+        return {"probs": loaded}
+    found = {name: loaded[name] for name in (*_PROBS, *_IDS, "classes", "models") if name in loaded}
+    if found or len(loaded) != 1:
+        return found
+    (lone,) = loaded.values()
+    return {"probs": lone}  # whatever its name

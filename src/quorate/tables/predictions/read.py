@@ -77,7 +77,7 @@ def read_predictions(
     sure = fraction(accuracy, where="accuracy")
     given = [
         table
-        for name, source in _named(sources)
+        for name, source in named_sources(sources)
         for table in _open(
             source, name, known, id_column=id_column, ids=ids, accuracy=sure, field=field, as_read=as_read
         )
@@ -97,7 +97,8 @@ def _read_as_classes(tables: Sequence[Checked]) -> str:
     return columns_read(off[0]) if off and not off[0].shares_rest else ""
 
 
-def _named(sources: Any) -> list[tuple[str | None, Any]]:  # noqa: ANN401
+def named_sources(sources: Any) -> list[tuple[str | None, Any]]:  # noqa: ANN401
+    """Each source with the name its caller gave it, or None."""
     pairs: list[tuple[str | None, Any]]
     if isinstance(sources, Mapping):
         pairs = [(str(name), source) for name, source in sources.items()]

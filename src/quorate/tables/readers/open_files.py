@@ -22,12 +22,11 @@ from quorate.tables.readers.sheets import open_sheet, sheet_of
 from quorate.tables.readers.sniff import Sniffed, sniff
 from quorate.tables.readers.sources import Batch, Opened, Reader, unique_columns
 from quorate.tables.rules import fired
-from quorate.unpacked import check_size
+from quorate.unpacked import VOTE_BYTES, check_size
 
 BLOCK_BYTES = 8 << 20  # text read at a time
 BLOCK_ROWS = 1 << 17  # rows of JSON read at a time
 JSON_BYTES = 1 << 26  # cells of JSON read at a time
-ROW_BYTES = 90  # of a vote in memory (docs/tables.md)
 CELL_BYTES = 8  # of a cell besides its text
 MOST_RAGGED = 100_000  # rows with too many or too few cells that are listed; all are counted
 HEAD_BYTES = 1 << 20  # the header must end within these
@@ -59,7 +58,7 @@ def _counted(file: Path, read: Reader, columns: Sequence[str] | None) -> Iterato
     num_rows = 0
     for batch in read(columns):
         num_rows += batch.table.num_rows
-        check_size(sheet_of(file)[0], ROW_BYTES * num_rows)
+        check_size(sheet_of(file)[0], VOTE_BYTES * num_rows)
         yield batch
 
 

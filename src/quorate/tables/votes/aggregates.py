@@ -1,6 +1,7 @@
 """Columns that sum up the votes beside them (a majority, a total, an entropy) -> left out by name, or refused.
 
-By name: `gold`, `majority_label`, `old_label`. By content: a column that can be computed from the others.
+By name: `gold`, `majority_label`, `old_label`. By content: a column that can be computed from the others. A name that
+only holds such a word may be a person's (`Dr Gold`): it is left out if the content agrees, and refused otherwise.
 Called by `formats` where the annotators or the classes were not listed by the caller.
 """
 
@@ -24,7 +25,12 @@ ANSWER_KEYS = frozenset(
         "correctlabel", "correctanswer", "consensus", "majority", "majorityvote", "finallabel", "answerkey", "target",
         "final", "finalanswer", "finalclass", "reference", "referencelabel", "reflabel", "oldlabel", "oldlabels",
         "originallabel", "previouslabel", "resolved", "resolvedlabel", "total", "labelcount", "votecount", "numvotes",
-        "numlabels", "numannotators", "numraters", "nvotes", "nlabels", "nannotators", "nraters",
+        "numlabels", "numannotators", "numraters", "nvotes", "nlabels", "nannotators", "nraters", "golden",
+        "goldenlabel", "goldlabels", "goldanswer", "goldclass", "groundtruthlabel", "majoritylabel", "majorityclass",
+        "majorityanswer", "plurality", "pluralitylabel", "consensuslabel", "unanimous", "adjudicated",
+        "adjudicatedlabel", "adjudication", "aggregate", "aggregated", "aggregatelabel", "aggregatedlabel", "entropy",
+        "agreement", "kappa", "distribution", "dist", "labeldist", "labeldistribution", "counter", "labelcounter",
+        "counts", "labelcounts", "votecounts",
     }
 )  # fmt: skip
 _SUMMING_UP = frozenset(
@@ -42,38 +48,59 @@ MOST_ROWS, MOST_LABELS = 5000, 100
 
 
 def sums_up(column: str) -> bool:
-    """Whether a column is called after the right answer or a summary of the votes, not after one person.
+    """Whether a column has one of the usual names of the right answer or of a summary of the votes.
 
-    >>> [sums_up(name) for name in ("Ground Truth", "majority_label", "labelCount", "entropy", "ann", "golda")]
+    >>> [sums_up(name) for name in ("Ground Truth", "majority_label", "labelCount", "entropy", "ann", "Dr Gold")]
     [True, True, True, True, False, False]
+    """
+    return squeezed(column) in ANSWER_KEYS
+
+
+def may_sum_up(column: str) -> bool:
+    """Whether a column has such a name, or one with such a word in it.
+
+    >>> [may_sum_up(name) for name in ("gold", "Dr Gold", "reader_gold", "golda")]
+    [True, True, True, False]
     """
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column)
     parts = {part.casefold() for part in re.split(r"[\s_.\-]+", words)}
-    return squeezed(column) in ANSWER_KEYS or bool(parts & _SUMMING_UP)
+    return sums_up(column) or bool(parts & _SUMMING_UP)
 
 
-def refuse_computed_votes(table: Any, source: str, columns: Sequence[str]) -> None:  # noqa: ANN401
-    """Refuse annotators' columns that can be computed from the other ones: their plurality, number, mean ..."""
+def only_people(table: Any, source: str, columns: Sequence[str]) -> list[str]:  # noqa: ANN401
+    """Annotators' columns without those that sum up the others by name and content; refuses those by one of them."""
+    named = [name for name in columns if may_sum_up(name)]
+    computed = _computed_columns(table, columns) if named else []
+    doubtful = [name for name in named if name not in computed]
+    if doubtful:
+        raise _refused(source, doubtful, columns, worker=True)
+    people = [name for name in columns if name not in named]
+    found = _computed_columns(table, people)
+    if found:
+        raise _refused(source, found, people, worker=True)
+    return people
+
+
+def _computed_columns(table: Any, columns: Sequence[str]) -> list[str]:  # noqa: ANN401
+    """The columns that can be computed from the other ones: their plurality, number, mean ..."""
     if len(columns) < 3 or table.num_rows < FEWEST:
-        return
+        return []
     table = table.slice(0, MOST_ROWS)
     cells = merge([encode(table[name]) for name in columns])
     texts = [whole_number(text.strip()) for text in cells.names.to_pylist()]
     labels = sorted({text for text in texts if text})
     if not 2 <= len(labels) <= MOST_LABELS:
-        return
+        return []
     number = {text: place for place, text in enumerate(labels)}
     code_of = np.array([number.get(text, -1) for text in texts] + [-1])
     codes = code_of[cells.codes].reshape(len(columns), -1).T  # (rows, columns)
-    found = [name for name, what in zip(columns, _computed(codes, labels), strict=True) if what]
-    if found:
-        raise _refused(source, found, columns, worker=True)
+    return [name for name, what in zip(columns, _computed(codes, labels), strict=True) if what]
 
 
 def refuse_summed_counts(table: Any, source: str, columns: Sequence[str]) -> None:  # noqa: ANN401
     """Refuse columns of counts that are the sum of the others, or are called after a summary of the votes."""
     numbers = np.column_stack([as_numbers(table[name], blank=0.0).values for name in columns])
-    found = [name for name in columns if sums_up(name)]
+    found = [name for name in columns if may_sum_up(name)]
     if len(columns) >= 3 and len(numbers) >= 3:
         rest = numbers.sum(axis=1, keepdims=True) - numbers
         is_sum = (numbers == rest).mean(axis=0) >= NEARLY_ALL
@@ -90,7 +117,7 @@ def refuse_summed_counts(table: Any, source: str, columns: Sequence[str]) -> Non
 
 def summary_columns(table: Any, columns: Sequence[str]) -> list[str]:  # noqa: ANN401
     """Columns beside counts that are no counts and called after a summary of the votes, such as the majority's name."""
-    named = [name for name in columns if sums_up(name)]
+    named = [name for name in columns if may_sum_up(name)]
     cells = {name: as_numbers(table[name], blank=np.nan).values for name in named}
     return [name for name, each in cells.items() if not np.all((each >= 0) & (each == np.floor(each)))]
 
@@ -114,11 +141,11 @@ def _computed(codes: np.ndarray, labels: Sequence[str]) -> list[str | None]:
     row, column = np.nonzero(codes >= 0)
     np.add.at(every, (row, codes[row, column]), 1)
     values = _values(labels)
-    rest = [_others(every, codes[:, k]) for k in range(codes.shape[1])]
-    hits = [_plurality_hits(codes, k, others) for k, others in enumerate(rest)]
+    columns = range(codes.shape[1])
+    hits = [_plurality_hits(codes, k, _others(every, codes[:, k])) for k in columns]
     most = max(hits)[0]  # beside a majority of three each of the three decides between the two others: on fewer rows
     chosen = [hit == most and chance * len(hits) < CHANCE for hit, chance in hits]
-    return ["plurality" if hit else _number_of(codes[:, k], rest[k], values) for k, hit in enumerate(chosen)]
+    return ["plurality" if chosen[k] else _number_of(codes[:, k], _others(every, codes[:, k]), values) for k in columns]
 
 
 def _plurality_hits(codes: np.ndarray, k: int, others: np.ndarray) -> tuple[int, float]:

@@ -13,7 +13,7 @@ from quorate.tables.own_types import TEXTS, OwnTypes, cell_type, header_type
 from quorate.tables.readers.cells import as_numbers
 from quorate.tables.readers.sources import Opened, Progress, head
 from quorate.tables.rules import Entry, fired
-from quorate.tables.votes.aggregates import refuse_computed_votes, refuse_summed_counts, summary_columns
+from quorate.tables.votes.aggregates import only_people, refuse_summed_counts, summary_columns
 from quorate.tables.votes.codes import encode
 from quorate.tables.votes.columns import find_column, label_like, looks_like_worker, refuse_own_output
 from quorate.tables.votes.gather import Raw, collect
@@ -298,7 +298,7 @@ def _wide(
             f"{opened.name}: no column of {list(others)[:30]} holds votes; name the annotators' columns: worker=[...]."
         )
     if not (listed or as_read):
-        refuse_computed_votes(first, opened.name, picked)
+        picked = only_people(first, opened.name, picked)
     why = "" if told or listed else "; pass format='long' or name the columns if that is wrong"
     decision = f"{opened.name}: a column per annotator: item {task!r}, annotators {picked[:30]}{why}"
 

@@ -16,6 +16,7 @@ from quorate.tables.votes.aggregates import sums_up
 from quorate.tables.votes.clean import blank_cells, tidy_ids
 from quorate.tables.votes.codes import Coded, constant, encode, merge
 from quorate.tables.votes.gather import Chunk, Raw
+from quorate.unpacked import check_votes
 from quorate.validate import MOST_VOTES
 
 PASSED_OVER = "not"
@@ -140,7 +141,9 @@ def read_counts(opened: Opened, task: str, classes: Sequence[str], progress: Pro
     plain = _as_raw(opened.name, merge(items), row, tuple(entries))
     tidy, more = tidy_ids(plain.task, plain)
     keep, refused = _usable(opened.name, tidy, table, row)
-    raw = _expanded(plain, tidy, np.where(keep[:, None], table, 0).astype(np.int64), classes)
+    counts = np.where(keep[:, None], table, 0).astype(np.int64)
+    check_votes(opened.name, int(counts.sum()))
+    raw = _expanded(plain, tidy, counts, classes)
     return Raw(
         *(raw.source, raw.task, raw.worker, raw.label, None, raw.rows, (*entries, *more, *refused)),
         num_rows=len(row),

@@ -20,6 +20,7 @@ from quorate.tables.rules import Entry, fired
 from quorate.tables.votes.aggregates import sums_up
 from quorate.tables.votes.codes import Coded, constant, encode
 from quorate.tables.votes.gather import Chunk, Raw, collect
+from quorate.unpacked import check_votes
 from quorate.validate import MOST_VOTES
 
 LOOKED_AT = 100  # cells that tell what a column holds
@@ -56,10 +57,12 @@ def read_cells(opened: Opened, task: str, column: str, form: str, progress: Prog
 def _chunks(
     opened: Opened, task: str, column: str, form: str, classes: dict[str, None], progress: Progress | None
 ) -> Iterator[Chunk]:
+    num_votes = 0
     for batch in batches(opened, [task, column], progress):
         items = encode(batch.table[task])
         places: list[int] = []
         labels: list[str | None] = []
+        times: list[int] = []  # how many votes each label stands for
         bad: list[int] = []
         for place, cell in enumerate(batch.table[column].to_pylist()):
             votes = _votes(_parsed(cell), form)
@@ -67,17 +70,22 @@ def _chunks(
                 bad.append(place)
             elif form == "counts":
                 classes |= dict.fromkeys(name for name, _ in votes)
-                expanded = [name for name, times in votes for _ in range(times)]
-                labels += expanded
-                places += [place] * len(expanded)
+                labels += [name for name, _ in votes]
+                times += [count for _, count in votes]
+                places += [place] * len(votes)
             else:
                 labels += [name for name, _ in votes] or [None]
+                times += [1] * max(len(votes), 1)
                 places += [place] * max(len(votes), 1)
-        at = np.asarray(places, dtype=np.int64)
+        num_votes += sum(times)
+        if form == "counts":
+            check_votes(opened.name, num_votes)
+        at = np.repeat(np.asarray(places, dtype=np.int64), times)
+        said = encode(pa.array(labels, type=TEXT))
         yield Chunk(
             task=Coded(items.codes[at], items.names),
             worker=constant(None, len(at)),
-            label=encode(pa.array(labels, type=TEXT)),
+            label=Coded(np.repeat(said.codes, times), said.names),
             time=None,
             rows=batch.rows[at],
             entries=(*batch.entries, *_unread(opened.name, items, batch.table[column], batch.rows, bad)),
@@ -124,7 +132,7 @@ def _parsed(cell: Any) -> Any:  # noqa: ANN401
     if isinstance(cell, str):
         try:
             cell = json.loads(cell) if cell.lstrip()[:1] in ("[", "{") else None
-        except ValueError:
+        except (ValueError, RecursionError):  # the latter: brackets nested too deeply
             return None
     if isinstance(cell, dict):  # a struct of Parquet has every key in every row
         return {key: value for key, value in cell.items() if value is not None}
@@ -151,7 +159,7 @@ def _whole(value: Any) -> int | None:  # noqa: ANN401
     """A count, written as a number or as text (numbers of JSONL are kept as they are written)."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     is_count = not isinstance(value, bool) and number.is_integer() and 0 <= number <= MOST_VOTES
     return int(number) if is_count else None

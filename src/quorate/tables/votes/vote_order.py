@@ -22,10 +22,10 @@ from quorate.tables.joined import Joined
 from quorate.types import FloatArray, IntArray
 
 SortedBy = Literal["label", "majority"]
-MOST_VOTES = 200_000  # looked at: those of items spread evenly over the table
+MOST_LOOKED_AT = 200_000  # looked at: those of items spread evenly over the table
 MOST_PLACES = 40  # of an item: spread evenly over its votes, which in a random order are in random order too
 FEWEST_VOTES = 3  # of an item: two that differ are a tie, whichever comes first
-CLEAR = 4.0  # standard deviations from a random order
+CLEAR, VERY_CLEAR = 4.0, 10.0  # standard deviations from a random order
 SORTED = 0.9  # tau of votes called sorted; below 1 because labels may have been merged after the sorting
 SORTED_PEOPLE = 0.999  # the same where people may come in a fixed order: the strict before the lenient is no sorting
 FIXED = 0.98  # tau of people in a fixed order
@@ -39,6 +39,7 @@ class VoteOrder:
     `sorted_by` "label", "majority" (an item's most or least frequent label first) or None: no sign of sorting
     `tau` 1 sorted, 0 random, -1 sorted backwards   `z` standard deviations from random   `num_items` that could tell
     `has_times` the order is that of the times of votes   `by_people` every item has its people in the same order
+    `mostly` sorted, but not quite: nobody is named, so it may be people who differ in a fixed order; to warn of only
     """
 
     sorted_by: SortedBy | None
@@ -47,10 +48,12 @@ class VoteOrder:
     num_items: int
     has_times: bool
     by_people: bool
+    mostly: bool = False
 
     def describe(self) -> dict[str, Any]:
         """As plain values, for summary.json."""
-        return {"sorted_by": self.sorted_by, "tau": self.tau, "z": self.z, "items": self.num_items}
+        found = {"sorted_by": self.sorted_by, "mostly": self.mostly, "tau": self.tau, "z": self.z}
+        return found | {"items": self.num_items}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +114,11 @@ def vote_order(joined: Joined) -> VoteOrder:
     ]
     if not fixed:  # people who err more and stand last look like that
         found.append(("majority", inversions(-_times_in_item(label, starts), starts)))
-    name, best = max(found, key=lambda each: (abs(each[1].tau) >= least, abs(each[1].z)))
+    name, best = max(found, key=lambda each: (abs(each[1].tau) >= least, abs(each[1].tau) >= SORTED, abs(each[1].z)))
     is_sorted = abs(best.tau) >= least and abs(best.z) >= CLEAR
-    return VoteOrder(name if is_sorted else None, best.tau, best.z, best.num_items, _tells_time(joined), fixed)
+    mostly = not is_sorted and not named and abs(best.tau) >= SORTED and abs(best.z) >= VERY_CLEAR
+    sorted_by = name if is_sorted or mostly else None
+    return VoteOrder(sorted_by, best.tau, best.z, best.num_items, _tells_time(joined), fixed, mostly)
 
 
 def _has_fixed_order(worker: IntArray, starts: IntArray) -> bool:
@@ -128,7 +133,7 @@ def _looked_at(starts: IntArray) -> tuple[IntArray, IntArray]:
     lengths = np.diff(starts)
     rows = np.flatnonzero(lengths >= FEWEST_VOTES)
     kept = np.minimum(lengths[rows], MOST_PLACES)
-    step = max(1, int(np.ceil(kept.sum() / MOST_VOTES)))
+    step = max(1, int(np.ceil(kept.sum() / MOST_LOOKED_AT)))
     rows, kept = rows[::step], kept[::step]
     new = np.append(0, np.cumsum(kept))
     place = np.arange(new[-1]) - np.repeat(new[:-1], kept)

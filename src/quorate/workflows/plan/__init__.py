@@ -27,6 +27,7 @@ from quorate.workflows.plan.advice import Advice, Goal, Rival, rivals
 from quorate.workflows.plan.curves import Measured, PilotCurve, Progress
 from quorate.workflows.plan.pools import PartlyVoted, Pilot, pilot_of
 from quorate.workflows.plan.study import REFERENCES, Band, Study, advised, band, study
+from quorate.workflows.plan.uses import prediction_files
 from quorate.workflows.plan.variance import resampled
 from quorate.workflows.run.files import check_free
 from quorate.workflows.run.inputs import Columns, TableOptions, read_inputs
@@ -44,6 +45,7 @@ class Plan:
     asking everyone   `rivals` other methods at the same cost   `level` of the intervals   `batch_size` m
     `is_own_goal` False if the target was not given   `settings` the arguments in force   `columns`, `report` how
     the tables were read and what was met in them   `classifier` what it saves at the setting advised
+    `prediction_files` made-up names of the next batch's predictions, for `.command()`
     """
 
     pilot: Pilot
@@ -61,6 +63,7 @@ class Plan:
     columns: Columns
     report: Report
     classifier: ClassifierReport
+    prediction_files: tuple[str, ...]
 
     def summary(self) -> dict[str, Any]:
         """Advice, intervals, curves and pilot as plain values: what plan.json holds."""
@@ -180,7 +183,8 @@ def plan(
         "error_costs": None if costs is None else costs.tolist(),
     }  # fmt: skip
     saving = _saving(pilot, advice, models, seed=number)
-    made = _plan(found, advice, draws, level, cost, goal is not None, settings, columns, joined.report, saving)
+    files = prediction_files(predictions, models)
+    made = _plan(found, advice, draws, level, cost, goal is not None, settings, columns, joined.report, saving, files)
     if folder is not None:
         from quorate.workflows.plan.report import write_plan  # noqa: PLC0415 - it takes a Plan
 
@@ -199,6 +203,7 @@ def _plan(
     columns: Columns,
     report: Report,
     classifier: ClassifierReport,
+    files: tuple[str, ...],
 ) -> Plan:
     most = found.pilot.most_error
     drawn = resampled(found.curves, found.ratios, draws=draws, seed=found.seed, most=most)
@@ -218,6 +223,7 @@ def _plan(
         columns=columns,
         report=report,
         classifier=classifier,
+        prediction_files=files,
     )
 
 

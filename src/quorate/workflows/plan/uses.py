@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Any
 from quorate.decision.policy import Stateless
 from quorate.decision.quota import QuotaPolicy
 from quorate.methods import Method, method
+from quorate.tables.predictions.read import named_sources
+from quorate.tables.readers.open_files import ending_of
 from quorate.workflows.run.inputs import Columns
 
 if TYPE_CHECKING:
     from quorate.workflows.plan import Plan
 
+_ENDINGS = {".npy": ".npz", ".npz": ".npz", ".json": ".json", ".jsonl": ".jsonl"}  # may hold several classifiers
 MOST_CLASSES = 12  # more are not written out in a line
 
 
@@ -60,7 +63,7 @@ def project_settings(plan: Plan) -> dict[str, Any] | None:
 def command(plan: Plan) -> str:
     """The `quorate run` that uses the setting on the next batch; only the names of its tables are made up."""
     parts = ["quorate", "run", "--votes", "next-votes.csv"]
-    for name in prediction_files(plan.classifier.models):
+    for name in plan.prediction_files:
         parts += ["--predictions", name]
     parts += ["--method", _spec(plan.advice.setting.method)]
     if plan.pilot.pool_size is not None:
@@ -72,13 +75,30 @@ def command(plan: Plan) -> str:
     return shlex.join([*parts, *_table_options(plan.columns), "--out", "results"])
 
 
-def prediction_files(models: Sequence[str]) -> list[str]:
-    """Made-up names of the next predictions, one per classifier, in the order of the pilot's.
+def prediction_files(sources: Any, models: Sequence[str]) -> tuple[str, ...]:  # noqa: ANN401
+    """Made-up names of the next predictions, one per source in the order of the pilot's, no two alike.
 
-    >>> prediction_files(["net"]), prediction_files(["net", "my forest"]), prediction_files([])
-    (['next-predictions.csv'], ['next-net.csv', 'next-my forest.csv'], [])
+    `sources` as `read_predictions` takes them; None: the pilot's data have `models` of their own.
+
+    >>> prediction_files("net.csv", ["net"]), prediction_files("nets.npz", ["a", "b"]), prediction_files(None, [])
+    (('next-predictions.csv',), ('next-predictions.npz',), ())
+    >>> prediction_files(["old/net.csv", "new/net.csv"], ["net", "net-2"]), prediction_files(None, ["net", "my forest"])
+    (('next-net.csv', 'next-net-2.csv'), ('next-net.csv', 'next-my forest.csv'))
     """
-    return ["next-predictions.csv"] if len(models) == 1 else [f"next-{Path(model).name}.csv" for model in models]
+    if not models:
+        return ()
+    pairs = named_sources(sources if sources is not None else {model: model for model in models})
+    files: list[str] = []
+    for number, (name, source) in enumerate(pairs):
+        file = Path(source) if isinstance(source, (str, Path)) else None
+        ending = ".csv" if file is None or sources is None else _ENDINGS.get(ending_of(file), ".csv")
+        if getattr(source, "ndim", 2) == 3:
+            ending = ".npz"
+        named = name or (f"model-{number}" if file is None else file.name.split(".")[0])
+        stem = "next-predictions" if len(pairs) == 1 else f"next-{Path(named).name}"
+        again = (f"{stem}{more}{ending}" for more in ("", *(f"-{count}" for count in range(2, len(pairs) + 2))))
+        files.append(next(each for each in again if each.casefold() not in map(str.casefold, files)))
+    return tuple(files)
 
 
 def _spec(chosen: Method) -> str:

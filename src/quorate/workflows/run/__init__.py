@@ -130,7 +130,7 @@ def _why_shuffled(order: Order, has_order: bool, found: VoteOrder | None) -> str
         return "asked for"
     if not has_order:
         return "counts"
-    is_sorted = found is not None and found.sorted_by is not None and not found.has_times
+    is_sorted = found is not None and found.sorted_by is not None and not (found.has_times or found.mostly)
     return "sorted" if is_sorted and order == "time" else None
 
 

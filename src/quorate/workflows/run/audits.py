@@ -28,14 +28,15 @@ def proved_error(run: Replay, final: TargetErrorControl) -> float | None:
     """
     every = np.ones(len(run.labels), dtype=bool)
     total = _at_most(run, every, 1.0 - run.confidence, 1.0 - final.sureness, final.audit_rate, run.labels, wrong=True)
-    return None if total is None else min(total / final.num_items, 1.0)
+    return None if total is None else _telling(total / final.num_items)
 
 
 def proved_missed(run: Replay, target: ClassTarget, min_rate: float) -> float | None:
     """With probability `sureness` no larger share of the items whose pool says the class has another answer.
 
     Misses are bounded from above on the items answered otherwise, false alarms on those answered so, each with half of
-    the chance of being wrong: what is left of the latter was found.
+    the chance of being wrong: what is left of the latter was found. None if nothing is proved, or no more than that all
+    may be missed.
     """
     number, alpha = target.number, (1.0 - target.sureness) / 2
     answered, prob = run.labels == number, run.probs[:, number]
@@ -43,9 +44,14 @@ def proved_missed(run: Replay, target: ClassTarget, min_rate: float) -> float | 
     missed = _at_most(run, ~answered, prob, alpha, min_rate, classes, wrong=False)
     false = _at_most(run, answered, 1.0 - prob, alpha, min_rate, classes, wrong=True)
     found = 0.0 if false is None else int(answered.sum()) - false
-    if missed is None or missed + found <= 0:
+    if missed is None or found <= 0:
         return None
-    return missed / (missed + found)
+    return _telling(missed / (missed + found))
+
+
+def _telling(bound: float) -> float | None:
+    """A bound on a share; None if it is printed as 100 %, which says nothing."""
+    return bound if rounded_up(100 * bound) < 100 else None
 
 
 def _at_most(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -55,10 +56,9 @@ def _missed_classes(summary: Mapping[str, Any]) -> list[str]:
         told.append(f"{len(lost) - MOST_MISSED} more classes are mostly missed: see the errors by class.")
     if lost and not (summary["settings"].get("class_targets") or {}):
         name = max(lost, key=lambda row: row["verdict"])["class"]
-        quoted = f"'{name}=0.1'" if not name.isalnum() else f"{name}=0.1"
         told.append(
-            f"To find more of a class, give it a target: `--target-error 0.03 --class-target {quoted}`, or say what "
-            "its errors cost: `--error-costs`."
+            f"To find more of a class, give it a target: `--target-error 0.03 --class-target "
+            f"{shlex.quote(f'{name}=0.1')}`, or say what its errors cost: `--error-costs`."
         )
     return told
 
@@ -75,11 +75,17 @@ def _order(summary: Mapping[str, Any]) -> list[str]:
     if found is None or found["sorted_by"] is None:
         return []
     how = "by label" if found["sorted_by"] == "label" else "by how many gave the same label"
-    what = f"the votes are sorted {how} within items (seen on {found['items']:,} items with different votes)"
+    sorted_ = "mostly sorted" if found["mostly"] else "sorted"
+    what = f"the votes are {sorted_} {how} within items (seen on {found['items']:,} items with different votes)"
     if because == "sorted":
         return [
-            f"Warning: {what}. People were hardly asked in that order, and the first vote would give the others away: "
-            "the votes of each item were shuffled by the seed. `--order given` takes them as they stand."
+            f"Warning: {what}. This is unlikely to be the order of asking, and it would bias the result. The votes of "
+            "each item were shuffled. `--order given` takes them as they stand."
+        ]
+    if found["mostly"]:
+        return [
+            f"Warning: {what} and were replayed in that order. If people were not asked in this order, it biases the "
+            "result: `--order shuffled` shuffles the votes of each item."
         ]
     why = "--order given" if summary["settings"]["order"] == "given" else "their times say so"
     return [

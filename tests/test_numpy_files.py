@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from quorate.datasets import checksum, load_npz
-from quorate.datasets.numpy_files import plain_arrays
 from quorate.errors import InvalidInput
+from quorate.numpy_files import plain_arrays
 from quorate.unpacked import VARIABLE
 
 RNG = np.random.default_rng(7)

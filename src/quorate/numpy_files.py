@@ -1,7 +1,7 @@
 """A `.npy` or `.npz` -> its arrays, every byte accounted for: damaged, oversized and pickled files are refused.
 
-Nothing is unpickled, and nothing is read before the sizes it declares are found to fit. Called by the loaders, by
-`prediction_files` and by `inspection`.
+Nothing is unpickled, and nothing is read before the sizes it declares are found to fit. Called by the loaders of
+`datasets` and by `tables.predictions.arrays`.
 """
 
 from __future__ import annotations
