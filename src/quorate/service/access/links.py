@@ -47,6 +47,7 @@ class SignedIn:
 
     account_id: str
     session_id: str
+    how: str  # what let it in (`log`)
     project_id: str | None = None  # that was joined
     only_project: str | None = None  # the only one it opens
 
@@ -109,7 +110,8 @@ def use(store: Store, token: str, *, name: str | None = None, now: float) -> Sig
         connection.execute(update(links).where(links.c.digest == row.digest).values(used=now))
         account_id = row.account_id or _first_owner(connection, name or "", now=now)
         how = by_link(account_id, row.made_by, row.project_id)
-        return SignedIn(account_id, open_sign_in(connection, account_id, how=how, only_project=row.project_id, now=now))
+        session_id = open_sign_in(connection, account_id, how=how, only_project=row.project_id, now=now)
+        return SignedIn(account_id, session_id, how)
 
 
 def _refuse_disabled(account: Account) -> None:

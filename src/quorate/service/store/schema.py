@@ -331,6 +331,7 @@ browsers = Table(  # the accounts that signed in with a browser: who comes back 
     Column("digest", String(64), primary_key=True),
     Column("account_id", String(40), ForeignKey("accounts.id"), primary_key=True),
     Column("project_id", String(40), ForeignKey("projects.id")),  # the only one it opens; null: every one
+    Column("signed_in_by", String(120), nullable=False),  # how it first came in (access/log.py)
     Column("seen", Double, nullable=False),
     Column("ended", Double),  # signed out everywhere, or disabled: it lets nobody in any more
 )
