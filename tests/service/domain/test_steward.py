@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import subprocess
 import sys
 import threading
@@ -122,6 +123,22 @@ def test_a_target_error_needs_audits_and_uses_their_outcome(desk):
         control, report = stored_control(connection, latest), audit_report(connection, latest)
     assert control.num_audited == report.num_complete > 5
     assert control.num_items == 60
+
+
+def test_an_estimated_error_is_told_only_where_the_audit_supports_it(desk):
+    for num_items, is_supported in ((3, False), (60, True)):
+        project = desk.project(target_error=0.1, audit_rate=0.5, pool_size=11)
+        given = list(stream(num_items, sharp=0.9, pool_size=11))
+        play(desk, project, given)
+        complete_panels(desk, project, given)
+        steer(desk.projects, project.id, now=1002.0)
+        with desk.store.read() as connection:
+            latest = desk.projects.get_in(connection, project.id)
+            control, told = stored_control(connection, latest), stats(connection, latest, now=1003.0)
+        assert told.audit.is_informative == told.goal["estimate_supported"] == is_supported
+        assert not math.isnan(control.reached) and not math.isnan(control.upper)
+        shown = (control.reached, control.upper) if is_supported else (None, None)
+        assert (told.goal["reached"], told.goal["upper"]) == shown
 
 
 def test_audits_that_are_complete_before_an_older_one_do_not_count_yet(desk):
