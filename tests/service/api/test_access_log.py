@@ -80,6 +80,18 @@ def test_signing_in_again_with_a_remembered_browser_still_names_the_owner_whose_
     ]  # fmt: skip
 
 
+def test_closing_all_items_and_changing_pools_says_how_the_owner_was_signed_in(small):
+    small.items("a", "b")
+    owner, here = small.client("owner"), f"/projects/{small.here}"
+    owner.api("POST", f"{here}/pool", 200, json={"pool_size": 1})
+    owner.api("POST", f"{here}/close-open", 200)
+    how = f"key {keys.list_keys(small.store, small.ids['owner'])[0].id}"
+    rows = owner.api("GET", f"{here}/export", 200, params={"what": "events"}).json()
+    assert {(row["kind"], row["signed_in_by"]) for row in rows if row["kind"] in ("abstain", "close")} == {
+        ("abstain", how), ("close", how),
+    }  # fmt: skip
+
+
 def test_other_ways_to_sign_in_are_told_apart(small):
     small.items("a", "b", "c")
     _, invitation = invitations.create_invitation(

@@ -215,9 +215,7 @@ def test_an_account_makes_one_export_at_a_time(small, monkeypatch):
     export(small)
 
 
-@pytest.mark.parametrize(
-    "cell", ["=1+1", "a;=1+1", "a; =1", "a\t+1", "a|=1", ";;=1", 'a;"=1"', "a;=b;=c"]
-)
+@pytest.mark.parametrize("cell", ["=1+1", "a;=1+1", "a; =1", "a\t+1", "a|=1", ";;=1", 'a;"=1"', "a;=b;=c"])
 def test_no_part_of_a_cell_is_a_formula_wherever_a_spreadsheet_splits_it(cell):
     for split in ";\t|":
         for part in inert(cell).split(split):

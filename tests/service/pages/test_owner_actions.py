@@ -1,6 +1,7 @@
 """Owners act on items that wait from the pages: the forms are there, and what they send is done and kept."""
 
 from quorate.service.access.accounts import add_member
+from quorate.service.domain.events import project_events
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.owner_actions import list_actions
 from quorate.service.domain.projects import Projects
@@ -29,7 +30,11 @@ def test_an_owner_changes_pools_withdraws_and_closes_on_the_pages(tmp_path):
         assert browser.get(f"{here}/items?state=withdrawn").text.count("/item?id=") == 1
         with world.store.read() as connection:
             done = [each.kind for each in list_actions(connection, made.id) if each.who]
+            kept = [(row.kind, row.signed_in_by) for row in project_events(connection, made.id) if row.kind != "open"]
         assert done == ["pool", "pool", "withdraw", "close-open"]
+        assert kept == [*4 * [("abstain", "test")], ("close", "test")], (
+            "two places less in each of two pools, one close"
+        )
 
 
 def test_a_pool_larger_than_the_team_is_refused_with_a_size_that_fits(tmp_path):

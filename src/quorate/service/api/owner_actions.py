@@ -71,10 +71,13 @@ def change_project_pool(
 ) -> Response:
     """Of items that are open or in the audit. An item keeps at least those who have acted on it, and never gets more
     than it was opened with: such items are counted in `kept`."""
-    who = caller.principal.account_id
+    me = caller.principal
 
     def work(on: Work) -> PoolOut:
-        done = change_pool(on.projects, project_id, body.pool_size, who=who, now=on.now, names=body.items)
+        done = change_pool(
+            on.projects, project_id, body.pool_size, who=me.account_id, signed_in_by=me.signed_in_by, now=on.now,
+            names=body.items,
+        )  # fmt: skip
         return PoolOut.model_validate(done)
 
     return carried_out(request, caller.principal, key, work)
@@ -83,10 +86,11 @@ def change_project_pool(
 @router.post("/close-open", summary="Close all open items", response_model=ClosedOut, responses=problems(403, 404, 409))
 def close_open_items(request: Request, project_id: ProjectId, caller: Owner, key: Key = None) -> Response:
     """Each is answered with the votes there are. Some may be drawn for the audit, and ask on for that."""
-    who = caller.principal.account_id
+    me = caller.principal
 
     def work(on: Work) -> ClosedOut:
-        return ClosedOut(closed=close_open(on.projects, project_id, who=who, now=on.now))
+        closed = close_open(on.projects, project_id, who=me.account_id, signed_in_by=me.signed_in_by, now=on.now)
+        return ClosedOut(closed=closed)
 
     return carried_out(request, caller.principal, key, work)
 

@@ -166,15 +166,16 @@ def restore_item(request: Request, project_id: ProjectId, caller: Owner, id: str
 @router.post("/p/{project_id}/open-items/pool")
 def change_open_pool(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
     """Another pool for all items that still ask."""
-    size = whole_number(fields, "pool_size")
-    change_pool(projects_of(request), project_id, size or 0, who=caller.principal.account_id, now=now_of(request))
+    size, me, now = whole_number(fields, "pool_size") or 0, caller.principal, now_of(request)
+    change_pool(projects_of(request), project_id, size, who=me.account_id, signed_in_by=me.signed_in_by, now=now)
     return go(f"/p/{project_id}/items", "pool")
 
 
 @router.post("/p/{project_id}/open-items/close")
 def close_open_items(request: Request, project_id: ProjectId, caller: Owner) -> Response:
     """Answer everything now, with the votes there are."""
-    close_open(projects_of(request), project_id, who=caller.principal.account_id, now=now_of(request))
+    me, now = caller.principal, now_of(request)
+    close_open(projects_of(request), project_id, who=me.account_id, signed_in_by=me.signed_in_by, now=now)
     return go(f"/p/{project_id}/items", "closed")
 
 
