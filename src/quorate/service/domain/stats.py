@@ -97,16 +97,18 @@ def stats(connection: Connection, project: Project, *, now: float) -> Stats:
 
 
 def latest_stats(connection: Connection, project: Project, *, now: float) -> dict[str, Any]:
-    """What the steward computed last, as JSON, and its `age` in seconds.
+    """What the steward computed last, as JSON, its `age` in seconds, and its `version`: how many were kept so far.
 
     Computed here if it never did, or if an older version of the service did, which knew fewer numbers.
     """
     query = select(stewards.c.state).where(stewards.c.project_id == project.id, stewards.c.task == "stats")
-    kept = json.loads(connection.execute(query).scalar_one_or_none() or "{}").get("stats", {})
+    state = json.loads(connection.execute(query).scalar_one_or_none() or "{}")
+    kept = state.get("stats", {})
     told = (
         kept if kept.keys() >= {each.name for each in fields(Stats)} else stats(connection, project, now=now).as_json()
     )
-    return told | {"age": abs(now - told["time"])}  # a time to come: the clock was set back
+    age = abs(now - told["time"])  # a time to come: the clock was set back
+    return told | {"age": age, "version": int(state.get("version", 0))}
 
 
 def learning_history(connection: Connection, project: Project, *, most: int = HISTORY) -> list[dict[str, Any]]:
