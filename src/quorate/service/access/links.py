@@ -63,7 +63,7 @@ def first_owner_link(store: Store, base_url: str, *, now: float) -> str | None:
 def sign_in_link(store: Store, account_id: str, base_url: str, *, by: str | None = None, now: float) -> str:
     """A link that signs this account in on another device; ends those made before. Whoever has it is the account.
 
-    `by`: the account that makes it; None: who runs the service.
+    `by`: the account that makes it; None: the operator.
     """
     _refuse_disabled(load_account(store, account_id))
     with store.write() as connection:
@@ -86,7 +86,7 @@ def member_link(
         if role == "owner":
             raise NotAllowed(
                 "a link can be made for voters and readers, and this account is an owner",
-                f"who runs the service can make one: quorate service owner-link --account {account_id}.",
+                f"the operator can make one: quorate service owner-link --account {account_id}.",
                 field="account", value=account_id, rule="a voter or reader of this project",
             )  # fmt: skip
         _refuse_disabled(account)
