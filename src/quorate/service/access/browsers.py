@@ -51,8 +51,8 @@ def remember(
     The first `how` is kept. A sign-in to all projects replaces that of one to a single project.
     """
     browser, now = browser_of(request) or new_secret(), now_of(request)
-    row = {"digest": digest(browser), "account_id": account_id, "project_id": only_project, "signed_in_by": how}
-    row |= {"seen": now, "ended": None}
+    row: dict[str, Any] = {"digest": digest(browser), "account_id": account_id, "project_id": only_project}
+    row |= {"signed_in_by": how, "seen": now, "ended": None}
     with store_of(request).write() as connection:
         statement = upsert(connection, browsers).values(row)
         change: dict[str, Any] = {"seen": now, "ended": None}
@@ -76,7 +76,7 @@ def remembered(connection: Connection, browser: str | None) -> list[Remembered]:
     query = select(*told, *may, accounts.c.id.not_in(OWNERS))
     query = query.join(browsers, browsers.c.account_id == accounts.c.id).where(browsers.c.digest == digest(browser))
     rows = connection.execute(query.order_by(browsers.c.seen.desc(), accounts.c.id)).all()
-    return [Remembered(*row[:4], all(row[4:])) for row in rows]
+    return [Remembered(row[0], row[1], row[2], row[3], all(row[4:])) for row in rows]
 
 
 def sharing_browsers(connection: Connection, project_id: str) -> dict[str, list[str]]:
