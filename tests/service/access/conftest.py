@@ -156,7 +156,7 @@ def tiny_app(store, config=None, clock=None):
     @app.post("/sign-in/{account}", dependencies=[Depends(csrf.same_origin)])
     def sign_in(request: Request, response: Response, account: str, only: str | None = None):
         with store.write() as connection:
-            session_id = cookies.open_sign_in(connection, account, only_project=only, now=app.state.clock())
+            session_id = cookies.open_sign_in(connection, account, only_project=only, how="test", now=app.state.clock())
         cookies.set_cookie(request, response, session_id)
 
     @app.post("/enter", dependencies=[Depends(limits.limit_entry)])

@@ -13,8 +13,8 @@ DAY = 86400.0
 def test_links_and_sign_ins_go_a_month_after_their_end(world):
     links.sign_in_link(world.store, world.voter, "http://x", now=NOW)
     with world.store.write() as connection:
-        kept = cookies.open_sign_in(connection, world.voter, now=NOW)
-        ended = cookies.open_sign_in(connection, world.voter, now=NOW)
+        kept = cookies.open_sign_in(connection, world.voter, how="test", now=NOW)
+        ended = cookies.open_sign_in(connection, world.voter, how="test", now=NOW)
     cookies.sign_out(world.store, ended, now=NOW)
     assert sweep(world.store, now=NOW + 29 * DAY) == 0
     assert sweep(world.store, now=NOW + 31 * DAY) == 2

@@ -1,6 +1,7 @@
 """So many at once, so many a second, then 429: in the database for all workers, in memory for votes."""
 
 import pytest
+from fastapi import Depends, Request
 from fastapi.testclient import TestClient
 from sqlalchemy import event
 
@@ -68,6 +69,20 @@ def test_too_many_attempts_from_one_address_are_told_to_wait(world, app, clock):
     assert TestClient(tiny_app(world.store, clock=clock)).post("/enter").status_code == 429  # another worker
     clock.now += 2
     assert client.post("/enter").status_code == 200
+
+
+def test_who_is_let_in_is_not_counted_however_long_the_address(world):
+    app = tiny_app(world.store, Config(trust_proxy=True))
+
+    @app.post("/let-in", dependencies=[Depends(limits.limit_entry)])
+    def let_in(request: Request):
+        limits.entered(request)
+
+    client = TestClient(app)
+    for address in ("192.0.2.7", "x" * 300):
+        told = {client.post("/let-in", headers={"X-Forwarded-For": address}).status_code for _ in range(35)}
+        assert told == {200}
+        assert client.post("/enter", headers={"X-Forwarded-For": address}).status_code == 200
 
 
 def test_forwarded_addresses_count_only_behind_a_proxy_of_ours(world):

@@ -205,7 +205,7 @@ def test_openapi_names_both_ways_to_sign_in():
 def test_a_sign_in_ends_with_the_key_it_was_made_with(world, app):
     key, _ = keys.create_key(world.store, world.voter, name="k", now=NOW)
     with world.store.write() as connection:
-        session_id = cookies.open_sign_in(connection, world.voter, key_id=key.id, now=NOW)
+        session_id = cookies.open_sign_in(connection, world.voter, key_id=key.id, how="test", now=NOW)
     value = signing.sign(signing.signing_key(world.store, now=NOW), session_id)
     browser = TestClient(app, cookies={cookies.NAME: value})
     assert browser.get("/me").json()["account"] == world.voter

@@ -27,7 +27,7 @@ def proofs_of(store, people):
     for name in ("both", "one"):
         key, secret = keys.create_key(store, people[name], name="k", now=0.0)
         with store.write() as connection:
-            session = cookies.open_sign_in(connection, people[name], key_id=key.id, now=0.0)
+            session = cookies.open_sign_in(connection, people[name], key_id=key.id, how="test", now=0.0)
         found.append((key, Proof("key", digest(secret), "")))
         found.append((key, Proof("cookie", digest(session), "", key.id)))
     return found

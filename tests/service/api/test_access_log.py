@@ -7,6 +7,7 @@ import json
 from sqlalchemy import select
 
 from quorate.service.access import accounts, invitations, keys
+from quorate.service.access.links import sign_in_link
 from quorate.service.store.schema import events
 from tests.service.api.conftest import Caller
 from tests.service.api.test_people import opened_by
@@ -50,6 +51,45 @@ def test_a_vote_by_an_owner_s_link_says_so_beside_the_event_and_in_every_export(
         rows = owner.api("GET", f"{here}/export", 200, params={"what": what}).json()
         assert [row["signed_in_by"] for row in rows if row["kind"] == "vote"] == [how]
     assert owner.api("GET", f"{here}/item/trail", 200, params={"id": "a"}).json()["signed_in_by"] == {"2": how}
+
+
+def test_signing_in_again_with_a_remembered_browser_still_names_the_owner_whose_link_it_was(small):
+    """A sign-out and an invitation made it "cookie"."""
+    small.items("a", "b")
+    voter, owner, now = small.ids["voter"], small.ids["owner"], small.clock.now
+    _, invitation = invitations.create_invitation(small.store, small.here, "", role="voter", name="i", now=now)
+    page = small.client()
+
+    def enter(path, **form):
+        assert page.post(path, data=form).status_code == 200
+        page.headers["X-CSRF-Token"] = page.get("/sign-in/token").json()["token"]
+
+    def again():
+        page.post("/sign-out")
+        enter(invitation, account=voter)
+
+    enter("/link/" + link_for(small, "voter").rpartition("/")[2])
+    for item in ("a", "b"):
+        again()
+        vote(small, page, item)
+    assert [(row.voter, row.signed_in_by) for row in stored(small)] == 2 * [(voter, f"link by {owner}")]
+    enter(sign_in_link(small.store, voter, "", by=voter, now=now))
+    again()
+    assert [line["details"]["how"] for line in log(small)["items"] if line["kind"] == "sign-in"] == [
+        *2 * ["own link"], *3 * [f"link by {owner}"],
+    ]  # fmt: skip
+
+
+def test_closing_all_items_and_changing_pools_says_how_the_owner_was_signed_in(small):
+    small.items("a", "b")
+    owner, here = small.client("owner"), f"/projects/{small.here}"
+    owner.api("POST", f"{here}/pool", 200, json={"pool_size": 1})
+    owner.api("POST", f"{here}/close-open", 200)
+    how = f"key {keys.list_keys(small.store, small.ids['owner'])[0].id}"
+    rows = owner.api("GET", f"{here}/export", 200, params={"what": "events"}).json()
+    assert {(row["kind"], row["signed_in_by"]) for row in rows if row["kind"] in ("abstain", "close")} == {
+        ("abstain", how), ("close", how),
+    }  # fmt: skip
 
 
 def test_other_ways_to_sign_in_are_told_apart(small):

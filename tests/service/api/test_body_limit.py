@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from functools import partial
 
 import pytest
 
@@ -90,7 +91,7 @@ def test_owners_may_send_large_bodies_by_key_and_by_cookie(small):
     items = {"items": [{"id": f"i{n}", "text": "x" * 1000} for n in range(400)]}
     assert small.client("owner").api("POST", f"/projects/{small.here}/items", 200, json=items).json()["added"] == 400
     with small.store.write() as connection:
-        session_id = open_sign_in(connection, small.ids["owner"], now=small.clock.now)
+        session_id = open_sign_in(connection, small.ids["owner"], how="test", now=small.clock.now)
     cookie = sign(signing_key(small.store, now=small.clock.now), session_id)
     client = small.client()
     client.cookies.set(NAME, cookie)
@@ -111,6 +112,20 @@ def test_the_largest_project_there_may_be_is_small(small):
     settings = {"classes": [f"{name}{n}" for n in range(200)], "pool_size": 5, "instructions": text}
     settings["models"] = [f"{name}{n}" for n in range(20)]
     small.client("owner").api("POST", "/projects", 201, json={"name": "n", "settings": settings})
+
+
+@pytest.mark.parametrize(("pause", "whole"), [(0.05, 60.0), (30.0, 0.05)])
+def test_a_slow_body_is_refused_by_the_limit_it_hit(small, monkeypatch, pause, whole):
+    monkeypatch.setattr(body_limit, "BODY_SECONDS", pause)
+    monkeypatch.setattr(body_limit, "SMALL_SECONDS", whole)
+    body = body_limit._Body({"path": "/api/v1/projects"}, partial(asyncio.sleep, 60))
+    with pytest.raises(body_limit._Refused) as refused:
+        asyncio.run(body.receive())
+    told = refused.value.problem.body()
+    hit, other = (pause, whole) if pause < whole else (whole, pause)
+    assert (told["status"], told["field"]) == (408, "body")
+    for text in (told["detail"], told["value"], told["rule"]):
+        assert f"{hit:g} s" in text and f"{other:g} s" not in text
 
 
 @pytest.mark.parametrize("path", ["/api/v1/projects", "/api/v1/projects/p_1/votes"])

@@ -125,7 +125,7 @@ def test_a_browsers_cookie_takes_the_quick_way_with_its_token_only(small, ways):
     small.items("a")
     client = small.client()
     with small.store.write() as connection:
-        session = cookies.open_sign_in(connection, small.ids["voter"], now=small.clock())
+        session = cookies.open_sign_in(connection, small.ids["voter"], how="test", now=small.clock())
     key = signing.signing_key(small.store, now=small.clock())
     client.cookies.set(cookies.NAME, signing.sign(key, session))
     path, body = f"/projects/{small.here}/next", {"count": 1}

@@ -24,7 +24,7 @@ def come_in(page, live: Live, account_id: str):
     """Give the page's browser a sign-in of this account, as the service makes them."""
     now = time.time()
     with live.store.write() as connection:
-        session_id = open_sign_in(connection, account_id, now=now)
+        session_id = open_sign_in(connection, account_id, how="test", now=now)
     value = sign(signing_key(live.store, now=now), session_id)
     page.context.add_cookies([{"name": NAME, "value": value, "url": live.url, "httpOnly": True}])
 

@@ -10,6 +10,10 @@ from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.vote_types import Request
 from quorate.service.pages.dashboard import forecast
+from tests.service.pages.conftest import window
+from tests.service.pages.people import come_in
+from tests.service.pages.seeded import seed
+from tests.service.pages.test_unseen import FASTER
 
 
 def numbers(hours, **more):
@@ -48,3 +52,26 @@ def test_the_dashboard_tells_a_pace_only_while_somebody_votes(world, hours_ago, 
             act(projects, Request(project, f"i{number}", f"ext:{voter}", "vote", "cat", served=False), now=now)
     told = world.browser("reader").get(f"/p/{project}/live").text
     assert ("data-hours-left" in told, "data-idle" in told) == (not is_idle, is_idle)
+
+
+def test_a_clock_that_is_set_back_does_not_freeze_the_dashboard(live, chromium):
+    made = seed(live.store, live.projects, num_items=2, num_done=0)
+    answers = iter([(10**6, 1.0), (10**6 - 1, 9e9), (10**6 + 1, 0.5)])  # versions, and the times they claim
+
+    def answer(route):
+        version, when = next(answers, (10**6 + 1, 0.5))
+        body = f'<p data-age="0" data-version="{version}" data-time="{when}"></p>'
+        route.fulfill(body=body, content_type="text/html")
+
+    with window(chromium) as page:
+        page.add_init_script(FASTER)
+        page.route("**/live", answer)
+        come_in(page, live, made.owner)
+        page.goto(f"{live.url}/p/{made.project}")
+        page.evaluate(
+            """() => { window.seen = []; new MutationObserver(() => window.seen.push(
+                document.querySelector("[data-live] [data-age]").dataset.version
+            )).observe(document.querySelector("[data-live]"), { childList: true }); }"""
+        )
+        page.wait_for_function("(last) => window.seen.includes(last)", arg=str(10**6 + 1))
+        assert page.evaluate("() => window.seen.slice(0, 2)") == [str(10**6), str(10**6 + 1)]

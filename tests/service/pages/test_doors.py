@@ -178,7 +178,7 @@ def test_links_to_copy_name_the_host_and_scheme_that_browsers_use(world):
     app = create_app(world.store, ServiceConfig(trust_proxy=True))
     browser = TestClient(app, follow_redirects=False, headers={"X-Forwarded-Proto": "https", "Host": "labels.example"})
     with world.store.write() as connection:
-        session_id = cookies.open_sign_in(connection, world.people["owner"], now=time.time())
+        session_id = cookies.open_sign_in(connection, world.people["owner"], how="test", now=time.time())
     value = sign(signing_key(world.store, now=time.time()), session_id)
     browser.headers["Cookie"] = f"__Host-{cookies.NAME}={value}"
     data = {"csrf_token": token(browser)}

@@ -34,8 +34,8 @@ def refused(**typed):
         ({"goal": "threshold", "threshold": "950"}, "threshold", "“Close an item", "100 %"),
         ({"goal": "target_error", "target_error": "0"}, "target_error", "“Aim for", "more than 0 %, at most 100 %"),
         ({"goal": "budget", "budget": ""}, "budget", "“Spend so many votes per item on average", ": empty; expected"),
-        ({"goal": "value", "error_price": "-1"}, "error_price", "“Ask while", "”: -1; expected a number above 0"),
-        ({"goal": "value", "error_price": "1,000"}, "error_price", "“Ask while", "write 1000, or 1.000."),
+        ({"goal": "value", "error_price": "-1"}, "error_price", "“", ": -1; expected a number above 0"),
+        ({"goal": "value", "error_price": "1,000"}, "error_price", "“", "write 1000, or 1.000."),
         ({"classes": "cat"}, "classes", "“What voters choose from”", "expected"),
         ({"classes": "cat\n" + "x" * 300}, "classes", "“What voters choose from”: cat", "expected text of at most 100"),
     ],
@@ -43,7 +43,7 @@ def refused(**typed):
 def test_the_words_of_the_form_are_used(typed, field, begins, holds):
     told = refused(**typed)
     assert told["field"] == field
-    assert told["detail"].startswith(begins)
+    assert told["detail"].startswith(begins) and told["detail"].startswith(f"“{LABELS[field]}”: ")
     assert holds in told["detail"]
     assert not any(name in told["detail"] for name in LABELS if "_" in name)
 

@@ -3,6 +3,7 @@
 from sqlalchemy import select, update
 
 from quorate.service.access.accounts import add_member
+from quorate.service.domain.events import project_events
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.owner_actions import list_actions
 from quorate.service.domain.projects import Projects
@@ -40,7 +41,10 @@ def test_an_owner_changes_pools_withdraws_and_closes_on_the_pages(tmp_path):
         assert browser.get(f"{here}/items?state=withdrawn").text.count("/item?id=") == 1
         with world.store.read() as connection:
             done = [each.kind for each in list_actions(connection, made.id) if each.who]
+            events = [(row.kind, row.signed_in_by) for row in project_events(connection, made.id)]
         assert done == ["pool", "pool", "withdraw", "close-open"]
+        kept = [each for each in events if each[0] in ("abstain", "close")]
+        assert kept == [*4 * [("abstain", "test")], ("close", "test")], "two places less for x and y, x closed"
 
 
 def test_a_pool_larger_than_the_team_is_refused_with_a_size_that_fits(tmp_path):

@@ -3,6 +3,7 @@
 import re
 import time
 
+import pytest
 from sqlalchemy import select
 
 from quorate.service.access.accounts import remove_member
@@ -65,6 +66,24 @@ def test_a_broken_image_is_reported_and_the_next_item_is_shown(live, chromium):
         assert connection.execute(aside).scalars().all() == ["secret-0"]
         assert connection.execute(reported).scalars().all() == [account]
     assert ballots_of(live, project) == [(account, "secret-1", "vote", "dog")]
+
+
+@pytest.mark.parametrize("status", [404, 429])
+def test_a_report_that_is_not_taken_does_not_keep_the_voter_on_the_broken_image(live, chromium, status):
+    project, account = project_of(live, Show(image="https://films.example/broken.png"), Show(text="a"))
+    with window(chromium) as page:
+        page.add_init_script(FASTER)
+        page.route("**/broken.png", lambda route: route.fulfill(status=404))
+        page.route("**/report-image", lambda route: route.fulfill(status=status, json={"status": status}))
+        come_in(page, live, account)
+        open_vote(page, live, project)
+        assert item_of(page) == "secret-0"
+        page.wait_for_function("() => document.querySelector('[data-vote]').dataset.item === 'secret-1'")
+        assert page.locator(ANSWERS).count() == 3
+        press(page, "2")
+        all_sent(page)
+    skipped = [(account, "secret-0", "skip", None)] if status == 429 else []
+    assert ballots_of(live, project) == [*skipped, (account, "secret-1", "vote", "dog")]
 
 
 def test_who_was_removed_reads_that_the_votes_were_not_counted(live, chromium):

@@ -33,7 +33,7 @@ class World:
         if role != "nobody":
             now = time.time()
             with self.store.write() as connection:
-                session_id = cookies.open_sign_in(connection, self.people[role], now=now)
+                session_id = cookies.open_sign_in(connection, self.people[role], how="test", now=now)
             browser.cookies.set(cookies.NAME, sign(signing_key(self.store, now=now), session_id))
         return browser
 

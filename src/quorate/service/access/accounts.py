@@ -100,7 +100,7 @@ def load_account(store: Store, account_id: str) -> Account:
 
 
 def list_accounts(store: Store, *, after: str = "", limit: int = 100) -> list[Account]:
-    """All accounts in order of their ids: for who runs the service."""
+    """All accounts in order of their ids: for the operator."""
     query = select(accounts).where(accounts.c.id > after).order_by(accounts.c.id).limit(limit)
     with store.read() as connection:
         return [Account(*row) for row in connection.execute(query)]
@@ -135,7 +135,7 @@ def enrol(
 ) -> None:
     """Make an account a member, or give a member (a former one, too) this role, within a write transaction.
 
-    `by`: the account that does it; None: who runs the service. `details` go into the access log.
+    `by`: the account that does it; None: the operator. `details` go into the access log.
     """
     before = role_in(connection, project_id, account_id)
     row = {"project_id": project_id, "account_id": account_id, "role": role, "created": now, "removed": None}

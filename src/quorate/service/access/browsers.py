@@ -7,10 +7,10 @@ never an account that owns or may create projects. Called by `cookies`, `invitat
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fastapi import Request, Response
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, case, select
 
 from quorate.service.access.cookies import LONGEST, NAME, signing_key_of
 from quorate.service.access.request_context import is_secure, now_of, store_of
@@ -27,6 +27,7 @@ class Remembered(NamedTuple):
     account_id: str
     name: str
     only_project: str | None
+    signed_in_by: str
     may_return: bool
 
 
@@ -42,13 +43,22 @@ def browser_of(request: Request) -> str | None:
     return found.removeprefix("browser:") if found and found.startswith("browser:") else None
 
 
-def remember(request: Request, response: Response, account_id: str, *, only_project: str | None = None) -> None:
-    """Note that this account signed in with the browser, and give the browser its cookie."""
+def remember(
+    request: Request, response: Response, account_id: str, *, how: str, only_project: str | None = None
+) -> None:
+    """Note that this account signed in with the browser, and give the browser its cookie.
+
+    The first `how` is kept. A sign-in to all projects replaces that of one to a single project.
+    """
     browser, now = browser_of(request) or new_secret(), now_of(request)
-    row = {"digest": digest(browser), "account_id": account_id, "project_id": only_project, "seen": now, "ended": None}
+    row: dict[str, Any] = {"digest": digest(browser), "account_id": account_id, "project_id": only_project}
+    row |= {"signed_in_by": how, "seen": now, "ended": None}
     with store_of(request).write() as connection:
         statement = upsert(connection, browsers).values(row)
-        change = {"seen": now, "ended": None} | ({"project_id": None} if only_project is None else {})
+        change: dict[str, Any] = {"seen": now, "ended": None}
+        if only_project is None:
+            first = case((browsers.c.project_id.is_(None), browsers.c.signed_in_by), else_=how)
+            change |= {"project_id": None, "signed_in_by": first}
         keys = [browsers.c.digest, browsers.c.account_id]
         connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=change))
     response.set_cookie(
@@ -62,10 +72,11 @@ def remembered(connection: Connection, browser: str | None) -> list[Remembered]:
     if browser is None:
         return []
     may = (browsers.c.ended.is_(None), accounts.c.disabled.is_(None), ~accounts.c.may_create)
-    query = select(accounts.c.id, accounts.c.name, browsers.c.project_id, *may, accounts.c.id.not_in(OWNERS))
+    told = (accounts.c.id, accounts.c.name, browsers.c.project_id, browsers.c.signed_in_by)
+    query = select(*told, *may, accounts.c.id.not_in(OWNERS))
     query = query.join(browsers, browsers.c.account_id == accounts.c.id).where(browsers.c.digest == digest(browser))
     rows = connection.execute(query.order_by(browsers.c.seen.desc(), accounts.c.id)).all()
-    return [Remembered(row[0], row[1], row[2], all(row[3:])) for row in rows]
+    return [Remembered(row[0], row[1], row[2], row[3], all(row[4:])) for row in rows]
 
 
 def sharing_browsers(connection: Connection, project_id: str) -> dict[str, list[str]]:

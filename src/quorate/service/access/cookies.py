@@ -27,7 +27,7 @@ def open_sign_in(
     connection: Connection,
     account_id: str,
     *,
-    how: str = "cookie",
+    how: str,
     key_id: str = "",
     only_project: str | None = None,
     joined: str | None = None,

@@ -160,13 +160,15 @@ def accept(
 
 def _signed_in(connection: Connection, row: Row[Any], account_id: str, *, now: float) -> SignedIn:
     how = f"invitation {row.id}"
-    return SignedIn(
-        account_id, open_sign_in(connection, account_id, how=how, joined=row.project_id, now=now), row.project_id
-    )
+    session_id = open_sign_in(connection, account_id, how=how, joined=row.project_id, now=now)
+    return SignedIn(account_id, session_id, how, row.project_id)
 
 
 def come_back(store: Store, token: str, account_id: str, *, browser: str | None, now: float) -> SignedIn:
-    """Sign in again an account that this browser remembers; a member of the project uses no place up."""
+    """Sign in again an account that this browser remembers; a member of the project uses no place up.
+
+    The new sign-in says how the browser first came in: votes after an owner's link still name the owner.
+    """
     with store.write() as connection:
         row = _locked(connection, token)
         known = {each.account_id: each for each in remembered(connection, browser) if _may_return(row, each)}
@@ -177,9 +179,9 @@ def come_back(store: Store, token: str, account_id: str, *, browser: str | None,
             )  # fmt: skip
         _refuse_ended(row, now=now, counted=_membership(connection, row, account_id) != "member")
         _enter(connection, row, account_id, now=now)
-        only = known[account_id].only_project
-        session_id = open_sign_in(connection, account_id, only_project=only, now=now)
-        return SignedIn(account_id, session_id, row.project_id, only)
+        only, how = known[account_id].only_project, known[account_id].signed_in_by
+        session_id = open_sign_in(connection, account_id, how=how, only_project=only, now=now)
+        return SignedIn(account_id, session_id, how, row.project_id, only)
 
 
 def join(store: Store, token: str, account_id: str, *, only_project: str | None = None, now: float) -> str:

@@ -44,7 +44,7 @@ def create_key(
 ) -> tuple[ApiKey, str]:
     """A new key of an account, in all its projects or in one: what is known of it, and the key, shown this once.
 
-    `by`: the account that makes it; None: who runs the service.
+    `by`: the account that makes it; None: the operator.
     """
     secret = new_secret(PREFIX)
     key = ApiKey(new_id(), account_id, project_id, checked_name(name), secret[:SHOWN], now, None, None)

@@ -66,9 +66,14 @@ class Buckets:
             self._held = {}
 
 
+def _key(limit: Limit, who: str) -> str:
+    """The key of somebody's bucket in table `attempts`, as long as its column at most."""
+    return f"{limit.name}:{who}"[:120]
+
+
 def take(store: Store, limit: Limit, who: str, *, now: float) -> float:
     """Take a token of the bucket all workers share: 0 if there was one, otherwise the seconds until there is."""
-    key = f"{limit.name}:{who}"[:120]
+    key = _key(limit, who)
     elapsed = case((attempts.c.time < now, now - attempts.c.time), else_=0.0)
     refilled = attempts.c.tokens + elapsed * limit.rate
     held = case((refilled > limit.burst, literal(limit.burst)), else_=refilled)
@@ -102,7 +107,7 @@ def limit_entry(request: Request) -> None:
 
 def entered(request: Request) -> None:
     """This attempt showed a valid key, link or invitation: it does not count."""
-    key = f"{ENTRY.name}:{client_address(request)}"[:120]
+    key = _key(ENTRY, client_address(request))
     more = case((attempts.c.tokens + 1 > ENTRY.burst, literal(ENTRY.burst)), else_=attempts.c.tokens + 1)
     with store_of(request).write() as connection:
         connection.execute(update(attempts).where(attempts.c.key == key).values(tokens=more))

@@ -47,6 +47,7 @@ class SignedIn:
 
     account_id: str
     session_id: str
+    how: str  # what let it in (`log`)
     project_id: str | None = None  # that was joined
     only_project: str | None = None  # the only one it opens
 
@@ -62,7 +63,7 @@ def first_owner_link(store: Store, base_url: str, *, now: float) -> str | None:
 def sign_in_link(store: Store, account_id: str, base_url: str, *, by: str | None = None, now: float) -> str:
     """A link that signs this account in on another device; ends those made before. Whoever has it is the account.
 
-    `by`: the account that makes it; None: who runs the service.
+    `by`: the account that makes it; None: the operator.
     """
     _refuse_disabled(load_account(store, account_id))
     with store.write() as connection:
@@ -85,7 +86,7 @@ def member_link(
         if role == "owner":
             raise NotAllowed(
                 "a link can be made for voters and readers, and this account is an owner",
-                f"who runs the service can make one: quorate service owner-link --account {account_id}.",
+                f"the operator can make one: quorate service owner-link --account {account_id}.",
                 field="account", value=account_id, rule="a voter or reader of this project",
             )  # fmt: skip
         _refuse_disabled(account)
@@ -109,7 +110,8 @@ def use(store: Store, token: str, *, name: str | None = None, now: float) -> Sig
         connection.execute(update(links).where(links.c.digest == row.digest).values(used=now))
         account_id = row.account_id or _first_owner(connection, name or "", now=now)
         how = by_link(account_id, row.made_by, row.project_id)
-        return SignedIn(account_id, open_sign_in(connection, account_id, how=how, only_project=row.project_id, now=now))
+        session_id = open_sign_in(connection, account_id, how=how, only_project=row.project_id, now=now)
+        return SignedIn(account_id, session_id, how)
 
 
 def _refuse_disabled(account: Account) -> None:

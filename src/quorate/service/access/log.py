@@ -21,7 +21,7 @@ Kind = Literal[
 ]  # fmt: skip
 
 OWN_LINK = "own link"
-OPERATORS_LINK = "link by who runs the service"
+OPERATORS_LINK = "link by the operator"
 OWNERS_LINK = "link by "  # and the account of the owner who made it
 AN_OWNERS_LINK = OWNERS_LINK + "an owner"  # who it was is not known: made before this was kept
 BATCH = 1000
@@ -29,7 +29,7 @@ BATCH = 1000
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line. `made_by`: the account that did it; None: who runs the service, at its command line."""
+    """One line. `made_by`: the account that did it; None: the operator, at its command line."""
 
     id: int
     time: float
@@ -60,7 +60,7 @@ def by_link(account_id: str, made_by: str | None, only_project: str | None) -> s
     """How somebody is signed in who used a link that `made_by` made.
 
     >>> by_link("ada", "ada", None), by_link("ada", None, None), by_link("ada", "eve", "p_1")
-    ('own link', 'link by who runs the service', 'link by eve')
+    ('own link', 'link by the operator', 'link by eve')
     """
     if made_by is not None:
         return OWN_LINK if made_by == account_id else OWNERS_LINK + made_by

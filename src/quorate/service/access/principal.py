@@ -165,9 +165,9 @@ async def creator(caller: Annotated[Principal, Depends(current)]) -> Principal:
     """Who is calling, if they may create projects; 403 otherwise. A dependency."""
     if not caller.may_create or caller.only_project is not None:
         raise Problem(
-            403, "Not allowed", "this account or key may not create projects; ask who runs the service.",
+            403, "Not allowed", "this account or key may not create projects; ask the operator of the service.",
             field="account", value=caller.account_id, rule="an account that may create projects, with all its rights",
-            fix="Ask who runs the service.",
+            fix="Ask the operator of the service.",
         )  # fmt: skip
     return caller
 
@@ -254,7 +254,7 @@ def _lent() -> Problem:
         field="role",
         value="owner",
         rule="an owner signs in by a link that no other owner has seen",
-        fix="Ask who runs the service for a link of your own: quorate service owner-link --account <id>.",
+        fix="Ask the operator of the service for a link of your own: quorate service owner-link --account <id>.",
     )
 
 

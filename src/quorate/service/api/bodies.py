@@ -232,7 +232,7 @@ class _Body:
         try:
             message = await asyncio.wait_for(self._receive(), min(BODY_SECONDS, most - self.waited))
         except TimeoutError:
-            raise _Refused(_too_slow(most)) from None
+            raise _Refused(_paused() if most - self.waited >= BODY_SECONDS else _too_slow(most)) from None
         self.waited += time.monotonic() - begin
         self.is_whole = not message.get("more_body", False)
         self.read += len(message.get("body", b""))
@@ -296,11 +296,18 @@ def _too_large(most: int, num_bytes: int) -> Problem:
     )  # fmt: skip
 
 
+def _paused() -> Problem:
+    return Problem(
+        408, "Too slow", f"nothing more of the body came for {BODY_SECONDS:g} s.", field="body",
+        value=f"a pause of {BODY_SECONDS:g} s", rule=f"a body without a pause of {BODY_SECONDS:g} s",
+        fix="send the request again.",
+    )  # fmt: skip
+
+
 def _too_slow(most: float) -> Problem:
     return Problem(
-        408, "Too slow", f"the body paused for {BODY_SECONDS:g} s, or took {most:g} s.", field="body",
-        rule=f"a body that comes within {most:g} s, without a pause of {BODY_SECONDS:g} s",
-        fix="send the request again.",
+        408, "Too slow", f"the body was not complete after {most:g} s.", field="body", value=f"more than {most:g} s",
+        rule=f"a body that is complete within {most:g} s", fix="send the request again, or in smaller parts.",
     )  # fmt: skip
 
 

@@ -122,7 +122,7 @@ class LineOut(Out):
     kind: str
     account_id: Annotated[str | None, Field(description="Who it is about; null: nobody in particular.")]
     account_name: str | None
-    made_by: Annotated[str | None, Field(description="The account that did it; null: who runs the service.")]
+    made_by: Annotated[str | None, Field(description="The account that did it; null: the operator.")]
     made_by_name: str | None
     details: Annotated[dict[str, Any], Field(description="What else is known; depends on the kind.")]
 

@@ -153,7 +153,8 @@ MEDIA_TYPES: dict[Format, str] = {
 IN_MEMORY = 8_000_000  # bytes; beyond them a temporary file is used
 ROWS = 5000  # of a Parquet row group
 CHUNK = 1 << 16
-FORMULA = re.compile(r"(^|[;,\t\r\n|])([\s\"']*[=+\-@\t\r])")  # also after what a spreadsheet may split cells at
+FORMULA = re.compile(r"(^|[;\t|])([\s\"']*[=+\-@\t\r])")  # commas and line ends do not divide a quoted cell
+JSON_COLUMNS = ("body", "details")
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 
 
@@ -196,20 +197,32 @@ def _csv(export: Export, file: IO[bytes]) -> None:
     text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text)
     writer.writerow([inert(name) for name in export.columns])
+    made = [inert_json if name in JSON_COLUMNS else inert for name in export.columns]
     for row in export.rows:
-        writer.writerow([inert(cell) if isinstance(cell, str) else cell for cell in row])
+        cells = zip(made, row, strict=True)
+        writer.writerow([make(cell) if isinstance(cell, str) else cell for make, cell in cells])
     text.detach()
 
 
 def inert(cell: str) -> str:
     """The text, with an apostrophe wherever a spreadsheet would take what follows for a formula. A number is none.
 
-    A file with commas that is opened where semicolons divide cells is split at those: each part is made inert.
+    A file with commas that is opened where semicolons, tabs or bars divide cells is split at those: each part is made
+    inert.
 
     >>> inert("=1+1"), inert("cat"), inert("-1"), inert("-1+2"), inert("x;=1+1")
     ("'=1+1", 'cat', '-1', "'-1+2", "x;'=1+1")
     """
     return cell if NUMBER.fullmatch(cell) else FORMULA.sub(lambda found: f"{found[1]}'{found[2]}", cell)
+
+
+def inert_json(cell: str) -> str:
+    r"""The same for a JSON object, which stays the same JSON: within its strings a character can be written as a code.
+
+    >>> inert_json('{"bias":[0.1,-0.2],"item":"x;=1+1"}')
+    '{"bias":[0.1,-0.2],"item":"x;\\u003d1+1"}'
+    """
+    return FORMULA.sub(lambda found: f"{found[0][:-1]}\\u{ord(found[0][-1]):04x}", cell)
 
 
 def _parquet(export: Export, file: IO[bytes]) -> None:

@@ -34,12 +34,14 @@ class AuditTold(AuditReport):
 
 @dataclass(frozen=True, slots=True)
 class StatsTold(Stats):
-    """The numbers computed last, at `time` (seconds since 1970); `age`: how many seconds ago that was.
+    """The numbers computed last, at `time` (seconds since 1970); `age`: how many seconds ago that was;
+    `version`: grows each time they are computed.
 
     Money is priced by vote: each vote at the price in force when it was cast. Null where there is nothing yet.
     """
 
     age: float
+    version: int
 
 
 class LearnedOut(Out):

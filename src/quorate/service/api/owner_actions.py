@@ -76,10 +76,13 @@ async def change_project_pool(
 
     Stored in parts; sent again it goes on with what is left.
     """
-    who, now = caller.principal.account_id, now_of(request)
+    me, now = caller.principal, now_of(request)
 
     def work(projects_: Projects) -> PoolOut:
-        done = change_pool(projects_, project_id, body.pool_size, who=who, now=now, names=body.items)
+        done = change_pool(
+            projects_, project_id, body.pool_size, who=me.account_id, signed_in_by=me.signed_in_by, now=now,
+            names=body.items,
+        )  # fmt: skip
         return PoolOut.model_validate(done)
 
     return await carried_out_in_parts(request, caller.principal, key, work)
@@ -91,10 +94,11 @@ async def close_open_items(request: Request, project_id: ProjectId, caller: Owne
 
     Stored in parts; sent again it goes on with what is left.
     """
-    who, now = caller.principal.account_id, now_of(request)
+    me, now = caller.principal, now_of(request)
 
     def work(projects_: Projects) -> ClosedOut:
-        return ClosedOut(closed=close_open(projects_, project_id, who=who, now=now))
+        closed = close_open(projects_, project_id, who=me.account_id, signed_in_by=me.signed_in_by, now=now)
+        return ClosedOut(closed=closed)
 
     return await carried_out_in_parts(request, caller.principal, key, work)
 

@@ -148,7 +148,7 @@ def _all_known(known: dict[str, Any], share: float) -> AuditReport:
 
 
 def _nothing_yet(known: dict[str, Any]) -> AuditReport:
-    sentence = "Not enough audits yet: no closed item was drawn."
+    sentence = "No audit results yet: no closed item was drawn."
     return AuditReport(
         measured_low=None, measured_high=None, most_wrong=None, is_informative=False, sentence=sentence, **known
     )
@@ -156,8 +156,9 @@ def _nothing_yet(known: dict[str, Any]) -> AuditReport:
 
 def _too_few(share: float, _alpha: float, _num_items: int, complete: int, drawn: int) -> str:
     voted = f"of {_count(drawn, 'drawn item')} {complete:,} {'is' if complete == 1 else 'are'} voted to the end"
+    few = "Too few audit results yet" if complete else "No audit results yet"
     return (
-        f"Not enough audits yet: {voted}. All that is certain is that no more than {_percent(share)} % of the closed "
+        f"{few}: {voted}. All that is certain is that no more than {_percent(share)} % of the closed "
         "items can be wrong."
     )
 

@@ -39,7 +39,14 @@ class PoolChanged:
 
 
 def change_pool(
-    projects_: Projects, project_id: str, size: int, *, who: str, now: float, names: Sequence[str] | None = None
+    projects_: Projects,
+    project_id: str,
+    size: int,
+    *,
+    who: str,
+    signed_in_by: str | None = None,
+    now: float,
+    names: Sequence[str] | None = None,
 ) -> PoolChanged:
     """Give items that still ask (`names`: only these) a pool of this size.
 
@@ -58,7 +65,7 @@ def change_pool(
             project = _not_archived(projects_.get_in(connection, project_id))
             query = select(items).where(*here, items.c.id > last).order_by(items.c.id).limit(BATCH).with_for_update()
             rows = connection.execute(query, given).all()
-            outcomes += [_resized(projects_, connection, project, row, size, who, now) for row in rows]
+            outcomes += [_resized(projects_, connection, project, row, size, who, signed_in_by, now) for row in rows]
         if len(rows) < BATCH:
             break
         last = rows[-1].id
@@ -66,7 +73,7 @@ def change_pool(
     return PoolChanged(len(changed), sum(changed), len(outcomes) - len(changed))
 
 
-def close_open(projects_: Projects, project_id: str, *, who: str, now: float) -> int:
+def close_open(projects_: Projects, project_id: str, *, who: str, signed_in_by: str | None = None, now: float) -> int:
     """Close every open item with the votes there are; how many."""
     here = (items.c.project_id == project_id, items.c.is_open, not_withdrawn)
     last = closed = 0
@@ -75,7 +82,9 @@ def close_open(projects_: Projects, project_id: str, *, who: str, now: float) ->
             _not_archived(projects_.get_in(connection, project_id))
             query = select(items.c.id, items.c.name).where(*here, items.c.id > last).order_by(items.c.id).limit(BATCH)
             rows = connection.execute(query.with_for_update()).all()
-            asked = [Request(project_id, row.name, who, "close", served=False) for row in rows]
+            asked = [
+                Request(project_id, row.name, who, "close", served=False, signed_in_by=signed_in_by) for row in rows
+            ]
             done = act_all(projects_, connection, asked, now=now) if asked else []
             closed += sum(not isinstance(each, QuorateError) for each in done)
             if len(rows) < BATCH:
@@ -113,7 +122,14 @@ def _set_withdrawn(
 
 
 def _resized(
-    projects_: Projects, connection: Connection, project: Project, row: Row[Any], size: int, who: str, now: float
+    projects_: Projects,
+    connection: Connection,
+    project: Project,
+    row: Row[Any],
+    size: int,
+    who: str,
+    signed_in_by: str | None,
+    now: float,
 ) -> bool | None:
     """Change the pool of a locked item: whether it closed by it; None if it keeps the pool it has."""
     era_of: EraOf = lambda learn, tune: projects_.era(connection, project, learn, tune)  # noqa: E731
@@ -141,7 +157,7 @@ def _resized(
             coin = toss(values)
             event = event if coin is None else event | {"audit": coin}
         made = {"project_id": project.id, "item_id": row.id, "event": event, "voter": voter}
-        made |= {"request": None, "signed_in_by": None}
+        made |= {"request": None, "signed_in_by": signed_in_by}
         number = append_item_events(connection, [made])[row.id]
         values["seq"] = event["seq"]
         if decided:

@@ -18,6 +18,7 @@ from quorate.service.domain.owner_actions import prices
 from quorate.service.domain.projects import Project
 from quorate.service.store.schema import accounts, ballots, events, items, memberships, not_withdrawn, stewards
 from quorate.streams.target_error import TargetErrorControl
+from quorate.workflows.run.audits import standing
 
 HOUR = 3600.0
 LIVE_SECONDS = 8.0  # numbers that are no older are called live
@@ -74,6 +75,7 @@ def stats(connection: Connection, project: Project, *, now: float) -> Stats:
     counts = _counts(connection, project, num_voters, num_people)
     closed, asked, pools = counts["num_closed"], counts["votes_on_closed"], counts["votes_of_pools"]
     spent, saved = _money(connection, project, counts["num_votes"], pools - asked)
+    audit = audit_report(connection, project)
     return Stats(
         time=now,
         votes_per_closed=asked / closed if closed else None,
@@ -88,23 +90,25 @@ def stats(connection: Connection, project: Project, *, now: float) -> Stats:
         num_people=num_people,
         voters=_voters(connection, project),
         learning=learning_history(connection, project),
-        goal=_goal(connection, project),
-        audit=audit_report(connection, project),
+        goal=_goal(connection, project, audit),
+        audit=audit,
         **counts,
     )
 
 
 def latest_stats(connection: Connection, project: Project, *, now: float) -> dict[str, Any]:
-    """What the steward computed last, as JSON, and its `age` in seconds.
+    """What the steward computed last, as JSON, its `age` in seconds, and its `version`: how many were kept so far.
 
     Computed here if it never did, or if an older version of the service did, which knew fewer numbers.
     """
     query = select(stewards.c.state).where(stewards.c.project_id == project.id, stewards.c.task == "stats")
-    kept = json.loads(connection.execute(query).scalar_one_or_none() or "{}").get("stats", {})
+    state = json.loads(connection.execute(query).scalar_one_or_none() or "{}")
+    kept = state.get("stats", {})
     told = (
         kept if kept.keys() >= {each.name for each in fields(Stats)} else stats(connection, project, now=now).as_json()
     )
-    return told | {"age": abs(now - told["time"])}  # a time to come: the clock was set back
+    age = abs(now - told["time"])  # a time to come: the clock was set back
+    return told | {"age": age, "version": int(state.get("version", 0))}
 
 
 def learning_history(connection: Connection, project: Project, *, most: int = HISTORY) -> list[dict[str, Any]]:
@@ -231,8 +235,11 @@ def voter_names(connection: Connection, project: Project) -> dict[str, str]:
     return {row.id: row.name for row in connection.execute(query.where(memberships.c.project_id == project.id))}
 
 
-def _goal(connection: Connection, project: Project) -> dict[str, Any] | None:
-    """What was asked for and what is reached, for a budget or a target error."""
+def _goal(connection: Connection, project: Project, audit: AuditReport) -> dict[str, Any] | None:
+    """What was asked for and what is reached, for a budget or a target error.
+
+    The error that is reached is an estimate: null unless the audit supports it, as in the summary of a run.
+    """
     control = stored_control(connection, project)
     if control is None:
         return None
@@ -240,5 +247,8 @@ def _goal(connection: Connection, project: Project) -> dict[str, Any] | None:
     kind = "budget" if project.settings.budget is not None else "target_error"
     goal = {"kind": kind, "asked_for": control.asked_for, "reached": reached, "knobs": control.knobs}
     if isinstance(control, TargetErrorControl):
-        goal |= {"upper": None if math.isnan(control.upper) else control.upper, "sureness": control.sureness}
+        proved = audit.most_wrong if audit.is_informative else None
+        goal |= {"sureness": control.sureness, **standing(control.asked_for, reached, proved)}
+        is_shown = goal["estimate_supported"] and not math.isnan(control.upper)
+        goal |= {"reached": reached if is_shown else None, "upper": control.upper if is_shown else None}
     return goal

@@ -86,7 +86,7 @@ def sign_in(request: Request, key: Text) -> Response:
         how, now = f"sign-in with key {row.id}", now_of(request)
         session_id = cookies.open_sign_in(connection, row.account_id, how=how, key_id=row.id, now=now)
     entered(request)
-    return _come_in(request, "/", SignedIn(row.account_id, session_id))
+    return _come_in(request, "/", SignedIn(row.account_id, session_id, how))
 
 
 def _come_in(
@@ -95,7 +95,7 @@ def _come_in(
     """Give the browser its sign-in, and let it remember whose it is."""
     response = go(path, note)
     cookies.set_cookie(request, response, signed.session_id)
-    browsers.remember(request, response, signed.account_id, only_project=only_project)
+    browsers.remember(request, response, signed.account_id, how=signed.how, only_project=only_project)
     return response
 
 
@@ -113,7 +113,8 @@ def sign_out(request: Request, caller: Caller) -> Response:
         cookies.sign_out(store_of(request), session_id, now=now_of(request))
     response = go("/", "left")
     cookies.clear_cookie(request, response)
-    browsers.remember(request, response, caller.account_id, only_project=caller.only_project)
+    only = caller.only_project
+    browsers.remember(request, response, caller.account_id, how=caller.signed_in_by, only_project=only)
     return response
 
 

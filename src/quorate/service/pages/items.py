@@ -168,17 +168,18 @@ def restore_item(request: Request, project_id: ProjectId, caller: Owner, id: str
 @router.post("/p/{project_id}/open-items/pool")
 async def change_open_pool(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
     """Another pool for all items that still ask."""
-    size, who, now = whole_number(fields, "pool_size") or 0, caller.principal.account_id, now_of(request)
-    work = partial(change_pool, projects_of(request), project_id, size, who=who, now=now)
-    await in_batch_thread(request, work)
+    size, me, now = whole_number(fields, "pool_size") or 0, caller.principal, now_of(request)
+    change = partial(change_pool, projects_of(request), project_id, size)
+    await in_batch_thread(request, partial(change, who=me.account_id, signed_in_by=me.signed_in_by, now=now))
     return go(f"/p/{project_id}/items", "pool")
 
 
 @router.post("/p/{project_id}/open-items/close")
 async def close_open_items(request: Request, project_id: ProjectId, caller: Owner) -> Response:
     """Answer everything now, with the votes there are."""
-    who, now = caller.principal.account_id, now_of(request)
-    await in_batch_thread(request, partial(close_open, projects_of(request), project_id, who=who, now=now))
+    me, now = caller.principal, now_of(request)
+    close = partial(close_open, projects_of(request), project_id)
+    await in_batch_thread(request, partial(close, who=me.account_id, signed_in_by=me.signed_in_by, now=now))
     return go(f"/p/{project_id}/items", "closed")
 
 

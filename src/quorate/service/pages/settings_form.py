@@ -36,7 +36,7 @@ LABELS = {
     "undo_seconds": "Undo possible for, s",
     "price": "Price of one vote",
     "currency": "Currency",
-    "error_price": "Ask while another vote is worth it; a wrong answer costs as much as so many votes",
+    "error_price": "One wrong answer is as bad as this many extra votes",
     "threshold": "Close an item as soon as its answer is this sure",
     "budget": "Spend so many votes per item on average, where they help most",
     "target_error": "Aim for at most this share of wrong answers; the audit shows whether it is held",

@@ -296,7 +296,7 @@ links = Table(  # of one use: the first owner, signing in on another device, a m
     Column("created", Double, nullable=False),
     Column("expires", Double, nullable=False),
     Column("used", Double),
-    Column("made_by", String(40)),  # the account that made it; null: who runs the service, or before this was kept
+    Column("made_by", String(40)),  # the account that made it; null: the operator, or before this was kept
 )
 
 invitations = Table(
@@ -332,6 +332,7 @@ browsers = Table(  # the accounts that signed in with a browser: who comes back 
     Column("digest", String(64), primary_key=True),
     Column("account_id", String(40), ForeignKey("accounts.id"), primary_key=True),
     Column("project_id", String(40), ForeignKey("projects.id")),  # the only one it opens; null: every one
+    Column("signed_in_by", String(120), nullable=False),  # how it first came in (access/log.py)
     Column("seen", Double, nullable=False),
     Column("ended", Double),  # signed out everywhere, or disabled: it lets nobody in any more
 )
@@ -345,7 +346,7 @@ access_log = Table(  # only ever grows, as `events`; no foreign keys: a line loc
     Column("kind", String(30), nullable=False),  # access/log.py: Kind
     Column("project_id", String(40)),  # null: of the account as a whole
     Column("account_id", String(40)),  # who it is about
-    Column("made_by", String(40)),  # the account that did it; null: who runs the service
+    Column("made_by", String(40)),  # the account that did it; null: the operator
     Column("body", Text, nullable=False),  # JSON: what else is known
     sqlite_autoincrement=True,
 )

@@ -37,7 +37,8 @@ document.addEventListener("change", (event) => {
 });
 
 // A part that is fetched again every few seconds, while somebody looks at it. The sign beside it says how old the
-// numbers on the page are; numbers that are older than those shown are not shown.
+// numbers on the page are; numbers that are older than those shown are not shown,
+// by their version: a clock can be set back.
 const part = document.querySelector("[data-live]");
 if (part) {
   const sign = document.querySelector("[data-live-sign]");
@@ -45,7 +46,7 @@ if (part) {
   let isConnected = true;
   let fetched = performance.now();
   const shown = () => part.querySelector("[data-age]");
-  const isOlder = (news) => Number(news.dataset.time) < Number(shown().dataset.time);
+  const isOlder = (news) => Number(news.dataset.version) < Number(shown().dataset.version);
   const refresh = async () => {
     if (!document.hidden) {
       try {

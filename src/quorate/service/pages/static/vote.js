@@ -208,20 +208,23 @@ async function load(here, image, enlarge, tries = 0) {
   }
 }
 
-// True if the server knows that the image is broken; without a connection that is not known yet.
+// True if the item is no longer shown: the server knows that its image is broken, or did not take the report. False
+// without a connection or a sign-in: it is tried again.
 async function report(here) {
   try {
     const headers = { "Content-Type": "application/json", "X-CSRF-Token": token };
     const answer = await fetch(`${api}/report-image`, { method: "POST", headers, body: JSON.stringify({ item: here.item }) });
     const body = await answer.json();
-    if (isRemoved(body)) leave(0);
-    if (!answer.ok) return answer.status < 500 && answer.status !== 401 && answer.status !== 403;
-    if (!body.set_aside) outbox.add({ path: "votes", item: here.item, skip: true });
+    if (isRemoved(body)) { leave(0); return true; }
+    if (answer.status >= 500 || [401, 403, 408, 429].includes(answer.status)) return false;
+    const isOurs = ![404, 409].includes(answer.status); // otherwise there is nothing left to skip
+    if (isOurs && !body.set_aside) outbox.add({ path: "votes", item: here.item, skip: true });
     const isShown = held[0] === here;
     forget(here.item);
     if (body.set_aside) acted.delete(here.item); // once it is repaired it may come back
-    if (isShown) announce(`The image could not be loaded. The owner was told. ${say.textContent}`);
-    if (isShown) last.textContent = "An image could not be loaded. The owner was told.";
+    const words = answer.ok ? "could not be loaded. The owner was told." : "could not be loaded.";
+    if (isShown) announce(`The image ${words} ${say.textContent}`);
+    if (isShown) last.textContent = `An image ${words}`;
     if (held.length < HELD) refill();
     return true;
   } catch { return false; }

@@ -35,6 +35,7 @@ def upgrade() -> None:
         sa.Column("digest", sa.String(length=64), nullable=False),
         sa.Column("account_id", sa.String(length=40), nullable=False),
         sa.Column("project_id", sa.String(length=40)),
+        sa.Column("signed_in_by", sa.String(length=120), nullable=False),
         sa.Column("seen", sa.Double(), nullable=False),
         sa.Column("ended", sa.Double()),
         sa.ForeignKeyConstraint(["account_id"], ["accounts.id"], name="fk_browsers_account_id"),
