@@ -236,7 +236,8 @@ def _refuse_taken_port(host: str, port: int) -> None:
         try:
             probe.bind((host, port))
         except OSError as cause:
-            raise InvalidInput(f"cannot listen on {host} port {port} ({cause.strerror}); choose another.") from cause
+            wrong = f"cannot listen on {host} port {port} ({cause.strerror})"
+            raise InvalidInput(f"{wrong}; choose another with --port.") from cause
 
 
 def _lines(here: str, link: str | None, *, demo: str | None) -> list[str]:

@@ -84,7 +84,7 @@ _RULES = [
         "not read: votes are anonymous unless it is named as the worker",
         strict=False,
     ),
-    Rule("ignored-column", "a column that holds neither votes nor probabilities", "not read", strict=False),
+    Rule("ignored-column", "a column that is neither one person's votes nor a class", "not read", strict=False),
     Rule("item-without-votes", "an item none of whose votes could be kept", "left out of the items"),
     Rule("bad-count", "a count that is not a whole number from 0 to 100000", "the row is set aside", True),
     Rule("repeated-counts", "an item with a later row of counts", "the last row is kept, this one set aside", True),

@@ -334,3 +334,9 @@ def test_the_page_shows_shares_in_per_cent_and_confusions_to_a_tenth():
     assert first % 1, "a third of some tied items"
     assert f"<td>{first:.1f}</td>" in page
     assert f"<td>{first:.4g}</td>" not in page
+
+
+def test_an_option_of_tables_that_does_not_exist_is_named_with_the_right_one():
+    with pytest.raises(InvalidInput) as raised:
+        run(np.array([[0, 1]]), None, label_column="Read")
+    assert (raised.value.field, raised.value.value) == ("label_column", "Read") and "label" in raised.value.fix

@@ -30,7 +30,7 @@ from quorate.workflows.plan.study import REFERENCES, Band, Study, advised, band,
 from quorate.workflows.plan.uses import prediction_files
 from quorate.workflows.plan.variance import resampled
 from quorate.workflows.run.files import check_free
-from quorate.workflows.run.inputs import Columns, TableOptions, read_inputs
+from quorate.workflows.run.inputs import Columns, TableOptions, columns_of, read_inputs
 
 METHODS = ("quorate", "finexp", "infexp", "beta", "quorum", "unanimous-then-cap", "random")
 ALL = "all"  # instead: every method there is; the references, single points, stand beside any choice
@@ -168,7 +168,7 @@ def plan(
     cost = None if price is None else bounded(price, where="price", least=0.0)
     coming = None if batch_size is None else whole(batch_size, where="batch_size")
     folder = None if out is None else check_free(out, overwrite=overwrite)
-    columns = Columns(**tables)
+    columns = columns_of(tables)
     joined, _ = read_inputs(votes, predictions, columns, by_time=False, strict=strict, progress=progress)
     costs = None if error_costs is None else read_error_costs(error_costs, joined.classes)
     pilot = pilot_of(joined.to_dataset(), pool_size=pool_size, partly_voted=partly_voted, error_costs=costs)

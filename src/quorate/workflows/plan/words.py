@@ -213,7 +213,7 @@ def _data_note(plan: Plan) -> str:
     noun = "irregularity" if number == 1 else "irregularities"
     return (
         f"{number:,} {noun} in the data, by {len(found)} of the rules; rows set aside: {plan.report.num_set_aside:,}. "
-        "See plan.html and rejects.csv."
+        "With --out, plan.html explains them and rejects.csv lists the rows."
     )
 
 

@@ -21,7 +21,7 @@ from quorate.tables.readers.sources import Progress
 from quorate.tables.votes.vote_order import VoteOrder, vote_order
 from quorate.validate import bounded
 from quorate.workflows.run.files import check_free, write_run
-from quorate.workflows.run.inputs import Columns, TableOptions, read_as, read_inputs
+from quorate.workflows.run.inputs import TableOptions, columns_of, read_as, read_inputs
 from quorate.workflows.run.replay import Aim, Plan, build_plan, replayed, until_settled
 from quorate.workflows.run.result import RunResult
 
@@ -85,15 +85,16 @@ def run(
     )
     paid = None if price is None else bounded(price, where="price", least=0.0)
     folder = None if out is None else check_free(out, overwrite=overwrite)
-    columns = Columns(**tables)
+    columns = columns_of(tables)
     joined, has_order = read_inputs(
         votes, predictions, columns, by_time=order == "time", strict=strict, progress=progress
     )
     costs = None if error_costs is None else read_error_costs(error_costs, joined.classes)
     found = vote_order(joined) if has_order and order != "shuffled" else None
     shuffled = _why_shuffled(order, has_order, found)
+    replay_order: Order = "shuffled" if shuffled == "sorted" else order  # the items were probably sorted, too
     pools = build_pools(
-        joined, pool_size=pool_size, order=order, seed=plan.seed, partly_voted=partly_voted,
+        joined, pool_size=pool_size, order=replay_order, seed=plan.seed, partly_voted=partly_voted,
         draws_quotas=plan.draws_quotas, shuffles_votes=shuffled is not None,
     )  # fmt: skip
     names = tuple(joined.items[t] for t in pools.stream.items)

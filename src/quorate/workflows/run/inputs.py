@@ -5,8 +5,9 @@ Called by `workflows.run`; the reading itself is `quorate.tables`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any, TypedDict
 
 import numpy as np
@@ -21,6 +22,7 @@ from quorate.tables.readers.sources import Progress
 from quorate.tables.votes.labels import abstain_names
 from quorate.tables.votes.read import Format
 from quorate.types import VoteDataset
+from quorate.validate import broken
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,22 @@ class TableOptions(TypedDict, total=False):
     abstain_labels: str | Sequence[str] | None
     ignore_columns: str | Sequence[str] | None
     as_read: bool
+
+
+def columns_of(options: Mapping[str, Any]) -> Columns:
+    """The options of tables, or an error that names the one there is not and those there are.
+
+    >>> columns_of({"label": "Read"}).label
+    'Read'
+    """
+    known = TableOptions.__annotations__
+    for name, value in options.items():
+        if name not in known:
+            near = [name.removesuffix("_column")] if name.removesuffix("_column") in known else []
+            near = near or get_close_matches(name, known, n=1)
+            fix = f"pass {near[0]} instead." if near else "leave it out."
+            raise broken(name, value, f"one of {', '.join(map(repr, known))}", fix)
+    return Columns(**options)
 
 
 def read_inputs(

@@ -79,8 +79,8 @@ def _order(summary: Mapping[str, Any]) -> list[str]:
     what = f"the votes are {sorted_} {how} within items (seen on {found['items']:,} items with different votes)"
     if because == "sorted":
         return [
-            f"Warning: {what}. This is unlikely to be the order of asking, and it would bias the result. The votes of "
-            "each item were shuffled. `--order given` takes them as they stand."
+            f"Warning: {what}. This is unlikely to be the order of asking, and it would bias the result. The items and "
+            "the votes of each item were shuffled. `--order given` takes them as they stand."
         ]
     if found["mostly"]:
         return [

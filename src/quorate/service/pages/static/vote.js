@@ -216,7 +216,7 @@ async function report(here) {
     const answer = await fetch(`${api}/report-image`, { method: "POST", headers, body: JSON.stringify({ item: here.item }) });
     const body = await answer.json();
     if (isRemoved(body)) { leave(0); return true; }
-    if (answer.status >= 500 || [401, 403, 408, 429].includes(answer.status)) return false;
+    if (answer.status >= 500 || [401, 403, 408].includes(answer.status)) return false;
     const isOurs = ![404, 409].includes(answer.status); // otherwise there is nothing left to skip
     if (isOurs && !body.set_aside) outbox.add({ path: "votes", item: here.item, skip: true });
     const isShown = held[0] === here;
