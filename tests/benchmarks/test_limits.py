@@ -82,6 +82,7 @@ def test_score_takes_at_least_half_the_promised_items_a_second(scored):
     assert SOME / seconds >= LEAST_SPEED
 
 
+@pytest.mark.slow
 def test_the_memory_of_score_does_not_grow_with_the_items(scored):
     (_, less), (_, more) = (scored(size) for size in MANY)
     assert (more - less) / (MANY[1] - MANY[0]) <= MOST_PER_ITEM

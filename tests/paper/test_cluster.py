@@ -123,6 +123,7 @@ def test_two_processes_started_here_write_the_same_bytes_and_end(tmp_path, alone
     assert len(files(tmp_path)) == len(JOBS)
 
 
+@pytest.mark.slow
 def test_a_single_worker_of_a_scheduler_does_all_the_work_itself(shared, tmp_path, alone):
     worker = shared.worker()
     prepare.cache_clear()
@@ -191,6 +192,7 @@ def test_a_scheduler_without_workers_is_told(shared, monkeypatch):
         pass
 
 
+@pytest.mark.slow
 def test_jobs_given_up_and_a_scheduler_that_goes_are_told_and_what_is_done_stays(tmp_path, alone):
     with machines(tmp_path, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as own:
         workers = [own.worker()]

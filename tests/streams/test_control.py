@@ -155,7 +155,9 @@ def test_what_is_not_exceeded_shrinks_to_the_estimate_as_audits_come_in():
     assert replace(few, sureness=0.99).upper > few.upper > replace(few, sureness=0.5).upper == few.reached
 
 
-@pytest.mark.parametrize("factor", [0.4, 1.0, 1.8])
+@pytest.mark.parametrize(
+    "factor", [pytest.param(0.4, marks=pytest.mark.slow), pytest.param(1.0, marks=pytest.mark.slow), 1.8]
+)
 def test_a_target_is_exceeded_as_seldom_as_its_sureness_allows(factor):
     """60 streams: at most 10 % above the target is allowed; by chance 12 of them are exceeded with probability 1 %."""
     rng = np.random.default_rng(5)

@@ -235,7 +235,7 @@ def test_what_cannot_be_replayed_is_refused_with_the_reason(wrong, message):
         (imagenet16h.load, None, "resnet152_baseline", "quorate", (0.4,)),
         (imagenet16h_shift.load, None, 0, "quorate", (0.2, 0.8)),
         (imagenet16h_shift.load, None, 3, "quorate", (0.6,)),
-        (chaosnli.load, None, 2, "quorate", (0.4,)),
+        pytest.param(chaosnli.load, None, 2, "quorate", (0.4,), marks=pytest.mark.slow),
         pytest.param(cifar10h.load, 10, 0, "quorate", (0.4, 0.8), marks=pytest.mark.slow),
         pytest.param(cifar10h.load, 10, 3, "finexp", (0.2,), marks=pytest.mark.slow),
         pytest.param(imagenet16h.load, None, "resnet152_baseline", "quorate", (0.2, 0.6, 0.8), marks=pytest.mark.slow),
@@ -260,7 +260,7 @@ def test_budgets_are_met_within_five_per_cent_on_real_data(data_dir, load, pool_
     ("load", "pool_size", "model", "targets"),
     [
         (cifar10h.load, 10, 0, (0.03, 0.08)),
-        (chaosnli.load, None, 0, (0.05,)),
+        pytest.param(chaosnli.load, None, 0, (0.05,), marks=pytest.mark.slow),
         (imagenet16h_shift.load, None, 3, (0.08,)),
     ],
 )
