@@ -55,7 +55,10 @@ def rule_of(policy: QueryPolicy) -> Rule | None:
     Only the very classes: a subclass may have changed what `asks` does.
     """
     made = RULES.get(type(policy))
-    return None if made is None else made(policy)
+    if made is None:
+        return None
+    rule = made(policy)
+    return Rule(rule.kind, float(rule.first), float(rule.second))  # whole numbers may be too large for a kernel
 
 
 RULES: dict[type, Callable[[Any], Rule]] = {

@@ -5,7 +5,7 @@ import math
 from dataclasses import fields
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import quorate
@@ -62,6 +62,7 @@ NUMERIC += ["method:min_gain", "method:threshold", "finexp:threshold"]
     st.sampled_from(NUMBERS) | st.floats(),
     st.sampled_from([{}, {"budget": 3}, {"target_error": 0.05}]),
 )
+@example("method:min_gain", 2**63, {})
 @settings(max_examples=150, deadline=None)
 def test_every_number_of_every_setting_works_or_is_refused_by_name(name, value, goal):
     """Accepted settings do what a project does with them: start, decide, control. A refusal says what to change."""

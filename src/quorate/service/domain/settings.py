@@ -23,7 +23,7 @@ BATCH_SECONDS = 60.0  # all decisions of one batch of items together
 # Seconds of one belief, measured on one core of 2.1 to 3 GHz. Finite pools: with K^2 N^2 for the levels that one or two
 # classes reach, with K N^3 for those that three or more can tie at; few of these matter while K is small.
 BASE = 2e-5
-BY_PAIRS = 7e-11
+BY_PAIRS = 1.4e-10
 BY_LEVELS, CROWDED = 1e-12, 20
 BY_CLASS = 2e-5  # infinite pools
 
