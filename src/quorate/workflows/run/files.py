@@ -34,8 +34,7 @@ def check_free(out: str | Path, *, overwrite: bool) -> Path:
     if not overwrite and folder.is_dir() and any(folder.iterdir()):
         what = "a run" if (folder / LAST).exists() else "files"
         raise InvalidInput(
-            f"out={str(out)!r} holds {what} already; nothing is overwritten unasked. Name another folder, or pass "
-            "overwrite (--overwrite)."
+            f"out={str(out)!r} holds {what} already; name another folder, or pass overwrite (--overwrite)."
         )
     folder.parent.mkdir(parents=True, exist_ok=True)
     if not os.access(folder.parent, os.W_OK):  # better said now than after the run
