@@ -68,7 +68,7 @@ kernels: .kernels/ready
 
 $(VENV)/.ready-imports: $(VENV)/.ready-dev
 	@echo "compiling what the test processes import"
-	@NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest --collect-only -q -p no:cacheprovider >/dev/null
+	@NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest --collect-only -q -p no:cacheprovider >$(VENV)/collected || { tail -40 $(VENV)/collected; exit 1; }
 	@touch $@
 
 check: $(VENV)/.ready-dev ## While you work: lint, and the unit tests of the core without real data (under two minutes)

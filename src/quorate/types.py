@@ -5,17 +5,30 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from quorate import validate
 from quorate.errors import InvalidInput
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+
+class Frame(Protocol):
+    """A data frame of pandas, polars, PyArrow or any other library that narwhals reads."""
+
+    @property
+    def columns(self) -> object:
+        """Its columns, or their names."""
+
+
+TableLike = str | os.PathLike[str] | Frame
+PredictionLike = TableLike | ArrayLike
 
 Reason = Literal["ask", "confident", "not_worth_it", "rule", "quota", "settled", "exhausted", "closed"]
 

@@ -1,5 +1,6 @@
 """A journal whose checksums were made anew is believed only as far as a session could have written it."""
 
+import functools
 import json
 import os
 import stat
@@ -18,9 +19,10 @@ from tests.session.conftest import CLASSES, make
 from tests.session.test_resume import play
 
 
-def journal_of(name="quorate", num_items=6, **more):
+@functools.cache
+def journal_of(name="quorate", num_items=6):
     journal = MemoryJournal()
-    session = make(name, journal=journal, window=3, refit_every=2, seed=3, **more)
+    session = make(name, journal=journal, window=3, refit_every=2, seed=3)
     for _ in play(session, np.random.default_rng(4), num_items):
         pass
     if name == "quorate":
@@ -30,20 +32,16 @@ def journal_of(name="quorate", num_items=6, **more):
     return journal.header(), list(journal.events())
 
 
-HEADER, EVENTS = journal_of()
-PICKER = journal_of("mp", 4)
-
-
-def resumed(events, header=HEADER, **how):
+def resumed(events, header=None, **how):
     journal = MemoryJournal()
-    journal.start(header)
+    journal.start(header or journal_of()[0])
     journal._events = [json.dumps(event).encode() for event in events]
     return Session.resume(journal, **how)
 
 
 def forged(number, **changes):
     """The events with other values in one of them; "decision.label" is a field of the decision."""
-    events = json.loads(json.dumps(EVENTS))
+    events = json.loads(json.dumps(journal_of()[1]))
     for name, value in changes.items():
         part, _, field = name.partition("__")
         target = events[number][part] if field else events[number]
@@ -53,14 +51,16 @@ def forged(number, **changes):
 
 def first(kind, **fields):
     return next(
-        n for n, e in enumerate(EVENTS) if e["type"] == kind and all(e.get(name) == v for name, v in fields.items())
+        n
+        for n, e in enumerate(journal_of()[1])
+        if e["type"] == kind and all(e.get(name) == v for name, v in fields.items())
     )
 
 
 def second_vote():
     """A vote on an item on which another voter voted before."""
     voters = {}
-    for number, event in enumerate(EVENTS):
+    for number, event in enumerate(journal_of()[1]):
         if event["type"] == "vote" and voters.get(event["item"]):
             return number, voters[event["item"]]
         if event["type"] == "vote":
@@ -69,9 +69,18 @@ def second_vote():
 
 
 def test_what_the_session_wrote_is_resumed_and_verified():
-    assert resumed(EVENTS, verify=True).counts() == resumed(EVENTS).counts()
-    resumed(PICKER[1], PICKER[0], verify=True)
-    assert {event["type"] for event in EVENTS} == {"open", "vote", "abstain", "retract", "close", "learn", "tune"}
+    assert resumed(journal_of()[1], verify=True).counts() == resumed(journal_of()[1]).counts()
+    header, events = journal_of("mp", 4)
+    resumed(events, header, verify=True)
+    assert {event["type"] for event in journal_of()[1]} == {
+        "open",
+        "vote",
+        "abstain",
+        "retract",
+        "close",
+        "learn",
+        "tune",
+    }
 
 
 @pytest.mark.parametrize(
@@ -114,15 +123,15 @@ def test_a_voter_is_not_counted_twice():
 
 
 def test_an_item_is_not_opened_twice():
-    opens = [n for n, event in enumerate(EVENTS) if event["type"] == "open"]
+    opens = [n for n, event in enumerate(journal_of()[1]) if event["type"] == "open"]
     with pytest.raises(errors.JournalCorrupt) as caught:
-        resumed(forged(opens[1], item=EVENTS[opens[0]]["item"]))
+        resumed(forged(opens[1], item=journal_of()[1][opens[0]]["item"]))
     assert caught.value.line == opens[1] + 2
 
 
 def test_an_answer_against_a_settled_pool_is_refused():
-    number = next(n for n, e in enumerate(EVENTS) if e.get("decision", {}).get("reason") == "settled")
-    other = next(name for name in CLASSES if name != EVENTS[number]["decision"]["label"])
+    number = next(n for n, e in enumerate(journal_of()[1]) if e.get("decision", {}).get("reason") == "settled")
+    other = next(name for name in CLASSES if name != journal_of()[1][number]["decision"]["label"])
     with pytest.raises(errors.JournalCorrupt) as caught:
         resumed(forged(number, decision__label=other))
     assert (caught.value.line, caught.value.field) == (number + 2, "decision.label")
@@ -130,7 +139,7 @@ def test_an_answer_against_a_settled_pool_is_refused():
 
 def test_a_forged_answer_is_found_by_computing_it_again():
     number = first("open")
-    other = next(name for name in CLASSES if name != EVENTS[number]["decision"]["label"])
+    other = next(name for name in CLASSES if name != journal_of()[1][number]["decision"]["label"])
     for changes in ({"decision__label": other}, {"decision__confidence": 0.123}):
         events = forged(number, **changes)
         resumed(events)  # possible by the counts
@@ -153,7 +162,7 @@ def test_a_forged_answer_is_found_by_computing_it_again():
 )
 def test_a_header_no_session_would_write_is_refused(changes):
     with pytest.raises(errors.JournalCorrupt) as caught:
-        resumed(EVENTS, HEADER | changes)
+        resumed(journal_of()[1], journal_of()[0] | changes)
     assert caught.value.line == 1
 
 
@@ -177,7 +186,7 @@ def places(value, path=()):
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_any_field_changed_gives_a_session_that_works_or_a_journal_error(data):
-    header, events = data.draw(st.sampled_from([(HEADER, EVENTS), PICKER]))
+    header, events = data.draw(st.sampled_from([journal_of(), journal_of("mp", 4)]))
     lines = json.loads(json.dumps([header, *events]))
     number = data.draw(st.integers(0, len(lines) - 1))
     path = data.draw(st.sampled_from(list(places(lines[number]))))
@@ -207,7 +216,7 @@ def test_a_file_with_checksums_made_anew_is_refused_at_its_line(tmp_path):
     path = tmp_path / "votes.jsonl"
     number = first("open")
     lines = [encode_line(event, what="event") for event in forged(number, pool_size=10**18)]
-    path.write_bytes(header_line(HEADER) + b"".join(lines))
+    path.write_bytes(header_line(journal_of()[0]) + b"".join(lines))
     with closing(JsonlJournal(path)) as journal, pytest.raises(errors.JournalCorrupt) as caught:
         Session.resume(journal)
     assert caught.value.line == number + 2
@@ -218,7 +227,7 @@ def test_a_file_with_checksums_made_anew_is_refused_at_its_line(tmp_path):
 )
 def test_a_line_that_is_no_plain_json_is_damaged(tmp_path, text):
     path = tmp_path / "votes.jsonl"
-    path.write_bytes(header_line(HEADER) + b'%b,"crc":"%08x"}\n' % (text[:-1], crc32(text)))
+    path.write_bytes(header_line(journal_of()[0]) + b'%b,"crc":"%08x"}\n' % (text[:-1], crc32(text)))
     with closing(JsonlJournal(path)) as journal, pytest.raises(errors.JournalCorrupt) as caught:
         Session.resume(journal)
     assert caught.value.line == 2

@@ -83,7 +83,7 @@ def finite_into(alpha: FloatArray, votes: IntArray, pool_size: int, out: FloatAr
         row, behind = i * stride, top - seen[i]
         shifts[i] = weights_into(beta[i], steps, weights, row, remaining)
         shift = weights_into(rest[i], steps, scratch, 0, remaining) + shifts[i] - total_shift
-        scale = math.ldexp(1.0 / total, shift)
+        scale = math.ldexp(1.0 / total, int(shift))
         running = 0.0
         for a in range(remaining + 1):
             tails[i, a] = weights[row + a] * scale * scratch[remaining - a]

@@ -175,7 +175,7 @@ def add_level(
                 inner = _inner(work, PAD + i * pitch, suffix, degree, first, last)
                 value = scale * inner * weights[i * stride + needed]
                 exponent = bounds[2, i] + suffix_shift + shifts[i] - total_shift
-                win[i] += value if exponent == 0 else math.ldexp(value, exponent)
+                win[i] += value if exponent == 0 else math.ldexp(value, int(exponent))
             if i > 0:
                 before -= needed
                 new_low = 0 if spread else max(0, remaining - before)
@@ -240,5 +240,5 @@ def add_pair_levels(
                 even = 0.5 * weights[at_i] * weights[at_j] * work[rest + left]
                 loss_i += (even + weights[at_i] * above_j) / total
                 loss_j += (even + weights[at_j] * above_i) / total
-            win[i] -= math.ldexp(loss_i, shift)
-            win[j] -= math.ldexp(loss_j, shift)
+            win[i] -= math.ldexp(loss_i, int(shift))
+            win[j] -= math.ldexp(loss_j, int(shift))
