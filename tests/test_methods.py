@@ -41,23 +41,24 @@ def test_a_hyperprior_may_be_named_or_given():
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "words"),
+    ("call", "error", "field"),
     [
-        (lambda: method("finxp"), UnknownMethod, "'finxp' does not exist; choose one of: quorate"),
-        (lambda: method("finexp", scale=2), UnknownMethod, "no knob 'scale'=2; its knobs are: threshold"),
-        (lambda: method("ask-all", threshold=1), UnknownMethod, "its knobs are: none"),
-        (lambda: method("quorate", threshold=0.9, min_gain=0.1), InvalidInput, "both given"),
-        (lambda: method("finexp", threshold=1.5), InvalidInput, "threshold=1.5"),
-        (lambda: method("finexp", hyperprior="flat"), InvalidInput, "hyperprior='flat'; expected one of"),
-        (lambda: method(object()), UnknownMethod, "is not a policy"),
-        (lambda: method(Threshold(0.5), foo=1), UnknownMethod, "no knob 'foo'"),
-        (lambda: method(Threshold(0.5), posterior="banana"), InvalidInput, "posterior='banana'"),
-        (lambda: method("finexp", hyperprior={"shap": 2.0}), InvalidInput, "no field 'shap'"),
+        (lambda: method("finxp"), UnknownMethod, "method"),
+        (lambda: method("finexp", scale=2), UnknownMethod, "method"),
+        (lambda: method("ask-all", threshold=1), UnknownMethod, "method"),
+        (lambda: method("quorate", threshold=0.9, min_gain=0.1), InvalidInput, "threshold"),
+        (lambda: method("finexp", threshold=1.5), InvalidInput, "threshold"),
+        (lambda: method("finexp", hyperprior="flat"), InvalidInput, "hyperprior"),
+        (lambda: method(object()), UnknownMethod, "method"),
+        (lambda: method(Threshold(0.5), foo=1), UnknownMethod, "foo"),
+        (lambda: method(Threshold(0.5), posterior="banana"), InvalidInput, "posterior"),
+        (lambda: method("finexp", hyperprior={"shap": 2.0}), InvalidInput, "hyperprior"),
     ],
 )
-def test_mistakes_are_named(call, error, words):
-    with pytest.raises(error, match=words):
+def test_mistakes_are_named(call, error, field):
+    with pytest.raises(error) as caught:
         call()
+    assert caught.value.field == field
 
 
 def test_numpy_numbers_are_fine_as_knobs():

@@ -62,8 +62,9 @@ def test_an_npy_with_a_flipped_or_lost_byte_is_read_or_refused(tmp_path):
                 assert "set.npy" in str(problem)
     for length in range(0, len(whole), 37):
         file.write_bytes(whole[:length])
-        with pytest.raises(InvalidInput, match=r"set\.npy"):
+        with pytest.raises(InvalidInput) as caught:
             plain_arrays(file)
+        assert (caught.value.field, caught.value.value) == ("source", str(file))
 
 
 @pytest.mark.parametrize(
@@ -82,8 +83,9 @@ def test_a_malformed_header_is_refused(tmp_path, header):
     with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
         archive.writestr("votes.npy", packed(header, bytes(24)))
     for name in ("x.npy", "x.npz"):
-        with pytest.raises(InvalidInput, match=f"{name}.*not a file of plain arrays.*again"):
+        with pytest.raises(InvalidInput) as caught:
             plain_arrays(tmp_path / name)
+        assert (caught.value.field, caught.value.value) == ("source", str(tmp_path / name))
 
 
 def test_what_unpacks_to_more_than_the_limit_is_refused_before_it_is_read(tmp_path, monkeypatch):
@@ -120,5 +122,6 @@ def test_a_flip_in_an_array_that_no_loader_wants_is_noticed_too(tmp_path):
     whole = bytearray(file.read_bytes())
     whole[whole.index(np.arange(500, 510).tobytes())] ^= 1
     file.write_bytes(whole)
-    with pytest.raises(InvalidInput, match="CRC"):
+    with pytest.raises(InvalidInput) as caught:
         load_npz(file)
+    assert "CRC" in caught.value.rule

@@ -6,27 +6,28 @@ from quorate.types import Item, PriorParams
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    "arguments",
     [
-        ({"theta": 0.0}, "theta=0.0 must be positive"),
-        ({"phi": -1.0}, "phi=-1.0 must be positive"),
-        ({"tau": [1.0, np.nan]}, "tau=.*must be positive"),
-        ({"tau": [[[1.0, 1.0]]]}, r"tau has shape \(1, 1, 2\)"),
-        ({"tau": [1.0]}, "K >= 2"),
-        ({"bias": [0.0, 0.0, 0.0]}, "bias=.*must be 2 finite"),
-        ({"theta": "x"}, "theta='x' is not numeric"),
-        ({"theta": None}, "theta=None must be positive"),
-        ({"phi": "1.0"}, "phi='1.0' is not numeric"),
-        ({"phi": [1.0, 1.0]}, "expected one number"),
-        ({"tau": "x"}, "tau='x' is not numeric"),
-        ({"tau": [[1.0, 1.0], [1.0]]}, "rectangular"),
-        ({"bias": "x"}, "bias='x' is not numeric"),
-        ({"bias": [0.0, np.inf]}, "bias=.*must be 2 finite"),
+        {"theta": 0.0},
+        {"phi": -1.0},
+        {"tau": [1.0, np.nan]},
+        {"tau": [[[1.0, 1.0]]]},
+        {"tau": [1.0]},
+        {"bias": [0.0, 0.0, 0.0]},
+        {"theta": "x"},
+        {"theta": None},
+        {"phi": "1.0"},
+        {"phi": [1.0, 1.0]},
+        {"tau": "x"},
+        {"tau": [[1.0, 1.0], [1.0]]},
+        {"bias": "x"},
+        {"bias": [0.0, np.inf]},
     ],
 )
-def test_parameters_outside_the_support_are_refused(arguments, words):
-    with pytest.raises(InvalidInput, match=words):
+def test_parameters_outside_the_support_are_refused(arguments):
+    with pytest.raises(InvalidInput) as caught:
         PriorParams(**({"theta": 1.0, "phi": 1.0, "tau": [1.0, 1.0]} | arguments))
+    assert caught.value.field == next(iter(arguments))
 
 
 def test_parameters_cannot_be_changed_behind_our_back():

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from quorate.errors import InvalidInput, UnknownMethod
+from quorate.errors import UnknownMethod
 from quorate.methods import METHODS, Method, method
+from quorate.validate import broken
 
 
 def parse_method(spec: str, **extra: Any) -> Method:  # noqa: ANN401
@@ -25,21 +26,16 @@ def parse_method(spec: str, **extra: Any) -> Method:  # noqa: ANN401
     if len(knobs) < len(pairs):
         twice = next(key for key in knobs if [other for other, _ in pairs].count(key) > 1)
         values = " and ".join(repr(value) for key, value in pairs if key == twice)
-        raise InvalidInput(
-            f"method {spec!r}: knob {twice!r} is given twice ({values}); a knob has one value. Pass one.",
-            field="method", value=spec, rule=f"one value for each knob, and {twice} has two: {values}", fix="Pass one.",
-        )  # fmt: skip
+        rule = f"one value for each parameter, and {twice} has two: {values}"
+        raise broken("method", spec, rule, "pass one.")
     return method(name, **knobs)
 
 
 def _knob(text: str, spec: str) -> tuple[str, Any]:
     key, equals, value = (part.strip() for part in text.partition("="))
     if not (key and equals and value):
-        fix = "write e.g. quorate:min_gain=0.01."
-        raise UnknownMethod(
-            f"method {spec!r}: {text!r} is not knob=value; {fix}", field="method", value=spec,
-            rule="a name, a colon, and knobs as knob=value", fix=fix,
-        )  # fmt: skip
+        rule = f"a name, a colon, and parameters as name=value, not {text!r}"
+        raise broken("method", spec, rule, "write e.g. quorate:min_gain=0.01.", error=UnknownMethod)
     return key, _value(value)
 
 

@@ -43,14 +43,14 @@ class _Announcer(event.Listener):
     def __init__(self) -> None:
         self.announced = False
 
-    def on_start(self, event: Any) -> None:  # noqa: ANN401
+    def on_start(self, event: event.Event) -> None:
         function = getattr(event.data.get("dispatcher"), "py_func", None)
         if not self.announced and getattr(function, "__module__", "").startswith("quorate."):
             self.announced = True
             words = "compiling kernels not used on this machine before (about a minute, once)"
             print(f"quorate: {words} ...", file=sys.stderr)
 
-    def on_end(self, event: Any) -> None:  # noqa: ANN401
+    def on_end(self, event: event.Event) -> None:
         pass
 
 

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from quorate import validate
 from quorate.compiled import kernel
-from quorate.errors import InvalidInput
 from quorate.types import FloatArray, IntArray
 
 _DIRECT = 48  # counts above this are grouped: 16 terms one by one, the rest by Stirling's series
@@ -161,9 +160,8 @@ def _evaluate(votes: ArrayLike, alpha: ArrayLike) -> tuple[FloatArray, FloatArra
     try:
         counts, concentrations = np.broadcast_arrays(counts, concentrations)
     except ValueError as cause:
-        raise InvalidInput(
-            f"votes has shape {counts.shape} and alpha {concentrations.shape}; expected shapes that broadcast."
-        ) from cause
+        rule = f"a shape that broadcasts with {concentrations.shape}, that of `alpha`, not {counts.shape}"
+        raise validate.broken("votes", votes, rule, "pass one row of votes for each row of `alpha`.") from cause
     batch, num_classes = counts.shape[:-1], counts.shape[-1]
     rows = math.prod(batch)
     value, common = np.empty(rows), np.empty(rows)

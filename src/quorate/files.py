@@ -46,10 +46,9 @@ else:
 def lock(fd: int, path: Path) -> None:
     """Be the only writer of this file until `fd` is closed or the process ends, however it ends."""
     if not _take_lock(fd):
-        raise JournalLocked(
-            f"journal {path} is being written by {_lock_holder(fd)}. One session at a time may write it: "
-            "close the other one, or look without writing: read_journal(path)."
-        )
+        rule = f"one session that writes it at a time, and {_lock_holder(fd)} does"
+        fix = "close the other one, or look without writing: read_journal(path)."
+        raise JournalLocked(field="journal", value=str(path), rule=rule, fix=fix)
 
 
 def _lock_holder(fd: int) -> str:
@@ -183,7 +182,8 @@ _FIXES = {
 }
 
 
-def failure(what: str, cause: OSError, *, more: str = "") -> JournalError:
-    """`what` went wrong, why the system says so, and what to do."""
-    reason = cause.strerror or str(cause)
-    return JournalError(f"{what}: {reason}. {_FIXES.get(cause.errno or 0, '')}".rstrip() + more)
+def failure(path: Path, expected: str, cause: OSError, *, more: str = "") -> JournalError:
+    """What was `expected` of a journal, why the system refused it, and what to do."""
+    rule = f"{expected} ({cause.strerror or cause})"
+    fix = _FIXES.get(cause.errno or 0, "") + more
+    return JournalError(field="journal", value=str(path), rule=rule, fix=fix.strip())

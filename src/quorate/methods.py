@@ -22,9 +22,10 @@ from quorate.decision.policy import QueryPolicy
 from quorate.decision.quota import EntropyQuota, RandomQuota, ReleasedModelPicker
 from quorate.decision.threshold import Threshold
 from quorate.decision.value import ValueOfInformation
-from quorate.errors import InvalidInput, UnknownMethod
+from quorate.errors import UnknownMethod
 from quorate.prior.hyperprior import Hyperprior, hyperprior
 from quorate.types import PriorParams
+from quorate.validate import broken
 
 DEFAULT_MIN_GAIN = 0.002  # chosen by `make default-knob` (docs/default-knob.md)
 
@@ -97,10 +98,8 @@ def _quorate(
     bias: bool = True,
 ) -> Method:
     if min_gain is not None and threshold is not None:
-        raise InvalidInput(
-            f"min_gain={min_gain!r} and threshold={threshold!r} are both given; a method stops by one rule. Pass one.",
-            field="threshold", value=threshold, rule="either min_gain or threshold", fix="Pass one.",
-        )  # fmt: skip
+        rule = f"either `min_gain` or `threshold`, and `min_gain` is {min_gain!r}: a method stops by one rule"
+        raise broken("threshold", threshold, rule, "pass one.")
     belief = Belief("finite", learned=True)
     policy: QueryPolicy
     policy = ValueOfInformation(DEFAULT_MIN_GAIN if min_gain is None else min_gain)
@@ -114,7 +113,7 @@ def hyperprior_from(values: Mapping[str, float]) -> Hyperprior:
     known = Hyperprior.__dataclass_fields__
     for name in values:
         if name not in known:
-            raise InvalidInput(f"hyperprior has no field {name!r}; its fields are: {', '.join(known)}.")
+            raise broken("hyperprior", name, f"one of its fields: {', '.join(known)}", "use these names.")
     return Hyperprior(**values)
 
 
@@ -170,19 +169,14 @@ def method(
     if not isinstance(name, str):
         return _own(name, **knobs)
     if name not in METHODS:
-        rule = f"one of: {', '.join(METHODS)}"
-        raise UnknownMethod(
-            f"method {name!r} does not exist; choose {rule}.", field="method", value=name, rule=rule, fix="choose one."
-        )
+        raise broken("method", name, f"one of: {', '.join(METHODS)}", "choose one.", error=UnknownMethod)
     build = METHODS[name]
     known = signature(build).parameters
     for knob, value in knobs.items():
         if knob not in known:
             has = ", ".join(known) or "none"
-            raise UnknownMethod(
-                f"method {name!r} has no knob {knob!r}={value!r}; its knobs are: {has}.",
-                field="method", value=f"{knob}={value!r}", rule=f"knobs of {name}: {has}", fix="use one of these.",
-            )  # fmt: skip
+            rule = f"parameters of {name}: {has}"
+            raise broken("method", f"{knob}={value!r}", rule, "use one of these.", error=UnknownMethod)
     built = build(**knobs)
     return replace(built, name=name, knobs=MappingProxyType(_resolved(build, built, knobs)))
 
@@ -193,7 +187,7 @@ def as_method(given: Method | str | QueryPolicy) -> Method:
         return given
     if isinstance(given, str) or (isinstance(given, QueryPolicy) and not isinstance(given, type)):
         return method(given)
-    raise InvalidInput(f"method={given!r}; expected a name, quorate.method(...) or a policy of your own.")
+    raise broken("method", given, "a name, quorate.method(...) or a policy of your own", "pass one of these.")
 
 
 def _resolved(build: Callable[..., Method], built: Method, knobs: dict[str, Any]) -> dict[str, Any]:
@@ -219,14 +213,13 @@ def _own(
     **unknown: Any,  # noqa: ANN401
 ) -> Method:
     if isinstance(policy, type) or not isinstance(policy, QueryPolicy):
-        raise UnknownMethod(
-            f"{policy!r} is not a policy; pass an instance with `name`, init, quota, asks and update. "
-            "Run quorate.testing.check_policy on it."
-        )
-    if unknown:
-        raise UnknownMethod(f"your own policy has no knob {next(iter(unknown))!r}; it takes: posterior, learn, bias.")
+        rule = "an instance of a policy, with name, init, quota, asks and update"
+        raise broken("method", policy, rule, "run quorate.testing.check_policy on it.", error=UnknownMethod)
+    for name, value in unknown.items():
+        rule = "a parameter of a method around your own policy: posterior, learn, bias"
+        raise broken(name, value, rule, "use one of these.", error=UnknownMethod)
     if posterior not in ("finite", "infinite"):
-        raise InvalidInput(f"posterior={posterior!r}; expected 'finite' (the pool as it is) or 'infinite'.")
+        raise broken("posterior", posterior, "'finite' (the pool as it is) or 'infinite'", "pass one of these.")
     belief = Belief(posterior, learned=bool(learn))  # type: ignore[arg-type]
     learner = Learner(hyperprior("default"), bias=bool(bias)) if learn else None
     knobs: dict[str, Any] = {"posterior": posterior, "learn": bool(learn), "bias": bool(bias)}

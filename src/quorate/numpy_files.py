@@ -16,6 +16,7 @@ import numpy as np
 
 from quorate.errors import InvalidInput
 from quorate.unpacked import check_size
+from quorate.validate import broken
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _LONGEST_END = 22 + 2**16  # bytes of the record that ends a zip, with its comment
@@ -42,7 +43,7 @@ def plain_arrays(file: Path) -> Any:  # noqa: ANN401
         raise
     except Exception as cause:  # damaged bytes make zipfile, zlib, tokenize, ast and numpy raise nearly anything
         said = " ".join(str(cause).split()) or type(cause).__name__
-        raise InvalidInput(f"{str(file)!r} is not a file of plain arrays ({said[:300]}). {_FIX}") from cause
+        raise broken("source", str(file), f"a file of plain arrays ({said[:300]})", _FIX) from cause
 
 
 def _read(stream: IO[bytes], file: Path) -> Any:  # noqa: ANN401

@@ -11,15 +11,18 @@ from typing import Any, get_args
 
 import numpy as np
 
-from quorate.decision.policy import QueryPolicy
+from quorate.decision.policy import QueryPolicy, broken_policy
 from quorate.errors import PolicyError
 from quorate.methods import method
 from quorate.posterior.finite import plurality_finite
 from quorate.rng import stream
 from quorate.session import Session
 from quorate.types import Item, Reason
+from quorate.validate import broken
 
 REASONS = get_args(Reason)
+
+_JSON_STATE = "keep it in numbers, strings, lists and dicts."
 
 
 def check_policy(policy: QueryPolicy, *, num_classes: int = 4, pool_size: int = 7, num_items: int = 60) -> None:
@@ -37,19 +40,20 @@ def check_policy(policy: QueryPolicy, *, num_classes: int = 4, pool_size: int = 
     >>> check_policy(AskTwice())
     """
     if isinstance(policy, type):
-        raise PolicyError(f"{policy!r} is a class; pass an instance of it: check_policy({policy.__name__}(...)).")
+        fix = f"pass an instance of it: check_policy({policy.__name__}(...))."
+        raise broken("policy", policy, "an instance, not a class", fix, error=PolicyError)
     if not isinstance(policy, QueryPolicy):
         missing = [part for part in ("name", "init", "quota", "asks", "update") if not hasattr(policy, part)]
-        raise PolicyError(f"{policy!r} is not a policy: it lacks {', '.join(missing)}.")
+        raise broken("policy", policy, f"also {', '.join(missing)}", "add what is missing.", error=PolicyError)
     if not isinstance(policy.name, str) or not policy.name:
-        raise PolicyError(f"name={policy.name!r}; expected a non-empty string.")
+        raise broken("name", policy.name, "a non-empty string", "give the policy one.", error=PolicyError)
     if getattr(policy, "stop_reason", "rule") not in REASONS:
-        raise PolicyError(f"stop_reason={policy.stop_reason!r}; expected one of {REASONS}.")  # type: ignore[attr-defined]
+        reason = policy.stop_reason  # type: ignore[attr-defined]
+        raise broken_policy(policy, "stop_reason", reason, f"one of: {', '.join(REASONS)}", "set it to one of these.")
     first = _walk(policy, num_classes, pool_size, num_items)
     if first != _walk(policy, num_classes, pool_size, num_items):
-        raise PolicyError(
-            f"policy {policy.name!r}: the same seed gave different answers; draw only from the `rng` given."
-        )
+        rule = "the same answers from the same seed"
+        raise broken_policy(policy, "policy", policy, rule, "draw only from the `rng` given.")
     _check_session(policy, num_classes, pool_size, num_items)
 
 
@@ -64,9 +68,7 @@ def _walk(policy: QueryPolicy, num_classes: int, pool_size: int, num_items: int)
         item = _item(prediction, np.zeros(num_classes, dtype=np.int64), pool_size, None)
         quota = policy.quota(state, item, rng=stream(11, "check-quota", number))
         if quota is not None and (isinstance(quota, bool) or not isinstance(quota, (int, np.integer)) or quota < 0):
-            raise PolicyError(
-                f"policy {policy.name!r}: quota() returned {quota!r}; expected None or a whole number >= 0."
-            )
+            raise broken_policy(policy, "quota()", quota, "None or a whole number >= 0", "return one of these.")
         answers.append(quota)
         for num_votes in range(pool_size):
             votes = np.bincount(cast[:num_votes], minlength=num_classes)
@@ -77,7 +79,7 @@ def _walk(policy: QueryPolicy, num_classes: int, pool_size: int, num_items: int)
         before = json.dumps(state)
         after = policy.update(state, item)
         if json.dumps(state) != before:
-            raise PolicyError(f"policy {policy.name!r}: update() changed the state it was given; return a new one.")
+            raise broken_policy(policy, "update()", state, "an unchanged state", "return a new one.")
         state = _through_json(policy, after)
         answers.append(json.dumps(state))
     return answers
@@ -91,14 +93,12 @@ def _asks(policy: QueryPolicy, state: Any, item: Item) -> bool:  # noqa: ANN401
         answer = policy.asks(state, item, probs)
     except ValueError as cause:
         if "read-only" in str(cause):
-            raise PolicyError(
-                f"policy {policy.name!r}: asks() writes to an array it was given; copy it first."
-            ) from cause
+            raise broken_policy(policy, "asks()", policy, "unchanged arrays", "copy what you write to.") from cause
         raise
     if not isinstance(answer, (bool, np.bool_)):
-        raise PolicyError(f"policy {policy.name!r}: asks() returned {answer!r}; it must return True or False.")
+        raise broken_policy(policy, "asks()", answer, "True or False", "return one of these.")
     if any(not np.array_equal(old, new) for old, new in zip(before, given, strict=True)):
-        raise PolicyError(f"policy {policy.name!r}: asks() changed an array it was given; copy it first.")
+        raise broken_policy(policy, "asks()", policy, "unchanged arrays", "copy what you write to.")
     return bool(answer)
 
 
@@ -113,9 +113,9 @@ def _through_json(policy: QueryPolicy, state: Any) -> Any:  # noqa: ANN401
     try:
         copy = json.loads(json.dumps(state, allow_nan=False))
     except (TypeError, ValueError) as cause:
-        raise PolicyError(f"policy {policy.name!r}: its state {state!r} does not survive JSON: {cause}.") from cause
+        raise broken_policy(policy, "state", state, f"what JSON can hold ({cause})", _JSON_STATE) from cause
     if copy != state:
-        raise PolicyError(f"policy {policy.name!r}: its state {state!r} comes back from JSON as {copy!r}.")
+        raise broken_policy(policy, "state", state, f"what JSON gives back unchanged, not {copy!r}", _JSON_STATE)
     return copy
 
 
@@ -123,7 +123,8 @@ def _check_session(policy: QueryPolicy, num_classes: int, pool_size: int, num_it
     """Live: never past the quota, never past the pool, and the same decisions from the same seed."""
     runs = [_run(policy, num_classes, pool_size, num_items) for _ in range(2)]
     if runs[0] != runs[1]:
-        raise PolicyError(f"policy {policy.name!r}: two sessions with the same seed decided differently.")
+        rule = "the same decisions in two sessions with the same seed"
+        raise broken_policy(policy, "policy", policy, rule, "keep no state outside of `state`.")
 
 
 def _run(policy: QueryPolicy, num_classes: int, pool_size: int, num_items: int) -> list[tuple[str, int, Reason]]:
@@ -136,7 +137,8 @@ def _run(policy: QueryPolicy, num_classes: int, pool_size: int, num_items: int) 
         cast = draws.integers(num_classes, size=pool_size)
         while decision.ask:
             if decision.num_votes >= pool_size:
-                raise PolicyError(f"policy {policy.name!r}: asked for more votes than the pool of {pool_size} has.")
+                rule = f"no more votes than the pool of {pool_size} has"
+                raise broken_policy(policy, "asks()", True, rule, "stop when item.num_remaining is 0.")
             decision = session.vote(str(number), names[cast[decision.num_votes]])
         outcomes.append((decision.label, decision.num_votes, decision.reason))
     return outcomes

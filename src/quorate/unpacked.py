@@ -72,5 +72,5 @@ def too_large(file: Path | str, num_bytes: int, limit: int) -> InvalidInput:
     """The error that states the size found (so far) and the option that allows it."""
     allow = f"{-(-num_bytes // 10**9) * 2}GB"
     fix = f"if you trust the file, set {VARIABLE}={allow}, or pass --max-size {allow} to a command that reads tables."
-    words = f"{str(file)!r} unpacks to {num_bytes} bytes or more; expected at most {limit} bytes; {fix}"
-    return InvalidInput(words, field="max_size", value=num_bytes, rule=f"at most {limit} bytes unpacked", fix=fix)
+    rule = f"at most {limit} bytes unpacked, not {num_bytes} or more"
+    return broken("source", str(file), rule, fix)

@@ -124,36 +124,38 @@ def test_a_full_audit_is_exact():
 
 
 @pytest.mark.parametrize(
-    ("call", "says"),
+    ("call", "field"),
     [
-        (lambda: RunningAudit(min_rate=0), "above 0"),
-        (lambda: RunningAudit(min_rate=0.2).update(expected_loss=0.1, rate=0.1, audited=True), "below min_rate"),
-        (lambda: RunningAudit(min_rate=0.2).update(expected_loss=1.1, rate=0.2, audited=False), "expected_loss=1.1"),
-        (lambda: RunningAudit(min_rate=0.2).update(expected_loss=0.1, rate=0.2, audited=True, loss=2), "loss=2"),
-        (lambda: RunningAudit(min_rate=0.2).settle(-1), "loss=-1"),
-        (lambda: RunningAudit(min_rate=0.2).bound(0), "alpha=0"),
-        (lambda: RunningAudit(min_rate=0.2).bound(1), "alpha=1"),
+        (lambda: RunningAudit(min_rate=0), "min_rate"),
+        (lambda: RunningAudit(min_rate=0.2).update(expected_loss=0.1, rate=0.1, audited=True), "rate"),
+        (lambda: RunningAudit(min_rate=0.2).update(expected_loss=1.1, rate=0.2, audited=False), "expected_loss"),
+        (lambda: RunningAudit(min_rate=0.2).update(expected_loss=0.1, rate=0.2, audited=True, loss=2), "loss"),
+        (lambda: RunningAudit(min_rate=0.2).settle(-1), "loss"),
+        (lambda: RunningAudit(min_rate=0.2).bound(0), "alpha"),
+        (lambda: RunningAudit(min_rate=0.2).bound(1), "alpha"),
     ],
 )
-def test_values_outside_their_range_are_refused(call, says):
-    with pytest.raises(InvalidInput, match=says):
+def test_values_outside_their_range_are_refused(call, field):
+    with pytest.raises(InvalidInput) as caught:
         call()
+    assert caught.value.field == field
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "field"),
     [
-        ({"expected_loss": [0.1, np.nan]}, "expected_loss contains nan"),
-        ({"rate": [0.05, 0.1]}, "rate contains 0.05"),
-        ({"loss": [2.0, 0.0]}, "loss contains 2"),
-        ({"loss": [0.0, -1.0], "settled": [False, True]}, "for settled items"),
-        ({"loss": [0.0]}, "expected one shape"),
+        ({"expected_loss": [0.1, np.nan]}, "expected_loss"),
+        ({"rate": [0.05, 0.1]}, "rate"),
+        ({"loss": [2.0, 0.0]}, "loss"),
+        ({"loss": [0.0, -1.0], "settled": [False, True]}, "loss"),
+        ({"loss": [0.0]}, "expected_loss"),
     ],
 )
-def test_arrays_with_impossible_entries_are_refused(change, says):
+def test_arrays_with_impossible_entries_are_refused(change, field):
     arrays = {"expected_loss": [0.1, 0.1], "rate": [0.1, 0.1], "audited": [True, False], "loss": [0.0, 0.0]} | change
-    with pytest.raises(InvalidInput, match=says):
+    with pytest.raises(InvalidInput) as caught:
         running_totals(**{name: np.array(values) for name, values in arrays.items()}, min_rate=0.1)
+    assert caught.value.field == field
 
 
 def violations(streams, alpha):
@@ -213,8 +215,9 @@ def test_two_parts_of_a_stream_add_up_to_the_whole(first, second):
 
 
 def test_parts_with_other_lowest_rates_do_not_add_up():
-    with pytest.raises(InvalidInput, match="expected the lowest of all, in both parts"):
+    with pytest.raises(InvalidInput) as caught:
         RunningAudit(min_rate=0.1) + RunningAudit(min_rate=0.2)
+    assert caught.value.field == "min_rate"
 
 
 def test_a_whole_stream_at_once_is_the_stream_item_by_item():

@@ -53,23 +53,25 @@ def test_any_text_is_an_id_and_order_never_matters(ids, random):
 
 
 @pytest.mark.parametrize(
-    ("items", "rates", "says"),
+    ("items", "rates", "field"),
     [
-        ("abc", 0.1, "is one string"),
-        (["a", ""], 0.1, "non-empty strings"),
-        (["a", 3], 0.1, "pass str"),
-        (["a", "b", "a"], 0.1, "'a' twice"),
-        (["a"], 0, "above 0"),
-        (["a"], 1.5, r"in \[0, 1\]"),
-        (["a", "b"], [0.1], "one per item"),
-        (["a", "b"], [0.5, 0.01], "below min_rate=0.05"),
+        ("abc", 0.1, "items"),
+        (["a", ""], 0.1, "items"),
+        (["a", 3], 0.1, "items"),
+        (["a", "b", "a"], 0.1, "items"),
+        (["a"], 0, "rates"),
+        (["a"], 1.5, "rates"),
+        (["a", "b"], [0.1], "rates"),
+        (["a", "b"], [0.5, 0.01], "rates"),
     ],
 )
-def test_what_would_prove_nothing_is_refused(items, rates, says):
-    with pytest.raises(InvalidInput, match=says):
+def test_what_would_prove_nothing_is_refused(items, rates, field):
+    with pytest.raises(InvalidInput) as caught:
         draw(items, rates, seed=0, min_rate=0.05)
+    assert caught.value.field == field
 
 
 def test_a_negative_seed_is_refused():
-    with pytest.raises(InvalidInput, match="seed=-1"):
+    with pytest.raises(InvalidInput) as caught:
         draw(["a"], 0.1, seed=-1)
+    assert (caught.value.field, caught.value.value) == ("seed", -1)

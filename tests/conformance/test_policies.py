@@ -66,22 +66,23 @@ def writes(self, state, item, probs):
 
 
 @pytest.mark.parametrize(
-    ("policy", "words"),
+    ("policy", "field"),
     [
-        (object(), "lacks name, init"),
-        (Good, r"is a class; pass an instance"),
-        (broken(name=""), "non-empty string"),
-        (broken(stop_reason="because"), "stop_reason='because'"),
-        (broken(quota=forgetful_rng()), "same seed gave different"),
-        (broken(quota=lambda self, state, item, *, rng: -1), "quota.. returned -1"),
-        (broken(quota=lambda self, state, item, *, rng: 1.5), "quota.. returned 1.5"),
-        (broken(asks=lambda self, state, item, probs: 1), "asks.. returned 1"),
-        (broken(asks=writes), "changed an array|writes to an array"),
-        (broken(update=in_place), "changed the state it was given"),
-        (broken(init=lambda self, num_classes: np.zeros(2)), "does not survive JSON"),
-        (broken(init=lambda self, num_classes: (1, 2)), "comes back from JSON"),
+        (object(), "policy"),
+        (Good, "policy"),
+        (broken(name=""), "name"),
+        (broken(stop_reason="because"), "stop_reason"),
+        (broken(quota=forgetful_rng()), "policy"),
+        (broken(quota=lambda self, state, item, *, rng: -1), "quota()"),
+        (broken(quota=lambda self, state, item, *, rng: 1.5), "quota()"),
+        (broken(asks=lambda self, state, item, probs: 1), "asks()"),
+        (broken(asks=writes), "asks()"),
+        (broken(update=in_place), "update()"),
+        (broken(init=lambda self, num_classes: np.zeros(2)), "state"),
+        (broken(init=lambda self, num_classes: (1, 2)), "state"),
     ],
 )
-def test_a_broken_policy_is_caught_and_told_why(policy, words):
-    with pytest.raises(PolicyError, match=words):
+def test_a_broken_policy_is_caught_and_told_why(policy, field):
+    with pytest.raises(PolicyError) as caught:
         check_policy(policy)
+    assert caught.value.field == field

@@ -64,27 +64,29 @@ def test_parameters_are_those_of_init_and_can_be_set():
     assert model.get_params() == {"method": "finexp", "classes": None, "pool_size": 4}
     assert model.set_params(method="infexp") is model and model.method == "infexp"
     assert repr(model) == "ConsensusClassifier(method='infexp', classes=None, pool_size=4)"
-    with pytest.raises(InvalidInput, match=r"threshold=0\.9 is not a parameter"):
+    with pytest.raises(InvalidInput) as caught:
         model.set_params(threshold=0.9)
+    assert (caught.value.field, caught.value.value) == ("threshold", 0.9)
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "field"),
     [
-        (lambda: ConsensusClassifier().predict(PREDICTIONS), "not fitted"),
-        (lambda: ConsensusClassifier("beta").fit(PREDICTIONS, VOTES), "'beta' learns nothing"),
-        (lambda: ConsensusClassifier().fit(PREDICTIONS[0], VOTES), "predictions has shape"),
-        (lambda: ConsensusClassifier().fit(PREDICTIONS[:0], VOTES[:0]), "at least one item"),
-        (lambda: ConsensusClassifier().fit(PREDICTIONS, VOTES[:5]), "votes has shape"),
-        (lambda: ConsensusClassifier().fit(PREDICTIONS, ["a"] * 60), "classes="),
-        (lambda: ConsensusClassifier(classes=["a", "b", "c"]).fit(PREDICTIONS, ["d"] * 60), "votes contains 'd'"),
-        (lambda: ConsensusClassifier().fit(PREDICTIONS, VOTES).predict(PREDICTIONS[:, :2] * 0 + 0.5), "as fitted"),
-        (lambda: ConsensusClassifier().fit(PREDICTIONS, VOTES).score(PREDICTIONS, VOTES * 0), "no vote at all"),
+        (lambda: ConsensusClassifier().predict(PREDICTIONS), "self"),
+        (lambda: ConsensusClassifier("beta").fit(PREDICTIONS, VOTES), "method"),
+        (lambda: ConsensusClassifier().fit(PREDICTIONS[0], VOTES), "predictions"),
+        (lambda: ConsensusClassifier().fit(PREDICTIONS[:0], VOTES[:0]), "predictions"),
+        (lambda: ConsensusClassifier().fit(PREDICTIONS, VOTES[:5]), "votes"),
+        (lambda: ConsensusClassifier().fit(PREDICTIONS, ["a"] * 60), "classes"),
+        (lambda: ConsensusClassifier(classes=["a", "b", "c"]).fit(PREDICTIONS, ["d"] * 60), "votes"),
+        (lambda: ConsensusClassifier().fit(PREDICTIONS, VOTES).predict(PREDICTIONS[:, :2] * 0 + 0.5), "predictions"),
+        (lambda: ConsensusClassifier().fit(PREDICTIONS, VOTES).score(PREDICTIONS, VOTES * 0), "votes"),
     ],
 )
-def test_what_is_wrong_is_named(call, message):
-    with pytest.raises(InvalidInput, match=message):
+def test_what_is_wrong_is_named(call, field):
+    with pytest.raises(InvalidInput) as caught:
         call()
+    assert caught.value.field == field
 
 
 def test_scikit_learn_can_clone_it_and_search_over_it():

@@ -103,8 +103,9 @@ POOL = {"classes": CLASSES, "pool_size": 3}
 
 
 def test_an_answer_that_is_no_class_is_a_failure():
-    with pytest.raises(AskFailed, match="answer='bird' is not a class"):
+    with pytest.raises(AskFailed) as caught:
         decide_all(ITEMS, lambda item: "bird", **POOL)
+    assert "answer='bird'" in str(caught.value)
 
 
 def test_a_failed_call_is_tried_again_and_charged():
@@ -143,41 +144,46 @@ def test_judges_who_acted_are_not_asked_again():
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "field"),
     [
-        ({"items": 7}, "items=7"),
-        ({"items": ["a"]}, "expected .item_id, prediction."),
-        ({"items": [(7, None)]}, "item_id=7"),
-        ({"ask": 7}, "ask=7"),
-        ({"ask": [Judge("ann", failing)]}, "1 judges but pool_size=3"),
-        ({"on_error": "ignore"}, "on_error='ignore'"),
-        ({"retries": -1}, "retries=-1"),
-        ({"session": quorate.Session("beta", classes=CLASSES, pool_size=3)}, "session is given, and so is"),
+        ({"items": 7}, "items"),
+        ({"items": ["a"]}, "items"),
+        ({"items": [(7, None)]}, "item_id"),
+        ({"ask": 7}, "ask"),
+        ({"ask": [Judge("ann", failing)]}, "pool_size"),
+        ({"on_error": "ignore"}, "on_error"),
+        ({"retries": -1}, "retries"),
+        ({"session": quorate.Session("beta", classes=CLASSES, pool_size=3)}, next(iter(POOL))),
         ({"classes": None}, "classes"),
     ],
 )
-def test_what_is_wrong_is_named(change, message):
+def test_what_is_wrong_is_named(change, field):
     call = {"items": ITEMS, "ask": failing, **POOL, **change}
-    with pytest.raises(InvalidInput, match=message):
+    with pytest.raises(InvalidInput) as caught:
         decide_all(call.pop("items"), call.pop("ask"), **call)
+    assert caught.value.field == field
 
 
 def test_what_is_missing_is_named():
-    with pytest.raises(InvalidInput, match="pool_size is missing"):
+    with pytest.raises(InvalidInput) as caught:
         decide_all(ITEMS, failing, classes=CLASSES)
+    assert (caught.value.field, caught.value.value) == ("pool_size", None)
 
 
 def test_an_item_given_twice_is_refused():
-    with pytest.raises(ItemExists, match="'a' twice"):
+    with pytest.raises(ItemExists) as caught:
         decide_all([ITEMS[0], ITEMS[0]], answers(), **POOL)
+    assert (caught.value.field, caught.value.value) == ("items", "a")
 
 
 def test_an_asynchronous_function_is_sent_to_the_other_loop():
     async def ask(item):
         return "cat"
 
-    with pytest.raises(InvalidInput, match="adecide_all"):
+    with pytest.raises(InvalidInput) as caught:
         decide_all(ITEMS, ask, on_error="abstain", **POOL)
+    assert caught.value.field == "ask"
+    assert "adecide_all" in caught.value.fix
 
 
 def test_the_result_shows_its_sums():

@@ -18,10 +18,12 @@ def test_names_give_the_two_hyperpriors_of_the_paper():
 
 
 def test_unknown_name_lists_the_known_ones():
-    with pytest.raises(InvalidInput, match=r"'flat'.*default.*paper"):
+    with pytest.raises(InvalidInput) as caught:
         hyperprior("flat")
-    with pytest.raises(InvalidInput, match="hyperprior=3; expected one of"):
+    assert (caught.value.field, caught.value.value) == ("hyperprior", "flat")
+    with pytest.raises(InvalidInput) as caught:
         hyperprior(3)
+    assert (caught.value.field, caught.value.value) == ("hyperprior", 3)
 
 
 @pytest.mark.parametrize("values", [(1.0, 1.0), (0.5, 1.0), (3.0, 0.0), (3.0, -1.0), (3.0, math.nan), (math.inf, 1.0)])
@@ -35,14 +37,18 @@ def test_what_has_no_mode_is_refused(values):
 @pytest.mark.parametrize("value", ["x", "3", None, [3.0], {}, True])
 @pytest.mark.parametrize("where", ["shape", "rate", "bias_sd"])
 def test_nonsense_is_refused_by_name(where, value):
-    with pytest.raises(InvalidInput, match=f"{where}=.*expected a number"):
+    with pytest.raises(InvalidInput) as caught:
         Hyperprior(**({"shape": 3.0, "rate": 2.0} | {where: value}))
+    assert caught.value.field == where
 
 
-@pytest.mark.parametrize(("sizes", "word"), [((1, 1), "num_classes=1"), ((2, 0), "num_classifiers=0"), (("a",), "'a'")])
-def test_a_mode_needs_classes_and_classifiers(sizes, word):
-    with pytest.raises(InvalidInput, match=word):
+@pytest.mark.parametrize(
+    ("sizes", "field"), [((1, 1), "num_classes"), ((2, 0), "num_classifiers"), (("a",), "num_classes")]
+)
+def test_a_mode_needs_classes_and_classifiers(sizes, field):
+    with pytest.raises(InvalidInput) as caught:
         hyperprior("default").mode(*sizes)
+    assert caught.value.field == field
 
 
 @pytest.mark.parametrize("name", sorted(HYPERPRIORS))

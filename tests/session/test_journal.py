@@ -45,11 +45,13 @@ def test_later_changes_to_what_was_handed_over_do_not_reach_the_journal(journal)
     ids=lambda bad: type(bad).__name__,
 )
 def test_what_json_cannot_say_is_refused_and_has_no_effect(journal, bad):
-    with pytest.raises(JournalError, match="header cannot be written as JSON"):
+    with pytest.raises(JournalError) as caught:
         journal.start({"bad": bad})
+    assert caught.value.field == "header"
     journal.start(HEADER)
-    with pytest.raises(JournalError, match="event 1 cannot be written as JSON"):
+    with pytest.raises(JournalError) as caught:
         journal.append(vote(1, bad=bad))
+    assert caught.value.field == "event 1"
     journal.append(vote(1))
     assert list(journal.events()) == [vote(1)]
 
@@ -58,8 +60,10 @@ def test_what_json_cannot_say_is_refused_and_has_no_effect(journal, bad):
 def test_an_event_out_of_order_is_refused(journal, seq):
     journal.start(HEADER)
     journal.append(vote(1))
-    with pytest.raises(JournalError, match="the next in this journal is 2"):
+    with pytest.raises(JournalError) as caught:
         journal.append({"seq": seq, "type": "vote", "time": 0.0})
+    assert caught.value.field == "seq"
+    assert caught.value.rule.startswith("2")
     assert len(list(journal.events())) == 1
 
 
@@ -68,16 +72,21 @@ def test_an_event_out_of_order_is_refused(journal, seq):
 )
 def test_an_event_without_type_or_time_is_refused(journal, event):
     journal.start(HEADER)
-    with pytest.raises(JournalError, match="expected a str and seconds"):
+    with pytest.raises(JournalError) as caught:
         journal.append(event)
+    assert caught.value.field in ("type", "time")
 
 
 def test_an_event_before_the_header_and_a_second_header_are_refused(journal):
-    with pytest.raises(JournalError, match="call start"):
+    with pytest.raises(JournalError) as caught:
         journal.append(vote(1))
+    assert caught.value.field == "journal"
+    assert "start(header)" in caught.value.fix
     journal.start(HEADER)
-    with pytest.raises(JournalError, match="already holds a session"):
+    with pytest.raises(JournalError) as caught:
         journal.start(HEADER)
+    assert caught.value.field == "journal"
+    assert "empty" in caught.value.rule
 
 
 def test_progress_reaches_the_end(journal):

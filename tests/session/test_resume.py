@@ -82,8 +82,9 @@ def test_a_journal_cut_at_every_byte_gives_the_complete_events_and_their_state(t
         part.write_bytes(whole[:cut])
         journal = JsonlJournal(part, fsync=False)
         if complete < 0:
-            with pytest.raises(errors.JournalError, match="empty"):
+            with pytest.raises(errors.JournalError) as caught:
                 Session.resume(journal)
+            assert caught.value.field == "journal"
         else:
             assert (journal.header(), list(journal.events())) == (header, events[:complete])
             if b"\n" in whole[cut - 2 : cut + 1]:
@@ -158,18 +159,20 @@ def test_a_process_killed_again_and_again_loses_no_acknowledged_vote(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"method": method("finexp", threshold=0.8)}, "method differs.*0.9.*0.8"),
-        ({"method": "infexp"}, "method differs.*finexp.*infexp"),
-        ({"classes": ["cat", "dog", "cow"]}, "classes differs.*bird.*cow"),
-        ({"pool_size": 9}, "pool_size differs.*5.*9"),
-        ({"colour": 9}, "'colour' is not a setting"),
+        ({"method": method("finexp", threshold=0.8)}, ["0.9", "0.8"]),
+        ({"method": "infexp"}, ["finexp", "infexp"]),
+        ({"classes": ["cat", "dog", "cow"]}, ["bird", "cow"]),
+        ({"pool_size": 9}, ["5", "9"]),
+        ({"colour": 9}, ["colour"]),
     ],
 )
 def test_resuming_with_something_else_says_what_differs(settings, words):
     journal = MemoryJournal()
     make("finexp", journal=journal)
-    with pytest.raises(errors.JournalMismatch, match=words):
+    with pytest.raises(errors.JournalMismatch) as caught:
         Session.resume(journal, **settings)
+    assert caught.value.field == next(iter(settings))
+    assert all(word in str(caught.value) for word in words)
 
 
 def test_resuming_with_the_same_settings_is_fine():
@@ -181,8 +184,9 @@ def test_resuming_with_the_same_settings_is_fine():
 def test_a_new_session_on_a_used_journal_is_refused():
     journal = MemoryJournal()
     make("finexp", journal=journal)
-    with pytest.raises(errors.JournalError, match="already holds a session"):
+    with pytest.raises(errors.JournalError) as caught:
         make("finexp", journal=journal)
+    assert caught.value.field == "journal"
 
 
 class Patient:
@@ -209,16 +213,20 @@ def test_a_users_own_policy_is_passed_to_resume():
     for _ in play(session, np.random.default_rng(1), 20):
         pass
     assert session._state.policy_state > 0
-    with pytest.raises(errors.JournalMismatch, match=r"own:patient.*pass it"):
+    with pytest.raises(errors.JournalMismatch) as caught:
         Session.resume(journal)
+    assert (caught.value.field, caught.value.value) == ("method", None)
+    assert "own:patient" in caught.value.rule
     assert known(Session.resume(journal, method=method(Patient()))) == known(session)
 
 
 def test_a_users_own_policy_with_another_belief_is_refused():
     journal = MemoryJournal()
     make(method=method(Patient(), posterior="infinite", learn=False), journal=journal)
-    with pytest.raises(errors.JournalMismatch, match=r"method differs.*infinite.*finite"):
+    with pytest.raises(errors.JournalMismatch) as caught:
         Session.resume(journal, method=method(Patient()))
+    assert caught.value.field == "method"
+    assert "infinite" in caught.value.rule
 
 
 @pytest.mark.parametrize(
@@ -238,8 +246,9 @@ def test_an_event_that_does_not_fit_is_an_error_that_names_it(spoil):
     event = json.loads(journal._events[1])
     spoil(event)
     journal._events[1] = json.dumps(event)
-    with pytest.raises(errors.JournalCorrupt, match="event 2"):
+    with pytest.raises(errors.JournalCorrupt) as caught:
         Session.resume(journal)
+    assert "event 2" in caught.value.place
 
 
 def test_a_long_resume_shows_progress(capsys, monkeypatch):

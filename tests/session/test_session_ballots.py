@@ -44,8 +44,10 @@ def test_the_same_voter_is_refused_twice_on_one_item_and_nothing_changes(session
     session.vote("a", "cat", "ann")
     before = known(session)
     for act in (lambda: session.vote("a", "dog", "ann"), lambda: session.abstain("a", "ann")):
-        with pytest.raises(errors.DuplicateVote, match=r"'ann'.*'a'"):
+        with pytest.raises(errors.DuplicateVote) as caught:
             act()
+        assert (caught.value.field, caught.value.value) == ("voter", "ann")
+        assert "item 'a'" in caught.value.rule
     assert known(session) == before
 
 
@@ -113,8 +115,9 @@ def test_retracting_an_abstention_or_a_late_vote_restores_what_was():
 
 def test_retracting_what_is_not_there_is_an_error(session):
     session.open("a", None)
-    with pytest.raises(errors.UnknownItem, match="'ann' has no vote"):
+    with pytest.raises(errors.UnknownItem) as caught:
         session.retract("a", "ann")
+    assert (caught.value.field, caught.value.value) == ("voter", "ann")
 
 
 def test_minimum_and_maximum_votes_bound_what_is_asked():
@@ -142,8 +145,9 @@ def test_a_repeated_request_changes_nothing(session):
 def test_a_request_id_reused_for_something_else_is_an_error(session):
     session.open("a", None)
     session.vote("a", "cat", "ann", request_id="r1")
-    with pytest.raises(errors.RequestReused, match="'r1'"):
+    with pytest.raises(errors.RequestReused) as caught:
         session.vote("a", "dog", "ann", request_id="r1")
+    assert (caught.value.field, caught.value.value) == ("request_id", "r1")
 
 
 def test_a_request_id_reused_to_open_with_another_prediction_is_an_error(session):

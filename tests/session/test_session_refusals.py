@@ -24,66 +24,69 @@ class FullJournal(MemoryJournal):
 def test_class_names_are_strings_at_the_door(session):
     session.open("a", None)
     for label in (0, "Cat", None, "mouse"):
-        with pytest.raises(errors.UnknownClass, match="is not a class"):
+        with pytest.raises(errors.UnknownClass) as caught:
             session.vote("a", label)
+        assert (caught.value.field, caught.value.value) == ("label", label)
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "words"),
+    ("call", "error", "field"),
     [
-        (lambda s: s.open("b", [0.5, 0.3, 0.1]), errors.InvalidPrediction, "'b' sums to 0.9"),
-        (lambda s: s.open("b", [0.5, np.nan, 0.5]), errors.InvalidPrediction, "nan"),
-        (lambda s: s.open("b", [2.0, -1.0, 0.0]), errors.InvalidPrediction, "logits"),
-        (lambda s: s.open("b", [0.5, 0.5]), errors.InvalidPrediction, "expected 3 probabilities"),
-        (lambda s: s.open("b", {"mouse": 0.5}), errors.UnknownClass, "'mouse'"),
-        (lambda s: s.open("b", {"cat": 0.9, "dog": 0.9}), errors.InvalidPrediction, "sums to 1.8"),
-        (lambda s: s.open("b", 0.7), errors.InvalidPrediction, "say whose score"),
-        (lambda s: s.open("b", "mouse"), errors.UnknownClass, "'mouse'"),
-        (lambda s: s.open("b", [["x", "y", "z"]]), errors.InvalidPrediction, "not numeric"),
-        (lambda s: s.open("b", None, pool_size=0), errors.InvalidInput, "pool_size=0"),
-        (lambda s: s.open("b", None, pool_size=2.5), errors.InvalidInput, "pool_size=2.5"),
-        (lambda s: s.open("b", None, min_votes=3, max_votes=2), errors.InvalidInput, "max_votes=2"),
-        (lambda s: s.open("a", None), errors.ItemExists, "'a' was opened before"),
-        (lambda s: s.open(7, None), errors.InvalidInput, "item_id=7"),
-        (lambda s: s.open("", None), errors.InvalidInput, "non-empty"),
-        (lambda s: s.vote("zzz", "cat"), errors.UnknownItem, "'zzz' was never opened"),
-        (lambda s: s.vote("a", "cat", voter=3), errors.InvalidInput, "voter=3"),
-        (lambda s: s.vote("a", "cat", time=float("nan")), errors.InvalidInput, "time=nan"),
-        (lambda s: s.vote("a", "cat", request_id=5), errors.InvalidInput, "request_id=5"),
-        (lambda s: s.close("zzz"), errors.UnknownItem, "never opened"),
-        (lambda s: s.decision("zzz"), errors.UnknownItem, "never opened"),
+        (lambda s: s.open("b", [0.5, 0.3, 0.1]), errors.InvalidPrediction, "prediction"),
+        (lambda s: s.open("b", [0.5, np.nan, 0.5]), errors.InvalidPrediction, "prediction"),
+        (lambda s: s.open("b", [2.0, -1.0, 0.0]), errors.InvalidPrediction, "prediction"),
+        (lambda s: s.open("b", [0.5, 0.5]), errors.InvalidPrediction, "prediction"),
+        (lambda s: s.open("b", {"mouse": 0.5}), errors.UnknownClass, "prediction"),
+        (lambda s: s.open("b", {"cat": 0.9, "dog": 0.9}), errors.InvalidPrediction, "prediction"),
+        (lambda s: s.open("b", 0.7), errors.InvalidPrediction, "prediction"),
+        (lambda s: s.open("b", "mouse"), errors.UnknownClass, "prediction"),
+        (lambda s: s.open("b", [["x", "y", "z"]]), errors.InvalidPrediction, "prediction"),
+        (lambda s: s.open("b", None, pool_size=0), errors.InvalidInput, "pool_size"),
+        (lambda s: s.open("b", None, pool_size=2.5), errors.InvalidInput, "pool_size"),
+        (lambda s: s.open("b", None, min_votes=3, max_votes=2), errors.InvalidInput, "max_votes"),
+        (lambda s: s.open("a", None), errors.ItemExists, "item_id"),
+        (lambda s: s.open(7, None), errors.InvalidInput, "item_id"),
+        (lambda s: s.open("", None), errors.InvalidInput, "item_id"),
+        (lambda s: s.vote("zzz", "cat"), errors.UnknownItem, "item_id"),
+        (lambda s: s.vote("a", "cat", voter=3), errors.InvalidInput, "voter"),
+        (lambda s: s.vote("a", "cat", time=float("prediction")), errors.InvalidInput, "time"),
+        (lambda s: s.vote("a", "cat", request_id=5), errors.InvalidInput, "request_id"),
+        (lambda s: s.close("zzz"), errors.UnknownItem, "item_id"),
+        (lambda s: s.decision("zzz"), errors.UnknownItem, "item_id"),
     ],
 )
-def test_bad_input_names_the_problem_and_changes_nothing(call, error, words):
+def test_bad_input_names_the_problem_and_changes_nothing(call, error, field):
     journal = MemoryJournal()
     session = make(journal=journal)
     session.open("a", [0.5, 0.3, 0.2])
     before, events = known(session), len(list(journal.events()))
-    with pytest.raises(error, match=words):
+    with pytest.raises(error) as caught:
         call(session)
+    assert caught.value.field == field
     assert known(session) == before
     assert len(list(journal.events())) == events
 
 
 @pytest.mark.parametrize(
-    ("settings", "words"),
+    ("settings", "field"),
     [
-        ({"classes": ["cat"]}, "at least 2"),
-        ({"classes": ["cat", "cat"]}, "different"),
-        ({"classes": "cat"}, "one string"),
-        ({"pool_size": 0}, "pool_size=0"),
-        ({"window": 0}, "window=0"),
-        ({"refit_every": 0}, "refit_every=0"),
-        ({"method": "nope"}, "does not exist"),
-        ({"method": 3}, "method=3"),
-        ({"seed": -1}, "seed=-1"),
-        ({"min_votes": 5, "max_votes": 2}, "max_votes=2"),
+        ({"classes": ["cat"]}, "classes"),
+        ({"classes": ["cat", "cat"]}, "classes"),
+        ({"classes": "cat"}, "classes"),
+        ({"pool_size": 0}, "pool_size"),
+        ({"window": 0}, "window"),
+        ({"refit_every": 0}, "refit_every"),
+        ({"method": "nope"}, "method"),
+        ({"method": 3}, "method"),
+        ({"seed": -1}, "seed"),
+        ({"min_votes": 5, "max_votes": 2}, "max_votes"),
     ],
 )
-def test_bad_settings_are_refused_with_the_reason(settings, words):
+def test_bad_settings_are_refused_with_the_reason(settings, field):
     good = {"classes": CLASSES, "pool_size": 5} | settings
-    with pytest.raises(errors.QuorateError, match=words):
+    with pytest.raises(errors.QuorateError) as caught:
         Session(good.pop("method", "quorate"), **good)
+    assert caught.value.field == field
 
 
 def test_a_session_can_be_shared_between_threads(tmp_path):
@@ -201,8 +204,9 @@ def test_a_wrong_stop_reason_is_told_before_anything_is_written():
 
     journal = MemoryJournal()
     session = make(method=method(Bored()), journal=journal)
-    with pytest.raises(errors.PolicyError, match="stop_reason='bored'"):
+    with pytest.raises(errors.PolicyError) as caught:
         session.open("a", None)
+    assert (caught.value.field, caught.value.value) == ("stop_reason", "bored")
     assert list(journal.events()) == []
 
 
@@ -251,17 +255,20 @@ def test_a_journal_may_be_named_by_its_path(tmp_path):
     session.open("a", None)
     session._journal.close()
     assert Session.resume(path).open_items() == ["a"]
-    with pytest.raises(errors.InvalidInput, match="journal=7"):
+    with pytest.raises(errors.InvalidInput) as caught:
         make(journal=7)
-    with pytest.raises(errors.InvalidInput, match="journal=None"):
+    assert (caught.value.field, caught.value.value) == ("journal", 7)
+    with pytest.raises(errors.InvalidInput) as caught:
         Session.resume(None)
+    assert (caught.value.field, caught.value.value) == ("journal", None)
 
 
 def test_ids_that_are_no_text_are_refused_before_anything_changes(session):
     session.open("a", None)
     before = known(session)
-    with pytest.raises(errors.InvalidInput, match="surrogate"):
+    with pytest.raises(errors.InvalidInput) as caught:
         session.vote("a", "cat", request_id="\ud800")
+    assert "surrogate" in caught.value.fix
     assert known(session) == before
 
 

@@ -155,20 +155,29 @@ def test_any_items_decisions_can_be_computed_from_its_own_events_and_those_they_
 
 def test_only_the_policy_can_be_tuned():
     session = make("quorate")
-    with pytest.raises(errors.UnknownMethod, match="'hyperprior'='flat' belongs to the learner or the belief"):
+    with pytest.raises(errors.UnknownMethod) as caught:
         session.tune(hyperprior="flat")
-    with pytest.raises(errors.UnknownMethod, match="'bias'=False belongs to the learner"):
+    assert (caught.value.field, caught.value.value) == ("hyperprior", "flat")
+    assert "the learner's" in caught.value.rule
+    with pytest.raises(errors.UnknownMethod) as caught:
         session.tune(bias=False)
-    with pytest.raises(errors.UnknownMethod, match=r"no knob 'threshold'=0.9.*knobs are: min_gain"):
+    assert (caught.value.field, caught.value.value) == ("bias", False)
+    with pytest.raises(errors.UnknownMethod) as caught:
         session.tune(threshold=0.9)
-    with pytest.raises(errors.UnknownMethod, match="its policy has none"):
+    assert (caught.value.field, caught.value.value) == ("threshold", 0.9)
+    assert "(min_gain)" in caught.value.rule
+    with pytest.raises(errors.UnknownMethod) as caught:
         make("until-settled").tune(votes=3)
-    with pytest.raises(errors.InvalidInput, match="min_gain=-1"):
+    assert "(none)" in caught.value.rule
+    with pytest.raises(errors.InvalidInput) as caught:
         session.tune(min_gain=-1)
-    with pytest.raises(errors.InvalidInput, match="min_gain=nan"):
+    assert (caught.value.field, caught.value.value) == ("min_gain", -1)
+    with pytest.raises(errors.InvalidInput) as caught:
         session.tune(min_gain=float("nan"))
-    with pytest.raises(errors.InvalidInput, match="at least one"):
+    assert caught.value.field == "min_gain"
+    with pytest.raises(errors.InvalidInput) as caught:
         session.tune()
+    assert caught.value.field == "knobs"
     assert session._state.seq == 0
     assert session.knobs == {"min_gain": 0.002}
 
@@ -182,10 +191,12 @@ def test_a_users_policy_is_tuned_by_its_fields():
     back = Session.resume(journal, method=method(AskUpTo(1)))
     assert back.knobs == {"most": 3}
     assert back._state.method.describe()["knobs"]["policy"] == {"most": 3}
-    with pytest.raises(errors.UnknownMethod, match="'posterior'='infinite' belongs"):
+    with pytest.raises(errors.UnknownMethod) as caught:
         session.tune(posterior="infinite")
-    with pytest.raises(errors.InvalidInput, match="JSON"):
+    assert caught.value.field == "posterior"
+    with pytest.raises(errors.InvalidInput) as caught:
         session.tune(most={1, 2})
+    assert "JSON" in caught.value.rule
     assert make(method(Plain())).knobs == {}
 
 
@@ -193,8 +204,9 @@ def test_a_journal_that_tunes_nonsense_is_damaged():
     journal = MemoryJournal()
     make("quorate", journal=journal)
     journal.append({"seq": 1, "time": 0.0, "type": "tune", "knobs": {"speed": 3}})
-    with pytest.raises(errors.JournalCorrupt, match="event 1"):
+    with pytest.raises(errors.JournalCorrupt) as caught:
         Session.resume(journal)
+    assert "event 1" in caught.value.place
 
 
 def test_a_failed_write_leaves_the_knob_as_it_was():

@@ -12,7 +12,6 @@ import numpy as np
 
 from quorate import validate
 from quorate.audit.running import level_in_range
-from quorate.errors import InvalidInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +68,15 @@ def end_of_batch(
     """
     chances = validate.as_floats(rates, where="rates")
     if not len(chances) == len(audited) == len(losses):
-        raise InvalidInput(
-            f"rates, audited and losses have {len(chances)}, {len(audited)} and {len(losses)} entries; "
-            "expected one of each per unsettled item; pass them in the same order."
-        )
+        lengths = f"`rates`, `audited` and `losses` have {len(chances)}, {len(audited)} and {len(losses)} entries"
+        rule = f"one entry for each unsettled item, and {lengths}"
+        raise validate.broken("rates", chances.tolist(), rule, "pass as many of each, in the same order.")
     if chances.size and np.ptp(chances) > 0:
-        raise InvalidInput(
-            f"rates range from {chances.min():g} to {chances.max():g}; expected one rate for all items: only then is "
-            "the audit a draw without replacement, as the exact end-of-batch statement needs. Use the running bound."
+        rule = (
+            f"one rate for all items, not {chances.min():g} to {chances.max():g}: only then is the audit a draw "
+            "without replacement, as the exact end-of-batch statement needs"
         )
+        raise validate.broken("rates", chances.tolist(), rule, "use the running bound.")
     found = [loss for coin, loss in zip(audited, losses, strict=True) if coin]
     wrong = sum(loss is None or validate.fraction(loss, where="losses") > 0 for loss in found)
     most = most_errors(len(chances), len(found), wrong, alpha=alpha)

@@ -6,7 +6,6 @@ same for whole arrays of streams. Called by `workflows.audit`, by dashboards and
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 from quorate import validate
 from quorate.audit.mixture import SCALED, log_terms, solve_total, worst_log_terms
 from quorate.audit.sampling import rate_in_range
-from quorate.errors import InvalidInput
 from quorate.types import FloatArray
 
 
@@ -100,10 +98,8 @@ class RunningAudit:
         u = validate.fraction(expected_loss, where="expected_loss")
         q = rate_in_range(rate)
         if q < self.min_rate:
-            raise InvalidInput(
-                f"rate={q:g} is below min_rate={self.min_rate:g}, on which the bound relies; declare the lowest rate "
-                "before the first coin."
-            )
+            rule = f"at least `min_rate`, {self.min_rate:g}, on which the bound relies"
+            raise validate.broken("rate", q, rule, "declare the lowest rate before the first draw.")
         if not audited:
             return self._with(log_terms(u, 0.0, min_rate=self.min_rate), u)
         seen = 1.0 if loss is None else validate.fraction(loss, where="loss")
@@ -132,9 +128,8 @@ class RunningAudit:
         (2, True)
         """
         if self.min_rate != other.min_rate:
-            raise InvalidInput(
-                f"min_rate={other.min_rate:g} beside {self.min_rate:g}; expected the lowest of all, in both parts."
-            )
+            rule = f"{self.min_rate:g}, as in the other part"
+            raise validate.broken("min_rate", other.min_rate, rule, "pass the lowest rate of all to both parts.")
         added = {
             each.name: getattr(self, each.name) + getattr(other, each.name)
             for each in fields(self)
@@ -159,7 +154,7 @@ def level_in_range(alpha: float) -> float:
     """The chance of being wrong that is accepted: above 0, below 1."""
     level = validate.fraction(alpha, where="alpha")
     if level in (0.0, 1.0):
-        raise InvalidInput(f"alpha={level:g}; expected a number above 0 and below 1; pass e.g. alpha=0.05.")
+        raise validate.broken("alpha", level, "a number above 0 and below 1", "pass e.g. `alpha=0.05`.")
     return level
 
 
@@ -263,7 +258,8 @@ def _streams(
     drawn = np.asarray(audited, dtype=bool)
     shapes = {array.shape for array in (u, q, drawn, seen, known)}
     if len(shapes) != 1 or u.ndim == 0:
-        raise InvalidInput(f"arrays of shapes {sorted(shapes)}; expected one shape (..., T) for all; broadcast them.")
+        rule = f"one shape (..., T) for it and all other arrays, not {sorted(shapes)}"
+        raise validate.broken("expected_loss", u, rule, "broadcast them.")
     drawn = drawn & ~known
     _refuse(~known & ~((u >= 0) & (u <= 1)), u, "expected_loss", "in [0, 1]")
     _refuse(~known & ~((q >= min_rate) & (q <= 1)), q, "rate", f"in [min_rate, 1] = [{min_rate:g}, 1]")
@@ -274,6 +270,6 @@ def _streams(
 
 def _refuse(bad: NDArray[np.bool_], values: FloatArray, where: str, rule: str) -> None:
     if bad.any():
-        value = float(values[bad].flat[0])
-        shown = "nan" if math.isnan(value) else f"{value:g}"
-        raise InvalidInput(f"{where} contains {shown}; expected numbers {rule}; correct the record of these items.")
+        raise validate.broken(
+            where, float(values[bad].flat[0]), f"numbers {rule}", "correct the record of these items."
+        )

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from quorate import validate
-from quorate.errors import InvalidInput
 from quorate.rng import stream
 
 
@@ -51,21 +50,22 @@ def rate_in_range(value: object, *, where: str = "rate") -> float:
     """A probability of being audited: above 0, at most 1."""
     rate = validate.fraction(value, where=where)
     if rate == 0:
-        raise InvalidInput(f"{where}=0; expected a number above 0: an item that can never be audited proves nothing.")
+        rule = "a number above 0: an item that can never be audited proves nothing"
+        raise validate.broken(where, value, rule, "raise it.")
     return rate
 
 
 def _ids(items: Iterable[str]) -> list[str]:
     """Different, non-empty strings."""
     if isinstance(items, str):
-        raise InvalidInput(f"items={validate.shown(items)} is one string; pass a list of item ids, e.g. ['a', 'b'].")
+        raise validate.broken("items", items, "a list of item ids, not one string", "pass e.g. `items=['a', 'b']`.")
     ids = list(items)
     for item in ids:
         if not isinstance(item, str) or not item:
-            raise InvalidInput(f"items contains {validate.shown(item)}; expected non-empty strings; pass str(id).")
+            raise validate.broken("items", item, "non-empty strings", "pass str(id).")
     if len(set(ids)) != len(ids):
         twice = Counter(ids).most_common(1)[0][0]
-        raise InvalidInput(f"items contains {validate.shown(twice)} twice; expected each once: a coin is tossed once.")
+        raise validate.broken("items", twice, "each item once, as each is drawn once", "leave out the second.")
     return ids
 
 
@@ -77,11 +77,9 @@ def _rates(rates: float | Sequence[float], count: int, least: float | None) -> l
     elif array.shape == (count,):
         chances = [rate_in_range(float(rate), where="rates") for rate in array]
     else:
-        raise InvalidInput(
-            f"rates has shape {array.shape}; expected one number, or {count}, one per item; pass e.g. rates=0.1."
-        )
+        rule = f"one number, or {count}, one per item"
+        raise validate.broken("rates", array.tolist(), rule, "pass e.g. `rates=0.1`.")
     if least is not None and chances and min(chances) < least:
-        raise InvalidInput(
-            f"rates contains {min(chances):g}, below min_rate={least:g}; raise it: the bound relies on min_rate."
-        )
+        rule = f"at least `min_rate`, {least:g}, on which the bound relies"
+        raise validate.broken("rates", min(chances), rule, "raise it.")
     return chances

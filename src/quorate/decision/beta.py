@@ -49,7 +49,7 @@ class BetaStop(Stateless):
     stop_reason = "rule"
 
     def __post_init__(self) -> None:
-        """Check the knob."""
+        """Check the parameter."""
         fraction(self.threshold, where="threshold")
 
     def asks(self, state: None, item: Item, probs: FloatArray) -> bool:

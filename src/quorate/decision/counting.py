@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from quorate.decision.policy import Stateless
-from quorate.errors import InvalidInput
 from quorate.types import FloatArray, Item
-from quorate.validate import whole
+from quorate.validate import broken, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class Quorum(Stateless):
     stop_reason = "rule"
 
     def __post_init__(self) -> None:
-        """Check the knob."""
+        """Check the parameter."""
         whole(self.votes, where="votes", least=0)
 
     def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
@@ -62,11 +61,11 @@ class UnanimousThenCap(Stateless):
     stop_reason = "rule"
 
     def __post_init__(self) -> None:
-        """Check the knobs."""
+        """Check the parameters."""
         whole(self.first, where="first", least=0)
         whole(self.cap, where="cap", least=0)
         if self.cap < self.first:
-            raise InvalidInput(f"cap={self.cap} is below first={self.first}; the cap must be at least `first`.")
+            raise broken("cap", self.cap, f"at least `first`, which is {self.first}", "raise `cap` or lower `first`.")
 
     def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
         """Ask for the first few; then only while they disagree, up to the cap."""

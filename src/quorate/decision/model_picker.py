@@ -67,7 +67,7 @@ class ModelPicker:
     stop_reason = "quota"
 
     def __post_init__(self) -> None:
-        """Check the knob."""
+        """Check the parameter."""
         bounded(self.scale, where="scale", least=0.0)
 
     def init(self, num_classes: int) -> PickerState:

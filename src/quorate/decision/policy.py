@@ -10,7 +10,11 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from quorate.errors import PolicyError
 from quorate.types import FloatArray, Item
+from quorate.validate import broken
+
+PolicyState = Any  # what JSON can hold; each policy knows its own
 
 
 @runtime_checkable
@@ -25,16 +29,16 @@ class QueryPolicy(Protocol):
     def name(self) -> str:
         """The policy's name, for reports and journals."""
 
-    def init(self, num_classes: int) -> Any:  # noqa: ANN401
+    def init(self, num_classes: int) -> PolicyState:
         """The state before the first item; None if the policy keeps none."""
 
-    def quota(self, state: Any, item: Item, *, rng: np.random.Generator) -> int | None:  # noqa: ANN401
+    def quota(self, state: PolicyState, item: Item, *, rng: np.random.Generator) -> int | None:
         """How many votes this item may have at most, drawn once when it opens; None for no quota."""
 
-    def asks(self, state: Any, item: Item, probs: FloatArray) -> bool:  # noqa: ANN401
+    def asks(self, state: PolicyState, item: Item, probs: FloatArray) -> bool:
         """Ask one more? `probs` (K,) is the asking belief: who will win the pool."""
 
-    def update(self, state: Any, closed: Item) -> Any:  # noqa: ANN401
+    def update(self, state: PolicyState, closed: Item) -> PolicyState:
         """The state after an item closed with the votes that were seen."""
 
 
@@ -50,3 +54,8 @@ class Stateless:
 
     def update(self, state: None, closed: Item) -> None:
         """Nothing to learn."""
+
+
+def broken_policy(policy: QueryPolicy, field: str, value: object, rule: str, fix: str) -> PolicyError:
+    """The error of a policy whose `field`, a method or an attribute, breaks a rule."""
+    return broken(field, value, rule, fix, place=f"policy {policy.name!r}", error=PolicyError)

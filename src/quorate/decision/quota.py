@@ -1,7 +1,7 @@
 """The paper's baselines that only look at the classifier: draw Q ~ Binomial(N, rate) votes when the item opens.
 
 RANDOM has one rate for all items; ENTROPY and the released Model Picker turn the prediction into a rate. The draw is
-made by inverting the binomial CDF at one uniform number, so neighbouring knob values share their luck.
+made by inverting the binomial CDF at one uniform number: neighbouring values of a parameter use the same numbers.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class RandomQuota(QuotaPolicy):
     name = "random"
 
     def __post_init__(self) -> None:
-        """Check the knob."""
+        """Check the parameter."""
         fraction(self.query_rate, where="query_rate")
 
     def rates(self, predictions: FloatArray) -> FloatArray:
@@ -81,7 +81,7 @@ class EntropyQuota(QuotaPolicy):
     name = "entropy"
 
     def __post_init__(self) -> None:
-        """Check the knob."""
+        """Check the parameter."""
         bounded(self.scale, where="scale", least=0.0)
 
     def rates(self, predictions: FloatArray) -> FloatArray:
@@ -98,7 +98,7 @@ class ReleasedModelPicker(QuotaPolicy):
     name = "mp-released"
 
     def __post_init__(self) -> None:
-        """Check the knob."""
+        """Check the parameter."""
         bounded(self.scale, where="scale", least=0.0)
 
     def rates(self, predictions: FloatArray) -> FloatArray:

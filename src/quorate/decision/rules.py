@@ -23,7 +23,7 @@ ALWAYS, THRESHOLD, GAIN, QUORUM, UNANIMOUS, BETA = range(6)
 
 
 class Rule(NamedTuple):
-    """A compiled stopping rule: which one, and its knobs (meaning by rule)."""
+    """A compiled stopping rule: which one, and its parameters (meaning by rule)."""
 
     kind: int
     first: float = 0.0

@@ -18,7 +18,7 @@ class Threshold(Stateless):
     stop_reason = "confident"
 
     def __post_init__(self) -> None:
-        """Check the knob."""
+        """Check the parameter."""
         fraction(self.threshold, where="threshold")
 
     def asks(self, state: None, item: Item, probs: FloatArray) -> bool:

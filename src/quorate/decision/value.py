@@ -47,7 +47,7 @@ class ValueOfInformation(Stateless):
     stop_reason = "not_worth_it"
 
     def __post_init__(self) -> None:
-        """Check the knob."""
+        """Check the parameter."""
         bounded(self.min_gain, where="min_gain", least=0.0)
 
     def asks(self, state: None, item: Item, probs: FloatArray) -> bool:

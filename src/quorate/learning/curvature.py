@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from quorate.compiled import kernel
-from quorate.learning.problem import Belief, Evidence, Traces
+from quorate.learning.problem import Evidence, HyperpriorNumbers, Traces
 from quorate.types import FloatArray
 
 _BATCH = 4  # items whose rank-one terms are added in one pass over the Hessian
@@ -26,7 +26,12 @@ _BATCH = 4  # items whose rank-one terms are added in one pass over the Hessian
 
 @kernel
 def hessian(
-    packed: FloatArray, evidence: Evidence, belief: Belief, traces: Traces, gradient: FloatArray, out: FloatArray
+    packed: FloatArray,
+    evidence: Evidence,
+    hyperprior: HyperpriorNumbers,
+    traces: Traces,
+    gradient: FloatArray,
+    out: FloatArray,
 ) -> None:
     """The whole Hessian -> out (P, P), in x = [log theta, log phi, log tau, bias]."""
     log_predictions, first, classes = evidence[:3]
@@ -97,7 +102,7 @@ def hessian(
     out[2:, 0] = cross[0]
     out[2:, 1] = cross[1]
     out[0, 0], out[1, 0], out[1, 1] = _scalars(packed, evidence, traces)
-    _to_log_scale(packed, 2 + num_classifiers * num_classes, belief, gradient, out)
+    _to_log_scale(packed, 2 + num_classifiers * num_classes, hyperprior, gradient, out)
 
 
 @kernel
@@ -157,7 +162,9 @@ def _scalars(packed: FloatArray, evidence: Evidence, traces: Traces) -> tuple[fl
 
 
 @kernel
-def _to_log_scale(packed: FloatArray, num_logs: int, belief: Belief, gradient: FloatArray, out: FloatArray) -> None:
+def _to_log_scale(
+    packed: FloatArray, num_logs: int, hyperprior: HyperpriorNumbers, gradient: FloatArray, out: FloatArray
+) -> None:
     """From second derivatives of the log likelihood in Theta (lower triangle) to those of the objective in x."""
     for a in range(packed.size):
         scale = packed[a] if a < num_logs else 1.0
@@ -166,12 +173,19 @@ def _to_log_scale(packed: FloatArray, num_logs: int, belief: Belief, gradient: F
             out[b, a] = out[a, b]
         # In a logarithm, the chain rule adds the likelihood's gradient and the Gamma prior its rate * value:
         # together gradient + shape - 1.
-        out[a, a] += gradient[a] + belief.shape - 1.0 if a < num_logs else 1.0 / (belief.bias_sd * belief.bias_sd)
+        out[a, a] += (
+            gradient[a] + hyperprior.shape - 1.0 if a < num_logs else 1.0 / (hyperprior.bias_sd * hyperprior.bias_sd)
+        )
 
 
 @kernel
 def hessian_diagonal(
-    packed: FloatArray, evidence: Evidence, belief: Belief, traces: Traces, gradient: FloatArray, out: FloatArray
+    packed: FloatArray,
+    evidence: Evidence,
+    hyperprior: HyperpriorNumbers,
+    traces: Traces,
+    gradient: FloatArray,
+    out: FloatArray,
 ) -> None:
     """The diagonal of `hessian` -> out (P,): what preconditions the conjugate gradients."""
     log_predictions, first, classes = evidence[:3]
@@ -202,16 +216,16 @@ def hessian_diagonal(
                 out[num_logs + k] += weights[k]
     out[0], _, out[1] = _scalars(packed, evidence, traces)
     for a in range(num_logs):
-        out[a] = gradient[a] + belief.shape - 1.0 - out[a] * packed[a] * packed[a]
+        out[a] = gradient[a] + hyperprior.shape - 1.0 - out[a] * packed[a] * packed[a]
     for a in range(num_logs, packed.size):
-        out[a] = 1.0 / (belief.bias_sd * belief.bias_sd) - out[a]
+        out[a] = 1.0 / (hyperprior.bias_sd * hyperprior.bias_sd) - out[a]
 
 
 @kernel
 def hessian_product(
     packed: FloatArray,
     evidence: Evidence,
-    belief: Belief,
+    hyperprior: HyperpriorNumbers,
     traces: Traces,
     gradient: FloatArray,
     direction: FloatArray,
@@ -278,6 +292,6 @@ def hessian_product(
     out[0] += theta_theta * moved[0] + phi_theta * moved[1]
     out[1] += phi_theta * moved[0] + phi_phi * moved[1]
     for a in range(num_logs):
-        out[a] = (gradient[a] + belief.shape - 1.0) * direction[a] - packed[a] * out[a]
+        out[a] = (gradient[a] + hyperprior.shape - 1.0) * direction[a] - packed[a] * out[a]
     for a in range(num_logs, packed.size):
-        out[a] = direction[a] / (belief.bias_sd * belief.bias_sd) - out[a]
+        out[a] = direction[a] / (hyperprior.bias_sd * hyperprior.bias_sd) - out[a]

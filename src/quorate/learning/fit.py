@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quorate.compiled import kernel
-from quorate.errors import InvalidInput
 from quorate.learning.newton import conjugate_step, dense_step, factorise, hessian
 from quorate.learning.objective import evaluate
-from quorate.learning.problem import Belief, Evidence, checked_window, compress, empty_traces, pack, unpack
+from quorate.learning.problem import Evidence, HyperpriorNumbers, checked_window, compress, empty_traces, pack, unpack
 from quorate.prior.hyperprior import Hyperprior
 from quorate.prior.hyperprior import hyperprior as find_hyperprior
 from quorate.types import FitReport, FloatArray, IntArray, PriorParams
+from quorate.validate import broken
 
 CONVERGED = 1e-6  # what a report calls converged; see FitReport
 DENSE_LIMIT = 150  # parameters above this: conjugate gradients instead of a Cholesky factor
@@ -27,6 +27,7 @@ INFO_SIZE = 4  # iterations, evaluations, gradient norm, log posterior: what `fi
 TIGHT = 1e-10  # what `fit` aims at; Newton's last step gains several digits, so it mostly ends far below
 WARM = 1e-8  # what a refit within a stream aims at: a hundred times below CONVERGED, and a step less
 _MAX_ITERATIONS = 400
+_NEW_HESSIAN = 1e-100  # a norm so small that the next step computes the Hessian anew; its square is a number still
 _MAX_STEP = 3.0  # longest move of a logarithm: a factor of e^3 = 20 for theta, phi, tau; a bias b moves 3 + 2 |b|
 _MAX_LOG = 40.0  # theta, phi, tau stay within e^-40 .. e^40, where the likelihood is flat to the last digit
 
@@ -84,9 +85,11 @@ def _packed_start(
     if start is None:
         return pack(prior.mode(num_classes, num_classifiers, with_bias=bias))
     if start.tau.shape != tau_shape:
-        raise InvalidInput(f"start.tau has shape {start.tau.shape}; expected {tau_shape}, as the predictions have.")
+        rule = f"tau of shape {tau_shape}, as `predictions` has, not {start.tau.shape}"
+        raise broken("start", start, rule, "pass parameters for as many classifiers and classes.")
     if start.bias is not None and not bias:
-        raise InvalidInput("start has a bias but bias=False; pass bias=True to keep learning it, or a start without.")
+        rule = "parameters without a bias, as `bias` is False"
+        raise broken("start", start, rule, "pass `bias=True` to keep learning it, or a start without.")
     packed = pack(start)
     return packed if start.bias is not None or not bias else np.concatenate([packed, np.zeros(num_classes)])
 
@@ -110,14 +113,14 @@ def fit_kernel(
     a bias is learned iff P = 2 + M K + K. `info` (INFO_SIZE,) is read by `report_of`.
     """
     evidence = compress(log_predictions[:num_items], votes[:num_items])
-    minimise(start, evidence, Belief(shape, rate, bias_sd), start.size <= DENSE_LIMIT, tolerance, out, info)
+    minimise(start, evidence, HyperpriorNumbers(shape, rate, bias_sd), start.size <= DENSE_LIMIT, tolerance, out, info)
 
 
 @kernel
 def minimise(
     start: FloatArray,
     evidence: Evidence,
-    belief: Belief,
+    hyperprior: HyperpriorNumbers,
     dense: bool,
     tolerance: float,
     out: FloatArray,
@@ -138,22 +141,22 @@ def minimise(
     trial_gradient = np.empty(size)
     step = np.empty(size)
     _exponentiate(point, num_logs, packed)
-    value = evaluate(packed, evidence, belief, traces, gradient)
+    value = evaluate(packed, evidence, hyperprior, traces, gradient)
     norm = _norm(gradient, value)
     evaluations = 1
     iterations = 0
     damping = 0.0
-    norm_before = 1e-300
+    norm_before = _NEW_HESSIAN
     while norm > tolerance and iterations < _MAX_ITERATIONS:
         if dense:
             # The last factor would divide the norm again by what the last step did, and that costs a third of a new
             # Hessian: keep it if two such steps are enough.
             if 2.0 * norm * (norm / norm_before) ** 2 > tolerance or damping > 0.0:
-                hessian(packed, evidence, belief, traces, gradient, matrix)
+                hessian(packed, evidence, hyperprior, traces, gradient, matrix)
                 damping = factorise(matrix, 0.1 * damping if damping > 1e-9 else 0.0, factor)
             dense_step(factor, gradient, step)
         else:
-            conjugate_step(packed, evidence, belief, traces, gradient, min(0.1, math.sqrt(norm)), step)
+            conjugate_step(packed, evidence, hyperprior, traces, gradient, min(0.1, math.sqrt(norm)), step)
         slope = _shorten(step, point, num_logs, gradient)
         length = 1.0
         accepted = False
@@ -163,7 +166,7 @@ def minimise(
             for p in range(num_logs):
                 trial[p] = min(max(trial[p], -_MAX_LOG), _MAX_LOG)
             _exponentiate(trial, num_logs, packed)
-            trial_value = evaluate(packed, evidence, belief, traces, trial_gradient)
+            trial_value = evaluate(packed, evidence, hyperprior, traces, trial_gradient)
             trial_norm = _norm(trial_gradient, trial_value)
             evaluations += 1
             noise = 1e-13 * max(1.0, abs(value))  # below this the value cannot tell better from worse; the slope can
@@ -178,7 +181,7 @@ def minimise(
         point, trial = trial, point
         gradient, trial_gradient = trial_gradient, gradient
         value = trial_value
-        norm_before = norm if length == 1.0 else 1e-300
+        norm_before = norm if length == 1.0 else _NEW_HESSIAN
         norm = trial_norm
         iterations += 1
     _exponentiate(point, num_logs, out)

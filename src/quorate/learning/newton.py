@@ -12,7 +12,7 @@ import numpy as np
 
 from quorate.compiled import kernel
 from quorate.learning import curvature
-from quorate.learning.problem import Belief, Evidence, Traces
+from quorate.learning.problem import Evidence, HyperpriorNumbers, Traces
 from quorate.types import FloatArray
 
 hessian, hessian_diagonal, hessian_product = curvature.hessian, curvature.hessian_diagonal, curvature.hessian_product
@@ -84,7 +84,7 @@ def _cholesky(matrix: FloatArray, damping: float, least: float, factor: FloatArr
 def conjugate_step(
     packed: FloatArray,
     evidence: Evidence,
-    belief: Belief,
+    hyperprior: HyperpriorNumbers,
     traces: Traces,
     gradient: FloatArray,
     accuracy: float,
@@ -96,7 +96,7 @@ def conjugate_step(
     """
     size = gradient.size
     scale = np.empty(size)
-    hessian_diagonal(packed, evidence, belief, traces, gradient, scale)
+    hessian_diagonal(packed, evidence, hyperprior, traces, gradient, scale)
     largest = 0.0
     for a in range(size):
         scale[a] = abs(scale[a])
@@ -112,7 +112,7 @@ def conjugate_step(
     for iteration in range(10 * size):
         if energy <= goal:
             return
-        hessian_product(packed, evidence, belief, traces, gradient, direction, image)
+        hessian_product(packed, evidence, hyperprior, traces, gradient, direction, image)
         bend = _dot(direction, image)
         if not bend > 0.0:
             if iteration == 0:

@@ -16,13 +16,13 @@ from numpy.typing import ArrayLike
 
 from quorate.compiled import kernel
 from quorate.densities import rise
-from quorate.errors import InvalidInput
 from quorate.learning import curvature
-from quorate.learning.problem import Belief, Evidence, Traces, checked_window, compress, empty_traces, pack
+from quorate.learning.problem import Evidence, HyperpriorNumbers, Traces, checked_window, compress, empty_traces, pack
 from quorate.learning.softmax import softmax_rows
 from quorate.prior.hyperprior import Hyperprior
 from quorate.prior.hyperprior import hyperprior as find_hyperprior
 from quorate.types import FloatArray, PriorParams
+from quorate.validate import broken
 
 _FEW = 8  # counts up to this: `rise` written out
 
@@ -78,23 +78,26 @@ class _Evaluation:
         prior = find_hyperprior(hyperprior)
         log_predictions, counts, tau_shape = checked_window(predictions, votes)
         if params.tau.shape != tau_shape:
-            raise InvalidInput(f"tau has shape {params.tau.shape}; expected {tau_shape}, as the predictions have.")
+            rule = f"tau of shape {tau_shape}, as `predictions` has, not {params.tau.shape}"
+            raise broken("params", params, rule, "pass parameters for as many classifiers and classes.")
         self.packed = pack(params)
         self.evidence = compress(log_predictions, counts)
-        self.belief = Belief(prior.shape, prior.rate, prior.bias_sd)
+        self.hyperprior = HyperpriorNumbers(prior.shape, prior.rate, prior.bias_sd)
         self.traces = empty_traces(self.evidence)
         self.gradient = np.empty(self.packed.size)
-        self.value = float(evaluate(self.packed, self.evidence, self.belief, self.traces, self.gradient))
+        self.value = float(evaluate(self.packed, self.evidence, self.hyperprior, self.traces, self.gradient))
 
     def hessian(self) -> FloatArray:
         """(P, P)."""
         out = np.empty((self.packed.size, self.packed.size))
-        curvature.hessian(self.packed, self.evidence, self.belief, self.traces, self.gradient, out)
+        curvature.hessian(self.packed, self.evidence, self.hyperprior, self.traces, self.gradient, out)
         return out
 
 
 @kernel
-def evaluate(packed: FloatArray, evidence: Evidence, belief: Belief, traces: Traces, gradient: FloatArray) -> float:
+def evaluate(
+    packed: FloatArray, evidence: Evidence, hyperprior: HyperpriorNumbers, traces: Traces, gradient: FloatArray
+) -> float:
     """Value at the parameters `packed` (P,); fills the gradient (P,) in x and the traces."""
     log_predictions, first, classes, sizes, more_than = evidence
     share, slopes, bends, sums = traces
@@ -168,16 +171,16 @@ def evaluate(packed: FloatArray, evidence: Evidence, belief: Belief, traces: Tra
     gradient[2:] *= theta
     gradient[0] = theta_slope
     gradient[1] = phi_slope
-    value: float = _add_hyperprior(packed, num_classifiers, num_logs, belief, gradient)
+    value: float = _add_hyperprior(packed, num_classifiers, num_logs, hyperprior, gradient)
     return value - log_likelihood
 
 
 @kernel
 def _add_hyperprior(
-    packed: FloatArray, num_classifiers: int, num_logs: int, belief: Belief, gradient: FloatArray
+    packed: FloatArray, num_classifiers: int, num_logs: int, hyperprior: HyperpriorNumbers, gradient: FloatArray
 ) -> float:
     """-log p(Theta); turns the log likelihood's slope in Theta into the objective's gradient in x."""
-    shape, rate, bias_sd = belief
+    shape, rate, bias_sd = hyperprior
     value = 0.0
     for p in range(num_logs):
         own_rate = rate if p < 2 else rate * num_classifiers

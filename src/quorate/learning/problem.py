@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from quorate import validate
 from quorate.compiled import kernel
-from quorate.errors import InvalidInput
 from quorate.types import FloatArray, IntArray, PriorParams
 
 
@@ -31,7 +30,7 @@ class Evidence(NamedTuple):
     more_than: IntArray
 
 
-class Belief(NamedTuple):
+class HyperpriorNumbers(NamedTuple):
     """The hyperprior's three numbers: see `quorate.prior.hyperprior.Hyperprior`."""
 
     shape: float
@@ -128,10 +127,8 @@ def checked_window(predictions: ArrayLike, votes: ArrayLike) -> tuple[FloatArray
     probs = validate.probabilities(predictions, where="predictions")
     matches = probs.ndim in (2, 3) and counts.ndim == 2 and probs.shape[0] == counts.shape[0]
     if not matches or probs.shape[-1] != counts.shape[-1]:
-        raise InvalidInput(
-            f"predictions has shape {probs.shape} and votes {counts.shape}; "
-            "expected (T, K) or (T, M, K) and (T, K): a row of votes for every prediction."
-        )
+        rule = f"shape (T, K), with `predictions` (T, K) or (T, M, K), not {counts.shape} with {probs.shape}"
+        raise validate.broken("votes", counts.tolist(), rule, "pass a row of votes for every prediction.")
     tau_shape = probs.shape[1:]
     num_classifiers = tau_shape[0] if len(tau_shape) == 2 else 1
     log_predictions = np.log(probs).reshape(counts.shape[0], num_classifiers, counts.shape[1])

@@ -11,24 +11,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quorate.decision.policy import QueryPolicy
-from quorate.errors import InvalidInput
 from quorate.learning.fit import fit
 from quorate.methods import Learner, Method, as_method
 from quorate.posterior.settled import plurality_share_into
 from quorate.session.decide import Verdict, decide, prior_of
 from quorate.session.items import opened
 from quorate.types import FitReport, FloatArray, IntArray, PriorParams
-from quorate.validate import counts, members, probabilities, shown
+from quorate.validate import broken, counts, members, probabilities, shown
 
 
 def checked_predictions(predictions: Any) -> FloatArray:  # noqa: ANN401
     """Probabilities (T, K), or (T, M, K) for M classifiers."""
     probs = probabilities(predictions, where="predictions")
     if probs.ndim not in (2, 3) or len(probs) == 0:
-        raise InvalidInput(
-            f"predictions has shape {probs.shape}; expected (items, classes), or (items, classifiers, classes), "
-            "and at least one item; pass a list of one row for one item."
-        )
+        rule = f"shape (items, classes) or (items, classifiers, classes) with at least one item, not {probs.shape}"
+        raise broken("predictions", probs.tolist(), rule, "pass a list of one row for one item.")
     return probs
 
 
@@ -37,10 +34,8 @@ def class_array(given: Any, votes: np.ndarray, num_classes: int) -> np.ndarray: 
     found = np.unique(votes) if votes.ndim == 1 else np.arange(num_classes)
     names = found if given is None else np.asarray(given)
     if names.shape != (num_classes,) or len(set(names.tolist())) != num_classes:
-        raise InvalidInput(
-            f"classes={shown(names.tolist())} for predictions of {num_classes} classes; expected as many different "
-            "names, in the order of the probabilities. Pass classes=[...]."
-        )
+        rule = f"{num_classes} different names, as `predictions` has classes, in the order of the probabilities"
+        raise broken("classes", names.tolist(), rule, "pass `classes=[...]`.")
     return names
 
 
@@ -52,10 +47,9 @@ def vote_counts(votes: np.ndarray, classes: np.ndarray, num_items: int) -> IntAr
     """
     tally = _from_labels(votes, classes) if votes.ndim == 1 else counts(votes)
     if tally.shape != (num_items, len(classes)):
-        raise InvalidInput(
-            f"votes has shape {votes.shape}; expected counts ({num_items}, {len(classes)}), one per item and class, or "
-            f"{num_items} labels; pass as many rows as there are predictions."
-        )
+        rule = f"counts ({num_items}, {len(classes)}), one per item and class, or {num_items} labels"
+        fix = "pass as many rows as there are predictions."
+        raise broken("votes", votes.tolist(), f"{rule}, not shape {votes.shape}", fix)
     return tally
 
 
@@ -64,7 +58,7 @@ def _from_labels(votes: np.ndarray, classes: np.ndarray) -> IntArray:
     tally = np.zeros((len(votes), len(classes)), dtype=np.int64)
     for row, label in enumerate(votes.tolist()):
         if label not in places:
-            raise InvalidInput(f"votes contains {shown(label)}; expected one of {shown(list(places))}; pass its name.")
+            raise broken("votes", label, f"one of {shown(list(places))}", "pass its name.", place=f"row {row}")
         tally[row, places[label]] = 1
     return tally
 
@@ -135,7 +129,7 @@ class ConsensusClassifier:
         named = np.array([verdict.label for verdict in self._verdicts(predictions, None)])
         voted = np.flatnonzero(tally.any(axis=-1))
         if voted.size == 0:
-            raise InvalidInput("votes has no vote at all; score needs the votes of at least one item; pass counts.")
+            raise broken("votes", tally.tolist(), "votes on at least one item", "pass counts, not all 0.")
         share = np.empty(tally.shape[1])
         total = 0.0
         for row in voted:
@@ -152,7 +146,7 @@ class ConsensusClassifier:
         known = self.get_params()
         for name, value in params.items():
             if name not in known:
-                raise InvalidInput(f"{name}={shown(value)} is not a parameter; they are: {', '.join(known)}.")
+                raise broken(name, value, f"a parameter: {', '.join(known)}", "use one of these names.")
             setattr(self, name, value)
         return self
 
@@ -172,14 +166,12 @@ class ConsensusClassifier:
     def _learner(self) -> Learner:
         method = as_method(self.method)
         if method.learner is None:
-            raise InvalidInput(
-                f"method={method.name!r} learns nothing, so nothing can be fitted; pass one that learns: 'quorate'."
-            )
+            raise broken("method", method.name, "a method that learns, as it is fitted", "pass `method='quorate'`.")
         return method.learner
 
     def _fitted(self) -> Self:
         if not hasattr(self, "params_"):
-            raise InvalidInput(f"this {type(self).__name__} is not fitted yet; call fit(predictions, votes) first.")
+            raise broken("self", self, "a fitted classifier", "call fit(predictions, votes) first.")
         return self
 
     def _verdicts(self, predictions: ArrayLike, votes: ArrayLike | None) -> list[Verdict]:
@@ -188,7 +180,8 @@ class ConsensusClassifier:
         probs = checked_predictions(predictions)
         expected = fitted.params_.tau.shape
         if probs.shape[1:] != expected:
-            raise InvalidInput(f"predictions has shape {probs.shape}; expected (items, ...) + {expected}, as fitted.")
+            rule = f"shape (items, {', '.join(map(str, expected))}), as fitted, not {probs.shape}"
+            raise broken("predictions", probs.tolist(), rule, "pass as many classes and classifiers.")
         tally = np.zeros((len(probs), expected[-1]), dtype=np.int64)
         if votes is not None:
             tally = vote_counts(np.asarray(votes), fitted.classes_, len(probs))

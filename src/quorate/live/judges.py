@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, Literal, Protocol, get_args
 
-from quorate.errors import InvalidInput
 from quorate.rng import stream
 from quorate.session.inputs import checked_id
-from quorate.validate import bounded, shown, whole
+from quorate.validate import bounded, broken, whole
 
 ABSTAIN: None = None  # what an `ask` returns when its expert will not vote
 
@@ -38,13 +37,13 @@ class Judge:
 
     def __post_init__(self) -> None:
         """Check the name, the function and the prices."""
-        who = f"judge {self.name!r}"
         if self.name is not None:
             checked_id(self.name, where="name")
         if not callable(self.ask):
-            raise InvalidInput(f"{who}: ask={shown(self.ask)} cannot be called; pass a function of the item's id.")
+            place = f"judge {self.name!r}"
+            raise broken("ask", self.ask, "a function of the item's id", "pass one that can be called.", place=place)
         for price in ("cost", "failure_cost"):
-            object.__setattr__(self, price, bounded(getattr(self, price), where=f"{who}: {price}", least=0.0))
+            object.__setattr__(self, price, bounded(getattr(self, price), where=price, least=0.0))
 
 
 class Panel(Protocol):
@@ -82,9 +81,9 @@ class Jury:
         object.__setattr__(self, "judges", tuple(self.judges))
         names = [_named(judge) for judge in self.judges]
         if not names or len(set(names)) != len(names):
-            raise InvalidInput(f"judges are named {names!r}; expected at least one, each with a name of its own.")
+            raise broken("judges", names, "at least one, each with a name of its own", "rename or add one.")
         if self.order not in get_args(Order):
-            raise InvalidInput(f"order={self.order!r}; expected one of {', '.join(get_args(Order))}.")
+            raise broken("order", self.order, f"one of: {', '.join(get_args(Order))}", "choose one.")
         whole(self.seed, where="seed", least=0)
 
     def line(self, item_id: str, acted: Collection[str]) -> Iterator[Judge]:
@@ -131,17 +130,15 @@ def as_panel(ask: Any, *, pool_size: int, seed: int) -> Panel:  # noqa: ANN401
     jury: Jury = ask
     if not isinstance(ask, Jury):
         if not isinstance(ask, Sequence) or isinstance(ask, str):
-            raise InvalidInput(f"ask={shown(ask)}; expected a function of the item's id, a Jury, or a list of Judges.")
+            raise broken("ask", ask, "a function of the item's id, a Jury, or a list of Judges", "pass one of these.")
         jury = Jury(ask, seed=seed)
     if len(jury.judges) != pool_size:
-        raise InvalidInput(
-            f"{len(jury.judges)} judges but pool_size={pool_size}; the answer sought is the whole jury's plurality. "
-            "Pass the session a pool_size of as many as there are judges."
-        )
+        rule = f"{len(jury.judges)}, as many as there are judges: the answer sought is the whole jury's plurality"
+        raise broken("pool_size", pool_size, rule, f"pass the session `pool_size={len(jury.judges)}`.")
     return jury
 
 
 def _named(judge: Any) -> str:  # noqa: ANN401
     if not isinstance(judge, Judge) or judge.name is None:
-        raise InvalidInput(f"judges contains {shown(judge)}; expected Judge(name, ask, cost) with a name.")
+        raise broken("judges", judge, "a Judge with a name", "pass Judge(name, ask, cost).")
     return judge.name

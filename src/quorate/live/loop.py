@@ -26,7 +26,7 @@ from quorate.live.work_list import (
     make_docket,
 )
 from quorate.session import Session
-from quorate.validate import bounded, whole
+from quorate.validate import bounded, broken, whole
 
 
 def decide_all(
@@ -101,7 +101,8 @@ def _plain(answer: Any) -> Any:  # noqa: ANN401
         return answer
     if iscoroutine(answer):
         answer.close()
-    raise _Asynchronous("ask returned something to await; use `await adecide_all(items, ask, ...)`.")
+    rule = "a function that returns the answer, not something to await"
+    raise broken("ask", answer, rule, "use `await adecide_all(items, ask, ...)`.", error=_Asynchronous)
 
 
 Job = Callable[[], Coroutine[Any, Any, None]]

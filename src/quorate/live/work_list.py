@@ -9,13 +9,13 @@ from collections.abc import AsyncIterable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from quorate.errors import InvalidInput, ItemExists, QuorateError
+from quorate.errors import ItemExists, QuorateError
 from quorate.live.item_run import Hearing, told
 from quorate.live.judges import Judge, Jury, Panel, as_panel
 from quorate.live.results import LiveResult, Outcome
 from quorate.session import Session
 from quorate.session.inputs import checked_id
-from quorate.validate import shown, whole
+from quorate.validate import broken, whole
 
 OnError = Literal["raise", "abstain"]
 OnItem = Callable[[Outcome], None]
@@ -53,7 +53,7 @@ class Care:
     def __post_init__(self) -> None:
         """Check the options."""
         if self.on_error not in get_args(OnError):
-            raise InvalidInput(f"on_error={self.on_error!r}; expected one of {', '.join(get_args(OnError))}.")
+            raise broken("on_error", self.on_error, f"one of: {', '.join(get_args(OnError))}", "choose one.")
         whole(self.retries, where="retries", least=0)
         whole(self.give_up_after, where="give_up_after")
 
@@ -73,12 +73,11 @@ class Docket:
     def open(self, entry: Any) -> Hearing:  # noqa: ANN401
         """The next item in hand."""
         if not isinstance(entry, tuple) or len(entry) != 2:
-            raise InvalidInput(
-                f"items gave {shown(entry)}; expected (item_id, prediction); pass None for no prediction."
-            )
+            raise broken("items", entry, "pairs (item_id, prediction)", "pass None for no prediction.")
         item_id, prediction = checked_id(entry[0], where="item_id"), entry[1]
         if item_id in self._seen:
-            raise ItemExists(f"items gave item_id={item_id!r} twice; every item needs an id of its own.")
+            fix = "give every item an id of its own."
+            raise broken("items", item_id, "each item once", fix, error=ItemExists)
         self._seen.add(item_id)
         return Hearing(self.session, self.panel, item_id, prediction)
 
@@ -126,9 +125,8 @@ class Docket:
 def make_docket(ask: Any, session: Session | None, *, care: Care, settings: Mapping[str, Any]) -> Docket:  # noqa: ANN401
     """The docket around the session given, or around one made of `settings`."""
     if session is not None and settings:
-        raise InvalidInput(
-            f"session is given, and so is {next(iter(settings))!r}; a session has its own settings. Pass one of them."
-        )
+        name, value = next(iter(settings.items()))
+        raise broken(name, value, "no setting beside `session`, which has its own", "pass one of them.")
     held = _new_session(ask, dict(settings)) if session is None else session
     known = held.settings
     return Docket(held, as_panel(ask, pool_size=known["pool_size"], seed=known["seed"]), care)
@@ -142,7 +140,8 @@ def _new_session(ask: Any, settings: dict[str, Any]) -> Session:  # noqa: ANN401
         settings.setdefault("pool_size", len(judges))
     for needed in ("classes", "pool_size"):
         if needed not in settings:
-            raise InvalidInput(f"{needed} is missing; pass it, or the session to use: session=quorate.Session(...).")
+            fix = "pass it, or the session to use: `session`."
+            raise broken(needed, None, "a setting of the session to make", fix)
     return Session(method, **settings)
 
 
@@ -150,5 +149,5 @@ def entries(items: Any) -> Any:  # noqa: ANN401
     """Pairs (item_id, prediction), from pairs or from a mapping."""
     pairs = items.items() if isinstance(items, Mapping) else items
     if not isinstance(pairs, (Iterable, AsyncIterable)) or isinstance(pairs, str):
-        raise InvalidInput(f"items={shown(items)}; expected pairs (item_id, prediction), or a mapping of them.")
+        raise broken("items", items, "pairs (item_id, prediction), or a mapping of them", "pass one of these.")
     return pairs

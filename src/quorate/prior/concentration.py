@@ -32,11 +32,9 @@ def concentration(params: PriorParams, prediction: ArrayLike) -> FloatArray:
     probs = validate.probabilities(prediction)
     expected = params.tau.shape
     if probs.shape[-len(expected) :] != expected:
-        raise InvalidPrediction(
-            f"prediction has shape {probs.shape} but tau has {expected}; expected (..., "
-            f"{', '.join(map(str, expected))}): one probability per class"
-            + (" and classifier." if len(expected) == 2 else ".")
-        )
+        rule = f"shape (..., {', '.join(map(str, expected))}), as tau has, not {probs.shape}"
+        fix = f"pass one probability per class{' and classifier' if len(expected) == 2 else ''}."
+        raise validate.broken("prediction", probs.tolist(), rule, fix, error=InvalidPrediction)
     batch = probs.shape[: -len(expected)]
     log_prediction = np.log(probs).reshape(-1, params.num_classifiers, params.num_classes)  # (B, M, K)
     # Copies: frozen arrays would make numba compile the kernel a second time, for read-only arguments.

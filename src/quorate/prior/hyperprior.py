@@ -12,7 +12,6 @@ import numpy as np
 
 from quorate import validate
 from quorate.densities import log_gamma_density
-from quorate.errors import InvalidInput
 from quorate.types import PriorParams
 
 
@@ -36,13 +35,11 @@ class Hyperprior:
         for name in ("shape", "rate", "bias_sd"):
             object.__setattr__(self, name, validate.bounded(getattr(self, name), where=name, least=0.0))
         if not self.shape > 1:
-            raise InvalidInput(
-                f"shape={self.shape:g} has no interior mode to start from; pass a shape above 1, e.g. 1.1 or 3."
-            )
-        if not (self.rate > 0 and self.bias_sd > 0):
-            raise InvalidInput(
-                f"rate={self.rate:g}, bias_sd={self.bias_sd:g}; both must be above 0; raise the one that is 0."
-            )
+            rule = "a number above 1, as others have no interior mode to start from"
+            raise validate.broken("shape", self.shape, rule, "raise it, e.g. to 1.1 or 3.")
+        for name in ("rate", "bias_sd"):
+            if not getattr(self, name) > 0:
+                raise validate.broken(name, getattr(self, name), "a number above 0", "raise it.")
 
     def mode(self, num_classes: int, num_classifiers: int = 1, *, with_bias: bool = False) -> PriorParams:
         """The most probable parameters before any vote: (shape - 1) / rate, tau divided by M, bias 0.

@@ -19,8 +19,8 @@ from quorate.decision.belief import (
     pick_label,
     stop_before_rule,
 )
+from quorate.decision.policy import broken_policy
 from quorate.decision.rules import rule_asks, rule_of
-from quorate.errors import PolicyError
 from quorate.methods import Method
 from quorate.session.items import ItemState, Prior
 from quorate.types import FloatArray, IntArray, PriorParams, Reason
@@ -98,8 +98,7 @@ def draw_quota(method: Method, policy_state: Any, item: ItemState, *, rng: np.ra
     if draw is None:
         return None
     if isinstance(draw, bool) or not isinstance(draw, (int, np.integer)) or draw < 0:
-        name = method.policy.name
-        raise PolicyError(f"policy {name!r}: quota() gave {draw!r}; expected None or a whole number >= 0.")
+        raise broken_policy(method.policy, "quota()", draw, "None or a whole number >= 0", "return one of these.")
     return int(draw)
 
 
@@ -109,7 +108,7 @@ def _rule_asks(method: Method, policy_state: Any, item: ItemState, probs: FloatA
         return bool(rule_asks(*rule, probs, item.votes, item.pool_left - item.votes.sum()))
     answer = method.policy.asks(policy_state, item.view(), probs)
     if not isinstance(answer, (bool, np.bool_)):
-        raise PolicyError(f"policy {method.policy.name!r}: asks() returned {answer!r}; it must return True or False.")
+        raise broken_policy(method.policy, "asks()", answer, "True or False", "return one of these.")
     return bool(answer)
 
 
@@ -124,9 +123,8 @@ def stop_reason(method: Method) -> Reason:
     """The reason the method gives when its policy's rule stops."""
     reason: Reason = getattr(method.policy, "stop_reason", "rule")
     if reason not in get_args(Reason) or reason == "ask":
-        raise PolicyError(
-            f"policy {method.policy.name!r}: stop_reason={reason!r}; expected one of {get_args(Reason)[1:]}."
-        )
+        rule = f"one of: {', '.join(get_args(Reason)[1:])}"
+        raise broken_policy(method.policy, "stop_reason", reason, rule, "set it to one of these.")
     return reason
 
 
@@ -135,10 +133,8 @@ def through_json(policy_state: Any, method: Method) -> Any:  # noqa: ANN401
     try:
         return json.loads(json.dumps(policy_state, allow_nan=False))
     except (TypeError, ValueError) as cause:
-        raise PolicyError(
-            f"policy {method.policy.name!r}: its state {policy_state!r} does not survive JSON ({cause}); "
-            "keep it in numbers, strings, lists and dicts."
-        ) from cause
+        rule, fix = f"what JSON can hold ({cause})", "keep it in numbers, strings, lists and dicts."
+        raise broken_policy(method.policy, "state", policy_state, rule, fix) from cause
 
 
 def updated_state(method: Method, policy_state: Any, closing: ItemState) -> Any:  # noqa: ANN401

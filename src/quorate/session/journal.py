@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from quorate.errors import JournalError
+from quorate.validate import broken
 
 Event = dict[str, Any]
 """A JSON-able mapping with at least `type` (str), `seq` (1, 2, 3 ...) and `time` (seconds, float)."""
@@ -87,13 +88,15 @@ class MemoryJournal:
     def start(self, header: Mapping[str, Any]) -> None:
         """Keep the header; JournalError if there is one."""
         if self._header is not None:
-            raise JournalError("this MemoryJournal already holds a session; resume it or make a new MemoryJournal.")
+            fix = "resume the session in it, or make a new MemoryJournal."
+            raise broken("journal", self, "an empty journal", fix, error=JournalError)
         self._header = as_json(header, what="header")
 
     def append(self, event: Mapping[str, Any]) -> None:
         """Keep one event."""
         if self._header is None:
-            raise JournalError("this MemoryJournal is empty; call start(header) before append(event).")
+            fix = "call start(header) before append(event)."
+            raise broken("journal", self, "a journal that was started", fix, error=JournalError)
         check_event(event, next_seq=len(self._events) + FIRST_SEQ)
         self._events.append(as_json(event, what=f"event {event['seq']}"))
 
@@ -113,22 +116,23 @@ def as_json(content: Mapping[str, Any], *, what: str) -> bytes:
     try:
         return _encode(content if type(content) is dict else dict(content)).encode()
     except (TypeError, ValueError, RecursionError) as cause:
-        raise JournalError(
-            f"{what} cannot be written as JSON: {cause}. Use strings of valid Unicode, finite numbers, booleans, None, "
-            "and lists and dicts of these; turn NumPy values into Python ones and NaN into None."
-        ) from cause
+        fix = (
+            "Use strings of valid Unicode, finite numbers, booleans, None, and lists and dicts of these; turn NumPy "
+            "values into Python ones and NaN into None."
+        )
+        raise broken(what, content, f"what JSON can hold ({cause})", fix, error=JournalError) from cause
 
 
 def check_event(event: Mapping[str, Any], *, next_seq: int) -> None:
     """Refuse an event that no journal may hold: without a type or a time, or out of order."""
     seq = event.get("seq")
     if type(seq) is not int or seq != next_seq:
-        raise JournalError(
-            f"event has seq={seq!r}; the next in this journal is {next_seq}. The session and its journal have parted "
-            "(an interrupted call, or two sessions on one journal): resume the session from the journal."
+        fix = (
+            "The session and its journal differ (an interrupted call, or two sessions on one journal): resume the "
+            "session from the journal."
         )
+        raise broken("seq", seq, f"{next_seq}, the next in this journal", fix, error=JournalError)
     if not isinstance(event.get("type"), str) or not isinstance(event.get("time"), (int, float)):
-        raise JournalError(
-            f"event {seq} has type={event.get('type')!r} and time={event.get('time')!r}; "
-            "expected a str and seconds as a float."
-        )
+        name = "time" if isinstance(event.get("type"), str) else "type"
+        rule = "seconds, as a number" if name == "time" else "the kind of event, as text"
+        raise broken(name, event.get(name), rule, "pass one.", place=f"event {seq}", error=JournalError)

@@ -18,10 +18,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from quorate.errors import InvalidInput, JournalError
+from quorate.errors import JournalError
 from quorate.files import failure, lock, sync, sync_directory, write_all
 from quorate.session.journal import FIRST_SEQ, Event, Header, Journal, Progress, check_event
 from quorate.session.lines import encode_line, header_line, read_header, refuse_damaged_newline, scan_events
+from quorate.validate import broken
 
 log = logging.getLogger("quorate.journal")
 
@@ -84,7 +85,7 @@ class JsonlJournal:
         with self._mutex:
             self._attach(create=True)
             if self._header is not None:
-                raise JournalError(f"journal {self.path} already holds a session: resume it, or choose another path.")
+                raise self._broken("an empty journal, not one with a session", "resume it, or choose another path.")
             self._commit(line, what="the header")
             self._header, self._next_seq = read_header(self.path), FIRST_SEQ
             self._size += len(line)
@@ -119,13 +120,13 @@ class JsonlJournal:
         except OSError as cause:
             if isinstance(cause, FileNotFoundError) and not create:
                 return False
-            raise failure(f"cannot open journal {self.path} for writing", cause) from cause
+            raise failure(self.path, "a file that can be opened for writing", cause) from cause
         try:
             self._take_over(fd)
         except BaseException as cause:
             os.close(fd)
             if isinstance(cause, OSError):
-                raise failure(f"cannot prepare journal {self.path} for writing", cause) from cause
+                raise failure(self.path, "a file that can be written", cause) from cause
             raise
         self._fd = fd
         self._close_fd = weakref.finalize(self, os.close, fd)
@@ -135,7 +136,7 @@ class JsonlJournal:
     def _take_over(self, fd: int) -> None:
         info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode):
-            raise JournalError(f"journal {self.path} is not a regular file; pass the path of one.")
+            raise self._broken("a regular file", "pass the path of one.")
         lock(fd, self.path)
         self._identity = (info.st_dev, info.st_ino)
         self._header = read_header(self.path)
@@ -153,7 +154,7 @@ class JsonlJournal:
     def _prepare_to_append(self) -> None:
         """The session has read all events before its first append; for anyone else, find the next seq here."""
         if not self._attach() or self._header is None:
-            raise JournalError(f"journal {self.path} is empty; call start(header) before append(event).")
+            raise self._broken("a journal that was started", "call start(header) before append(event).")
         if not self._next_seq:
             deque(self.events(), maxlen=0)
 
@@ -168,7 +169,7 @@ class JsonlJournal:
             self._take_back()
             if isinstance(cause, OSError):
                 more = " Close it and resume the session from the file." if self._unusable else ""
-                raise failure(f"{what} was not written to journal {self.path}", cause, more=more) from cause
+                raise failure(self.path, f"that {what} is written", cause, more=more) from cause
             raise
 
     def _sync(self, *, first: bool) -> None:
@@ -206,10 +207,11 @@ class JsonlJournal:
 
     def _refuse_if_unusable(self) -> None:
         if self._unusable is not None:
-            raise JournalError(
-                f"journal {self.path} can no longer be used: {self._unusable}. Nothing was written; "
-                "close this one and resume the session from the file with a new JsonlJournal."
-            )
+            fix = "Nothing was written; close this one and resume the session from the file with a new JsonlJournal."
+            raise self._broken(f"a journal that can still be used, but {self._unusable}", fix)
+
+    def _broken(self, rule: str, fix: str) -> JournalError:
+        return broken("journal", str(self.path), rule, fix, error=JournalError)
 
     def _detach(self) -> None:
         if self._fd >= 0:
@@ -281,11 +283,11 @@ def _save_beside(path: Path, tail: bytes, offset: int) -> Path:
     return saved_as
 
 
-def as_journal(given: Any) -> Journal | None:  # noqa: ANN401
+def as_journal(given: Journal | str | os.PathLike[str] | None) -> Journal | None:
     """A journal as it is, the journal in the file of that path, or None."""
-    if given is None or all(callable(getattr(given, part, None)) for part in ("header", "events", "start", "append")):
-        journal: Journal | None = given
-        return journal
     if isinstance(given, (str, os.PathLike)):
         return JsonlJournal(Path(given))
-    raise InvalidInput(f"journal={given!r}; expected a path, a journal such as quorate.JsonlJournal(path), or None.")
+    if given is None or all(callable(getattr(given, part, None)) for part in ("header", "events", "start", "append")):
+        return given
+    rule = "a path, a journal such as quorate.JsonlJournal(path), or None"
+    raise broken("journal", given, rule, "pass one of these.")

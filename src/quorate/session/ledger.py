@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from quorate.errors import InvalidInput
+from quorate.validate import broken
 
 Record = tuple[Any, ...]
 
@@ -59,10 +59,8 @@ class CompactMap:
         """`dtype`: a NumPy structured type of fixed size; numbers and fixed-length bytes, no Python objects."""
         self._dtype = np.dtype([] if dtype is None else dtype)
         if self._dtype.names is None or self._dtype.hasobject:
-            raise InvalidInput(
-                f"dtype={dtype!r} is not a structured type of plain values; pass fields with their types, "
-                "e.g. [('label', 'i2'), ('confidence', 'f8')]."
-            )
+            fix = "pass fields with their types, e.g. [('label', 'i2'), ('confidence', 'f8')]."
+            raise broken("dtype", dtype, "a structured type of plain values", fix)
         self._words = words
         self._length = 0
         self._digests: list[memoryview[int]] = []  # of each chunk: words * _CHUNK_ROWS uint64
@@ -135,10 +133,8 @@ class CompactMap:
                 raise TypeError(f"a {type(record).__name__} is not a tuple")
             self._scratch[0] = record
         except (TypeError, ValueError, OverflowError) as cause:
-            raise InvalidInput(
-                f"record={record!r} for key {key!r} does not fit {self._dtype}: {cause}. "
-                "Pass a tuple with one value for each field, in range."
-            ) from cause
+            rule, fix = f"values that fit {self._dtype} ({cause})", "pass a tuple with one value per field, in range."
+            raise broken("record", record, rule, fix, place=f"key {key!r}") from cause
 
     def _find(self, low: int, high: int) -> int:
         """The row of this digest; if it is not here, ~slot, where slot is the empty one it would take."""
@@ -202,6 +198,6 @@ def _digest(key: str) -> tuple[int, int]:
     try:
         data = key.encode("utf-8", "surrogatepass")
     except AttributeError:
-        raise InvalidInput(f"key={key!r} is a {type(key).__name__}; expected a str.") from None
+        raise broken("key", key, "text", "pass a str.") from None
     low, high = _split(blake2b(data, digest_size=16).digest())
     return low, high

@@ -17,6 +17,7 @@ from zlib import crc32
 from quorate.errors import JournalCorrupt, JournalError
 from quorate.files import failure
 from quorate.session.journal import FIRST_SEQ, PROGRESS_EVERY, Event, Header, Progress, as_json
+from quorate.validate import broken
 from quorate.version import __version__
 
 FORMAT = 1
@@ -37,7 +38,7 @@ def header_line(header: Mapping[str, Any]) -> bytes:
     """The first line: format, package version, then the session's settings."""
     taken = [name for name in _FRAME if name in header]
     if taken:
-        raise JournalError(f"header has the field {taken[0]!r}, which the journal itself writes; rename the field.")
+        raise _taken("header", taken[0])
     return encode_line({"quorate_journal": FORMAT, "version": __version__, **header}, what="header")
 
 
@@ -48,9 +49,14 @@ def encode_line(content: Mapping[str, Any], *, what: str) -> bytes:
     b'{"seq":1,"type":"vote","time":0.5,"crc":"563f6e54"}\\n'
     """
     if "crc" in content:
-        raise JournalError(f"{what} has the field 'crc', which the journal itself writes; rename the field.")
+        raise _taken(what, "crc")
     body = as_json(content, what=what)
     return b'%b,"crc":"%08x"}\n' % (body[:-1], crc32(body))
+
+
+def _taken(what: str, name: str) -> JournalError:
+    rule = "fields of its own: the journal itself writes this one"
+    return broken(what, name, rule, "rename the field.", error=JournalError)
 
 
 def decode_line(line: bytes) -> dict[str, Any]:
@@ -78,12 +84,10 @@ def read_header(path: Path) -> Header | None:
             if line[: len(MAGIC)] == MAGIC:
                 line += file.readline()
     except OSError as cause:
-        raise failure(f"cannot read journal {path}", cause) from cause
+        raise failure(path, "a file that can be read", cause) from cause
     if not line.startswith(MAGIC) and not MAGIC.startswith(line):
-        raise JournalError(
-            f"{path} is not a quorate journal: it begins with {line!r}, a journal with {MAGIC.decode()}. "
-            "Pass another path; this file is left as it is."
-        )
+        rule = f"a quorate journal, which begins with {MAGIC.decode()}, not with {line!r}"
+        raise _unreadable(path, rule, "Pass another path; this file is left as it is.")
     if not line.endswith(b"\n"):
         refuse_damaged_newline(path, line, number=1, offset=0)
         return None
@@ -97,10 +101,9 @@ def _checked_header(path: Path, line: bytes) -> Header:
         raise _corrupt(path, 1, 0, str(cause)) from cause
     found = content.get("quorate_journal")
     if found != FORMAT:
-        raise JournalError(
-            f"journal {path} has format {found!r}, written by quorate {content.get('version')}; "
-            f"quorate {__version__} reads format {FORMAT}. Install that version, or a newer one."
-        )
+        written = f"format {found!r}, written by quorate {content.get('version')}"
+        rule = f"a journal of format {FORMAT}, which quorate {__version__} reads, not {written}"
+        raise _unreadable(path, rule, "Install that version, or a newer one.")
     return {name: value for name, value in content.items() if name not in _FRAME}
 
 
@@ -123,14 +126,15 @@ def scan_events(path: Path, *, end: int | None = None, progress: Progress | None
         if progress is not None and (number % PROGRESS_EVERY == 0 or offset == total):
             progress(offset, total)
     if end is not None and offset != end:
-        raise JournalError(f"journal {path} changed while it was read: of {end} bytes {offset} are left. Read again.")
+        rule = f"a file that stays as it is while it is read: of {end} bytes {offset} are left"
+        raise _unreadable(path, rule, "read it again.")
 
 
 def _size(path: Path) -> int:
     try:
         return path.stat().st_size
     except OSError as cause:
-        raise failure(f"cannot read journal {path}", cause) from cause
+        raise failure(path, "a file that can be read", cause) from cause
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -138,7 +142,7 @@ def _lines(path: Path) -> Iterator[bytes]:
         with path.open("rb") as file:
             yield from file
     except OSError as cause:
-        raise failure(f"cannot read journal {path}", cause) from cause
+        raise failure(path, "a file that can be read", cause) from cause
 
 
 def _checked_event(path: Path, line: bytes, number: int, offset: int) -> Event:
@@ -163,10 +167,18 @@ def refuse_damaged_newline(path: Path, tail: bytes, *, number: int, offset: int)
 
 def _corrupt(path: Path, number: int, offset: int, wrong: str) -> JournalCorrupt:
     return JournalCorrupt(
-        f"journal {path} is damaged at line {number} (byte {offset}): {wrong}. Restore the file from a copy; or, to "
-        f"give up this line and all after it, keep the first {offset} bytes: head -c {offset} {path.name} > repaired",
+        field="journal",
+        value=str(path),
+        rule=f"a line as quorate wrote it, but {wrong}",
+        fix="Restore the file from a copy; or, to give up this line and all after it, keep the first "
+        f"{offset} bytes: head -c {offset} {path.name} > repaired",
+        place=f"line {number}, byte {offset}",
         line=number,
     )
+
+
+def _unreadable(path: Path, rule: str, fix: str) -> JournalError:
+    return broken("journal", str(path), rule, fix, error=JournalError)
 
 
 def read_journal(path: str | os.PathLike[str], *, progress: Progress | None = None) -> tuple[Header, Iterator[Event]]:
@@ -177,5 +189,5 @@ def read_journal(path: str | os.PathLike[str], *, progress: Progress | None = No
     place = Path(path).absolute()
     header = read_header(place)
     if header is None:
-        raise JournalError(f"journal {place} is empty: no session was ever started in it. Check the path.")
+        raise _unreadable(place, "a journal in which a session was started, not an empty one", "check the path.")
     return header, scan_events(place, progress=progress)

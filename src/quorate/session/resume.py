@@ -11,43 +11,42 @@ from quorate.methods import METHODS, Method, method
 from quorate.session.event_checks import Recomputed, check_after, check_before
 from quorate.session.journal import FIRST_SEQ, Event, Header
 from quorate.session.state import Settings, State, apply, checked_settings
+from quorate.validate import broken
 
 
 def settings_from(header: Header | None, given: Method | None, expected: dict[str, Any]) -> Settings:
     """The settings a journal was started with; an error if what the caller expects differs."""
     if header is None:
-        raise JournalError(
-            "the journal is empty: there is nothing to resume; start with Session(..., journal=journal)."
-        )
+        fix = "start with Session(..., journal=journal)."
+        raise broken("journal", None, "a journal with a session to resume, not an empty one", fix, error=JournalError)
     try:
         name, knobs = header["method"]["name"], header["method"]["knobs"]
         stored = {key: header[key] for key in Settings.__dataclass_fields__ if key != "method"}
         is_ours = name in METHODS
     except (KeyError, TypeError) as cause:
-        raise JournalCorrupt(f"the journal's header lacks {cause}; it is not a session's journal.", line=1) from cause
+        rule = f"a session's journal, whose header has {cause}"
+        raise JournalCorrupt(field="journal", value=header, rule=rule, fix="check the path.", line=1) from cause
     if given is not None:
         _compare("method", given.describe(), {"name": name, "knobs": knobs})
     elif not is_ours:
-        raise JournalMismatch(
-            f"the journal was written with the policy {name!r}, which is not one of ours; "
-            "pass it: Session.resume(journal, method=quorate.method(YourPolicy()))."
-        )
+        rule = f"the policy the journal was written with, {name!r}, which is not one of ours"
+        fix = "pass it: Session.resume(journal, method=quorate.method(YourPolicy()))."
+        raise broken("method", None, rule, fix, error=JournalMismatch)
     for key, value in expected.items():
         if key not in stored:
-            raise JournalMismatch(f"{key!r} is not a setting of a session; settings are: method, {', '.join(stored)}.")
+            rule = f"a setting of a session: method, {', '.join(stored)}"
+            raise broken(key, value, rule, "check its name.", error=JournalMismatch)
         _compare(key, list(value) if key == "classes" else value, stored[key])
     try:
         return checked_settings(given or method(name, **knobs), **stored)
     except Exception as cause:  # a method's knobs may be wrong in any way
-        raise _corrupt("line 1 of the journal is not a valid session header", 1, cause) from cause
+        raise _corrupt("the session's header", 1, cause) from cause
 
 
 def _compare(what: str, asked: Any, stored: Any) -> None:  # noqa: ANN401
     if asked != stored:
-        raise JournalMismatch(
-            f"{what} differs: the journal was written with {stored!r}, you passed {asked!r}. "
-            f"Leave {what} out to go on as before, or start a new journal."
-        )
+        fix = f"leave `{what}` out to go on as before, or start a new journal."
+        raise broken(what, asked, f"{stored!r}, with which the journal was written", fix, error=JournalMismatch)
 
 
 def replay(state: State, event: Event) -> None:
@@ -57,7 +56,7 @@ def replay(state: State, event: Event) -> None:
     except JournalError:
         raise
     except Exception as cause:  # what a changed event leads to, in a user's own policy too, cannot be foreseen
-        raise _corrupt(f"event {event.get('seq')!r} ({event.get('type')!r}) breaks a rule", None, cause) from cause
+        raise _corrupt(f"event {event.get('seq')!r}, {event.get('type')!r}", None, cause) from cause
 
 
 class Replay:
@@ -83,18 +82,19 @@ class Replay:
                 self._again.compare(state, event, policy_state)
         except Exception as cause:  # as in `replay`
             line = seq - FIRST_SEQ + 2
-            raise _corrupt(f"line {line} of the journal, event {seq}, breaks a rule", line, cause) from cause
+            raise _corrupt(f"event {seq}", line, cause) from cause
 
 
-def _corrupt(wrong: str, line: int | None, cause: Exception) -> JournalCorrupt:
-    said = str(cause) if isinstance(cause, QuorateError) else f"{type(cause).__name__}: {cause}"
-    fix = "restore it from a copy."
+def _corrupt(what: str, line: int | None, cause: Exception) -> JournalCorrupt:
+    known = cause if isinstance(cause, QuorateError) else QuorateError(f"{type(cause).__name__}: {cause}"[:300])
     return JournalCorrupt(
-        f"{wrong}: {said[:300]} "
-        f"The journal was changed by something other than quorate; {fix}",
-        line=line, field=getattr(cause, "field", None), value=getattr(cause, "value", None),
-        rule=getattr(cause, "rule", None), fix=fix,
-    )  # fmt: skip
+        field=known.field or "event",
+        value=known.value if known.field else what,
+        rule=known.rule or f"what a session writes ({known})",
+        fix="The journal was changed by something other than quorate; restore it from a copy.",
+        place=what if line is None else f"line {line} of the journal, {what}",
+        line=line,
+    )
 
 
 class StderrProgress:

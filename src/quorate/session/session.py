@@ -14,7 +14,7 @@ from typing import Any
 
 from quorate import rng
 from quorate.decision.policy import QueryPolicy
-from quorate.errors import DuplicateVote, InvalidInput, ItemExists, JournalError, UnknownItem
+from quorate.errors import DuplicateVote, ItemExists, JournalError, UnknownItem
 from quorate.learning.learner import refit
 from quorate.methods import Method, as_method
 from quorate.reasons import REASONS
@@ -36,7 +36,7 @@ from quorate.session.state import (
 )
 from quorate.session.tuning import checked_knobs, in_force, policy_knobs
 from quorate.types import Decision, FitReport, PriorParams
-from quorate.validate import members, vote_limits, whole
+from quorate.validate import broken, members, vote_limits, whole
 
 log = logging.getLogger("quorate.session")
 
@@ -107,7 +107,7 @@ class Session:
         given = None if method is None else as_method(method)
         store = as_journal(journal)
         if store is None:
-            raise InvalidInput("journal=None; pass the journal to resume, or its path.")
+            raise broken("journal", None, "a journal, or its path", "pass the one to resume.")
         settings = resuming.settings_from(store.header(), given, expected)
         session = cls.__new__(cls)
         session._use(settings, store)
@@ -150,7 +150,8 @@ class Session:
             if is_repeat(self._state, event):
                 return self.decision(item_id)
             if self._state.find(item_id) is not None or item_id in self._state.old:
-                raise ItemExists(f"item_id={item_id!r} was opened before; every item needs an id of its own.")
+                rule = "an item that was not opened before"
+                raise broken("item_id", item_id, rule, "give every item an id of its own.", error=ItemExists)
             event |= {"tie_draw": float(rng.stream(settings.seed, "tie", number).random()), "quota": None}
             item = opened(event, number)
             draws = rng.stream(settings.seed, "quota", number)
@@ -192,7 +193,8 @@ class Session:
                 return self.decision(item_id)
             item = self._state.held(item_id)
             if voter not in item.ballots:
-                raise UnknownItem(f"voter={voter!r} has no vote on item {item_id!r} to retract.")
+                rule = f"somebody who has voted or abstained on item {item_id!r}"
+                raise broken("voter", voter, rule, "retract only what was cast.", error=UnknownItem)
             return self._commit(event, advance(item, event, None))
 
     def close(self, item_id: str, *, time: float | None = None, request_id: str | None = None) -> Decision:
@@ -233,7 +235,7 @@ class Session:
                 return Decision(False, state.settings.classes[label], confidence, None, num_votes, REASONS[reason])
             standing = item.standing
             if standing is None:
-                raise UnknownItem(f"item_id={item_id!r} has no decision yet.")
+                raise broken("item_id", item_id, "an item with a decision", "decide it first.", error=UnknownItem)
             probs = believe(state.settings.method.predicting, standing.prior, item, standing.votes, standing.pool_size)
             probs.flags.writeable = False
             verdict = Verdict(standing.ask, standing.label, standing.confidence, probs, standing.reason)
@@ -342,9 +344,8 @@ class Session:
         self._state.check_known(item_id)
         item = self._state.find(item_id)
         if voter is not None and self._state.has_acted(item_id, voter):
-            raise DuplicateVote(
-                f"voter={voter!r} has already voted or abstained on item {item_id!r}; retract that first to change it."
-            )
+            rule = f"somebody who has not yet voted or abstained on item {item_id!r}"
+            raise broken("voter", voter, rule, "retract that first to change it.", error=DuplicateVote)
         if item is None or item.is_closed:
             event["late"] = True
         if item is None:

@@ -23,7 +23,7 @@ from quorate.session.journal import Event
 from quorate.session.ledger import CompactMap
 from quorate.session.tuning import tuned
 from quorate.types import Decision, PriorParams
-from quorate.validate import class_names, members, vote_limits, whole
+from quorate.validate import broken, class_names, members, vote_limits, whole
 
 REQUESTED = ("type", "item", "label", "voter", "prediction", "pool_size", "min_votes", "max_votes", "knobs")
 OLD_ITEM = [("confidence", "f8"), ("num_votes", "i4"), ("label", "i4"), ("reason", "i1")]
@@ -118,17 +118,16 @@ class State:
     def check_known(self, item_id: str) -> None:
         """Raise UnknownItem unless the item was opened, however long ago."""
         if self.find(item_id) is None and item_id not in self.old:
-            raise UnknownItem(f"item_id={item_id!r} was never opened; call open(item_id, prediction) first.")
+            fix = "call open(item_id, prediction) first."
+            raise broken("item_id", item_id, "an item that was opened", fix, error=UnknownItem)
 
     def held(self, item_id: str) -> ItemState:
         """The item in full, or an error that says why it is not to be had."""
         self.check_known(item_id)
         item = self.find(item_id)
         if item is None:
-            raise UnknownItem(
-                f"item_id={item_id!r} closed more than {self.settings.window} items ago; "
-                "only its summary is kept, not its ballots; the journal has them."
-            )
+            rule = f"an open item, or one closed within the last {self.settings.window}: of others a summary is kept"
+            raise broken("item_id", item_id, rule, "read its ballots from the journal.", error=UnknownItem)
         return item
 
     def has_acted(self, item_id: str, voter: str) -> bool:
@@ -179,7 +178,8 @@ def is_repeat(state: State, event: Mapping[str, Any]) -> bool:
     if known is None:
         return False
     if known[0] != request_content(event):
-        raise RequestReused(f"request_id={request!r} was used before for something else; a new request needs a new id.")
+        rule = "an id that was not used before for another request"
+        raise broken("request_id", request, rule, "give each new request a new id.", error=RequestReused)
     return True
 
 
@@ -198,9 +198,8 @@ def apply(state: State, event: Event) -> None:
     elif kind in ("open", "vote", "abstain", "retract", "close"):
         _item_event(state, event)
     else:
-        raise JournalCorrupt(
-            f"event {event.get('seq')!r} has the unknown type {kind!r}; was it written by a newer version?"
-        )
+        fix, place = "Was it written by a newer version?", f"event {event.get('seq')!r}"
+        raise broken("type", kind, "a type of event this version knows", fix, place=place, error=JournalCorrupt)
     state.seq = event["seq"]
     if event.get("request") is not None:
         state.requests.set(event["request"], (request_content(event),))
@@ -222,7 +221,9 @@ def _tune(state: State, event: Event) -> None:
     try:
         state.method = tuned(state.method, event["knobs"])
     except InvalidInput as cause:  # the session checked it before it was written
-        raise JournalCorrupt(f"event {event['seq']!r} tunes what cannot be tuned: {cause}") from cause
+        place, fix = f"event {event['seq']!r}", "restore the journal from a copy."
+        rule = cause.rule or str(cause)
+        raise broken(cause.field or "knobs", cause.value, rule, fix, place=place, error=JournalCorrupt) from cause
     state.tune_seq = event["seq"]
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from quorate.errors import InvalidInput, UnknownMethod
+from quorate.errors import UnknownMethod
 from quorate.methods import Method
-from quorate.validate import shown
+from quorate.validate import broken
 
 
 def policy_knobs(method: Method) -> dict[str, Any]:
@@ -35,7 +35,8 @@ def checked_knobs(method: Method, knobs: Mapping[str, Any]) -> dict[str, Any]:
     """The new values as an event holds them, once the policy has taken them; nothing to tune is an error."""
     if not knobs:
         has = ", ".join(policy_knobs(method)) or "none"
-        raise InvalidInput(f"tune() without a knob; pass at least one, e.g. min_gain=0.01. This policy has: {has}.")
+        rule = f"at least one parameter of the policy, which has: {has}"
+        raise broken("knobs", dict(knobs), rule, "pass one, e.g. tune(min_gain=0.01).")
     taken = policy_knobs(tuned(method, knobs))
     return {name: taken[name] for name in knobs}
 
@@ -56,7 +57,7 @@ def tuned(method: Method, knobs: Mapping[str, Any]) -> Method:
     known = policy_knobs(method)
     for name, value in knobs.items():
         if name not in known:
-            raise UnknownMethod(_refusal(method, name, value, known))
+            raise _untunable(method, name, value, known)
     values = {name: _plain(name, value) for name, value in knobs.items()}
     policy: Any = method.policy
     own = method.knobs.get("policy")
@@ -64,15 +65,12 @@ def tuned(method: Method, knobs: Mapping[str, Any]) -> Method:
     return replace(method, policy=replace(policy, **values), knobs=MappingProxyType({**method.knobs, **described}))
 
 
-def _refusal(method: Method, name: str, value: Any, known: Mapping[str, Any]) -> str:  # noqa: ANN401
-    """Why this knob cannot be tuned, and which can."""
-    has = f"the policy's knobs are: {', '.join(known)}" if known else "its policy has none"
-    why = f"method {method.name!r} has no knob {name!r}={shown(value)}"
-    if name in method.knobs:
-        why = (
-            f"{name!r}={shown(value)} belongs to the learner or the belief of method {method.name!r}, not to its policy"
-        )
-    return f"{why}; only the policy can be tuned while a session runs, and {has}. Start a new session for the rest."
+def _untunable(method: Method, name: str, value: object, known: Mapping[str, object]) -> UnknownMethod:
+    """Why this parameter cannot be tuned, and which can."""
+    whose = "the learner's or the belief's" if name in method.knobs else f"none of method {method.name!r}"
+    has = ", ".join(known) or "none"
+    rule = f"a parameter of the policy ({has}), as only these can be tuned while a session runs; this is {whose}"
+    return broken(name, value, rule, "start a new session for the rest.", error=UnknownMethod)
 
 
 def _plain(name: str, value: Any) -> Any:  # noqa: ANN401
@@ -83,7 +81,5 @@ def _plain(name: str, value: Any) -> Any:  # noqa: ANN401
     except (TypeError, ValueError):
         same = False
     if not same:
-        raise InvalidInput(
-            f"{name}={shown(value)}; expected a finite number or text that JSON can hold; pass a number."
-        )
+        raise broken(name, value, "a finite number or text that JSON can hold", "pass a number.")
     return plain
