@@ -12,9 +12,8 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from quorate.errors import InvalidInput
+from quorate.errors import InvalidInput, source_is
 from quorate.tables import Joined, join, read_predictions, read_votes
-from quorate.tables.argument_names import said_as
 from quorate.tables.join import Items
 from quorate.tables.own_types import class_texts
 from quorate.tables.readers.arrow import TEXT, pa
@@ -106,7 +105,7 @@ def read_inputs(
         votes = _long_table(votes, columns)
         if columns.ids is None:  # rows of the predictions are those of the votes, voted on or not
             columns = replace(columns, ids=list(range(*places)))
-    with said_as("votes"):
+    with source_is("votes"):
         read = read_votes(
             votes, format=columns.format, task=columns.task, worker=columns.worker, label=columns.label,
             timestamp=columns.timestamp, classes=columns.classes, abstain_labels=columns.abstain_labels,
@@ -117,7 +116,7 @@ def read_inputs(
     has_order = read.raw.classes is None  # only counts come with classes of their own
     if predictions is None:
         return join(read, classes=columns.classes, items=columns.items, strict=strict, as_read=as_read), has_order
-    with said_as("predictions"):
+    with source_is("predictions"):
         said = read_predictions(
             predictions, classes=columns.classes, id_column=columns.id_column, ids=columns.ids,
             accuracy=columns.accuracy, strict=strict, as_read=as_read,
