@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import InvalidInput
+from quorate.tables.options import HARD_LABEL_ACCURACY
 from quorate.tables.own_types import class_texts, name_texts
 from quorate.tables.predictions.arrays import from_array, from_file
 from quorate.tables.predictions.checks import Checked, Given, checked
@@ -24,8 +25,6 @@ from quorate.tables.readers.open_files import ending_of, existing, open_file
 from quorate.tables.report import Report, refuse_dirt
 from quorate.types import FloatArray
 from quorate.validate import fraction, shown
-
-HARD_LABEL_ACCURACY = 0.9  # of a bare label, as in a live session; how far it is true is what the method learns
 
 
 @dataclass(frozen=True, slots=True, eq=False)

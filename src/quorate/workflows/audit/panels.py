@@ -17,8 +17,9 @@ from quorate.tables.argument_names import said_as
 from quorate.validate import shown
 
 if TYPE_CHECKING:
+    from quorate.tables.options import Format
     from quorate.tables.report import Report
-    from quorate.tables.votes.read import Format, Votes
+    from quorate.tables.votes.read import Votes
 
 
 @dataclass(frozen=True, slots=True)
