@@ -1,6 +1,5 @@
 """`quorate.run` from tables to decisions: the same as a live session, errors counted right, frames of every kind."""
 
-import dataclasses
 import json
 
 import numpy as np

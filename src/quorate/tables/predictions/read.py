@@ -55,6 +55,7 @@ def read_predictions(
     field: str | None = None,
     strict: bool = False,
     as_read: bool = False,
+    task: str | None = None,
 ) -> Predictions:
     """Predictions of one classifier, or of several: a source, a list of sources, or a mapping of names to sources.
 
@@ -65,20 +66,20 @@ def read_predictions(
     Instead of a vector: a hard label (`accuracy` is how sure it is taken to be), a label with its score (the rest is
     shared by the other classes), or one score, which is that of the second of two `classes`.
     `field`: where a Label Studio task keeps a mapping of class to probability in its `data`. `as_read` takes a table
-    also where it looks like votes.
+    also where it looks like votes. `task`: the item column of the votes, tried for the ids if no `id_column` is named.
 
     >>> import pyarrow as pa
     >>> found = read_predictions(pa.table({"id": ["a", "b"], "cat": [0.9, 0.5], "dog": [0.1, 0.48]}))
     >>> found.classes, found.report.count("sum-near-one")
     (('cat', 'dog'), 1)
     """
-    known, id_column = class_texts(classes), name_texts(id_column)
+    known, id_column, task = class_texts(classes), name_texts(id_column), name_texts(task)
     sure = fraction(accuracy, where="accuracy")
     given = [
         table
         for name, source in named_sources(sources)
         for table in _open(
-            source, name, known, id_column=id_column, ids=ids, accuracy=sure, field=field, as_read=as_read
+            source, name, known, id_column=id_column, ids=ids, accuracy=sure, field=field, as_read=as_read, task=task
         )
     ]
     tables = tuple(checked(table) for table in _with_unique_names(given))
@@ -120,9 +121,16 @@ def _open(
     accuracy: float,
     field: str | None,
     as_read: bool,
+    task: str | None,
 ) -> list[Given]:
     """Every classifier of one source, as given."""
-    how: dict[str, Any] = {"classes": classes, "id_column": id_column, "accuracy": accuracy, "as_read": as_read}
+    how: dict[str, Any] = {
+        "classes": classes,
+        "id_column": id_column,
+        "accuracy": accuracy,
+        "as_read": as_read,
+        "task": task,
+    }
     if isinstance(source, np.ndarray):
         return from_array(source, name or "model-0", classes=classes, ids=ids)
     if not isinstance(source, (str, Path)):

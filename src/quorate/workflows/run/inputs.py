@@ -59,7 +59,7 @@ def read_inputs(
     with said_as("predictions"):
         said = read_predictions(
             predictions, classes=columns.classes, id_column=columns.id_column, ids=columns.ids,
-            accuracy=columns.accuracy, strict=columns.strict, as_read=as_read,
+            accuracy=columns.accuracy, strict=columns.strict, as_read=as_read, task=columns.task,
         )  # fmt: skip
     return join(
         read, said, classes=columns.classes, items=columns.items, strict=columns.strict, as_read=as_read

@@ -138,6 +138,7 @@ def _first_rows(given: Given, seen: SeenIds) -> tuple[Given, list[Entry]]:
 
 def _table_model(opened: Opened, name: str, classes: tuple[str, ...], reading: Reading, told: Told) -> Model:
     how: dict[str, Any] = {"id_column": reading.id_column, "accuracy": reading.accuracy, "as_read": reading.as_read}
+    how["task"] = reading.task
 
     def rows() -> Iterator[Rows]:
         cleaner = _Cleaner(classes, reading, told)
@@ -149,7 +150,9 @@ def _table_model(opened: Opened, name: str, classes: tuple[str, ...], reading: R
 
 def _own_types(opened: Opened, classes: tuple[str, ...], reading: Reading) -> OwnTypes:
     """The types of the ids and of the classes in a frame; text if an id, once written as text, cannot be converted."""
-    item = find_column("item", opened.columns, named=reading.id_column, argument="id_column", source=opened.name)
+    item = find_column(
+        "item", opened.columns, named=reading.id_column, argument="id_column", source=opened.name, tried=reading.task
+    )
     if opened.frame is None or item is None:
         return TEXTS
     kind = cell_type(opened, item)
@@ -194,7 +197,7 @@ def _whole_models(file: Path, classes: tuple[str, ...], reading: Reading, told: 
     """Read whole, given in batches."""
     found = read_predictions(
         file, classes=classes, id_column=reading.id_column, ids=reading.ids, accuracy=reading.accuracy,
-        as_read=reading.as_read,
+        as_read=reading.as_read, task=reading.task,
     )  # fmt: skip
 
     def rows(number: int) -> Iterator[Rows]:
