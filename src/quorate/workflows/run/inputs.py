@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from quorate.errors import InvalidInput
+from quorate.errors import InvalidInput, source_is
 from quorate.tables import Joined, join, read_predictions, read_votes
-from quorate.tables.argument_names import said_as
 from quorate.tables.options import TableOptions
 from quorate.tables.readers.arrow import TEXT, pa
 from quorate.tables.readers.sources import Progress
@@ -43,7 +42,7 @@ def read_inputs(
         votes = _long_table(votes, columns)
         if columns.ids is None:  # rows of the predictions are those of the votes, voted on or not
             columns = replace(columns, ids=list(range(*places)))
-    with said_as("votes"):
+    with source_is("votes"):
         read = read_votes(
             votes, format=columns.format, task=columns.task, worker=columns.worker, label=columns.label,
             timestamp=columns.timestamp, classes=columns.classes, abstain_labels=columns.abstain_labels,
@@ -52,18 +51,15 @@ def read_inputs(
     if not by_time and read.raw.time is not None:
         read = replace(read, raw=replace(read.raw, time=None))
     has_order = read.raw.classes is None  # only counts come with classes of their own
+    how: dict[str, Any] = {"classes": columns.classes, "strict": columns.strict, "as_read": as_read}
     if predictions is None:
-        return join(
-            read, classes=columns.classes, items=columns.items, strict=columns.strict, as_read=as_read
-        ), has_order
-    with said_as("predictions"):
+        return join(read, items=columns.items, **how), has_order
+    with source_is("predictions"):
         said = read_predictions(
-            predictions, classes=columns.classes, id_column=columns.id_column, ids=columns.ids,
-            accuracy=columns.accuracy, strict=columns.strict, as_read=as_read, task=columns.task,
+            predictions, id_column=columns.id_column, ids=columns.ids, accuracy=columns.accuracy, task=columns.task,
+            **how,
         )  # fmt: skip
-    return join(
-        read, said, classes=columns.classes, items=columns.items, strict=columns.strict, as_read=as_read
-    ), has_order
+    return join(read, said, items=columns.items, **how), has_order
 
 
 def read_as(columns: TableOptions) -> dict[str, Any]:

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.errors import InvalidInput
-from quorate.tables.argument_names import said_as
+from quorate.errors import InvalidInput, source_is
 from quorate.tables.own_types import TEXTS, OwnTypes, cell_type, header_type, in_own_type
 from quorate.tables.predictions.align import Aligned, aligned
 from quorate.tables.predictions.arrays import from_array
@@ -76,7 +75,7 @@ class Model:
     own: OwnTypes = TEXTS
 
 
-@said_as("predictions")
+@source_is("predictions")
 def models(source: Any, classes: tuple[str, ...], reading: Reading, told: Told) -> list[Model]:  # noqa: ANN401
     """The classifiers of one source: a table has one, an array (models, items, classes) or an .npz several."""
     if not isinstance(source, (str, Path, np.ndarray)):
