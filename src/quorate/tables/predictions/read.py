@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from quorate.errors import InvalidInput
 from quorate.tables.options import HARD_LABEL_ACCURACY
 from quorate.tables.own_types import class_texts, name_texts
 from quorate.tables.predictions.arrays import from_array, from_file
@@ -24,7 +23,7 @@ from quorate.tables.readers.label_studio import from_studio, is_label_studio
 from quorate.tables.readers.open_files import ending_of, existing, open_file
 from quorate.tables.report import Report, refuse_dirt
 from quorate.types import FloatArray
-from quorate.validate import fraction, shown
+from quorate.validate import broken, fraction
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,7 +106,7 @@ def named_sources(sources: Any) -> list[tuple[str | None, Any]]:  # noqa: ANN401
     else:
         pairs = [(None, sources)]
     if not pairs:
-        raise InvalidInput("sources is empty; expected at least one source; without a classifier pass no predictions.")
+        raise broken("source", sources, "at least one source", "without a classifier pass no predictions.")
     return pairs
 
 
@@ -135,7 +134,7 @@ def _open(
         return from_array(source, name or "model-0", classes=classes, ids=ids)
     if not isinstance(source, (str, Path)):
         if isinstance(source, (int, float)) or source is None:
-            raise InvalidInput(f"sources contains {shown(source)}; expected paths, frames or arrays (items, classes).")
+            raise broken("source", source, "a path, a frame or an array (items, classes)", "pass one of these.")
         table = open_frame(source, name=name or "frame")
         return [from_table(table, name or "model-0", **how)]
     file = existing(source)

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.errors import InvalidInput
 from quorate.tables.readers.arrow import TEXT, pa, pc
 from quorate.types import IntArray
+from quorate.validate import broken
 
 Codes = NDArray[np.int32]
 
@@ -41,9 +41,8 @@ def encode(column: Any) -> Coded:  # noqa: ANN401
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if pa.types.is_nested(column.type):
-        raise InvalidInput(
-            f"a column of type {column.type} holds no ids or labels; expected one text or number a cell."
-        )
+        rule = "one text or number in each cell of a column of ids or labels"
+        raise broken("source", str(column.type), rule, "take the cells apart, or name another column.")
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     indices = column.indices.cast(pa.int32())
@@ -63,9 +62,8 @@ def texts(values: Any) -> Any:  # noqa: ANN401
             return _float_texts(values.cast(pa.float64()))
         return values.cast(TEXT)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as cause:
-        raise InvalidInput(
-            f"a column of type {kind} cannot be read as text: {cause}; pass ids and labels as text or numbers in UTF-8."
-        ) from cause
+        rule = f"a column of ids or labels that can be read as text ({cause})"
+        raise broken("source", str(kind), rule, "pass ids and labels as numbers, or as text in UTF-8.") from cause
 
 
 def _float_texts(values: Any) -> Any:  # noqa: ANN401

@@ -72,6 +72,9 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
+GO_ON = "if the data are like that, pass `as_read=True`."  # ends the fix of every check of a misreading
+
+
 def squeezed(name: str) -> str:
     """A column's name without what people write differently.
 
@@ -152,8 +155,7 @@ def refuse_own_output(columns: Sequence[str], source: str, *, expected: str) -> 
     """Refuse what quorate itself wrote: decisions or scores are neither votes nor a classifier's predictions."""
     if "consensus_label" in columns and ("stop_reason" in columns or "reason" in columns):
         rule = f"{expected}, but {source} holds answers of quorate (consensus_label ...)"
-        fix = f"name the file of the {expected}; if the data are like that, pass `as_read=True`."
-        raise broken(expected, source, rule, fix)
+        raise broken("source", source, rule, f"name the file of the {expected}; {GO_ON}")
 
 
 def looks_like_worker(column: str) -> bool:

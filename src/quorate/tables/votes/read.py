@@ -12,7 +12,6 @@ from typing import Any, get_args
 
 import numpy as np
 
-from quorate.errors import InvalidInput
 from quorate.tables.options import Format
 from quorate.tables.own_types import TEXTS, OwnTypes, class_texts, name_texts
 from quorate.tables.readers.arrow import TEXT, pa
@@ -21,7 +20,7 @@ from quorate.tables.readers.label_studio import check_field, is_label_studio, st
 from quorate.tables.readers.open_files import ending_of, existing, open_file
 from quorate.tables.readers.sources import Progress, without_columns
 from quorate.tables.report import Report, refuse_dirt
-from quorate.tables.rules import Entry, fired
+from quorate.tables.rules import Fired, fired
 from quorate.tables.votes.clean import clean, settle
 from quorate.tables.votes.codes import by_first
 from quorate.tables.votes.formats import choose
@@ -40,7 +39,7 @@ class Votes:
 
     raw: Raw
     counts_vote: np.ndarray
-    settled: tuple[Entry, ...]
+    settled: tuple[Fired, ...]
     decisions: tuple[str, ...]
     given: tuple[str, ...] | None = None
     backend: str = "pyarrow"
@@ -127,7 +126,7 @@ def read_votes(
         raw = replace(raw, entries=(*opened.entries, *layout.entries, *raw.entries))
         told, backend, own = (*opened.decisions, *layout.decisions), opened.backend, layout.own
     if raw.num_rows == 0 and not raw.entries:
-        raise InvalidInput(f"{raw.source} holds no votes: no row follows the header. Export it again.")
+        raise broken("source", raw.source, "votes; no row follows the header", "export it again.")
     cleaned = clean(raw, given, abstain)
     kept, entries = settle(cleaned)
     return _judged(Votes(cleaned, kept, entries, told, given, backend, own), strict=strict)
@@ -141,12 +140,12 @@ def _judged(votes: Votes, *, strict: bool) -> Votes:
     return votes
 
 
-def label_entries(votes: Votes) -> tuple[Entry, ...]:
+def label_entries(votes: Votes) -> tuple[Fired, ...]:
     """What is odd about labels that became classes: some differ by case only, some often mean no answer."""
     return (*_case_entries(votes), *_no_answers(votes))
 
 
-def _case_entries(votes: Votes) -> tuple[Entry, ...]:
+def _case_entries(votes: Votes) -> tuple[Fired, ...]:
     """Labels that differ by case only, with the row each was first met in."""
     names = differ_by_case(votes.classes)
     if not names:
@@ -156,7 +155,7 @@ def _case_entries(votes: Votes) -> tuple[Entry, ...]:
     return (fired("labels-differ-by-case", votes.raw.source, rows, values=pa.array(names, type=TEXT)),)
 
 
-def _no_answers(votes: Votes) -> tuple[Entry, ...]:
+def _no_answers(votes: Votes) -> tuple[Fired, ...]:
     """How many votes are for labels that often mean no answer, with the labels."""
     names = votes.raw.label.names.to_pylist()
     alike = np.array([means_no_answer(name) for name in names] + [False], dtype=bool)

@@ -121,5 +121,5 @@ def _notes(read: Votes, passed_over: int) -> tuple[str, ...]:
     notes = [*(f"{each}." for each in read.report.decisions), told]
     for each in read.report.findings:
         done = "the vote is missing" if each.rule == "blank-label" else each.done
-        notes.append(f"{each.count} x {each.met}: {done} ({each.rule}).")
+        notes.append(f"{each.told}: {done} ({each.rule}).")
     return tuple(notes)

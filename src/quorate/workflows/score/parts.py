@@ -15,14 +15,14 @@ import numpy as np
 from quorate.tables.options import HARD_LABEL_ACCURACY, Format
 from quorate.tables.readers.arrow import pa
 from quorate.tables.readers.sources import Batch, Opened
-from quorate.tables.rules import Entry
+from quorate.tables.rules import Fired
 from quorate.types import IntArray
 
 
 class Told(Protocol):
     """Who is told what reading found: `add` the rules that fired, `decide` how a table was understood."""
 
-    def add(self, entries: Sequence[Entry]) -> None:
+    def add(self, entries: Sequence[Fired]) -> None:
         """Rules that fired."""
 
     def decide(self, decisions: Sequence[str]) -> None:

@@ -24,7 +24,7 @@ from quorate.tables.readers.frames import open_frame
 from quorate.tables.readers.label_studio import is_label_studio
 from quorate.tables.readers.open_files import ending_of, existing, open_file
 from quorate.tables.readers.sources import Opened
-from quorate.tables.rules import Entry, fired
+from quorate.tables.rules import Fired, fired
 from quorate.tables.votes.clean import tidy_ids
 from quorate.tables.votes.codes import Coded, constant, encode
 from quorate.tables.votes.columns import find_column
@@ -111,7 +111,7 @@ class _Cleaner:
         return Rows(table.ids.to_pylist(), found.probs, done, total)
 
 
-def _first_rows(given: Given, seen: SeenIds) -> tuple[Given, list[Entry]]:
+def _first_rows(given: Given, seen: SeenIds) -> tuple[Given, list[Fired]]:
     """The rows without an id, and those whose item is there for the first time; an entry for the others."""
     nobody = constant(None, len(given.rows))
     raw = Raw(given.source, given.task, nobody, nobody, None, given.rows, (), len(given.rows), has_workers=False)
