@@ -144,7 +144,7 @@ def _make_ready(config: ServiceConfig, here: str) -> str | None:
 
 def _prepared(store: Store) -> Upgrade:
     """Make or upgrade the database's tables; wait for a server that is still starting, up to DATABASE_WITHIN."""
-    from quorate.service.store.failures import StoreUnavailable
+    from quorate.service.store.store import StoreUnavailable
     from quorate.service.store.upgrade import prepare
 
     until, is_told = time.monotonic() + DATABASE_WITHIN, store.is_sqlite
@@ -164,7 +164,7 @@ def _demo_link(store: Store, here: str) -> str:
     """Fill the demo's database where it is empty; the link that signs its owner in."""
     from sqlalchemy import select
 
-    from quorate.service.demo.seed import PROJECT, seed
+    from quorate.service.demo import PROJECT, seed
     from quorate.service.store.schema import projects
 
     with store.read() as connection:
@@ -257,7 +257,7 @@ def _lines(here: str, link: str | None, *, demo: str | None) -> list[str]:
 
 def _demo_told(database: str) -> str:
     """What is to be seen in the demo, and how to begin again once all of it is voted on."""
-    from quorate.service.demo.seed import is_over
+    from quorate.service.demo import is_over
     from quorate.service.store.store import Store
 
     store = Store(database)

@@ -14,8 +14,8 @@ from quorate.cli.serve import BaseUrl, Database, needs_service
 
 if TYPE_CHECKING:
     from quorate.service.access.accounts import Account
+    from quorate.service.domain.trail import Checked
     from quorate.service.store.backup import Copied
-    from quorate.service.verify import Checked
 
 HELP = """
 Look after the database of `quorate serve`: backup, restore, upgrade, check, links, keys and accounts (docs/service.md).
@@ -66,7 +66,7 @@ def restore(
     needs_service()
     import os
 
-    from quorate.service.store.restore import restore as read
+    from quorate.service.store.backup import restore as read
 
     os.umask(0o077)
     with progress_bar(quiet=quiet) as report:
@@ -81,7 +81,7 @@ def upgrade(database: Database = "quorate.db", json: Json = False) -> None:
     Example: quorate service upgrade --database quorate.db
     """
     needs_service()
-    from quorate.service.store.snapshot import existing
+    from quorate.service.store.store import existing
     from quorate.service.store.upgrade import prepare
 
     with existing(database) as store:
@@ -106,8 +106,8 @@ def owner_link(
     Example: quorate service owner-link --database quorate.db --base-url https://labels.example.org
     """
     needs_service()
-    from quorate.service.owners import everybody, new_link
-    from quorate.service.store.snapshot import existing
+    from quorate.service.access.links import everybody, new_link
+    from quorate.service.store.store import existing
 
     with existing(database) as store:
         lasts = "15 minutes" if everybody(store) else "24 hours"
@@ -135,8 +135,8 @@ def owner_key(
     Example: quorate service owner-key "nightly import" --database quorate.db
     """
     needs_service()
-    from quorate.service.owners import new_key
-    from quorate.service.store.snapshot import existing
+    from quorate.service.access.links import new_key
+    from quorate.service.store.store import existing
 
     with existing(database) as store:
         key = new_key(store, name, account=account, now=time.time())
@@ -152,8 +152,8 @@ def accounts(database: Database = "quorate.db", json: Json = False) -> None:
     needs_service()
     from dataclasses import asdict
 
-    from quorate.service.owners import everybody
-    from quorate.service.store.snapshot import existing
+    from quorate.service.access.links import everybody
+    from quorate.service.store.store import existing
 
     with existing(database) as store:
         found = everybody(store)
@@ -172,7 +172,7 @@ def disable(account: AccountId, database: Database = "quorate.db", json: Json = 
     """
     needs_service()
     from quorate.service.access.accounts import disable_account
-    from quorate.service.store.snapshot import existing
+    from quorate.service.store.store import existing
 
     with existing(database) as store:
         done = disable_account(store, account, now=time.time())
@@ -187,7 +187,7 @@ def enable(account: AccountId, database: Database = "quorate.db", json: Json = F
     """
     needs_service()
     from quorate.service.access.accounts import enable_account
-    from quorate.service.store.snapshot import existing
+    from quorate.service.store.store import existing
 
     with existing(database) as store:
         done = enable_account(store, account, now=time.time())
@@ -201,9 +201,9 @@ def check(database: Database = "quorate.db", json: Json = False, quiet: Quiet = 
     Example: quorate service check --database quorate.db
     """
     needs_service()
-    from quorate.service.store.snapshot import existing
+    from quorate.service.domain.trail import check as look
+    from quorate.service.store.store import existing
     from quorate.service.store.upgrade import prepare
-    from quorate.service.verify import check as look
 
     with existing(database) as store, progress_bar(quiet=quiet) as report:
         prepare(store)

@@ -20,11 +20,11 @@ from sqlalchemy import insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from quorate.service.domain.learning import learn, steer
-from quorate.service.domain.notices import announce
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.stats import Stats, stats
-from quorate.service.store.failures import StoreBusy, StoreUnavailable
 from quorate.service.store.schema import projects, stewards
+from quorate.service.store.store import StoreBusy, StoreUnavailable
+from quorate.service.webhooks.deliveries import announce
 
 log = logging.getLogger("quorate.service.steward")
 

@@ -9,7 +9,7 @@ from sqlalchemy import func, select, update
 
 from quorate import Session
 from quorate.errors import DuplicateVote, InvalidInput, RequestReused, UnknownItem
-from quorate.service.domain import vote_context as scene
+from quorate.service.domain import vote_rows as scene
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.queue import next_items

@@ -5,10 +5,10 @@ from sqlalchemy import func, select
 
 from quorate.service.domain import open_items as broken_images
 from quorate.service.domain.ballots import act
+from quorate.service.domain.events import list_actions
 from quorate.service.domain.items import NewItem, Show
 from quorate.service.domain.leases import give_back
 from quorate.service.domain.open_items import clear_image, report_image, restore, withdraw
-from quorate.service.domain.owner_actions import list_actions
 from quorate.service.domain.queue import next_items
 from quorate.service.domain.trail import disagreements
 from quorate.service.domain.vote_types import NotServed, Request

@@ -10,10 +10,10 @@ from quorate.service.access.accounts import add_member, create_account
 from quorate.service.api.exports import journal, votes
 from quorate.service.domain import item_projection
 from quorate.service.domain.ballots import act
+from quorate.service.domain.events import list_actions
 from quorate.service.domain.items import NewItem
 from quorate.service.domain.listing import all_decisions, counts
 from quorate.service.domain.open_items import change_pool, close_open, restore, withdraw
-from quorate.service.domain.owner_actions import list_actions
 from quorate.service.domain.queue import next_items
 from quorate.service.domain.stats import stats
 from quorate.service.domain.trail import disagreements

@@ -28,8 +28,8 @@ from quorate.service.domain.trail import disagreements
 from quorate.service.domain.vote_types import Request
 from quorate.service.steward import HOLD_SECONDS, Steward
 from quorate.service.store import schema
-from quorate.service.store.failures import StoreBusy
 from quorate.service.store.schema import deliveries, events, projects, stewards, webhooks
+from quorate.service.store.store import StoreBusy
 from tests.processes import wait_until
 
 CLASSES = ["cat", "dog", "bird"]

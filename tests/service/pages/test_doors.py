@@ -17,8 +17,8 @@ from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.vote_types import Request
+from quorate.service.pages import router
 from quorate.service.pages.rendering import qr_code
-from quorate.service.pages.router import router
 from quorate.service.store.schema import metadata
 from tests.service.pages.world import NASTY, token
 

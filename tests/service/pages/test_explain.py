@@ -9,7 +9,7 @@ from quorate.decision.counting import UntilSettled
 from quorate.decision.threshold import Threshold
 from quorate.decision.value import ValueOfInformation, optimistic_gain
 from quorate.reasons import SHORT
-from quorate.service.pages.explain import REASONS, Decided, audit_sentence, because
+from quorate.service.pages.explain import REASONS, Decided, audit_sentence, because, timeline
 from quorate.types import Item, Reason
 
 
@@ -117,3 +117,26 @@ def test_the_coin_is_told_with_what_became_of_it():
     assert "still voted on" in audit_sentence("drawn", 0.05, None)
     assert "says something else" in audit_sentence("done", 0.05, 1.0)
     assert "is tied" in audit_sentence("done", 0.05, 0.5)
+
+
+DECIDED = {"ask": True, "label": "cat", "confidence": 0.6, "reason": "ask", "params": 1, "tune": 0}
+AGAIN = {"probs": [0.6, 0.4], **{name: DECIDED[name] for name in ("ask", "label", "confidence", "reason")}}
+
+
+def told(*acts):
+    """The steps of these acts: (kind, voter, label)."""
+    events = [
+        {"seq": seq, "time": float(seq), "type": kind, "voter": voter, "decision": DECIDED, "recomputed": AGAIN}
+        | ({"label": label} if label else {})
+        for seq, (kind, voter, label) in enumerate(acts, start=1)
+    ]
+    return timeline(events, ["cat", "dog"], {})
+
+
+def test_each_step_counts_the_votes_and_abstentions_there_were_then():
+    steps = told(
+        ("open", None, None), ("abstain", "ada", None), ("vote", "ben", "dog"), ("abstain", "eve", None),
+        ("retract", "ada", None), ("vote", "ada", "cat"), ("skip", "fay", None),
+    )  # fmt: skip
+    assert [step.num_abstained for step in steps] == [0, 1, 1, 2, 1, 1, 1]
+    assert [step.votes for step in steps] == [(0, 0), (0, 0), (0, 1), (0, 1), (0, 1), (1, 1), (1, 1)]

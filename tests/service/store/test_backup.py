@@ -12,9 +12,9 @@ import pytest
 from sqlalchemy import func, select, text
 
 from quorate.errors import InvalidInput
-from quorate.service.store import copying, schema
-from quorate.service.store.backup import backup
-from quorate.service.store.restore import restore
+from quorate.service.store import backup as copying
+from quorate.service.store import schema
+from quorate.service.store.backup import backup, restore
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import newest, prepare, revision_of
 from tests.service.store.first_schema import load

@@ -9,8 +9,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from quorate.errors import InvalidInput
-from quorate.service.store.failures import StoreUnavailable
-from quorate.service.store.store import Store, as_url
+from quorate.service.store.store import Store, StoreUnavailable, as_url
 from quorate.service.store.upgrade import prepare
 
 ADD = text("INSERT INTO secrets VALUES (:name, 'value', 1.0)")

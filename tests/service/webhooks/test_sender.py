@@ -12,7 +12,8 @@ from sqlalchemy import select, update
 
 from quorate.service.config import ServiceConfig
 from quorate.service.store.schema import deliveries
-from quorate.service.webhooks import hooks, queue
+from quorate.service.webhooks import deliveries as queue
+from quorate.service.webhooks import hooks
 from quorate.service.webhooks.sender import Sender
 from quorate.service.webhooks.signature import verify
 from tests.processes import wait_until

@@ -13,8 +13,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Row, insert, select, update
 
 from quorate.service.access.accounts import Role, checked_name, enrol, insert_account
-from quorate.service.access.browsers import Remembered, remembered
-from quorate.service.access.cookies import open_sign_in
+from quorate.service.access.cookies import Remembered, open_sign_in, remembered
 from quorate.service.access.links import SignedIn
 from quorate.service.access.log import note
 from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink

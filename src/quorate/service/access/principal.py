@@ -20,10 +20,9 @@ from quorate.service.access.request_context import now_of, store_of
 from quorate.service.access.tokens import digest
 from quorate.service.microbatch import Together
 from quorate.service.problems import Problem
-from quorate.service.store.failures import StoreUnavailable
-from quorate.service.store.lists import among
+from quorate.service.store.bulk import among
 from quorate.service.store.schema import accounts, api_keys, memberships, sign_ins
-from quorate.service.store.store import Store
+from quorate.service.store.store import Store, StoreUnavailable
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,10 @@ from quorate.service.api import exports as export_tables
 from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Owner, ProjectId, TheProjects, Viewer
 from quorate.service.api.exports import MEDIA_TYPES, Format, chunks, spooled, write
-from quorate.service.api.fields import Out, Time, problems
-from quorate.service.api.paging import Cursor, Limit, Page, after_number, page
+from quorate.service.api.fields import Cursor, Limit, Out, Page, Time, after_number, page, problems
 from quorate.service.domain.listing import Decided, Filter, decided, list_items
 from quorate.service.domain.projects import Projects
-from quorate.service.store.failures import StoreUnavailable
-from quorate.service.store.snapshot import snapshot
+from quorate.service.store.store import StoreUnavailable, snapshot
 from quorate.validate import broken
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["decisions"], route_class=StrictRoute)

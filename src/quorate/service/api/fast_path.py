@@ -30,7 +30,7 @@ from quorate.service.access.request_context import now_of
 from quorate.service.api.bodies import BODY_SECONDS, SMALL, parsed
 from quorate.service.api.dependencies import Voter
 from quorate.service.api.fields import KEY
-from quorate.service.metrics import Metrics
+from quorate.service.api.monitoring import Metrics
 from quorate.service.problems import Problem
 
 PATH = re.compile(r"/api/v1/projects/([A-Za-z0-9_-]{1,40})/([a-z]+)")

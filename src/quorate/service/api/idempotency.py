@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from fastapi import Request, Response
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, select, update
 
 from quorate.service.access.principal import Principal
 from quorate.service.access.request_context import now_of, store_of
@@ -27,7 +27,6 @@ from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import requests
 from quorate.service.store.store import Store
 
-KEPT = 7 * 86400.0  # seconds a key is remembered
 REPEATED = {"Idempotency-Replayed": "true"}
 
 
@@ -132,9 +131,3 @@ def _response(body: str, status: int, headers: dict[str, str] | None = None) -> 
     if not body:
         return Response(status_code=204, headers=headers)
     return Response(body, status, headers, "application/json")
-
-
-def forget(store: Store, *, now: float) -> int:
-    """Delete keys that are too old to be sent again; how many there were."""
-    with store.write() as connection:
-        return connection.execute(delete(requests).where(requests.c.created < now - KEPT)).rowcount

@@ -12,12 +12,23 @@ from sqlalchemy import Row, select
 from quorate.service.access.request_context import now_of
 from quorate.service.api.bodies import StrictRoute, in_batch_thread
 from quorate.service.api.dependencies import Now, Owner, ProjectId, TheProjects, Viewer
-from quorate.service.api.fields import In, ItemId, ItemQuery, Key, Out, Text, Time, problems
+from quorate.service.api.fields import (
+    Cursor,
+    In,
+    ItemId,
+    ItemQuery,
+    Key,
+    Limit,
+    Out,
+    Page,
+    Text,
+    Time,
+    after_number,
+    page,
+    problems,
+)
 from quorate.service.api.idempotency import Work, carried_out, is_known
-from quorate.service.api.item_content import checked_address, checked_image, for_browser, upload_of
-from quorate.service.api.paging import Cursor, Limit, Page, after_number, page
-from quorate.service.api.vote_models import DecidedOut, ShowOut
-from quorate.service.api.votes import decided
+from quorate.service.api.votes import DecidedOut, ShowOut, decided
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import (
     MOST_ITEMS,
@@ -26,15 +37,19 @@ from quorate.service.domain.items import (
     Batch,
     NewItem,
     Show,
+    checked_address,
+    checked_image,
     decide_items,
+    for_browser,
     store_items,
+    upload_of,
 )
 from quorate.service.domain.listing import Filter, Status, events_of, list_items
 from quorate.service.domain.open_items import clear_image
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.trail import find, trail
 from quorate.service.domain.vote_types import Request as Act
-from quorate.service.store.lists import among
+from quorate.service.store.bulk import among
 from quorate.service.store.schema import uploads
 from quorate.service.store.store import Store
 from quorate.validate import broken, shown

@@ -10,8 +10,7 @@ from pydantic import Field
 
 from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Now, ProjectId, TheProjects, Viewer
-from quorate.service.api.fields import Out, Time, problems
-from quorate.service.api.paging import Cursor, Limit, Page, after_number, page
+from quorate.service.api.fields import Cursor, Limit, Out, Page, Time, after_number, page, problems
 from quorate.service.domain.audits import AuditReport
 from quorate.service.domain.listing import list_learned
 from quorate.service.domain.stats import Stats, latest_stats

@@ -10,11 +10,10 @@ from pydantic import Field
 from quorate.service.access.request_context import now_of
 from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Owner, ProjectId, TheProjects, Viewer
-from quorate.service.api.fields import In, ItemId, Key, Out, Time, problems
+from quorate.service.api.fields import Cursor, In, ItemId, Key, Limit, Out, Page, Time, after_number, page, problems
 from quorate.service.api.idempotency import Work, carried_out, carried_out_in_parts
-from quorate.service.api.paging import Cursor, Limit, Page, after_number, page
+from quorate.service.domain.events import list_actions
 from quorate.service.domain.open_items import change_pool, close_open, restore, withdraw
-from quorate.service.domain.owner_actions import list_actions
 from quorate.service.domain.projects import Projects
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["items"], route_class=StrictRoute)

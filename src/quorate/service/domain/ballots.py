@@ -17,9 +17,8 @@ from quorate.errors import DuplicateVote, InvalidInput, QuorateError
 from quorate.service.domain.item_projection import after_event, toss
 from quorate.service.domain.leases import CLOCK_SLACK
 from quorate.service.domain.projects import Project, Projects
-from quorate.service.domain.vote_context import Scene, meet
+from quorate.service.domain.vote_rows import Deed, Scene, meet, perform
 from quorate.service.domain.vote_types import Kind, Recorded, Request, TooLate, not_met, of_item, reused
-from quorate.service.domain.vote_writes import Deed, perform
 from quorate.service.store.schema import events
 from quorate.session import Session
 from quorate.session.journal import Event

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, Row, func, select
 
+from quorate.service.domain.events import prices
 from quorate.service.domain.item_projection import held
-from quorate.service.domain.owner_actions import prices
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.store.schema import ballots, events, items, not_withdrawn
 from quorate.session.journal import Event

@@ -11,17 +11,16 @@ from sqlalchemy import Connection, Row, Select, exists, func, insert, select, up
 
 from quorate.errors import InvalidInput, QuorateError
 from quorate.service.domain.ballots import act_all
-from quorate.service.domain.events import append_item_events, item_events
+from quorate.service.domain.events import append_item_events, item_events, record
 from quorate.service.domain.item_projection import ABSENT, after_event, asking, toss
 from quorate.service.domain.items import names_there
 from quorate.service.domain.leases import num_out
-from quorate.service.domain.notices import announce
-from quorate.service.domain.owner_actions import record
 from quorate.service.domain.projects import Project, Projects, archived
+from quorate.service.domain.vote_rows import notices_of
 from quorate.service.domain.vote_types import Request, not_here, not_met
-from quorate.service.domain.vote_writes import notices_of
-from quorate.service.store.lists import among
+from quorate.service.store.bulk import among
 from quorate.service.store.schema import ballots, image_reports, items, leases, not_withdrawn
+from quorate.service.webhooks.deliveries import announce
 from quorate.session.single import EraOf, is_decided, item_session
 from quorate.validate import broken, members
 

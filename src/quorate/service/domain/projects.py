@@ -16,12 +16,11 @@ from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from quorate.errors import InvalidInput, UnknownItem
 from quorate.service.access.log import note
-from quorate.service.domain.events import append_project_event
-from quorate.service.domain.notices import announce
-from quorate.service.domain.owner_actions import record
+from quorate.service.domain.events import append_project_event, record
 from quorate.service.domain.settings import ProjectSettings, knobs_of
 from quorate.service.store.schema import events, projects
 from quorate.service.store.store import Store
+from quorate.service.webhooks.deliveries import announce
 from quorate.session.decide import prior_of
 from quorate.session.single import Era
 from quorate.session.state import Settings, initial

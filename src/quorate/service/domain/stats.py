@@ -13,8 +13,8 @@ from typing import Any
 from sqlalchemy import Connection, Integer, and_, case, cast, desc, func, select
 
 from quorate.service.domain.audits import AuditReport, audit_report
+from quorate.service.domain.events import prices
 from quorate.service.domain.learning import stored_control
-from quorate.service.domain.owner_actions import prices
 from quorate.service.domain.projects import Project
 from quorate.service.store.schema import accounts, ballots, events, items, memberships, not_withdrawn, stewards
 from quorate.streams.target_error import TargetErrorControl

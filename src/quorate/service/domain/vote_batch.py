@@ -19,7 +19,7 @@ from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.queue import serve
 from quorate.service.domain.vote_types import Recorded, Request
 from quorate.service.microbatch import LATER, Later
-from quorate.service.store.failures import StoreBusy, StoreUnavailable
+from quorate.service.store.store import StoreBusy, StoreUnavailable
 
 log = logging.getLogger("quorate.service")
 WORTH_COUNTING = 1.0  # seconds

@@ -1,4 +1,4 @@
-"""The data page: import by drop with a preview, exports as links, webhooks with their last delivery."""
+"""The data page: import with a preview, exports as links, webhooks with their last delivery (secrets show once)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from quorate.service.access.request_context import now_of, store_of
 from quorate.service.api.bodies import in_batch_thread, parsed
 from quorate.service.api.dependencies import Owner, ProjectId, Viewer, projects_of
 from quorate.service.domain.items import MOST_ITEMS, add_items, names_there
+from quorate.service.pages.form_fields import Fields, in_words_of_the_form
 from quorate.service.pages.item_files import Reading, read_items
-from quorate.service.pages.rendering import render
+from quorate.service.pages.rendering import go, render
+from quorate.service.problems import of_error
 from quorate.service.store.store import Store
 from quorate.service.webhooks import hooks
+from quorate.service.webhooks.deliveries import KINDS
 
 EXPORTS = (
     (
@@ -142,3 +145,34 @@ def _images(text: str) -> dict[str, str]:
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
         raise InvalidInput("images is no object of upload ids by file name; reload the page and try again.")
     return found
+
+
+@router.post("/p/{project_id}/webhooks/add")
+def add_webhook(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
+    """A new webhook; its secret is on the answer, and nowhere else ever again."""
+    kinds, url = [kind for kind in KINDS if fields.get(kind)], fields.get("url", "").strip()
+    allow = bool(request.app.state.config.allow_private_webhooks)
+    try:
+        _, secret = hooks.create_webhook(
+            store_of(request), project_id, url, kinds, allow_private=allow, by=caller.principal.account_id,
+            now=now_of(request),
+        )  # fmt: skip
+    except QuorateError as error:
+        problem = in_words_of_the_form(of_error(error).body(), {"url": url, "kinds": ", ".join(kinds)}, HOOK_LABELS)
+        return data_page_of(request, project_id, caller, hook_problem=problem, hook_url=url, hook_kinds=kinds)
+    return data_page_of(request, project_id, caller, hook_secret=secret)
+
+
+@router.post("/p/{project_id}/webhooks/test")
+def test_webhook(request: Request, project_id: ProjectId, _caller: Owner, fields: Fields) -> Response:
+    """Send a delivery that says nothing; the list shows what became of it."""
+    hooks.ping(store_of(request), project_id, fields.get("id", ""), now=now_of(request))
+    return go(f"/p/{project_id}/data", "pinged")
+
+
+@router.post("/p/{project_id}/webhooks/remove")
+def remove_webhook(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
+    """Tell it nothing any more."""
+    store, me = store_of(request), caller.principal.account_id
+    hooks.remove_webhook(store, project_id, fields.get("id", ""), by=me, now=now_of(request))
+    return go(f"/p/{project_id}/data", "hook-removed")

@@ -18,17 +18,16 @@ from quorate.service.access.log import owner_of_link
 from quorate.service.access.request_context import now_of, store_of
 from quorate.service.api.bodies import in_batch_thread
 from quorate.service.api.dependencies import Owner, ProjectId, Viewer, projects_of
-from quorate.service.api.item_content import for_browser
 from quorate.service.domain.ballots import act
+from quorate.service.domain.items import for_browser
 from quorate.service.domain.open_items import change_pool, clear_image, close_open, reports_of, restore, withdraw
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.trail import find, standing_probs, trail
 from quorate.service.domain.vote_types import Request as Act
 from quorate.service.pages.charts import REST, Line, bar, line_chart, swatch
-from quorate.service.pages.explain import Decided, audit_sentence, because
+from quorate.service.pages.explain import Decided, Step, audit_sentence, because, likeliest, timeline
 from quorate.service.pages.form_fields import Fields, whole_number
 from quorate.service.pages.rendering import go, render
-from quorate.service.pages.timeline import Step, likeliest, story
 from quorate.service.store.schema import accounts, events, items, not_withdrawn
 
 PER_PAGE = 50
@@ -204,7 +203,7 @@ def _item(projects_: Projects, connection: Connection, project: Project, name: s
     skips = _skips(connection, row.id)
     written = sorted([*whole["events"], *skips], key=lambda event: event["seq"])
     ways = whole["signed_in_by"]
-    steps = story(written, project.settings.classes, _names(connection, written, ways.values()), ways)
+    steps = timeline(written, project.settings.classes, _names(connection, written, ways.values()), ways)
     decided = [step for step in steps if step.agrees is not None]
     reports = reports_of(connection, row.id)
     names = _names(connection, [{"voter": voter} for voter, _ in reports])

@@ -1,29 +1,146 @@
-"""A database, in use or not -> one file with every row of it, as of one moment.
+"""A database, in use or not -> one file with every row as of one moment (`backup`), and back (`restore`).
 
 The file is a SQLite database with a table for each of the service's, whatever database they come from, and a table
-`backup` with the revision, the counts and the digests: `restore` makes of it a database of either kind. Called by
-`quorate service backup`.
+`backup` with the revision, the counts and the digests. SQLite and PostgreSQL give the same plain values for a row, so a
+digest taken on one holds on the other: every restored row is checked before anything is kept. It is also the way from
+SQLite to PostgreSQL. Called by `quorate service backup` and `restore`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sqlite3
 import time
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Connection, Table, func, select
+from sqlalchemy import (
+    Boolean,
+    Connection,
+    Float,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Numeric,
+    Table,
+    func,
+    inspect,
+    select,
+    text,
+)
 from sqlalchemy.engine import URL
 
 from quorate.errors import InvalidInput
 from quorate.files import atomic_file
-from quorate.service.store.copying import Counter, Progress, Tally, plain_rows, storage, tables_of
-from quorate.service.store.snapshot import existing, snapshot
-from quorate.service.store.upgrade import revision_of
+from quorate.service.store.store import Store, existing, snapshot
+from quorate.service.store.upgrade import VERSION_TABLE, bring_to, newest, revision_of, revisions
 from quorate.version import __version__
+
+Row = tuple[Any, ...]
+Progress = Callable[[int, int, str], None]
+
+BATCH = 1000  # rows held in memory
+LARGE_BATCH = 4  # of rows that hold files
+_MODULUS = 1 << 256
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many rows a table has, and a digest of them: the sum of the rows' SHA-256, modulo 2^256."""
+
+    num_rows: int
+    digest: str
+
+
+class Counter:
+    """Tallies rows as they pass."""
+
+    def __init__(self, table: Table) -> None:
+        names = [column.name for column in table.c]
+        self._order = sorted(range(len(names)), key=names.__getitem__)
+        self.num_rows, self._sum = 0, 0
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Take these into the tally."""
+        for row in rows:
+            text = json.dumps([row[place] for place in self._order], default=_digest)
+            self._sum += int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
+        self._sum %= _MODULUS
+        self.num_rows += len(rows)
+
+    @property
+    def tally(self) -> Tally:
+        """Of the rows so far."""
+        return Tally(self.num_rows, f"{self._sum:064x}")
+
+
+def tables_of(connection: Connection) -> list[Table]:
+    """The database's tables as they are now, whatever its revision; each after those it refers to."""
+    found = MetaData()
+    found.reflect(connection)
+    return [table for table in found.sorted_tables if table.name != VERSION_TABLE]
+
+
+def batch_size(table: Table) -> int:
+    """Rows to hold in memory at a time."""
+    return LARGE_BATCH if any(isinstance(column.type, LargeBinary) for column in table.c) else BATCH
+
+
+@contextmanager
+def plain_rows(connection: Connection, table: Table) -> Iterator[Iterator[list[Row]]]:
+    """The table's rows in batches, as plain values, streamed while the block lasts."""
+    makers = [_plain(column.type) for column in table.c]
+    options = {"yield_per": batch_size(table)}
+    with connection.execute(table.select(), execution_options=options) as result:
+        yield ([_made(makers, row) for row in batch] for batch in result.partitions())
+
+
+def insert_rows(connection: Connection, table: Table, rows: Iterable[Row]) -> None:
+    """Write plain values into the table."""
+    names = [column.name for column in table.c]
+    makers = [bool if isinstance(column.type, Boolean) else _as_is for column in table.c]
+    values: list[Mapping[str, Any]] = [dict(zip(names, _made(makers, row), strict=True)) for row in rows]
+    connection.execute(table.insert(), values)
+
+
+def storage(table: Table) -> list[tuple[str, str]]:
+    """Name and SQLite type of each column in a backup."""
+    return [(column.name, _storage(column.type)) for column in table.c]
+
+
+def _storage(kind: object) -> str:
+    if isinstance(kind, (Boolean, Integer)):
+        return "INTEGER"
+    if isinstance(kind, (Float, Numeric)):  # Double is a Float
+        return "REAL"
+    return "BLOB" if isinstance(kind, LargeBinary) else "TEXT"
+
+
+def _made(makers: Sequence[Callable[[Any], Any]], row: Sequence[Any]) -> Row:
+    return tuple(None if value is None else make(value) for make, value in zip(makers, row, strict=True))
+
+
+def _plain(kind: object) -> Callable[[Any], Any]:
+    makers: dict[str, Callable[[Any], Any]] = {"INTEGER": int, "REAL": _real, "BLOB": bytes, "TEXT": _as_is}
+    return makers[_storage(kind)]
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _real(value: float) -> float:
+    return float(value) + 0.0  # SQLite keeps no minus before zero
+
+
+def _as_is(value: Any) -> Any:  # noqa: ANN401
+    return value
+
 
 FORMAT = 1
 APPLICATION = 0x71756F72  # SQLite's application_id: `file` and we recognise a backup by it
@@ -112,3 +229,116 @@ def _refuse_existing(target: Path) -> None:
         raise InvalidInput(f"path={str(target)!r} exists; a backup never replaces a file. Choose another name.")
     if not target.parent.is_dir():
         raise InvalidInput(f"path={str(target)!r}: there is no folder {str(target.parent)!r}; create it first.")
+
+
+def restore(path: str | os.PathLike[str], database: str | URL, *, progress: Progress | None = None) -> Copied:
+    """Fill an empty database from the backup `path`, and upgrade it to this program's revision.
+
+    Every row is read back and its digest compared with the backup's before the transaction is committed. Refuses a
+    database that holds anything, a file that is no whole backup, and a backup of a newer quorate.
+    """
+    source = Path(path).absolute()
+    with closing(_opened(source)) as file:
+        copied = _described(file, source)
+        store = Store(database)
+        try:
+            with store.write() as connection:
+                _refuse_full(connection)
+                bring_to(connection, copied.revision)
+                _fill(connection, file, copied, progress)
+                bring_to(connection, newest())
+        finally:
+            store.close()
+    return copied
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    if not path.is_file():
+        raise InvalidInput(f"path={str(path)!r}: there is no such file; name a backup.")
+    return sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
+
+
+def _described(file: sqlite3.Connection, path: Path) -> Copied:
+    """What the backup says of itself."""
+    try:
+        is_ours = file.execute("PRAGMA application_id").fetchone() == (APPLICATION,)
+        is_sound = is_ours and file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        facts = json.loads(file.execute("SELECT facts FROM backup").fetchone()[0]) if is_sound else {}
+    except sqlite3.DatabaseError as cause:
+        raise InvalidInput(f"path={str(path)!r} is no whole backup ({cause}); use another one.") from cause
+    if not facts:
+        wrong = "is damaged" if is_ours else "was not written by `quorate service backup`"
+        raise InvalidInput(f"path={str(path)!r} {wrong}; use another one.")
+    if facts["format"] != FORMAT or facts["revision"] not in revisions():
+        raise InvalidInput(
+            f"path={str(path)!r} was written by quorate {facts['quorate']} (revision {facts['revision']}), which is "
+            f"newer than this one ({__version__}): pip install --upgrade 'quorate[service]'."
+        )
+    return Copied(path, facts["revision"], {name: Tally(**each) for name, each in facts["tables"].items()})
+
+
+def _refuse_full(connection: Connection) -> None:
+    tables = inspect(connection).get_table_names()
+    if tables:
+        raise InvalidInput(
+            f"database={connection.engine.url.render_as_string()!r} is not empty ({len(tables)} tables); a backup is "
+            "restored into a new database only. Name a file that does not exist, or create an empty database."
+        )
+
+
+def _fill(connection: Connection, file: sqlite3.Connection, copied: Copied, progress: Progress | None) -> None:
+    """Write every row, then read each back."""
+    tables = tables_of(connection)
+    if {table.name for table in tables} != set(copied.tables):
+        raise InvalidInput(f"path={str(copied.path)!r} lacks tables of its revision; use another backup.")
+    report = _counting(progress, total=2 * max(copied.num_rows, 1))
+    for table in tables:
+        for rows in _kept_rows(file, table):
+            insert_rows(connection, table, rows)
+            report(len(rows), f"{table.name}, writing")
+        _go_on_counting(connection, table)
+    for table in tables:
+        found, expected = _tally(connection, table, report), copied.tables[table.name]
+        if found != expected:
+            raise InvalidInput(
+                f"path={str(copied.path)!r}: the rows of {table.name} did not come back as they were backed up "
+                f"({found.num_rows} of {expected.num_rows}); nothing was kept. Use another backup."
+            )
+
+
+def _tally(connection: Connection, table: Table, report: Callable[[int, str], None]) -> Tally:
+    counter = Counter(table)
+    with plain_rows(connection, table) as batches:
+        for rows in batches:
+            counter.add(rows)
+            report(len(rows), f"{table.name}, checking")
+    return counter.tally
+
+
+def _counting(progress: Progress | None, *, total: int) -> Callable[[int, str], None]:
+    """Tells `progress` how many there were so far."""
+    done = 0
+
+    def report(more: int, what: str) -> None:
+        nonlocal done
+        done += more
+        if progress is not None:
+            progress(done, total, what)
+
+    return report
+
+
+def _kept_rows(file: sqlite3.Connection, table: Table) -> Iterator[list[Row]]:
+    names = ", ".join(f'"{column.name}"' for column in table.c)
+    cursor = file.execute(f'SELECT {names} FROM "{table.name}"')
+    while rows := cursor.fetchmany(batch_size(table)):
+        yield rows
+
+
+def _go_on_counting(connection: Connection, table: Table) -> None:
+    """The next number drawn is above those restored (SQLite sees to it by itself)."""
+    column = table.autoincrement_column
+    if column is None or connection.dialect.name != "postgresql":
+        return
+    query = f"SELECT setval(pg_get_serial_sequence(:table, :column), max({column.name})) FROM {table.name}"
+    connection.execute(text(query), {"table": table.name, "column": column.name})

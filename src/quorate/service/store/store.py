@@ -1,7 +1,8 @@
 """A database URL -> a `Store` with `read()` and `write()` transactions. SQLite and PostgreSQL behave alike through it.
 
 A write is committed, durably, when its `with` block ends, or has not happened. On SQLite writers queue in the process
-before they queue in the database, so that none starves. Called by everything in `service` that touches the database.
+before they queue in the database, so that none starves. `StoreUnavailable` says that a write did not happen, or may
+have happened: the same request, sent again with the same idempotency key, is safe either way.
 """
 
 from __future__ import annotations
@@ -17,11 +18,55 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from quorate.errors import InvalidInput
-from quorate.service.store.failures import StoreUnavailable, failure
+from quorate.errors import InvalidInput, QuorateError
+
+FULL = ("disk is full", "no space left", "could not extend file", "disk i/o error", "readonly database")
+BUSY = ("database is locked", "deadlock detected", "could not serialize", "canceling statement")
+BUSY_CODES = ("40001", "40P01", "55P03", "57014")  # PostgreSQL's, whatever language it speaks; 55P03: lock_timeout
+
+
+class StoreUnavailable(QuorateError):
+    """The database cannot take this now; send the same request again."""
+
+    def __init__(self, message: str, *, retry_after: float = 1.0, in_shell: str | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        self.in_shell = in_shell  # for whoever runs a command, and may know where the database is
+
+
+class StoreBusy(StoreUnavailable):
+    """The database gave way to another transaction; nothing was changed, and trying again will do."""
+
+
+def failure(problem: DBAPIError) -> StoreUnavailable | None:
+    """What a caller is told; None for an error that is a bug of ours."""
+    words = str(problem.orig).lower()
+    if any(phrase in words for phrase in FULL):
+        return StoreUnavailable(
+            "the database's disk is full or cannot be written; nothing was changed. Free space, then send this again.",
+            retry_after=30.0,
+        )
+    if any(phrase in words for phrase in BUSY) or getattr(problem.orig, "sqlstate", None) in BUSY_CODES:
+        return StoreBusy("the database is busy; nothing was changed. Send this again.", retry_after=1.0)
+    if getattr(problem.orig, "sqlite_errorname", "") == "SQLITE_ERROR":  # a statement that is wrong, not a broken disk
+        return None
+    if problem.connection_invalidated or isinstance(problem, (OperationalError, InterfaceError)):
+        reason = " ".join(str(problem.orig).split("\n")[0].split())
+        return StoreUnavailable(
+            "the database cannot be reached; send this again with the same idempotency key.",
+            retry_after=2.0,
+            in_shell=f"the database cannot be reached ({reason}); check --database{_and_its_server(problem)}.",
+        )
+    return None
+
+
+def _and_its_server(problem: DBAPIError) -> str:
+    """SQLite has none."""
+    return "" if type(problem.orig).__module__.startswith("sqlite3") else ", and whether its server runs"
+
 
 BUSY_SECONDS = 15.0
 WAL = "journal_mode=WAL"
@@ -204,3 +249,28 @@ def _named_failures() -> Iterator[None]:
         if named is None:
             raise
         raise named from cause
+
+
+REPEATABLE: dict[str, Any] = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+
+
+@contextmanager
+def snapshot(store: Store) -> Iterator[Connection]:
+    """The database as it is at the first query (SQLite in WAL mode does so by itself)."""
+    with store.read() as connection:
+        if not store.is_sqlite:
+            connection.execution_options(**REPEATABLE)
+        wait_as_long_as_it_takes(connection)  # whoever reads may do much between two batches
+        yield connection
+
+
+@contextmanager
+def existing(database: str | URL) -> Iterator[Store]:
+    """A store on a database that must be there already: a misspelt file is not created."""
+    store = Store(database)
+    if store.is_sqlite and not Path(str(store.url.database)).exists():
+        raise InvalidInput(f"database={store.url.database!r}: there is no such file; name the service's database.")
+    try:
+        yield store
+    finally:
+        store.close()

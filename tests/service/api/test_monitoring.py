@@ -6,19 +6,19 @@ import sys
 
 import pytest
 
+from quorate.service.api.monitoring import Metrics
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.open_items import withdraw
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.vote_types import Request
-from quorate.service.metrics import Metrics
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
 
 WORKER = """
 import sys
-from quorate.service.metrics import Metrics
+from quorate.service.api.monitoring import Metrics
 from quorate.service.store.store import Store
 
 store = Store(sys.argv[1])
