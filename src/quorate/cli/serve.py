@@ -106,9 +106,10 @@ def serve(
         trust_proxy=trust_proxy,
         demo=demo,
         metrics_token=os.environ.get("QUORATE_METRICS_TOKEN"),
-        allow_private_webhooks=given.allow_private_webhooks,
+        allow_private_addresses=given.allow_private_addresses,
         upload_megabytes=given.upload_megabytes,
         votes_per_second=given.votes_per_second,
+        fast_path=given.fast_path,
     )
     _refuse_taken_port(host, port)
     link = _make_ready(config, here)

@@ -14,7 +14,7 @@ from quorate.cli.serve import BaseUrl, Database, needs_service
 
 if TYPE_CHECKING:
     from quorate.service.access.accounts import Account
-    from quorate.service.domain.trail import Checked
+    from quorate.service.domain.trail import Verification
     from quorate.service.store.backup import Copied
 
 HELP = """
@@ -230,7 +230,7 @@ def _print_account(account: Account, what: str, *, json: bool) -> None:
         print_lines(f"{account.name} ({account.id}) {what}.")
 
 
-def _print_checked(checked: Checked, *, json: bool) -> None:
+def _print_checked(checked: Verification, *, json: bool) -> None:
     first = [
         {"project": project, "item": each.item, "seq": each.seq, "stored": each.stored, "recomputed": each.recomputed}
         for project, each in checked.first

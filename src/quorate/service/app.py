@@ -33,8 +33,8 @@ from quorate.service.api import (
     webhooks,
 )
 from quorate.service.api.bodies import BodyLimit
-from quorate.service.api.exports import Turns
-from quorate.service.api.fast_path import Quick, ways_of
+from quorate.service.api.exports import ExportSlots
+from quorate.service.api.fast_path import FastPath, fast_routes
 from quorate.service.api.monitoring import Metrics, MetricsMiddleware
 from quorate.service.config import ServiceConfig
 from quorate.service.demo import Colleagues
@@ -76,10 +76,10 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.store, app.state.config, app.state.projects = store, config, Projects(store)
-    app.state.metrics, app.state.export_turns = Metrics(store), Turns()
+    app.state.metrics, app.state.export_slots = Metrics(store), ExportSlots()
     app.state.steward = Steward(app.state.projects)
     app.state.steward.extra.append(Housekeeping(store))
-    app.state.background = [app.state.steward, Sender(store, allow_private=config.allow_private_webhooks)]
+    app.state.background = [app.state.steward, Sender(store, allow_private=config.allow_private_addresses)]
     if config.demo:
         app.state.background.append(Colleagues(app.state.projects))
     for part in PARTS:
@@ -89,7 +89,8 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
     app.add_middleware(BodyLimit)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(MetricsMiddleware, metrics=app.state.metrics)
-    app.add_middleware(Quick, ways=ways_of(votes.router.routes), metrics=app.state.metrics)
+    if config.fast_path:
+        app.add_middleware(FastPath, ways=fast_routes(votes.router.routes), metrics=app.state.metrics)
     described(app)
     return app
 

@@ -26,7 +26,7 @@ from quorate.rng import stream
 from quorate.service.access.accounts import add_member, create_account
 from quorate.service.access.links import sign_in_link
 from quorate.service.domain.ballots import act
-from quorate.service.domain.items import NewItem, Show, add_items
+from quorate.service.domain.items import ItemContent, NewItem, add_items
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.queue import next_items
 from quorate.service.domain.settings import ProjectSettings
@@ -155,7 +155,7 @@ def add_digits(store: Store, project_id: str, up_to: int, *, now: float) -> None
     for number in range(min(up_to, len(known))):
         image = _upload(store, project_id, known.png(number), now)
         prediction = [float(value) for value in known.predictions[number]]
-        batch.append(NewItem(f"digit-{number:04d}", prediction, Show(image=f"upload:{image}")))
+        batch.append(NewItem(f"digit-{number:04d}", prediction, ItemContent(image=f"upload:{image}")))
     add_items(Projects(store), project_id, batch, now=now)
 
 

@@ -141,7 +141,7 @@ class Steward:
             connection.execute(update(stewards).where(*mine).values(state=json.dumps(state)))
             if done:
                 content = {"num_items": told.num_items, "num_votes": told.num_votes}
-                announce(connection, project, [("project.completed", content)], now=now)
+                announce(connection, project.id, [("project.completed", content)], now=now)
 
     def _with_hold(self, project_id: str, task: str, job: Callable[[], object]) -> bool:
         """Do the job if no other worker is at it; whether it was done."""

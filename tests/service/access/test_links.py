@@ -5,7 +5,7 @@ from sqlalchemy import select
 
 from quorate.errors import InvalidInput
 from quorate.service.access import accounts, invitations, links
-from quorate.service.access.principal import Proof, look_up
+from quorate.service.access.principal import Credential, look_up
 from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
 from quorate.service.access.tokens import digest
 from quorate.service.store import schema
@@ -101,7 +101,7 @@ def again_for(world, account, project="here", now=NOW):
 
 def roles_of(world, session_id):
     """What a sign-in is in both projects."""
-    proofs = [Proof("cookie", digest(session_id), project) for project in ("here", "there")]
+    proofs = [Credential("cookie", digest(session_id), project) for project in ("here", "there")]
     return [known.role for known in look_up(world.store, proofs)]
 
 

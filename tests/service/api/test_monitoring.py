@@ -65,7 +65,7 @@ def test_withdrawn_items_are_neither_open_nor_closed(store):
     for name in "abc":
         act(projects, Request(made, name, "owner", "close", served=False), now=2.0)
     for name in "cd":
-        withdraw(projects, made, name, who="owner", now=3.0)
+        withdraw(projects, made, name, by="owner", now=3.0)
     told = Metrics(store).text().decode().splitlines()
     numbers = {"open": 1, "closed": 2, "withdrawn": 2}
     assert all(f'quorate_items{{state="{state}"}} {number}.0' in told for state, number in numbers.items())

@@ -169,7 +169,7 @@ def test_drawn_items_that_are_withdrawn_count_as_wrong_and_keep_no_other_waiting
     with desk.store.read() as connection:
         drawn = select(schema.items.c.name).where(schema.items.c.audit == "drawn").order_by(schema.items.c.closed_event)
         first, *rest = connection.scalars(drawn)
-    withdraw(desk.projects, project.id, first, who="ada", now=1001.0)
+    withdraw(desk.projects, project.id, first, by="ada", now=1001.0)
     complete_panels(desk, project, [each for each in given if each[0] in rest])
     with desk.store.read() as connection:
         wrong = connection.scalar(select(func.sum(schema.items.c.audit_loss)).where(schema.items.c.name.in_(rest)))

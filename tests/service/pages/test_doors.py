@@ -509,8 +509,8 @@ def test_who_opens_a_page_signed_out_reads_what_the_start_page_says(world):
         answer = browser.get(world.address(end), headers=HTML)
         assert answer.status_code == 401
         assert "open the invitation link you were sent" in answer.text
-        assert "Who are you" not in answer.text
-    assert browser.get(world.address("")).json()["title"] == "Who are you?"  # programs
+        assert "Not signed in" not in answer.text
+    assert browser.get(world.address("")).json()["title"] == "Not signed in"  # programs
 
 
 def test_what_is_told_of_an_error_begins_as_a_sentence(world):

@@ -9,13 +9,13 @@ from quorate.decision.counting import UntilSettled
 from quorate.decision.threshold import Threshold
 from quorate.decision.value import ValueOfInformation, optimistic_gain
 from quorate.reasons import SHORT
-from quorate.service.pages.explain import REASONS, Decided, audit_sentence, because, timeline
+from quorate.service.pages.explain import REASONS, DecisionFacts, audit_sentence, because, timeline
 from quorate.types import Item, Reason
 
 
 def decided(reason="not_worth_it", votes=(3, 0), probs=(0.98, 0.02), **more):
     usual = {"pool_size": 9, "pool_left": 9, "min_votes": 0, "most_votes": None, "classes": ("cat", "dog", "cow")}
-    return Decided(reason, "cat", max(probs), probs, votes, **(usual | more))
+    return DecisionFacts(reason, "cat", max(probs), probs, votes, **(usual | more))
 
 
 def test_every_reason_has_a_name_and_a_sentence():

@@ -66,7 +66,7 @@ def running():
 @pytest.fixture
 def telling(database_url, receiver):
     """A project with a webhook, and a sender whose clock is the world's."""
-    world = World(database_url, ServiceConfig(allow_private_webhooks=True))
+    world = World(database_url, ServiceConfig(allow_private_addresses=True))
     kinds = ["item.completed", "item.reopened", "project.changed"]
     body = {"url": receiver.url, "kinds": kinds}
     made = world.client("owner").api("POST", f"/projects/{world.here}/webhooks", 201, json=body).json()

@@ -16,10 +16,10 @@ from typing import IO, Any, Literal
 
 from sqlalchemy import Connection, exists, select
 
-from quorate.service.access.log import Line, all_lines
+from quorate.service.access.log import LogEntry, all_lines
 from quorate.service.domain.events import ITEM_KINDS, project_events
 from quorate.service.domain.item_projection import ABSENT
-from quorate.service.domain.listing import BATCH, Decided, all_decisions
+from quorate.service.domain.listing import BATCH, DecisionRow, all_decisions
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.stats import voter_names
 from quorate.service.problems import Problem
@@ -57,7 +57,7 @@ def decisions(projects_: Projects, connection: Connection, project: Project) -> 
     columns: dict[str, Kind] = {name: KINDS.get(name, "text") for name in DECISION_COLUMNS}
     columns |= {f"prob_{name}": "float" for name in project.settings.classes}
 
-    def cells(row: Decided) -> tuple[Cell, ...]:
+    def cells(row: DecisionRow) -> tuple[Cell, ...]:
         return (*(getattr(row, name) for name in DECISION_COLUMNS), *row.probs)
 
     return Export(columns, map(cells, all_decisions(projects_, connection, project)))
@@ -111,7 +111,7 @@ def _events(connection: Connection, project: Project) -> Iterator[tuple[Cell, ..
 def log(connection: Connection, project: Project) -> Export:
     """The access log, the oldest line first; `details` is JSON."""
 
-    def cells(line: Line) -> tuple[Cell, ...]:
+    def cells(line: LogEntry) -> tuple[Cell, ...]:
         named = (line.account_id, line.account_name, line.made_by, line.made_by_name)
         return (line.id, line.time, line.kind, *named, json.dumps(line.details, ensure_ascii=False))
 
@@ -250,7 +250,7 @@ MOST = POOL // 4
 SECONDS = "5"  # to wait before another attempt
 
 
-class Turns:
+class ExportSlots:
     """The accounts that are exporting now."""
 
     def __init__(self) -> None:

@@ -34,9 +34,9 @@ from quorate.service.domain.items import (
     MOST_ITEMS,
     MOST_PRIORITY,
     MOST_TEXT,
-    Batch,
+    DecidedBatch,
+    ItemContent,
     NewItem,
-    Show,
     checked_address,
     checked_image,
     decide_items,
@@ -181,9 +181,9 @@ async def create_items(
 ) -> Response:
     """All of them, or none if one is not valid. Safe to send again: items that are there already stay as they are."""
 
-    allow = bool(request.app.state.config.allow_private_webhooks)
+    allow = bool(request.app.state.config.allow_private_addresses)
 
-    def decide(projects_: Projects) -> Batch:
+    def decide(projects_: Projects) -> DecidedBatch:
         project = projects_.get(project_id)
         batch = [new_item(project, item, index, allow_private=allow) for index, item in enumerate(body.items)]
         _check_uploads(projects_.store, project_id, batch)
@@ -258,7 +258,7 @@ def close_item(
 @router.post("/item/clear", summary="Ask about an item again that was set aside", responses=problems(403, 404))
 def clear_item(project_id: ProjectId, caller: Owner, projects_: TheProjects, now: Now, body: ClearIn) -> ClearedOut:
     """After its image was repaired, or found to be in order. May be repeated."""
-    clear_image(projects_, project_id, body.id, who=caller.principal.account_id, now=now)
+    clear_image(projects_, project_id, body.id, by=caller.principal.account_id, now=now)
     return ClearedOut(id=body.id)
 
 
@@ -281,7 +281,7 @@ def new_item(project: Project, item: ItemIn, index: int, *, allow_private: bool 
     `allow_private`: its image may come from this machine or its network.
     """
     where = f"items[{index}].image"
-    show = Show(
+    show = ItemContent(
         text=item.text,
         image=None if item.image is None else checked_image(item.image, where=where, allow_private=allow_private),
         link=None if item.link is None else checked_address(item.link, where=f"items[{index}].link"),

@@ -26,8 +26,8 @@ from quorate.service.domain.open_items import report_image
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.trail import find
 from quorate.service.domain.vote_batch import Answer, Call, answer_all
-from quorate.service.domain.vote_types import Kind, Recorded, Request
-from quorate.service.microbatch import Together
+from quorate.service.domain.vote_types import Kind, RecordedVote, Request
+from quorate.service.microbatch import MicroBatcher
 from quorate.service.problems import Problem
 
 MOST_NEXT = 20
@@ -171,7 +171,8 @@ async def next_for_voter(
     would sway the voter.
     """
     count = 1 if body is None else body.count
-    answer = await desk_of(http).ask(Call(project_id, caller.principal.account_id, None, count, now), line=project_id)
+    call = Call(project_id, caller.principal.account_id, None, count, now)
+    answer = await vote_batcher_of(http).submit(call, queue=project_id)
     classes = [] if answer.project is None else list(answer.project.settings.classes)
     return NextOut(classes=classes, items=_leased(project_id, answer) or [])
 
@@ -213,12 +214,12 @@ def leave(project_id: ProjectId, caller: Voter, projects_: TheProjects) -> LeftO
     return LeftOut(given_back=give_back(projects_, project_id, caller.principal.account_id))
 
 
-def desk_of(request: HttpRequest) -> Together[Call, Answer]:
-    """Where the app's votes are stored together, as many as come at once."""
+def vote_batcher_of(request: HttpRequest) -> MicroBatcher[Call, Answer]:
+    """The micro-batcher through which all votes of the app are stored."""
     state = request.app.state
-    if not hasattr(state, "desk"):
-        state.desk = Together(partial(answer_all, state.projects))
-    return cast("Together[Call, Answer]", state.desk)
+    if not hasattr(state, "vote_batcher"):
+        state.vote_batcher = MicroBatcher(partial(answer_all, state.projects))
+    return cast("MicroBatcher[Call, Answer]", state.vote_batcher)
 
 
 def _leased(project_id: str, answer: Answer) -> list[LeasedOut] | None:
@@ -249,7 +250,7 @@ async def _answer(http: HttpRequest, caller: Member, asked: Request, count: int,
     if asked.served:  # an owner's program may send as many votes of others as it can
         limit_votes(http, caller.principal.account_id)
     call = Call(asked.project_id, caller.principal.account_id, asked, count, now)
-    answer = await desk_of(http).ask(call, line=asked.project_id)
+    answer = await vote_batcher_of(http).submit(call, queue=asked.project_id)
     recorded = answer.recorded
     assert recorded is not None
     if not recorded.repeated:
@@ -265,7 +266,7 @@ async def _answer(http: HttpRequest, caller: Member, asked: Request, count: int,
     )  # fmt: skip
 
 
-def decided(projects_: Projects, asked: Request, recorded: Recorded) -> DecidedOut:
+def decided(projects_: Projects, asked: Request, recorded: RecordedVote) -> DecidedOut:
     """What is decided of the item now, for an owner."""
     if recorded.decision is not None:
         return DecidedOut.model_validate(recorded.decision).model_copy(update={"late": recorded.late})

@@ -82,7 +82,7 @@ def create_webhook(
 ) -> Response:
     """Each delivery is a POST of JSON with X-Quorate-Id, X-Quorate-Timestamp and X-Quorate-Signature:
     `v1=` HMAC-SHA256(secret, timestamp + "." + body). Anything but 2xx is tried again, for three days."""
-    allow = bool(request.app.state.config.allow_private_webhooks)
+    allow = bool(request.app.state.config.allow_private_addresses)
 
     def work(on: Work) -> WebhookMade:
         made, secret = hooks.create_webhook(

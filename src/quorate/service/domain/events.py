@@ -90,13 +90,14 @@ def record(
     kind: str,
     body: Mapping[str, Any],
     *,
-    who: str,
+    by: str | None,
     now: float,
     item_id: int | None = None,
-) -> None:
-    """Keep one action."""
-    row = {"project_id": project_id, "item_id": item_id, "kind": kind, "who": who, "time": now}
-    connection.execute(insert(owner_actions).values(row | {"body": json.dumps(dict(body))}))
+) -> int:
+    """Keep one action; returns its number. `by`: the account; None: not known."""
+    row = {"project_id": project_id, "item_id": item_id, "kind": kind, "who": by or "", "time": now}
+    statement = insert(owner_actions).values(row | {"body": json.dumps(dict(body))})
+    return int(connection.execute(statement.returning(owner_actions.c.id)).scalar_one())
 
 
 def list_actions(

@@ -67,7 +67,7 @@ def _store(projects_: Projects, project: Project, params: PriorParams, num_items
             return None
         number = projects_.learn_in(connection, project.id, params, num_items, now=now)
         content = {"theta": params.theta, "phi": params.phi, "num_items": num_items}
-        announce(connection, project, [("project.learned", content)], now=now)
+        announce(connection, project.id, [("project.learned", content)], now=now)
         return number
 
 

@@ -83,7 +83,7 @@ class Projects:
         connection.execute(insert(projects).values(row | {"coin_key": secrets.token_hex(16)}))
         note(connection, "project made", project_id=project_id, by=by, now=now)
         self.tune_in(connection, project_id, knobs_of(settings), now=now)
-        record(connection, project_id, "create", settings.as_json() | {"name": row["name"]}, who=by or "", now=now)
+        record(connection, project_id, "create", settings.as_json() | {"name": row["name"]}, by=by, now=now)
         return self.get_in(connection, project_id)
 
     def get(self, project_id: str) -> Project:
@@ -148,9 +148,9 @@ class Projects:
                 self.tune_in(connection, project_id, knobs_of(settings), now=now)
             after = self.get_in(connection, project_id)
             if changed := _changes(before, after):
-                record(connection, project_id, "change", changed, who=by or "", now=now)
-                announce(connection, after, [("project.changed", changed)], now=now)
-                note(connection, "settings", project_id=project_id, by=by, now=now, changed=changed)
+                action = record(connection, project_id, "change", changed, by=by, now=now)
+                announce(connection, project_id, [("project.changed", changed)], now=now)
+                note(connection, "settings", project_id=project_id, by=by, now=now, action=action)
             return after
 
     def tune_in(self, connection: Connection, project_id: str, knobs: dict[str, Any], *, now: float) -> int:

@@ -101,7 +101,7 @@ def check_pool(method: Method, num_classes: int, pool_size: int, *, where: str =
     raise broken(where, pool_size, rule, fix)
 
 
-LOWEST_RATE = "the bound on wrong answers relies on the lowest rate since the first coin"
+LOWEST_RATE = "the bound on wrong answers relies on the lowest rate since the first draw"
 MOST_CLASSES = 200
 MOST_MODELS = 20
 MOST_LETTERS = 100  # of the name of a class
@@ -122,8 +122,8 @@ class ProjectSettings:
     `budget` (votes per item), `target_error`: at most one   `price` of a vote, for the money shown   `min_votes`,
     `max_votes` per item   `audit_rate` share of closed, unsettled items that are voted to the end   `lease_seconds` a
     shown item is kept for its voter   `undo_seconds` a vote can be taken back   `window`, `refit_every`: what learning
-    looks at, and how often   `seed` of ties and coins   `display_names` what pages show for a class, where it is not
-    the class itself
+    looks at, and how often   `seed` of ties and audit draws   `display_names` what pages show for a class, where it
+    is not the class itself
 
     >>> ProjectSettings(classes=["cat", "dog"], pool_size=5).session().method.name
     'quorate'

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, and_, case, cast, desc, func, select
 
-from quorate.service.domain.audits import AuditReport, audit_report
+from quorate.service.domain.audits import ProjectAudit, audit_report
 from quorate.service.domain.events import prices
 from quorate.service.domain.learning import stored_control
 from quorate.service.domain.projects import Project
@@ -61,7 +61,7 @@ class Stats:
     voters: list[dict[str, Any]]  # the busiest
     learning: list[dict[str, Any]]
     goal: dict[str, Any] | None
-    audit: AuditReport
+    audit: ProjectAudit
 
     def as_json(self) -> dict[str, Any]:
         """Everything, by name."""
@@ -235,7 +235,7 @@ def voter_names(connection: Connection, project: Project) -> dict[str, str]:
     return {row.id: row.name for row in connection.execute(query.where(memberships.c.project_id == project.id))}
 
 
-def _goal(connection: Connection, project: Project, audit: AuditReport) -> dict[str, Any] | None:
+def _goal(connection: Connection, project: Project, audit: ProjectAudit) -> dict[str, Any] | None:
     """What was asked for and what is reached, for a budget or a target error.
 
     The error that is reached is an estimate: null unless the audit supports it, as in the summary of a run.

@@ -108,15 +108,15 @@ def item_disagreements(
     stored = {name: getattr(row, name) for name in fresh}
     if not same(stored, fresh):
         yield Disagreement(row.name, None, stored, fresh)
-    logged, kept = _logged_coin(written), None if row.audit_rate is None else {"rate": row.audit_rate}
+    logged, kept = _logged_draw(written), None if row.audit_rate is None else {"rate": row.audit_rate}
     if logged != (kept if kept is None else kept | {"drawn": row.audit is not None}):
         yield Disagreement(row.name, None, kept, logged)
 
 
 def _row_again(project: Project, row: Row[Any], written: list[Event], era_of: EraOf) -> dict[str, Any]:
-    """The row as its events make it: as it was last decided, with the coin tossed then, and what came later."""
+    """The row as its events make it: as it was last decided, with the draw made then, and what came later."""
     last = max(number for number, event in enumerate(written) if is_decided(event))
-    drawn = (_logged_coin(written) or {"drawn": False})["drawn"]
+    drawn = (_logged_draw(written) or {"drawn": False})["drawn"]
     out = {name: getattr(row, name) for name in OUT_OF_LINE}  # which no event says
     values = _values(project, row, written[: last + 1], era_of, None) | out | {"audit": "drawn" if drawn else None}
     values["is_wanted"] = is_wanted(values)
@@ -134,8 +134,8 @@ def _values(
     return after_event(project, session, row.name, decision, leases_out=0, row=before, decided=is_first)
 
 
-def _logged_coin(written: list[Event]) -> dict[str, Any] | None:
-    """The toss that stands: the one of the last event that decided, if that closed the item."""
+def _logged_draw(written: list[Event]) -> dict[str, Any] | None:
+    """The audit draw that stands: that of the last event that decided, if that closed the item."""
     return [event for event in written if is_decided(event)][-1].get("audit")
 
 
@@ -186,7 +186,7 @@ MOST_KEPT = 100  # of what disagrees; the rest is counted
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class Verification:
     """How much was checked, how much disagrees, and the first of those, each with its project's id."""
 
     num_projects: int
@@ -197,7 +197,7 @@ class Checked:
     first: tuple[tuple[str, Disagreement], ...]
 
 
-def check(store: Store, *, progress: Progress | None = None) -> Checked:
+def check(store: Store, *, progress: Progress | None = None) -> Verification:
     """Decide every item of every project again, from its events alone, as of one moment."""
     cache = Projects(store)
     found: list[tuple[str, Disagreement]] = []
@@ -213,7 +213,7 @@ def check(store: Store, *, progress: Progress | None = None) -> Checked:
                 num_items += 1
                 if progress is not None:
                     progress(num_items, total, project.name)
-        return Checked(
+        return Verification(
             num_projects=len(everything),
             num_items=num_items,
             num_events=_count(connection, events),

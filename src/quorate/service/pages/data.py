@@ -15,7 +15,7 @@ from quorate.service.api.bodies import in_batch_thread, parsed
 from quorate.service.api.dependencies import Owner, ProjectId, Viewer, projects_of
 from quorate.service.domain.items import MOST_ITEMS, add_items, names_there
 from quorate.service.pages.form_fields import Fields, in_words_of_the_form
-from quorate.service.pages.item_files import Reading, read_items
+from quorate.service.pages.item_files import ItemsFile, read_items
 from quorate.service.pages.rendering import go, render
 from quorate.service.problems import of_error
 from quorate.service.store.store import Store
@@ -108,7 +108,7 @@ def _imported(request: Request, project_id: str, file: UploadFile, action: str, 
         name, project, allow = (
             file.filename or "",
             projects_.get(project_id),
-            bool(request.app.state.config.allow_private_webhooks),
+            bool(request.app.state.config.allow_private_addresses),
         )
         reading = read_items(name, file.file.read(), project, _images(images), allow_private=allow)
         shown["reading"] = reading
@@ -121,13 +121,13 @@ def _imported(request: Request, project_id: str, file: UploadFile, action: str, 
     return shown
 
 
-def _there(request: Request, project_id: str, reading: Reading) -> set[str]:
+def _there(request: Request, project_id: str, reading: ItemsFile) -> set[str]:
     """The ids of items that were stored before: they stay as they are."""
     with store_of(request).read() as connection:
         return names_there(connection, project_id, [item.name for item in reading.items])
 
 
-def _store(request: Request, project_id: str, reading: Reading) -> dict[str, int]:
+def _store(request: Request, project_id: str, reading: ItemsFile) -> dict[str, int]:
     """Add the good rows, in batches; how many of each fate."""
     fates = {"open": 0, "closed": 0, "exists": 0}
     for start in range(0, len(reading.items), MOST_ITEMS):
@@ -151,7 +151,7 @@ def _images(text: str) -> dict[str, str]:
 def add_webhook(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
     """A new webhook; its secret is on the answer, and nowhere else ever again."""
     kinds, url = [kind for kind in KINDS if fields.get(kind)], fields.get("url", "").strip()
-    allow = bool(request.app.state.config.allow_private_webhooks)
+    allow = bool(request.app.state.config.allow_private_addresses)
     try:
         _, secret = hooks.create_webhook(
             store_of(request), project_id, url, kinds, allow_private=allow, by=caller.principal.account_id,

@@ -26,7 +26,7 @@ from quorate.service.store.schema import accounts, api_keys
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class ProjectCard:
     """One project of somebody; `numbers` of its dashboard if that opens to them."""
 
     project: Project
@@ -34,7 +34,7 @@ class Card:
     numbers: dict[str, Any] | None
 
 
-def cards(projects_: Projects, me: Principal, *, now: float) -> list[Card]:
+def cards(projects_: Projects, me: Principal, *, now: float) -> list[ProjectCard]:
     """All projects that are opened to somebody, those that are not archived first, by name."""
     mine = memberships_of(projects_.store, me.account_id, only=me.only_project, limit=500)
     found = []
@@ -43,7 +43,7 @@ def cards(projects_: Projects, me: Principal, *, now: float) -> list[Card]:
             project = projects_.get_in(connection, membership.project_id)
             is_told = membership.role == "reader" or (membership.role == "owner" and me.only_project is None)
             numbers = latest_stats(connection, project, now=now) if is_told else None
-            found.append(Card(project, membership.role, numbers))
+            found.append(ProjectCard(project, membership.role, numbers))
     return sorted(found, key=lambda card: (card.project.state == "archived", card.project.name.lower()))
 
 

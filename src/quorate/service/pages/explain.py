@@ -135,7 +135,7 @@ MOST_NAMED = 4  # classes of a tie that are named; more are counted
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecisionFacts:
     """A decision and what it was made from: `pool_left` is the pool less those who could not tell."""
 
     reason: str
@@ -166,11 +166,11 @@ class Decided:
         return [] if self.probs is None else likeliest(self.probs)
 
 
-def because(decided: Decided, policy: Any) -> str:  # noqa: ANN401
+def because(decided: DecisionFacts, policy: Any) -> str:  # noqa: ANN401
     """One sentence: asked again, or closed, and why.
 
     >>> from quorate.decision.value import ValueOfInformation
-    >>> decided = Decided("not_worth_it", "cat", 0.981, [0.981, 0.019], [3, 0], 9, 9, 0, None, ["cat", "dog"])
+    >>> decided = DecisionFacts("not_worth_it", "cat", 0.981, [0.981, 0.019], [3, 0], 9, 9, 0, None, ["cat", "dog"])
     >>> because(decided, ValueOfInformation(min_gain=0.01)).replace("\\xa0", " ")
     "Closed after 3 votes: a fourth vote was worth at most 0.47 points of accuracy, not more than the 1 point \
 it must exceed: 98.1 % sure that the pool of 9 would say 'cat'."
@@ -179,7 +179,7 @@ it must exceed: 98.1 % sure that the pool of 9 would say 'cat'."
     return tell(decided, policy)
 
 
-def _asked(decided: Decided, policy: Any) -> str:  # noqa: ANN401
+def _asked(decided: DecisionFacts, policy: Any) -> str:  # noqa: ANN401
     after = f"Asked again after {plural(decided.num_votes, 'vote')}" if decided.num_votes else "Asked"
     if decided.num_votes < decided.min_votes:
         return f"{after}: each item gets at least {plural(decided.min_votes, 'vote')}; {_sure(decided)} so far."
@@ -195,13 +195,13 @@ def _asked(decided: Decided, policy: Any) -> str:  # noqa: ANN401
     return f"{after}: the method's rule wants another vote; {_sure(decided)} so far."
 
 
-def _confident(decided: Decided, policy: Any) -> str:  # noqa: ANN401
+def _confident(decided: DecisionFacts, policy: Any) -> str:  # noqa: ANN401
     threshold = getattr(policy, "threshold", None)
     limit = "" if threshold is None else f", above the threshold of {percent(threshold)}"
     return f"{_closed(decided)}: {_sure(decided)}{limit}."
 
 
-def _not_worth_it(decided: Decided, policy: Any) -> str:  # noqa: ANN401
+def _not_worth_it(decided: DecisionFacts, policy: Any) -> str:  # noqa: ANN401
     least = getattr(policy, "min_gain", None)
     if least is None or decided.probs is None:
         return f"{_closed(decided)}: another vote was not worth its price; {_sure(decided)}."
@@ -213,7 +213,7 @@ def _not_worth_it(decided: Decided, policy: Any) -> str:  # noqa: ANN401
     )
 
 
-def _settled(decided: Decided, policy: Any) -> str:  # noqa: ANN401
+def _settled(decided: DecisionFacts, policy: Any) -> str:  # noqa: ANN401
     if len(decided.leaders) > 1:  # nobody is left who could part them
         return _exhausted(decided, policy)
     return (
@@ -221,20 +221,20 @@ def _settled(decided: Decided, policy: Any) -> str:  # noqa: ANN401
     )
 
 
-def _exhausted(decided: Decided, _policy: Any) -> str:  # noqa: ANN401
+def _exhausted(decided: DecisionFacts, _policy: Any) -> str:  # noqa: ANN401
     return f"{_closed(decided)}: everybody of {_pool(decided)} was asked; {_outcome(decided)}."
 
 
-def _quota(decided: Decided, _policy: Any) -> str:  # noqa: ANN401
+def _quota(decided: DecisionFacts, _policy: Any) -> str:  # noqa: ANN401
     most = "" if decided.most_votes is None else f" ({decided.most_votes})"
     return f"{_closed(decided)}: that is the most that may be asked for this item{most}; {_sure(decided)}."
 
 
-def _by_hand(decided: Decided, _policy: Any) -> str:  # noqa: ANN401
+def _by_hand(decided: DecisionFacts, _policy: Any) -> str:  # noqa: ANN401
     return f"{_closed(decided)}, by an owner: {_sure(decided)}."
 
 
-def _by_rule(decided: Decided, policy: Any) -> str:  # noqa: ANN401
+def _by_rule(decided: DecisionFacts, policy: Any) -> str:  # noqa: ANN401
     name = getattr(policy, "name", "the method")
     return f"{_closed(decided)}: the rule of {name} wants no more; {_sure(decided)}."
 
@@ -251,23 +251,23 @@ REASONS = {
 
 
 def audit_sentence(audit: str | None, rate: float | None, loss: float | None) -> str | None:
-    """What became of the item's coin, if it is closed and one was tossed.
+    """Whether the item was drawn for the audit, and what came of it; None if no draw was made.
 
     >>> (audit_sentence("done", 0.05, 0.0) or "").replace("\\xa0", " ")
-    'A coin (5 %) drew it for the audit: voted to the end, the pool agrees with the answer.'
+    'Drawn for the audit (5 % of closed items are): voted to the end, the pool agrees with the answer.'
     """
     if rate is None:
         return None
     if audit is None:
-        return f"A coin ({percent(rate)}) did not draw it for the audit."
-    drawn = f"A coin ({percent(rate)}) drew it for the audit: "
+        return f"Not drawn for the audit ({percent(rate)} of closed items are)."
+    drawn = f"Drawn for the audit ({percent(rate)} of closed items are): "
     if audit == "drawn":
         return f"{drawn}it is still voted on, to measure how often closed items are wrong."
     verdict = "agrees with the answer" if loss == 0 else "is tied" if loss and loss < 1 else "says something else"
     return f"{drawn}voted to the end, the pool {verdict}."
 
 
-def _outcome(decided: Decided) -> str:
+def _outcome(decided: DecisionFacts) -> str:
     """What the votes of the whole pool say; where classes tie, how the answer was found."""
     leaders = decided.leaders
     if not decided.num_votes:
@@ -281,22 +281,22 @@ def _outcome(decided: Decided) -> str:
     return f"{tie}, and {_drawn(decided, leaders)}"
 
 
-def _named(decided: Decided, classes: Sequence[int]) -> str:
+def _named(decided: DecisionFacts, classes: Sequence[int]) -> str:
     if len(classes) > MOST_NAMED:
         return f"{len(classes)} classes"
     *names, last = [f"'{decided.classes[index]}'" for index in classes]
     return f"{', '.join(names)} and {last}"
 
 
-def _drawn(decided: Decided, classes: Sequence[int]) -> str:
+def _drawn(decided: DecisionFacts, classes: Sequence[int]) -> str:
     return f"the answer was drawn {'between' if len(classes) == 2 else 'among'} them: '{decided.label}'"
 
 
-def _closed(decided: Decided) -> str:
+def _closed(decided: DecisionFacts) -> str:
     return f"Closed after {plural(decided.num_votes, 'vote')}" if decided.num_votes else "Closed without a vote"
 
 
-def _sure(decided: Decided) -> str:
+def _sure(decided: DecisionFacts) -> str:
     tied = decided.likeliest
     if len(tied) > 1:
         tie = f"{_named(decided, tied)} tie as the answer of {_pool(decided)}, at {percent(decided.confidence)} each"
@@ -304,17 +304,17 @@ def _sure(decided: Decided) -> str:
     return f"{percent(decided.confidence)} sure that {_pool(decided)} would say '{decided.label}'"
 
 
-def _pool(decided: Decided) -> str:
+def _pool(decided: DecisionFacts) -> str:
     less = f" (less {decided.num_abstained} who cannot tell)" if decided.num_abstained else ""
     return f"the pool of {decided.pool_size}{less}"
 
 
-def _next(decided: Decided) -> str:
+def _next(decided: DecisionFacts) -> str:
     place = decided.num_votes
     return NUMBERS[place] if place < len(NUMBERS) else "further"
 
 
-def _gain(decided: Decided) -> float:
+def _gain(decided: DecisionFacts) -> float:
     probs, votes = np.asarray(decided.probs, float), np.asarray(decided.votes, np.int64)
     return float(optimistic_gain(probs, votes, decided.pool_left - decided.num_votes))
 

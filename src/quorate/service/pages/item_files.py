@@ -78,7 +78,7 @@ class RowProblem:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ItemsFile:
     """What a file holds: items that can be added, rows that cannot, columns that were not understood.
 
     `meant`: of those columns, the ones whose names nearly are a class's, and that class.
@@ -97,7 +97,7 @@ class Reading:
 
 def read_items(
     name: str, content: bytes, project: Project, images: Mapping[str, str], *, allow_private: bool = False
-) -> Reading:
+) -> ItemsFile:
     """Read a file by its name's end; `images` are uploads by file name, for rows that name them.
 
     `allow_private`: images may come from this machine or its network.
@@ -125,7 +125,7 @@ def read_items(
             items.append(item)
         except (QuorateError, ValidationError) as error:
             problems.append(RowProblem(row, _named(record), _words(error, record)))
-    return Reading(items, problems, ignored, _meant(ignored, project))
+    return ItemsFile(items, problems, ignored, _meant(ignored, project))
 
 
 def _with_id(record: Any, row: int) -> Any:  # noqa: ANN401

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, select
 
 from quorate.errors import QuorateError
 from quorate.service.access import accounts, cookies, invitations, keys, links
-from quorate.service.access.log import Line, lines_of, owner_of_link
+from quorate.service.access.log import LogEntry, lines_of, owner_of_link
 from quorate.service.access.principal import Member
 from quorate.service.access.request_context import now_of, store_of
 from quorate.service.api.dependencies import Owner, ProjectId, base_url_of, projects_of
@@ -174,7 +174,7 @@ def access_page(request: Request, project_id: ProjectId, caller: Owner, before: 
     )
 
 
-def _link_makers(connection: Connection, lines: list[Line]) -> dict[str, str]:
+def _link_makers(connection: Connection, lines: list[LogEntry]) -> dict[str, str]:
     """By how somebody was signed in: the name of the owner who made the link."""
     ways = {line.details["how"] for line in lines if "how" in line.details}
     makers = {way: owner for way in ways if (owner := owner_of_link(way))}

@@ -15,7 +15,7 @@ import segno
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from quorate.service.access.csrf import csrf_token
 from quorate.service.access.request_context import now_of
@@ -73,17 +73,6 @@ def favicon() -> Response:
     return Response(FILES["icon.svg"].content, media_type="image/svg+xml", headers={"Cache-Control": "max-age=86400"})
 
 
-def qr_code(url: str, title: str) -> Markup:
-    """The code; `title` is what a screen reader says.
-
-    >>> str(qr_code("https://example.org/join/abc", "QR code of the link"))[:52]
-    '<div class="qr" role="img" aria-label="QR code of th'
-    """
-    code = segno.make_qr(url, error="m")
-    svg = code.svg_inline(omitsize=True, border=4, dark="#000", light="#fff", svgclass=None, lineclass=None)
-    return Markup(f'<div class="qr" role="img" aria-label="{escape(title)}">{svg}</div>')
-
-
 TEMPLATES = Path(__file__).parent / "templates"
 NOTES = {  # what a page says after it was sent back to by a form
     "saved": "Saved.",
@@ -106,6 +95,25 @@ NOTES = {  # what a page says after it was sent back to by a form
 environment = Environment(
     loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
+
+
+def macro(name: str, *values: object) -> Markup:
+    """What a macro of `_charts.html` makes of these values."""
+    made: Markup = getattr(environment.get_template("_charts.html").module, name)(*values)
+    return made
+
+
+def qr_code(url: str, title: str) -> Markup:
+    """The code; `title` is what a screen reader says.
+
+    >>> str(qr_code("https://example.org/join/abc", "QR code of the link"))[:52]
+    '<div class="qr" role="img" aria-label="QR code of th'
+    """
+    code = segno.make_qr(url, error="m")
+    svg = code.svg_inline(omitsize=True, border=4, dark="#000", light="#fff", svgclass=None, lineclass=None)
+    return macro("qr", title, Markup(svg))
+
+
 environment.filters |= {
     "count": words.count,
     "percent": words.percent,

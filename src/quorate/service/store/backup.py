@@ -50,14 +50,14 @@ _MODULUS = 1 << 256
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class TableDigest:
     """How many rows a table has, and a digest of them: the sum of the rows' SHA-256, modulo 2^256."""
 
     num_rows: int
     digest: str
 
 
-class Counter:
+class TableCounter:
     """Tallies rows as they pass."""
 
     def __init__(self, table: Table) -> None:
@@ -74,9 +74,9 @@ class Counter:
         self.num_rows += len(rows)
 
     @property
-    def tally(self) -> Tally:
+    def tally(self) -> TableDigest:
         """Of the rows so far."""
-        return Tally(self.num_rows, f"{self._sum:064x}")
+        return TableDigest(self.num_rows, f"{self._sum:064x}")
 
 
 def tables_of(connection: Connection) -> list[Table]:
@@ -152,7 +152,7 @@ class Copied:
 
     path: Path
     revision: str
-    tables: dict[str, Tally]
+    tables: dict[str, TableDigest]
 
     @property
     def num_rows(self) -> int:
@@ -181,15 +181,15 @@ def backup(database: str | URL, path: str | os.PathLike[str], *, progress: Progr
     return Copied(target, revision, tables)
 
 
-def _write(connection: Connection, file: sqlite3.Connection, progress: Progress | None) -> dict[str, Tally]:
+def _write(connection: Connection, file: sqlite3.Connection, progress: Progress | None) -> dict[str, TableDigest]:
     """Copy table by table."""
     for pragma in ("journal_mode=OFF", "synchronous=OFF", f"application_id={APPLICATION}"):  # synced once, at the end
         file.execute(f"PRAGMA {pragma}")
     tables = tables_of(connection)
     total = sum(connection.execute(select(func.count()).select_from(table)).scalar_one() for table in tables)
-    tallies: dict[str, Tally] = {}
+    tallies: dict[str, TableDigest] = {}
     for table in tables:
-        counter = Counter(table)
+        counter = TableCounter(table)
         columns = ", ".join(f'"{name}" {kind}' for name, kind in storage(table))
         file.execute(f'CREATE TABLE "{table.name}" ({columns})')
         done = sum(each.num_rows for each in tallies.values())
@@ -208,7 +208,7 @@ def _insert(table: Table) -> str:
     return f'INSERT INTO "{table.name}" VALUES ({", ".join("?" * len(table.c))})'
 
 
-def _describe(file: sqlite3.Connection, revision: str, tables: dict[str, Tally]) -> None:
+def _describe(file: sqlite3.Connection, revision: str, tables: dict[str, TableDigest]) -> None:
     """The last thing written: a file without it is no backup."""
     facts = {
         "format": FORMAT,
@@ -274,7 +274,7 @@ def _described(file: sqlite3.Connection, path: Path) -> Copied:
             f"path={str(path)!r} was written by quorate {facts['quorate']} (revision {facts['revision']}), which is "
             f"newer than this one ({__version__}): pip install --upgrade 'quorate[service]'."
         )
-    return Copied(path, facts["revision"], {name: Tally(**each) for name, each in facts["tables"].items()})
+    return Copied(path, facts["revision"], {name: TableDigest(**each) for name, each in facts["tables"].items()})
 
 
 def _refuse_full(connection: Connection) -> None:
@@ -306,8 +306,8 @@ def _fill(connection: Connection, file: sqlite3.Connection, copied: Copied, prog
             )
 
 
-def _tally(connection: Connection, table: Table, report: Callable[[int, str], None]) -> Tally:
-    counter = Counter(table)
+def _tally(connection: Connection, table: Table, report: Callable[[int, str], None]) -> TableDigest:
+    counter = TableCounter(table)
     with plain_rows(connection, table) as batches:
         for rows in batches:
             counter.add(rows)

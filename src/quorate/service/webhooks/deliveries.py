@@ -11,16 +11,12 @@ import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select, update
 
 from quorate.service.store.schema import deliveries, pending, webhooks
 from quorate.service.store.store import Store
-
-if TYPE_CHECKING:
-    from quorate.service.domain.projects import Project
-
 
 HOLD = 120.0
 BATCH = 64
@@ -132,15 +128,15 @@ Notice = tuple[str, Mapping[str, Any]]
 """A kind and what is told of it."""
 
 
-def announce(connection: Connection, project: Project, notices: Sequence[Notice], *, now: float) -> None:
+def announce(connection: Connection, project_id: str, notices: Sequence[Notice], *, now: float) -> None:
     """Queue a delivery of each notice for each webhook of the project that listens to its kind."""
     if not notices:
         return
     wanted = select(webhooks.c.id, webhooks.c.kinds)
-    wanted = wanted.where(webhooks.c.project_id == project.id, webhooks.c.removed.is_(None))
+    wanted = wanted.where(webhooks.c.project_id == project_id, webhooks.c.removed.is_(None))
     hooks = [(row.id, json.loads(row.kinds)) for row in connection.execute(wanted)]
     rows = [
-        _delivery(project, hook, kind, content, now)
+        _delivery(project_id, hook, kind, content, now)
         for kind, content in notices
         for hook, kinds in hooks
         if kind in kinds
@@ -149,9 +145,9 @@ def announce(connection: Connection, project: Project, notices: Sequence[Notice]
         connection.execute(insert(deliveries), rows)
 
 
-def _delivery(project: Project, hook: str, kind: str, content: Mapping[str, Any], now: float) -> dict[str, Any]:
+def _delivery(project_id: str, hook: str, kind: str, content: Mapping[str, Any], now: float) -> dict[str, Any]:
     delivery = f"d_{secrets.token_hex(12)}"
-    body = {"id": delivery, "type": kind, "time": now, "project": project.id, "data": dict(content)}
+    body = {"id": delivery, "type": kind, "time": now, "project": project_id, "data": dict(content)}
     return {"id": delivery, "webhook_id": hook, "kind": kind, "body": json.dumps(body), "created": now, "due": now}
 
 
