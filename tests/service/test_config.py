@@ -42,13 +42,15 @@ def test_secrets_are_not_shown():
 
 @pytest.mark.parametrize("url", ["a.example", "ftp://a.example", "https://", "https://a.example/path", "http://a?b=c"])
 def test_an_address_that_is_none_is_refused(url):
-    with pytest.raises(InvalidInput, match="base_url="):
+    with pytest.raises(InvalidInput) as caught:
         ServiceConfig(base_url=url)
+    assert caught.value.field == "base_url"
 
 
 def test_a_flag_that_is_neither_is_refused():
-    with pytest.raises(InvalidInput, match=r"QUORATE_SECURE='maybe'; expected 1 or 0"):
+    with pytest.raises(InvalidInput) as caught:
         ServiceConfig.from_environment({"QUORATE_SECURE": "maybe"})
+    assert caught.value.field == "QUORATE_SECURE"
 
 
 @pytest.mark.parametrize("text", ["much", "-1", "2.5"])

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from quorate.errors import InvalidInput
-from quorate.validate import whole
+from quorate.validate import broken, whole
 
 DATABASE = "quorate.db"
 FORMER_NAME = "QUORATE_PRIVATE_WEBHOOKS"  # of QUORATE_PRIVATE_ADDRESSES; it still works
@@ -50,13 +49,11 @@ class ServiceConfig:
             return
         parts = urlsplit(self.base_url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-            raise InvalidInput(
-                f"base_url={self.base_url!r}; expected where browsers find the service, e.g. https://labels.example.org"
-            )
+            rule = "the address where browsers find the service"
+            raise broken("base_url", self.base_url, rule, "pass e.g. `base_url=https://labels.example.org`.")
         if parts.path not in ("", "/"):
-            raise InvalidInput(
-                f"base_url={self.base_url!r}; expected no path: give the service a host name of its own."
-            )
+            rule = "an address without a path"
+            raise broken("base_url", self.base_url, rule, "give the service a host name of its own.")
         object.__setattr__(self, "base_url", self.base_url.rstrip("/"))
         if self.secure is None:
             object.__setattr__(self, "secure", parts.scheme == "https")
@@ -104,7 +101,7 @@ def _flag(found: Mapping[str, str], name: str) -> bool | None:
         return None
     word = found[name].strip().lower()
     if word not in WORDS:
-        raise InvalidInput(f"{name}={found[name]!r}; expected 1 or 0.")
+        raise broken(name, found[name], "1 or 0", "set it to one of them, or leave it out.")
     return WORDS[word]
 
 
@@ -114,4 +111,4 @@ def _number(found: Mapping[str, str], name: str, otherwise: int) -> int:
     try:
         return int(found[name])
     except ValueError:
-        raise InvalidInput(f"{name}={found[name]!r}; expected a whole number, e.g. {otherwise}.") from None
+        raise broken(name, found[name], "a whole number", f"set it to e.g. {otherwise}, or leave it out.") from None

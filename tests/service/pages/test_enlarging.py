@@ -176,7 +176,7 @@ def test_a_pause_is_told_as_one_and_ends_by_itself(live, chromium):
         page.goto(f"{live.url}/p/{project}/vote")
         page.get_by_text("Paused by the project's owner.").first.wait_for()
         said = page.locator("[data-part=stage]").inner_text()
-        assert re.sub(r"\s+", " ", said).strip() == "Paused by the project's owner. It goes on here by itself."
+        assert re.sub(r"\s+", " ", said).strip() == "Paused by the project's owner. This page continues automatically."
         assert page.locator("[data-part=stage] svg:visible").count() == 0
         assert page.locator(".bar button:enabled").count() == 0
         live.projects.change(project, state="active", now=3.0)
@@ -210,7 +210,7 @@ def test_an_item_that_is_a_link_shows_a_button_and_not_its_id(live, chromium):
     project, account = project_of(live, ItemContent(link="https://films.example/1"))
     with window(chromium) as page:
         opened(page, live, project, account)
-        link = page.get_by_role("link", name="Open what this is about")
+        link = page.get_by_role("link", name="Open the link")
         assert link.bounding_box()["height"] >= 44
         assert "secret" not in page.locator("main").inner_text()
 

@@ -111,9 +111,9 @@ def test_without_votes_and_with_abstentions():
     assert "the pool of 9 (less 2 who cannot tell)" in because(decided("settled", num_abstained=2, pool_left=7), None)
 
 
-def test_the_coin_is_told_with_what_became_of_it():
+def test_the_audit_draw_is_told_with_what_became_of_it():
     assert audit_sentence(None, None, None) is None
-    assert "did not draw" in audit_sentence(None, 0.05, None)
+    assert "Not drawn" in audit_sentence(None, 0.05, None)
     assert "still voted on" in audit_sentence("drawn", 0.05, None)
     assert "says something else" in audit_sentence("done", 0.05, 1.0)
     assert "is tied" in audit_sentence("done", 0.05, 0.5)

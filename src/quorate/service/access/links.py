@@ -180,12 +180,15 @@ def _only_owner(store: Store) -> str:
     if len(owners) == 1:
         return owners[0].id
     if not owners:
-        raise InvalidInput(
-            "nobody is an owner yet; open the link that `quorate serve` prints first, or without a browser send it a "
-            "name: curl --data 'name=Ada' LINK. `quorate service owner-link` prints a new one."
+        fix = (
+            "open the link that `quorate serve` prints first, or without a browser send it a name: "
+            "curl --data 'name=Ada' LINK. `quorate service owner-link` prints a new one."
         )
+        wrong, rule = "nobody is an owner yet", "the id of an account that may make projects"
+        raise InvalidInput(f"{wrong}; {fix}", field="account", rule=rule, fix=fix)
     names = ", ".join(f"{each.id} ({each.name})" for each in owners[:20])
-    raise InvalidInput(f"{len(owners)} accounts may make projects; say which one with --account: {names}.")
+    rule, fix = f"one of the {len(owners)} accounts that may make projects: {names}", "say which with `account`."
+    raise InvalidInput(f"expected {rule}; {fix}", field="account", rule=rule, fix=fix)
 
 
 def everybody(store: Store) -> list[Account]:

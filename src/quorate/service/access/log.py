@@ -49,7 +49,7 @@ def note(
     account_id: str | None = None,
     by: str | None,
     now: float,
-    **details: Any,  # noqa: ANN401
+    **details: object,
 ) -> None:
     """Write a line, within the transaction of what it tells of. `project_id` None: of the account as a whole."""
     row = {"time": now, "kind": kind, "project_id": project_id, "account_id": account_id, "made_by": by}

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple, cast
 
 from fastapi import Depends, Request
 from fastapi.security import APIKeyCookie, HTTPBearer
-from sqlalchemy import Connection, Row, Select, Table, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, select
 from starlette.concurrency import run_in_threadpool
 
 from quorate.service.access import cookies, csrf, keys
@@ -35,7 +35,7 @@ class Credential:
     key_id: str = ""
 
 
-def _statement(table: Table, *columns: Any) -> Select[Any]:  # noqa: ANN401
+def _statement(table: Table, *columns: ColumnElement[Any]) -> Select[Any]:
     here = (memberships.c.account_id == accounts.c.id) & among(memberships.c.project_id, "projects")
     joined = table.join(accounts).outerjoin(memberships, here & memberships.c.removed.is_(None))
     who = (accounts.c.id, accounts.c.name, accounts.c.may_create, memberships.c.role)

@@ -10,7 +10,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import islice
 from typing import IO, Any, Literal
 
@@ -29,12 +29,12 @@ from quorate.service.store.store import POOL
 from quorate.session.journal import FIRST_SEQ
 from quorate.session.lines import encode_line, header_line
 from quorate.tables.readers.arrow import pa, pq
-from quorate.workflows.run.result import DECISION_COLUMNS
 
 Kind = Literal["text", "float", "int", "bool"]
 KINDS: dict[str, Kind] = {"confidence": "float", "num_votes": "int", "agreement": "float", "cost": "float"}
 KINDS |= {"pool_size": "int", "audited": "bool", "time": "float", "event": "int", "seq": "int", "line": "int"}
 KINDS |= {"late": "bool", "retracted": "bool"}
+DECISION_COLUMNS = tuple(each.name for each in fields(DecisionRow))[:9]  # as `quorate run` writes them; a test compares
 VOTE_COLUMNS = (
     "item", "voter", "voter_name", "label", "time", "kind", "late", "retracted", "cast_label", "signed_in_by",
 )  # fmt: skip
@@ -230,12 +230,9 @@ def _parquet(export: Export, file: IO[bytes]) -> None:
     schema = pa.schema([(name, types[kind]) for name, kind in export.columns.items()])
     with pq.ParquetWriter(file, schema) as writer:
         while rows := list(islice(export.rows, ROWS)):
-            writer.write_batch(_batch(rows, schema))
-
-
-def _batch(rows: list[tuple[Cell, ...]], schema: Any) -> Any:  # noqa: ANN401
-    columns = [pa.array(column, type=field.type) for column, field in zip(zip(*rows, strict=True), schema, strict=True)]
-    return pa.record_batch(columns, schema=schema)
+            columns = zip(zip(*rows, strict=True), schema, strict=True)
+            arrays = [pa.array(column, type=field.type) for column, field in columns]
+            writer.write_batch(pa.record_batch(arrays, schema=schema))
 
 
 WRITERS: dict[Format, Callable[[Export, IO[bytes]], None]] = {

@@ -1,8 +1,8 @@
-"""Votes and next items, called all day long: a request that is plainly in order is answered before FastAPI reads it.
+"""Votes and next items, called all day long: a plain, valid request is answered without FastAPI's routing and parsing.
 
-Middleware around the app and its other middleware. Only reading and letting in are done here, in the same words; the
-endpoint, the headers and the count are the same. What is not plain (a body in parts, one that its model refuses, a
-caller who may not) goes on to the app as if nobody had looked at it, and is answered there. Added by `app`.
+Middleware around the app and its other middleware. Only parsing and access checks are done here, by the same functions;
+the endpoint, the headers and the metrics are the same. Any other request (a body in parts, one that its model refuses,
+a caller who may not) goes on to the app untouched and is answered there. Added by `app`.
 """
 
 from __future__ import annotations

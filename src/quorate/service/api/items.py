@@ -289,7 +289,7 @@ def new_item(project: Project, item: ItemIn, index: int, *, allow_private: bool 
     return NewItem(item.id, _prediction(project, item, index), show, item.pool_size, item.priority)
 
 
-def _prediction(project: Project, item: ItemIn, index: int) -> Any:  # noqa: ANN401
+def _prediction(project: Project, item: ItemIn, index: int) -> object:
     """What the models said, in their order, as a session takes it."""
     models = project.settings.models
     if item.predictions is None:

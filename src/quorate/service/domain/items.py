@@ -254,7 +254,7 @@ def _take_numbers(connection: Connection, project_id: str, count: int) -> int:
     return int(connection.execute(statement.returning(counter)).scalar_one()) - count
 
 
-def checked_name(name: Any, *, where: str) -> str:  # noqa: ANN401
+def checked_name(name: object, *, where: str) -> str:
     """An item's id: 1 to 200 printable characters, no space at either end."""
     if not isinstance(name, str) or not 0 < len(name) <= MOST_NAME or not name.isprintable() or name != name.strip():
         raise broken(where, name, f"1 to {MOST_NAME} printable characters without spaces around", "rename it.")

@@ -10,7 +10,7 @@ import json
 import secrets
 import threading
 from dataclasses import dataclass, field
-from typing import Any, Literal, NewType, get_args
+from typing import Any, Literal, NewType, TypeVar, cast, get_args
 
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
@@ -29,6 +29,8 @@ from quorate.types import PriorParams
 from quorate.validate import broken, shown
 
 ProjectId = NewType("ProjectId", str)
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 State = Literal["active", "paused", "archived"]
 MOST_NAME = 200
 MOST_ERAS = 1000  # past ones held in memory; older ones are read again
@@ -198,7 +200,7 @@ class Projects:
         body = _body(connection, learn_event)
         return PriorParams(body["theta"], body["phi"], body["tau"], body["bias"])
 
-    def _hold(self, cache: dict[Any, Any], key: Any, value: Any) -> None:  # noqa: ANN401
+    def _hold(self, cache: dict[Key, Value], key: Key, value: Value) -> None:
         with self._lock:
             while len(cache) >= MOST_ERAS:
                 del cache[next(iter(cache))]
@@ -234,15 +236,15 @@ def _body(connection: Connection, number: int) -> dict[str, Any]:
     return dict(json.loads(text))
 
 
-def checked_name(name: Any) -> str:  # noqa: ANN401
+def checked_name(name: object) -> str:
     """A project's name: some text, on one line."""
     if not isinstance(name, str) or not name.strip() or len(name) > MOST_NAME or not name.isprintable():
         raise broken("name", name, f"1 to {MOST_NAME} printable characters", "choose another.")
     return name.strip()
 
 
-def checked_state(state: Any) -> State:  # noqa: ANN401
+def checked_state(state: object) -> State:
     """One of the states a project can be in."""
     if state not in get_args(State):
         raise broken("state", state, f"one of {', '.join(get_args(State))}", "choose one.")
-    return state  # type: ignore[no-any-return]
+    return cast(State, state)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import ColumnElement, Connection, Row, Table, func, select
 
 from quorate.service.domain.events import item_events, list_actions
 from quorate.service.domain.item_projection import OUT_OF_LINE, after_event, is_wanted
@@ -22,6 +22,7 @@ from quorate.service.store.store import Store, snapshot
 from quorate.session.event_checks import CLOSE_ENOUGH
 from quorate.session.journal import Event
 from quorate.session.single import Era, EraOf, era_named, is_decided, item_session, recompute
+from quorate.types import Decision
 
 RECOMPUTED = (
     "is_open", "is_wanted", "label", "confidence", "votes", "num_votes", "num_abstained", "num_late", "reason",
@@ -173,7 +174,7 @@ def _eras_as_json(
     return found
 
 
-def _with_decision(event: Event, decision: Any) -> Event:  # noqa: ANN401
+def _with_decision(event: Event, decision: Decision | None) -> Event:
     if decision is None:
         return event
     probs = None if decision.probs is None else [float(value) for value in decision.probs]
@@ -223,5 +224,5 @@ def check(store: Store, *, progress: Progress | None = None) -> Verification:
         )
 
 
-def _count(connection: Connection, table: Any, *conditions: Any) -> int:  # noqa: ANN401
+def _count(connection: Connection, table: Table, *conditions: ColumnElement[bool]) -> int:
     return int(connection.execute(select(func.count()).select_from(table).where(*conditions)).scalar_one())

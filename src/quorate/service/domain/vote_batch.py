@@ -1,8 +1,8 @@
-"""What voters send at the same time -> one transaction for all of it, and each one's answer once that is committed.
+"""Votes that arrive at the same time -> one transaction, and the answer to each once it is committed.
 
-A disk is waited for once for many votes, and every statement serves them all. Who would look at what another one
-changes (the same item, the same voter) waits for the next transaction. If one fails while the database is there, each
-call is tried alone, so that one bad request does not fail the batch. Called by `api/votes.py` through `microbatch`.
+The disk is waited for once for many votes, and every statement serves them all. Calls about the same item or the same
+voter go into the next transaction. If a transaction fails while the database is there, each call is tried alone, so
+that one bad request does not fail the batch. Called by `api/votes.py` through `microbatch`.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from fastapi import APIRouter, Request, Response
+from sqlalchemy import Connection
 
 from quorate.reasons import SHORT
 from quorate.service.access.request_context import now_of, store_of
@@ -33,7 +34,7 @@ class VoteForecast:
 
 
 def forecast(numbers: Mapping[str, Any]) -> VoteForecast:
-    """What the numbers of `deciding.stats` lead one to expect.
+    """The pace of voting and what is left, from the numbers of `domain.stats`.
 
     >>> hours = [{"votes": 10.0, "seconds": 3600.0}, {"votes": 20.0, "seconds": 1800.0}]
     >>> forecast({"hours": hours, "num_open": 10, "num_closed": 10, "votes_per_closed": 3.0, "num_votes": 35,
@@ -87,7 +88,7 @@ def _shown(request: Request, project_id: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _worth(projects_: Projects, project: Project, numbers: dict[str, Any], connection: Any) -> dict[str, Any]:  # noqa: ANN401
+def _worth(projects_: Projects, project: Project, numbers: dict[str, Any], connection: Connection) -> dict[str, Any]:
     """What the classifier is worth now, and how that came about: theta, phi, and tau for each class."""
     start = projects_.params(connection, project, 0)
     params = projects_.params(connection, project, project.learn_event) if numbers["learning"] else start

@@ -6,9 +6,10 @@ import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, HTTPException, Request, Response, UploadFile
+from pydantic import JsonValue
 from starlette.concurrency import run_in_threadpool
 
-from quorate.errors import InvalidInput, QuorateError
+from quorate.errors import QuorateError
 from quorate.service.access.principal import Member
 from quorate.service.access.request_context import now_of, store_of
 from quorate.service.api.bodies import in_batch_thread, parsed
@@ -16,23 +17,24 @@ from quorate.service.api.dependencies import Owner, ProjectId, Viewer, projects_
 from quorate.service.domain.items import MOST_ITEMS, add_items, names_there
 from quorate.service.pages.form_fields import Fields, in_words_of_the_form
 from quorate.service.pages.item_files import ItemsFile, read_items
-from quorate.service.pages.rendering import go, render
+from quorate.service.pages.rendering import go, render, status_of
 from quorate.service.problems import of_error
 from quorate.service.store.store import Store
 from quorate.service.webhooks import hooks
 from quorate.service.webhooks.deliveries import KINDS
+from quorate.validate import broken
 
 EXPORTS = (
     (
         "decisions",
         "Decisions",
-        "the answer of every closed item, how sure, how many votes, why",
+        "the answer of every closed item, with confidence, number of votes and reason",
         ("csv", "json", "parquet"),
     ),
     (
         "votes",
         "Votes",
-        "who voted what, when, who could not tell or skipped; late and taken-back ones marked",
+        "who voted for what and when, abstentions and skips; late and undone votes are marked",
         ("csv", "json", "parquet"),
     ),
     (
@@ -41,7 +43,12 @@ EXPORTS = (
         "everything that happened, with every decision and its parameters",
         ("csv", "json", "parquet"),
     ),
-    ("journal", "Journal", "the same as the library reads: quorate.Session.resume goes on from it", ("jsonl",)),
+    (
+        "journal",
+        "Journal",
+        "the same events in the library's format: quorate.Session.resume continues from it",
+        ("jsonl",),
+    ),
 )
 NOTHING_LOOKED_AT: dict[str, Any] = {
     "file_name": "", "problem": None, "reading": None, "added": None, "there": frozenset(),
@@ -52,25 +59,25 @@ HOOK_KINDS = {
     "item.reopened": "a closed item is open again",
     "audit.completed": "an audited item is voted to the end",
     "project.completed": "every item is closed",
-    "project.learned": "the classifier's worth was learned anew",
+    "project.learned": "the parameters were fitted again",
     "project.changed": "the settings were changed",
 }
-HOOK_LABELS = {"url": "Address", "kinds": "Tell it when"}
+HOOK_LABELS = {"url": "Address", "kinds": "Notify it when"}
 NO_HOOK_SENT: dict[str, Any] = {
     "hook_secret": None, "hook_problem": None, "hook_url": "", "hook_kinds": ("item.completed",)
 }  # fmt: skip
 
 
-def data_page_of(request: Request, project_id: str, caller: Member, **more: Any) -> Response:  # noqa: ANN401
+def data_page_of(request: Request, project_id: str, caller: Member, **more: object) -> Response:
     """The whole page; `more` is what a form sent to it led to."""
     shown = {
         "project": projects_of(request).get(project_id), "me": caller.principal, "role": caller.role, "tab": "data",
         "exports": EXPORTS, "project_id": project_id, "kinds": HOOK_KINDS, "hook_labels": HOOK_LABELS,
         "webhooks": _hooks(store_of(request), project_id) if caller.role == "owner" else [],
     }  # fmt: skip
-    problem = more.get("hook_problem")
-    status = problem["status"] if problem else 200
-    return render(request, "data.html", status, **(shown | NOTHING_LOOKED_AT | NO_HOOK_SENT | more))
+    return render(
+        request, "data.html", status_of(more.get("hook_problem")), **(shown | NOTHING_LOOKED_AT | NO_HOOK_SENT | more)
+    )
 
 
 def _hooks(store: Store, project_id: str) -> list[tuple[hooks.Webhook, Any]]:
@@ -138,13 +145,14 @@ def _store(request: Request, project_id: str, reading: ItemsFile) -> dict[str, i
 
 
 def _images(text: str) -> dict[str, str]:
+    found: JsonValue
     try:
         found = parsed(text.encode("utf-8", "replace"))
     except (json.JSONDecodeError, HTTPException):
         found = None
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
-        raise InvalidInput("images is no object of upload ids by file name; reload the page and try again.")
-    return found
+        raise broken("images", text[:80], "an object of upload ids by file name", "reload the page and try again.")
+    return {name: str(value) for name, value in found.items()}
 
 
 @router.post("/p/{project_id}/webhooks/add")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from quorate.decision.belief import TIE_WIDTH
+from quorate.decision.policy import QueryPolicy
 from quorate.decision.value import optimistic_gain
 from quorate.service.access.log import owner_of_link
 from quorate.service.domain.item_projection import ABSENT
@@ -166,10 +167,11 @@ class DecisionFacts:
         return [] if self.probs is None else likeliest(self.probs)
 
 
-def because(decided: DecisionFacts, policy: Any) -> str:  # noqa: ANN401
+def because(decided: DecisionFacts, policy: QueryPolicy) -> str:
     """One sentence: asked again, or closed, and why.
 
-    >>> from quorate.decision.value import ValueOfInformation
+    >>> from quorate.decision.policy import QueryPolicy
+from quorate.decision.value import ValueOfInformation
     >>> decided = DecisionFacts("not_worth_it", "cat", 0.981, [0.981, 0.019], [3, 0], 9, 9, 0, None, ["cat", "dog"])
     >>> because(decided, ValueOfInformation(min_gain=0.01)).replace("\\xa0", " ")
     "Closed after 3 votes: a fourth vote was worth at most 0.47 points of accuracy, not more than the 1 point \
@@ -179,7 +181,7 @@ it must exceed: 98.1 % sure that the pool of 9 would say 'cat'."
     return tell(decided, policy)
 
 
-def _asked(decided: DecisionFacts, policy: Any) -> str:  # noqa: ANN401
+def _asked(decided: DecisionFacts, policy: QueryPolicy) -> str:
     after = f"Asked again after {plural(decided.num_votes, 'vote')}" if decided.num_votes else "Asked"
     if decided.num_votes < decided.min_votes:
         return f"{after}: each item gets at least {plural(decided.min_votes, 'vote')}; {_sure(decided)} so far."
@@ -195,13 +197,13 @@ def _asked(decided: DecisionFacts, policy: Any) -> str:  # noqa: ANN401
     return f"{after}: the method's rule wants another vote; {_sure(decided)} so far."
 
 
-def _confident(decided: DecisionFacts, policy: Any) -> str:  # noqa: ANN401
+def _confident(decided: DecisionFacts, policy: QueryPolicy) -> str:
     threshold = getattr(policy, "threshold", None)
     limit = "" if threshold is None else f", above the threshold of {percent(threshold)}"
     return f"{_closed(decided)}: {_sure(decided)}{limit}."
 
 
-def _not_worth_it(decided: DecisionFacts, policy: Any) -> str:  # noqa: ANN401
+def _not_worth_it(decided: DecisionFacts, policy: QueryPolicy) -> str:
     least = getattr(policy, "min_gain", None)
     if least is None or decided.probs is None:
         return f"{_closed(decided)}: another vote was not worth its price; {_sure(decided)}."
@@ -213,7 +215,7 @@ def _not_worth_it(decided: DecisionFacts, policy: Any) -> str:  # noqa: ANN401
     )
 
 
-def _settled(decided: DecisionFacts, policy: Any) -> str:  # noqa: ANN401
+def _settled(decided: DecisionFacts, policy: QueryPolicy) -> str:
     if len(decided.leaders) > 1:  # nobody is left who could part them
         return _exhausted(decided, policy)
     return (
@@ -221,20 +223,20 @@ def _settled(decided: DecisionFacts, policy: Any) -> str:  # noqa: ANN401
     )
 
 
-def _exhausted(decided: DecisionFacts, _policy: Any) -> str:  # noqa: ANN401
+def _exhausted(decided: DecisionFacts, _policy: QueryPolicy) -> str:
     return f"{_closed(decided)}: everybody of {_pool(decided)} was asked; {_outcome(decided)}."
 
 
-def _quota(decided: DecisionFacts, _policy: Any) -> str:  # noqa: ANN401
+def _quota(decided: DecisionFacts, _policy: QueryPolicy) -> str:
     most = "" if decided.most_votes is None else f" ({decided.most_votes})"
     return f"{_closed(decided)}: that is the most that may be asked for this item{most}; {_sure(decided)}."
 
 
-def _by_hand(decided: DecisionFacts, _policy: Any) -> str:  # noqa: ANN401
+def _by_hand(decided: DecisionFacts, _policy: QueryPolicy) -> str:
     return f"{_closed(decided)}, by an owner: {_sure(decided)}."
 
 
-def _by_rule(decided: DecisionFacts, policy: Any) -> str:  # noqa: ANN401
+def _by_rule(decided: DecisionFacts, policy: QueryPolicy) -> str:
     name = getattr(policy, "name", "the method")
     return f"{_closed(decided)}: the rule of {name} wants no more; {_sure(decided)}."
 

@@ -225,7 +225,9 @@ def _why(
     return because(decided, era.method.policy)
 
 
-def _by_class(project: Project, row: Row[Any], predictions: Any, decided: list[Step]) -> list[dict[str, Any]]:  # noqa: ANN401
+def _by_class(
+    project: Project, row: Row[Any], predictions: Sequence[Sequence[float]], decided: list[Step]
+) -> list[dict[str, Any]]:
     """For each class: the classifiers' word, the votes, the belief over time; the likeliest first, with its colour."""
     votes, told = json.loads(row.votes), [step.probs for step in decided if step.probs is not None]
     says = [max(each) - min(each) > NOTHING for each in predictions]  # no prediction is kept as all classes alike

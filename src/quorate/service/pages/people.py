@@ -20,13 +20,13 @@ from quorate.service.access.principal import Member
 from quorate.service.access.request_context import now_of, store_of
 from quorate.service.api.dependencies import Owner, ProjectId, base_url_of, projects_of
 from quorate.service.pages.form_fields import Fields, in_words_of_the_form, number, whole_number
-from quorate.service.pages.rendering import go, render
+from quorate.service.pages.rendering import go, render, status_of
 from quorate.service.problems import of_error
 from quorate.service.store import schema
 from quorate.validate import broken
 
 router = APIRouter(include_in_schema=False)
-INVITATION = {"name": "For whom", "role": "They come as", "days": "Valid, days", "most_uses": "Most people"}
+INVITATION = {"name": "For whom", "role": "They join as", "days": "Valid, days", "most_uses": "Most people"}
 USUAL = {"name": "", "role": "voter", "days": "14", "most_uses": ""}
 LEAST_DAYS, MOST_DAYS = 0.01, round(invitations.LONGEST / invitations.DAY)
 BATCH = 500
@@ -122,7 +122,7 @@ def revoke_key(request: Request, project_id: ProjectId, caller: Owner, fields: F
     return go(f"/p/{project_id}/people", "revoked")
 
 
-def _page(request: Request, project_id: str, caller: Member, **more: Any) -> Response:  # noqa: ANN401
+def _page(request: Request, project_id: str, caller: Member, **more: object) -> Response:
     store, now, me = store_of(request), now_of(request), caller.principal
     members = _all(partial(accounts.list_members, store, project_id), lambda each: each.account_id)
     invited = _all(partial(invitations.list_invitations, store, project_id), lambda each: each.id)
@@ -138,8 +138,7 @@ def _page(request: Request, project_id: str, caller: Member, **more: Any) -> Res
         "invitation_link": None, "member_link": None, "key": None, "labels": INVITATION,
         "invite": USUAL, "invite_problem": None,
     }  # fmt: skip
-    problem = more.get("problem")
-    return render(request, "people.html", problem["status"] if problem else 200, **(shown | more))
+    return render(request, "people.html", status_of(more.get("problem")), **(shown | more))
 
 
 def same_names(members: Sequence[accounts.Membership]) -> set[str]:

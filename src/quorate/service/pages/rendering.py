@@ -76,17 +76,17 @@ def favicon() -> Response:
 TEMPLATES = Path(__file__).parent / "templates"
 NOTES = {  # what a page says after it was sent back to by a form
     "saved": "Saved.",
-    "created": "The project is there. Next: bring in items, then invite people to vote.",
+    "created": "The project was created. Next: import items, then invite people to vote.",
     "removed": "Removed.",
-    "revoked": "Revoked: it opens nothing any more.",
+    "revoked": "Revoked: it no longer works.",
     "role": "The role was changed.",
     "cleared": "Voters are asked about this item again.",
     "closed": "Closed with the votes there are.",
-    "withdrawn": "Withdrawn: nobody is asked about it any more, and only the audit may still count it.",
-    "restored": "Restored: it counts again.",
+    "withdrawn": "Withdrawn: nobody is asked about it any more; only the audit may still include it.",
+    "restored": "Restored: it is included again.",
     "pool": "The pool of open items was changed.",
-    "pinged": "A test is on its way; load the page again to see what became of it.",
-    "hook-removed": "Removed: nothing more is sent there.",
+    "pinged": "A test was sent; reload the page to see the result.",
+    "hook-removed": "Removed: nothing is sent there any more.",
     "left": "You are signed out.",
     "left-everywhere": "You are signed out in every browser.",
     "joined": "Welcome.",
@@ -130,7 +130,7 @@ environment.filters |= {
 environment.globals |= {"static": address, "qr_code": qr_code}
 
 
-def render(request: Request, template: str, status: int = 200, /, **shown: Any) -> Response:  # noqa: ANN401
+def render(request: Request, template: str, status: int = 200, /, **shown: object) -> Response:
     """The page of this template."""
     now = now_of(request)
     context = {
@@ -147,6 +147,11 @@ def render(request: Request, template: str, status: int = 200, /, **shown: Any) 
         "link": None,
     }
     return HTMLResponse(environment.get_template(template).render(context | shown), status)
+
+
+def status_of(problem: object) -> int:
+    """The status of a page that shows this problem; 200 without one."""
+    return int(problem["status"]) if isinstance(problem, dict) else 200
 
 
 def go(path: str, note: str | None = None) -> Response:

@@ -39,6 +39,7 @@ from quorate.errors import InvalidInput
 from quorate.files import atomic_file
 from quorate.service.store.store import Store, existing, snapshot
 from quorate.service.store.upgrade import VERSION_TABLE, bring_to, newest, revision_of, revisions
+from quorate.validate import broken
 from quorate.version import __version__
 
 Row = tuple[Any, ...]
@@ -138,11 +139,12 @@ def _real(value: float) -> float:
     return float(value) + 0.0  # SQLite keeps no minus before zero
 
 
-def _as_is(value: Any) -> Any:  # noqa: ANN401
+def _as_is(value: object) -> object:
     return value
 
 
 FORMAT = 1
+ANOTHER = "use another backup."
 APPLICATION = 0x71756F72  # SQLite's application_id: `file` and we recognise a backup by it
 
 
@@ -172,7 +174,7 @@ def backup(database: str | URL, path: str | os.PathLike[str], *, progress: Progr
         revision = revision_of(connection)
         if revision is None:
             name = connection.engine.url.render_as_string()
-            raise InvalidInput(f"database={name!r} holds nothing of quorate's; there is nothing to back up.")
+            raise broken("database", name, "a database of quorate's", "name another: there is nothing to back up.")
         with atomic_file(target, private=True) as unfinished:
             with closing(sqlite3.connect(unfinished)) as file:
                 tables = _write(connection, file, progress)
@@ -221,14 +223,15 @@ def _describe(file: sqlite3.Connection, revision: str, tables: dict[str, TableDi
     file.execute("INSERT INTO backup VALUES (?)", (json.dumps(facts),))
     file.commit()
     if file.execute("PRAGMA integrity_check").fetchone() != ("ok",):
-        raise InvalidInput("the backup came out damaged: is its disk sound? Nothing was kept; try another folder.")
+        wrong, fix = "the backup came out damaged: is its disk sound?", "try another folder; nothing was kept."
+        raise InvalidInput(f"{wrong} {fix}", field="file", rule="a folder on a sound disk", fix=fix)
 
 
 def _refuse_existing(target: Path) -> None:
     if target.exists():
-        raise InvalidInput(f"path={str(target)!r} exists; a backup never replaces a file. Choose another name.")
+        raise broken("file", str(target), "a new file: a backup never replaces one", "choose another name.")
     if not target.parent.is_dir():
-        raise InvalidInput(f"path={str(target)!r}: there is no folder {str(target.parent)!r}; create it first.")
+        raise broken("file", str(target), "a file in a folder that exists", "create the folder first.")
 
 
 def restore(path: str | os.PathLike[str], database: str | URL, *, progress: Progress | None = None) -> Copied:
@@ -254,7 +257,7 @@ def restore(path: str | os.PathLike[str], database: str | URL, *, progress: Prog
 
 def _opened(path: Path) -> sqlite3.Connection:
     if not path.is_file():
-        raise InvalidInput(f"path={str(path)!r}: there is no such file; name a backup.")
+        raise broken("file", str(path), "a backup; there is no such file", "correct the name.")
     return sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
 
 
@@ -265,32 +268,30 @@ def _described(file: sqlite3.Connection, path: Path) -> Copied:
         is_sound = is_ours and file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         facts = json.loads(file.execute("SELECT facts FROM backup").fetchone()[0]) if is_sound else {}
     except sqlite3.DatabaseError as cause:
-        raise InvalidInput(f"path={str(path)!r} is no whole backup ({cause}); use another one.") from cause
+        raise broken("file", str(path), f"a whole backup ({cause})", ANOTHER) from cause
     if not facts:
-        wrong = "is damaged" if is_ours else "was not written by `quorate service backup`"
-        raise InvalidInput(f"path={str(path)!r} {wrong}; use another one.")
+        rule = "an undamaged backup" if is_ours else "a file that `quorate service backup` wrote"
+        raise broken("file", str(path), rule, ANOTHER)
     if facts["format"] != FORMAT or facts["revision"] not in revisions():
-        raise InvalidInput(
-            f"path={str(path)!r} was written by quorate {facts['quorate']} (revision {facts['revision']}), which is "
-            f"newer than this one ({__version__}): pip install --upgrade 'quorate[service]'."
-        )
+        newer = f"quorate {facts['quorate']} (revision {facts['revision']}) wrote it"
+        rule = f"a backup of quorate {__version__} or older; {newer}"
+        raise broken("file", str(path), rule, "pip install --upgrade 'quorate[service]'.")
     return Copied(path, facts["revision"], {name: TableDigest(**each) for name, each in facts["tables"].items()})
 
 
 def _refuse_full(connection: Connection) -> None:
     tables = inspect(connection).get_table_names()
     if tables:
-        raise InvalidInput(
-            f"database={connection.engine.url.render_as_string()!r} is not empty ({len(tables)} tables); a backup is "
-            "restored into a new database only. Name a file that does not exist, or create an empty database."
-        )
+        rule = f"a new, empty database; this one holds {len(tables)} tables"
+        fix = "name a file that does not exist, or create an empty database."
+        raise broken("database", connection.engine.url.render_as_string(), rule, fix)
 
 
 def _fill(connection: Connection, file: sqlite3.Connection, copied: Copied, progress: Progress | None) -> None:
     """Write every row, then read each back."""
     tables = tables_of(connection)
     if {table.name for table in tables} != set(copied.tables):
-        raise InvalidInput(f"path={str(copied.path)!r} lacks tables of its revision; use another backup.")
+        raise broken("file", str(copied.path), "a backup with all tables of its revision", ANOTHER)
     report = _counting(progress, total=2 * max(copied.num_rows, 1))
     for table in tables:
         for rows in _kept_rows(file, table):
@@ -300,10 +301,9 @@ def _fill(connection: Connection, file: sqlite3.Connection, copied: Copied, prog
     for table in tables:
         found, expected = _tally(connection, table, report), copied.tables[table.name]
         if found != expected:
-            raise InvalidInput(
-                f"path={str(copied.path)!r}: the rows of {table.name} did not come back as they were backed up "
-                f"({found.num_rows} of {expected.num_rows}); nothing was kept. Use another backup."
-            )
+            did = f"{found.num_rows} of {expected.num_rows} rows of {table.name} did"
+            rule = f"a backup whose rows come back as they were written; {did}"
+            raise broken("file", str(copied.path), rule, f"nothing was kept; {ANOTHER}")
 
 
 def _tally(connection: Connection, table: Table, report: Callable[[int, str], None]) -> TableDigest:

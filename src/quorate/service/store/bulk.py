@@ -15,6 +15,7 @@ from sqlalchemy import (
     ARRAY,
     ColumnElement,
     Connection,
+    Insert,
     Row,
     Table,
     TableValuedAlias,
@@ -52,9 +53,9 @@ class Many(types.TypeDecorator[Any]):
         """As the database takes it."""
         return dialect.type_descriptor(ARRAY(self.one) if dialect.name == "postgresql" else Text())
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:  # noqa: ANN401
+    def process_bind_param(self, value: Sequence[object] | None, dialect: Dialect) -> list[object] | str:
         """As the driver takes it."""
-        return list(value) if dialect.name == "postgresql" else encode(list(value))
+        return list(value or ()) if dialect.name == "postgresql" else encode(list(value or ()))
 
 
 class among(FunctionElement[bool]):  # noqa: N801  # reads as a word in a query, like SQLAlchemy's own
@@ -92,19 +93,19 @@ class paired(FunctionElement[bool]):  # noqa: N801
 
 
 @compiles(among, "postgresql")
-def _any_of(element: among, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401
+def _any_of(element: among, compiler: SQLCompiler, **options: object) -> str:
     column, listed = (compiler.process(clause, **options) for clause in element.clauses)
     return f"{column} = ANY ({listed})"
 
 
 @compiles(among, "sqlite")
-def _in_json(element: among, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401
+def _in_json(element: among, compiler: SQLCompiler, **options: object) -> str:
     column, listed = (compiler.process(clause, **options) for clause in element.clauses)
     return f"{column} IN (SELECT value FROM json_each({listed}))"
 
 
 @compiles(paired, "sqlite")
-def _of_json(element: paired, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401
+def _of_json(element: paired, compiler: SQLCompiler, **options: object) -> str:
     first, second, one, other = (compiler.process(clause, **options) for clause in element.clauses)
     both = f"json_each({one}) AS one JOIN json_each({other}) AS other ON one.key = other.key"
     each = f"{first} IN (SELECT value FROM json_each({one})) AND {second} IN (SELECT value FROM json_each({other}))"
@@ -129,7 +130,7 @@ def insert_rows(
     if connection.dialect.name == "postgresql":
         found = connection.execute(_pg_insert(table, names, keys, told), {"rows": encode(list(rows))})
         return list(found.all()) if told else []
-    statement: Any = _sqlite_insert(table, names, keys)
+    statement = _sqlite_insert(table, names, keys)
     if not told:
         connection.execute(statement, list(rows))
         return []
@@ -193,7 +194,7 @@ def _given(table: Table) -> str:
 
 
 @cache
-def _sqlite_insert(table: Table, names: tuple[str, ...], keys: tuple[str, ...]) -> Any:  # noqa: ANN401
+def _sqlite_insert(table: Table, names: tuple[str, ...], keys: tuple[str, ...]) -> Insert:
     if not keys:
         return insert(table)
     plain = sqlite.insert(table)

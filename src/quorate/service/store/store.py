@@ -21,7 +21,8 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from quorate.errors import InvalidInput, QuorateError
+from quorate.errors import InvalidInput, MissingExtra, QuorateError
+from quorate.validate import broken
 
 FULL = ("disk is full", "no space left", "could not extend file", "disk i/o error", "readonly database")
 BUSY = ("database is locked", "deadlock detected", "could not serialize", "canceling statement")
@@ -140,35 +141,36 @@ def as_url(url: str | URL) -> URL:
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):  # both quote the URL, which may hold a password; so they are not passed on
+        rule = "a file, e.g. quorate.db, or postgresql://user@host:port/name with a port of digits"
+        wrong = "`database` is no database URL (it is not shown, as it may hold a password)"
         raise InvalidInput(
-            "database is no database URL (it is not shown, for it may hold a password); expected a file, e.g. "
-            "quorate.db, or postgresql://user@host:port/name with a port of digits; correct it."
+            f"{wrong}; expected {rule}; correct it.", field="database", rule=rule, fix="correct it."
         ) from None
     if parsed.drivername in ("postgres", "postgresql"):
         parsed = parsed.set(drivername="postgresql+psycopg")
     if parsed.get_backend_name() not in ("sqlite", "postgresql"):
-        raise InvalidInput(
-            f"database is of the kind {parsed.get_backend_name()[:20]!r}; expected SQLite (a file) or PostgreSQL "
-            "(postgresql://user@host/name), where quorate keeps its events; choose one."
-        )
+        rule = "SQLite (a file) or PostgreSQL (postgresql://user@host/name), where quorate keeps its events"
+        raise broken("database", f"{parsed.get_backend_name()[:20]}://...", rule, "choose one.")
     return parsed
 
 
 def _sqlite(url: URL) -> Engine:
     if url.database in (None, "", ":memory:"):
-        raise InvalidInput("database=':memory:' would lose every vote at the end; pass a file, e.g. quorate.db.")
+        rule = "a file, as memory would lose every vote at the end"
+        raise broken("database", url.database or "", rule, "pass e.g. `database=quorate.db`.")
     folder = Path(str(url.database)).absolute().parent
     if not folder.is_dir():
-        raise InvalidInput(f"database={url.database!r}: the folder {str(folder)!r} does not exist; create it first.")
+        rule = f"a file in a folder that exists; {str(folder)!r} does not"
+        raise broken("database", url.database, rule, "create the folder first.")
     engine = create_engine(url, pool_size=POOL, max_overflow=POOL, connect_args={"timeout": BUSY_SECONDS})
 
     @event.listens_for(engine, "do_connect")
-    def _create(_dialect: Any, _record: Any, names: list[str], given: dict[str, Any]) -> None:  # noqa: ANN401
+    def _create(_dialect: object, _record: object, names: list[str], given: dict[str, object]) -> None:
         if not given.get("uri"):
             _create_private(names[0])
 
     @event.listens_for(engine, "connect")
-    def _prepare(dbapi: sqlite3.Connection, _record: Any) -> None:  # noqa: ANN401
+    def _prepare(dbapi: sqlite3.Connection, _record: object) -> None:
         dbapi.isolation_level = None  # we say BEGIN ourselves, below
         _into_wal(dbapi)
         for pragma in PRAGMAS:
@@ -211,7 +213,7 @@ def _postgresql(url: URL) -> Engine:
     try:
         return create_engine(url, **sizes, pool_pre_ping=False, pool_recycle=3600, connect_args=_limits(url))
     except ModuleNotFoundError as cause:
-        raise InvalidInput("PostgreSQL needs its driver: pip install 'quorate[postgres]'.") from cause
+        raise MissingExtra("PostgreSQL needs its driver: pip install 'quorate[postgres]'.") from cause
 
 
 def _limits(url: URL) -> dict[str, Any]:
@@ -269,7 +271,8 @@ def existing(database: str | URL) -> Iterator[Store]:
     """A store on a database that must be there already: a misspelt file is not created."""
     store = Store(database)
     if store.is_sqlite and not Path(str(store.url.database)).exists():
-        raise InvalidInput(f"database={store.url.database!r}: there is no such file; name the service's database.")
+        rule = "the database of a service; there is no such file"
+        raise broken("database", store.url.database, rule, "correct the name.")
     try:
         yield store
     finally:
