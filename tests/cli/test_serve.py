@@ -77,7 +77,7 @@ def test_a_taken_port_is_named_before_anything_is_touched(run, tmp_path):
     [
         ("--database", "mysql://somewhere/x", "SQLite (a file) or PostgreSQL"),
         ("--database", ":memory:", "would lose every vote"),
-        ("--base-url", "labels.example.org", "expected where browsers find the service"),
+        ("--base-url", "labels.example.org", "where browsers find the service"),
         ("--base-url", "https://example.org/labels", "a host name of its own"),
     ],
 )
@@ -123,7 +123,7 @@ def test_the_demo_starts_in_a_file_of_its_own_and_never_in_a_database_in_use(run
 def test_a_demo_in_which_all_is_closed_says_so_and_how_to_begin_again(tmp_path):
     from sqlalchemy import select, update
 
-    from quorate.service.demo.seed import add_digits, seed
+    from quorate.service.demo import add_digits, seed
     from quorate.service.store.schema import items, projects
     from quorate.service.store.store import Store
     from quorate.service.store.upgrade import prepare
@@ -188,8 +188,7 @@ def test_several_workers_get_a_folder_to_count_in(tmp_path, monkeypatch, workers
 
 def test_a_database_server_that_does_not_answer_is_waited_for_and_not_for_ever(monkeypatch, capsys):
     from quorate.cli import serve
-    from quorate.service.store.failures import StoreUnavailable
-    from quorate.service.store.store import Store
+    from quorate.service.store.store import Store, StoreUnavailable
     from quorate.service.store.upgrade import Upgrade
 
     monkeypatch.setattr(serve, "DATABASE_WITHIN", 0.2)

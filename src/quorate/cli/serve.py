@@ -21,11 +21,10 @@ from quorate.cli.output import print_lines, waiting
 from quorate.service.access.links import first_owner_link
 from quorate.service.access.tokens import signing_key
 from quorate.service.config import ServiceConfig
-from quorate.service.demo.seed import PROJECT, is_over, seed
+from quorate.service.demo import PROJECT, is_over, seed
 from quorate.service.domain.learning import warm_up
-from quorate.service.store.failures import StoreUnavailable
 from quorate.service.store.schema import projects
-from quorate.service.store.store import Store, as_url
+from quorate.service.store.store import Store, StoreUnavailable, as_url
 from quorate.service.store.upgrade import Upgrade, prepare
 from quorate.validate import broken
 
@@ -98,9 +97,10 @@ def serve(
         trust_proxy=trust_proxy,
         demo=demo,
         metrics_token=os.environ.get("QUORATE_METRICS_TOKEN"),
-        allow_private_webhooks=given.allow_private_webhooks,
+        allow_private_addresses=given.allow_private_addresses,
         upload_megabytes=given.upload_megabytes,
         votes_per_second=given.votes_per_second,
+        fast_path=given.fast_path,
     )
     _refuse_taken_port(host, port)
     link = _make_ready(config, here)

@@ -15,14 +15,14 @@ from quorate.cli.options import Json
 from quorate.cli.output import print_json, print_lines, progress_bar
 from quorate.cli.serve import BaseUrl, Database
 from quorate.service.access.accounts import Account, disable_account, enable_account
-from quorate.service.owners import everybody, new_key, new_link
+from quorate.service.access.links import everybody, new_key, new_link
+from quorate.service.domain.trail import Verification
+from quorate.service.domain.trail import check as recompute
 from quorate.service.store.backup import Copied
 from quorate.service.store.backup import backup as write_backup
-from quorate.service.store.restore import restore as read_backup
-from quorate.service.store.snapshot import existing
+from quorate.service.store.backup import restore as read_backup
+from quorate.service.store.store import existing
 from quorate.service.store.upgrade import prepare
-from quorate.service.verify import Checked
-from quorate.service.verify import check as recompute
 
 HELP = """
 Look after the database of `quorate serve`: backup, restore, upgrade, check, links, keys and accounts (docs/service.md).
@@ -197,7 +197,7 @@ def _print_account(account: Account, what: str, *, json: bool) -> None:
         print_lines(f"{account.name} ({account.id}) {what}.")
 
 
-def _print_checked(checked: Checked, *, json: bool) -> None:
+def _print_checked(checked: Verification, *, json: bool) -> None:
     first = [
         {"project": project, "item": each.item, "seq": each.seq, "stored": each.stored, "recomputed": each.recomputed}
         for project, each in checked.first

@@ -10,11 +10,11 @@ import numpy as np
 from sqlalchemy import Connection, Row, func, select, update
 
 from quorate.learning.learner import Window, refit
-from quorate.service.domain.notices import announce
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.settings import goal_control, knobs_of
-from quorate.service.store.lists import among
+from quorate.service.store.bulk import among
 from quorate.service.store.schema import counts_in_audit, events, items, not_withdrawn, projects, stewards
+from quorate.service.webhooks.deliveries import announce
 from quorate.session import Session
 from quorate.streams.control import BudgetControl
 from quorate.streams.target_error import TargetErrorControl
@@ -67,7 +67,7 @@ def _store(projects_: Projects, project: Project, params: PriorParams, num_items
             return None
         number = projects_.learn_in(connection, project.id, params, num_items, now=now)
         content = {"theta": params.theta, "phi": params.phi, "num_items": num_items}
-        announce(connection, project, [("project.learned", content)], now=now)
+        announce(connection, project.id, [("project.learned", content)], now=now)
         return number
 
 

@@ -7,7 +7,7 @@ import pytest
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.webhooks import hooks
-from quorate.service.webhooks.queue import FARTHEST, HOLD, claim, delay, refused
+from quorate.service.webhooks.deliveries import FARTHEST, HOLD, claim, delay, refused
 
 NOW, YEARS = 1e9, 10 * 365 * 86400.0
 

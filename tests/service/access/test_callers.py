@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from quorate.service.access import accounts, cookies, keys
-from quorate.service.access.principal import Proof, look_up
+from quorate.service.access.principal import Credential, look_up
 from quorate.service.access.tokens import digest
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
@@ -28,8 +28,8 @@ def proofs_of(store, people):
         key, secret = keys.create_key(store, people[name], name="k", now=0.0)
         with store.write() as connection:
             session = cookies.open_sign_in(connection, people[name], key_id=key.id, how="test", now=0.0)
-        found.append((key, Proof("key", digest(secret), "")))
-        found.append((key, Proof("cookie", digest(session), "", key.id)))
+        found.append((key, Credential("key", digest(secret), "")))
+        found.append((key, Credential("cookie", digest(session), "", key.id)))
     return found
 
 
@@ -39,7 +39,7 @@ def told(known):
 
 def test_each_is_found_with_the_role_in_the_project_asked_about(store, people):
     proofs = [
-        Proof(proof.kind, proof.digest, people.get(project, "p_none"), proof.key_id)
+        Credential(proof.kind, proof.digest, people.get(project, "p_none"), proof.key_id)
         for (_, proof), project in product(proofs_of(store, people), ("here", "there", "none"))
     ]
     together = [told(known) for known in look_up(store, proofs)]
@@ -57,4 +57,4 @@ def test_a_revoked_key_and_what_was_made_with_it_prove_nothing(store, people):
 def test_a_disabled_account_and_a_made_up_key_prove_nothing(store, people):
     _, _, (_, proof), _ = proofs_of(store, people)
     accounts.disable_account(store, people["one"], now=1.0)
-    assert look_up(store, [proof, Proof("key", digest("qk_made_up"), people["here"])]) == [None, None]
+    assert look_up(store, [proof, Credential("key", digest("qk_made_up"), people["here"])]) == [None, None]

@@ -1,15 +1,19 @@
-"""Deliveries that are due: claimed by one worker at a time, then marked as delivered, put off, or given up.
+"""Deliveries to webhooks: queued in the transaction of what they report, claimed by one worker, sent until accepted.
 
-A claim lasts HOLD seconds; if its worker dies, another sends the same delivery, with the same id. Called by `sender`.
+So nothing is reported that did not happen, and nothing that happened is forgotten. A claim lasts HOLD seconds; if its
+worker dies, another sends the same delivery, with the same id. Called by `domain` (`announce`) and by `sender`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import json
+import secrets
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select, update
 
 from quorate.service.store.schema import deliveries, pending, webhooks
 from quorate.service.store.store import Store
@@ -20,7 +24,6 @@ EACH = 8  # deliveries of one webhook at a time: one that is down does not keep 
 FIRST_DELAY, LONGEST_DELAY = 5.0, 3600.0
 GIVE_UP = 3 * 86400.0
 FARTHEST = 2 * LONGEST_DELAY  # nothing is put off as long: what is due later was set by a clock that was ahead
-KEPT = 30 * 86400.0
 LONGEST_PROBLEM = 300
 
 
@@ -102,13 +105,6 @@ def _postpone(connection: Connection, webhook_id: str, waiting: Sequence[Due], u
     connection.execute(update(deliveries).where(same).values(due=until))
 
 
-def sweep(store: Store, *, now: float) -> int:
-    """Forget deliveries that were taken or given up a month ago; how many there were."""
-    old = and_(~pending, deliveries.c.created < now - KEPT)
-    with store.write() as connection:
-        return connection.execute(delete(deliveries).where(old)).rowcount
-
-
 def delay(attempts: int, chance: Random) -> float:
     """Seconds until the next attempt: 5, 10, 20 ... up to an hour, each up to a fifth shorter or longer.
 
@@ -116,3 +112,51 @@ def delay(attempts: int, chance: Random) -> float:
     [6, 11, 23, 4096]
     """
     return min(FIRST_DELAY * 2.0 ** min(attempts, 30), LONGEST_DELAY) * chance.uniform(0.8, 1.2)
+
+
+KINDS = (
+    "item.completed",
+    "item.reopened",
+    "audit.completed",
+    "project.completed",
+    "project.learned",
+    "project.changed",
+)
+
+
+Notice = tuple[str, Mapping[str, Any]]
+"""A kind and what is told of it."""
+
+
+def announce(connection: Connection, project_id: str, notices: Sequence[Notice], *, now: float) -> None:
+    """Queue a delivery of each notice for each webhook of the project that listens to its kind."""
+    if not notices:
+        return
+    wanted = select(webhooks.c.id, webhooks.c.kinds)
+    wanted = wanted.where(webhooks.c.project_id == project_id, webhooks.c.removed.is_(None))
+    hooks = [(row.id, json.loads(row.kinds)) for row in connection.execute(wanted)]
+    rows = [
+        _delivery(project_id, hook, kind, content, now)
+        for kind, content in notices
+        for hook, kinds in hooks
+        if kind in kinds
+    ]
+    if rows:
+        connection.execute(insert(deliveries), rows)
+
+
+def _delivery(project_id: str, hook: str, kind: str, content: Mapping[str, Any], now: float) -> dict[str, Any]:
+    delivery = f"d_{secrets.token_hex(12)}"
+    body = {"id": delivery, "type": kind, "time": now, "project": project_id, "data": dict(content)}
+    return {"id": delivery, "webhook_id": hook, "kind": kind, "body": json.dumps(body), "created": now, "due": now}
+
+
+def closed(row: Mapping[str, Any]) -> Notice:
+    """An item has its answer."""
+    return "item.completed", {
+        "item": row["name"],
+        "label": row["label"],
+        "confidence": row["confidence"],
+        "num_votes": row["decided_votes"],
+        "reason": row["reason"],
+    }

@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 from sqlalchemy import func, select, update
 
-from quorate.service.demo import Colleagues, seed
-from quorate.service.demo.colleagues import MORE
-from quorate.service.demo.digits import as_png, digits, enlarged
-from quorate.service.demo.seed import FIRST_BATCH, NUM_COLLEAGUES
+from quorate.service.demo import FIRST_BATCH, MORE, NUM_COLLEAGUES, Colleagues, as_png, digits, enlarged, seed
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.stats import stats
 from quorate.service.domain.trail import disagreements

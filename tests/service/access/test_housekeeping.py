@@ -3,7 +3,7 @@
 from sqlalchemy import func, select
 
 from quorate.service.access import cookies, links
-from quorate.service.access.cleanup import sweep
+from quorate.service.housekeeping import delete_access
 from quorate.service.store import schema
 from tests.service.access.conftest import NOW
 
@@ -16,9 +16,9 @@ def test_links_and_sign_ins_go_a_month_after_their_end(world):
         kept = cookies.open_sign_in(connection, world.voter, how="test", now=NOW)
         ended = cookies.open_sign_in(connection, world.voter, how="test", now=NOW)
     cookies.sign_out(world.store, ended, now=NOW)
-    assert sweep(world.store, now=NOW + 29 * DAY) == 0
-    assert sweep(world.store, now=NOW + 31 * DAY) == 2
+    assert delete_access(world.store, now=NOW + 29 * DAY) == 0
+    assert delete_access(world.store, now=NOW + 31 * DAY) == 2
     with world.store.read() as connection:
         assert connection.scalar(select(func.count()).select_from(schema.sign_ins)) == 1
-    assert sweep(world.store, now=NOW + cookies.IDLE + 31 * DAY) == 1
+    assert delete_access(world.store, now=NOW + cookies.IDLE + 31 * DAY) == 1
     assert kept

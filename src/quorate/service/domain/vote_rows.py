@@ -1,25 +1,28 @@
-"""Locks the items of a batch of votes; loads ballots, leases and events, with as many statements as for one vote.
+"""Rows of a batch of votes: locks the items, loads ballots, leases and events; then writes what the votes change.
 
-The lock is a statement of its own: what is read by the statement that waits for a lock may be older than the lock.
-Called by `ballots`.
+As many statements as for one vote, one per table. The lock is a statement of its own: what is read by the statement
+that waits for a lock may be older than the lock. Called by `ballots`.
 """
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, bindparam, select
 
 from quorate.errors import QuorateError
+from quorate.service.domain.events import append_item_events
 from quorate.service.domain.projects import Project, Projects, archived
 from quorate.service.domain.vote_types import Request, not_here, not_met, reused
-from quorate.service.store.lists import among, each_of, paired
+from quorate.service.store.bulk import among, change_rows, delete_rows, each_of, insert_rows, paired
 from quorate.service.store.schema import ballots, events, items, leases
+from quorate.service.webhooks.deliveries import Notice, announce, closed
 from quorate.session.journal import Event
+from quorate.types import Decision
 
 LOCK = select(items).where(items.c.project_id == bindparam("project"), among(items.c.name, "names"))
 LOCK = LOCK.order_by(items.c.id).with_for_update()  # in one order everywhere, so that nobody deadlocks
@@ -58,8 +61,8 @@ BALLOTS, REPEATS = _ballots(), _repeats_of()
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
-    """What an act meets. `row`: the item's, locked. `acted`, `acted_at`: the voter's ballot, None if there is none.
+class VoteContext:
+    """What an act is checked against. `row`: the item's, locked. `acted`, `acted_at`: the voter's ballot, None if none.
 
     `holds`: whether the voter's lease still counts, None without one. `repeats`: the event this request made before.
     """
@@ -79,24 +82,24 @@ class Scene:
         return [json.loads(body) for body in self.past]
 
 
-def meet(
+def load_contexts(
     projects_: Projects, connection: Connection, project_id: str, requests: Sequence[Request]
-) -> list[Scene | QuorateError]:
-    """Lock the items, then look around; for each request what it meets, or why it cannot be."""
+) -> list[VoteContext | QuorateError]:
+    """Locks the items, then loads what is around them; for each request its context, or why it is refused."""
     names = sorted({request.item for request in requests})
     found = {row.name: row for row in connection.execute(LOCK, {"project": project_id, "names": names}).all()}
     project = projects_.get_in(connection, project_id)
     if project.state == "archived":
         return [archived(project) for _ in requests]
-    around = _look_around(connection, project, found, requests)
+    loaded = _load(connection, project, found, requests)
     return [
-        around.scene(found[request.item], request) if request.item in found else around.unknown(request)
+        loaded.context(found[request.item], request) if request.item in found else loaded.unknown(request)
         for request in requests
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
+class _Loaded:
     """What was read of all items and voters of a transaction."""
 
     project: Project
@@ -105,11 +108,11 @@ class _Around:
     repeats: dict[tuple[str, str], int]
     past: dict[int, list[str]]
 
-    def scene(self, row: Row[Any], request: Request) -> Scene:
-        """What one request meets."""
+    def context(self, row: Row[Any], request: Request) -> VoteContext:
+        """The context of one request."""
         voter = request.voter
         ballot, out = self.ballots.get((row.id, voter)), self.leases.get(row.id, {})
-        return Scene(
+        return VoteContext(
             project=self.project,
             row=row,
             acted=None if ballot is None else ballot.kind,
@@ -121,15 +124,13 @@ class _Around:
         )
 
     def unknown(self, request: Request) -> QuorateError:
-        """Why there is nothing to do. A voter is not told whether an item they were not given is there."""
+        """Why an item is refused that is not there. Voters do not learn which items exist that they were not given."""
         if (request.voter, request.request) in self.repeats:
             return reused(request.request)
         return not_met(request.item, request.kind) if request.served else not_here(request.item)
 
 
-def _look_around(
-    connection: Connection, project: Project, found: dict[str, Row[Any]], requests: Sequence[Request]
-) -> _Around:
+def _load(connection: Connection, project: Project, found: dict[str, Row[Any]], requests: Sequence[Request]) -> _Loaded:
     ids = [row.id for row in found.values()]
     leased: dict[int, dict[str, bool]] = defaultdict(dict)
     for lease in connection.execute(LEASES, {"ids": ids}).all():
@@ -143,7 +144,7 @@ def _look_around(
     for ballot in connection.execute(BALLOTS[connection.dialect.name], asked).all():
         if ballot.kind is not None:
             acted[ballot.item_id, ballot.voter] = ballot
-    return _Around(project, acted, leased, _repeats(connection, project, requests), past)
+    return _Loaded(project, acted, leased, _repeats(connection, project, requests), past)
 
 
 def _repeats(connection: Connection, project: Project, requests: Sequence[Request]) -> dict[tuple[str, str], int]:
@@ -155,3 +156,88 @@ def _repeats(connection: Connection, project: Project, requests: Sequence[Reques
     asked = {"project": project.id, "voters": voters, "requests": keys}
     found = connection.execute(REPEATS[connection.dialect.name], asked).all()
     return {(row.voter, row.request): row.id for row in found if row.id is not None}
+
+
+CHANGED = (  # what an act may change of an item's row
+    "votes", "num_votes", "num_ballots", "num_abstained", "num_late", "is_open", "is_wanted", "slots", "to_close",
+    "label", "confidence", "reason", "seq", "closed", "first_vote_event", "closed_event", "decided_votes",
+    "audit_rate", "audit", "audit_loss", "is_settled",
+)  # fmt: skip
+
+ANSWER = ("label", "confidence", "decided_votes", "reason")  # told of a closed item, and again where an undo changes it
+
+
+@dataclass(frozen=True, slots=True)
+class VoteWrite:
+    """An act that is allowed: the event it makes, and what becomes of the item's row."""
+
+    request: Request
+    context: VoteContext
+    event: Event
+    values: dict[str, Any]
+    decision: Decision | None
+
+
+def write_votes(connection: Connection, writes: Sequence[VoteWrite], *, now: float) -> dict[int, int]:
+    """Write them; the number of each one's event, by its item."""
+    if not writes:
+        return {}
+    numbers = append_item_events(connection, [_event_row(write) for write in writes])
+    _ballots_and_leases(connection, writes, now)
+    change_rows(connection, items, [_item_row(write, numbers[write.context.row.id]) for write in writes])
+    told = [notice for write in writes for notice in notices_of(write.context.row, write.values)]
+    announce(connection, writes[0].context.project.id, told, now=now)
+    return numbers
+
+
+def _event_row(write: VoteWrite) -> dict[str, Any]:
+    request, row = write.request, write.context.row
+    ours = {"item_id": row.id, "voter": request.voter, "request": request.request}
+    ours |= {"signed_in_by": request.signed_in_by}
+    return {"project_id": write.context.project.id, "event": write.event} | ours
+
+
+def _ballots_and_leases(connection: Connection, writes: Sequence[VoteWrite], now: float) -> None:
+    """A voter who acted never sees the item again; after an undo it is theirs, for as long as any item is."""
+    entered, undone, leased, ended = [], [], [], []
+    for write in writes:
+        request, context = write.request, write.context
+        mine = {"item_id": context.row.id, "voter": request.voter}
+        names = mine | {"project_id": context.project.id}
+        if request.kind == "retract":
+            undone.append(mine)
+            if request.served:
+                until = now + context.project.settings.lease_seconds
+                leased.append(names | {"granted": now, "expires": until, "is_out": True})
+        elif request.kind != "close":
+            entered.append(names | {"kind": request.kind, "label": request.label, "time": now})
+            if context.holds is not None:
+                ended.append(mine)
+    insert_rows(connection, ballots, entered)
+    delete_rows(connection, ballots, undone)
+    insert_rows(connection, leases, leased)
+    delete_rows(connection, leases, ended)
+
+
+def _item_row(write: VoteWrite, number: int) -> dict[str, Any]:
+    """All that an act may change, changed or not: one statement serves all items of a transaction."""
+    row, values = write.context.row._mapping, write.values
+    new = {name: values[name] if name in values else row[name] for name in ("id", *CHANGED)}
+    if values.get("closed") is not None:
+        new["closed_event"] = number
+    if write.request.kind == "vote" and row["first_vote_event"] is None:
+        new["first_vote_event"] = number
+    return new
+
+
+def notices_of(row: Row[Any], values: Mapping[str, Any]) -> list[Notice]:
+    """What is told of an item whose row changes to these values."""
+    if "is_open" not in values or row.withdrawn is not None:
+        return []
+    if not values["is_open"] and (row.is_open or any(values[name] != getattr(row, name) for name in ANSWER)):
+        return [closed({**values, "name": row.name})]
+    if values["is_open"] and not row.is_open:
+        return [("item.reopened", {"item": row.name})]
+    if values.get("audit") == "done" and row.audit == "drawn":
+        return [("audit.completed", {"item": row.name, "loss": values["audit_loss"]})]
+    return []
