@@ -14,7 +14,7 @@ empty :=
 space := $(empty) $(empty)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test lint kernels bench bench-memory bench-service bench-peers test-slow default-knob docs docs-experiments docs-figures docs-screenshots clean
+.PHONY: help demo check test lint kernels bench bench-memory bench-service bench-peers test-slow default-min-gain default-knob docs docs-experiments docs-figures docs-screenshots clean
 
 help: ## This list
 	@echo "quorate: decides, online, when enough experts have been asked."
@@ -102,7 +102,7 @@ bench-peers: $(VENV)/.ready-dev ## quorate beside cleanlab, crowd-kit and the co
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
 	@$(PYTHON) benchmarks/peers.py
 
-default-knob: $(VENV)/.ready-dev ## How the default min_gain was chosen
+default-min-gain default-knob: $(VENV)/.ready-dev ## How the default min_gain was chosen
 	@$(PYTHON) benchmarks/default_min_gain.py
 
 docs: $(VENV)/.ready-dev ## The docs as a site, in site/ (`make test` builds it too); a warning is an error

@@ -26,7 +26,7 @@ from quorate.errors import InvalidInput, UnknownMethod
 from quorate.prior.hyperprior import Hyperprior, hyperprior
 from quorate.types import PriorParams
 
-DEFAULT_MIN_GAIN = 0.002  # chosen by `make default-knob` (docs/default-knob.md)
+DEFAULT_MIN_GAIN = 0.002  # chosen by `make default-min-gain` (docs/default-min-gain.md)
 
 VOTES = Belief("vote_share", learned=False)
 

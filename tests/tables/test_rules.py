@@ -7,7 +7,7 @@ import pytest
 from quorate.errors import InvalidInput
 from quorate.tables import RULES, read_votes
 
-DOCS = Path(__file__).parents[2] / "docs" / "tables.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "table-rules.md"
 
 
 def test_every_rule_stands_in_the_documentation_in_its_own_words():
