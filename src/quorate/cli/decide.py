@@ -52,9 +52,12 @@ def decide(
 
     Example: quorate decide --prediction 0.7,0.2,0.1 --votes 1,0,0 --pool-size 6 --classes cat,dog,bird
     """
+    from quorate import compiled
     from quorate.catalogue import parse_method
     from quorate.workflows.decide import decide_once, explain
 
+    if pool_size <= compiled.SMALL_POOL:
+        compiled.interpret()
     chosen = parse_method(method, threshold=threshold, min_gain=min_gain)
     probs = _numbers(prediction, "prediction")
     cast = _numbers(votes, "votes")
