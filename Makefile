@@ -35,8 +35,6 @@ $(PYTHON):
 $(VENV)/.ready-demo: pyproject.toml | $(PYTHON)
 	@echo "Setting up: quorate and matplotlib (once; a minute or two)"
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[plot]'
-	@echo "Setting up: compiling the kernels for this machine (once; about a minute)"
-	@$(PYTHON) -c "import quorate, quorate.datasets as d; quorate.simulate(d.synthetic(num_items=50), 'quorate', seed=0)"
 	@touch $@
 
 $(VENV)/.ready-dev: pyproject.toml | $(PYTHON)
@@ -60,8 +58,8 @@ kernels: .kernels/ready
 .kernels/ready: $(VENV)/.ready-dev $(addprefix src/quorate/,$(KERNEL_SOURCES))
 	@echo "compiling the kernels the tests begin with (.kernels/made)"
 	@mkdir -p .kernels
-	@export NUMBA_CACHE_DIR=$(CURDIR)/.kernels/made $(ONE_THREAD); \
-	{ $(PYTHON) -m quorate demo --quick --out .kernels/demo && \
+	@export NUMBA_CACHE_DIR=$(CURDIR)/.kernels/made QUORATE_KERNELS=compiled $(ONE_THREAD); \
+	{ $(PYTHON) -m quorate.compile_kernels && $(PYTHON) -m quorate demo --quick --out .kernels/demo && \
 	  $(PYTHON) -m pytest -q -p no:cacheprovider $(addprefix src/quorate/,$(COMPILED)); } >.kernels/log 2>&1 \
 	  || { cat .kernels/log; exit 1; }
 	@touch $@

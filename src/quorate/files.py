@@ -10,6 +10,7 @@ import errno
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -50,6 +51,18 @@ def lock(fd: int, path: Path) -> None:
             f"journal {path} is being written by {_lock_holder(fd)}. One session at a time may write it: "
             "close the other one, or look without writing: read_journal(path)."
         )
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Wait until no other process is inside `alone` with this file, then run the block."""
+    fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        while not _take_lock(fd):
+            time.sleep(0.1)
+        yield
+    finally:
+        os.close(fd)
 
 
 def _lock_holder(fd: int) -> str:

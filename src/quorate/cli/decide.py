@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from quorate import compiled
 from quorate.catalogue import parse_method
 from quorate.cli.options import Json, method_names
 from quorate.cli.output import print_json, print_lines, print_table
@@ -54,6 +55,8 @@ def decide(
 
     Example: quorate decide --prediction 0.7,0.2,0.1 --votes 1,0,0 --pool-size 6 --classes cat,dog,bird
     """
+    if pool_size <= compiled.SMALL_POOL:
+        compiled.interpret()
     chosen = parse_method(method, threshold=threshold, min_gain=min_gain)
     probs = _numbers(prediction, "prediction")
     cast = _numbers(votes, "votes")

@@ -17,12 +17,12 @@ import typer
 import uvicorn
 from sqlalchemy import select
 
-from quorate.cli.output import print_lines, waiting
+from quorate.cli.output import print_lines
+from quorate.compiled import compile_in_background
 from quorate.service.access.links import first_owner_link
 from quorate.service.access.tokens import signing_key
 from quorate.service.config import ServiceConfig
 from quorate.service.demo import PROJECT, is_over, seed
-from quorate.service.domain.learning import warm_up
 from quorate.service.store.schema import projects
 from quorate.service.store.store import Store, StoreUnavailable, as_url
 from quorate.service.store.upgrade import Upgrade, prepare
@@ -33,7 +33,6 @@ APPLICATION = "quorate.service.app:from_environment"
 CONNECTION = "quorate.service.connections:TimedConnection"  # ends where headers do not come
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 EVERYWHERE = ("0.0.0.0", "::", "")
-GETTING_READY = "Getting ready"  # if something has to be compiled, `quorate.compiled` says so, and how long it takes
 STOP_WITHIN = 10  # seconds for requests at hand when the service is stopped
 DATABASE_WITHIN, DATABASE_EVERY = 60, 1.0  # seconds to wait for a database server at the start, and between tries
 UP_WITHIN = 120  # seconds after which its address is printed whether it answers or not
@@ -122,8 +121,7 @@ def _make_ready(config: ServiceConfig, here: str) -> str | None:
         if done.changed:
             print_lines(f"Database {'made' if done.before is None else 'upgraded'} (revision {done.now}).")
         signing_key(store, now=time.time())  # a variable that does not do is told here, not by every worker
-        with waiting(GETTING_READY):
-            warm_up()
+        compile_in_background()
         return _demo_link(store, here) if config.demo else first_owner_link(store, here, now=time.time())
     finally:
         store.close()
