@@ -14,7 +14,7 @@ empty :=
 space := $(empty) $(empty)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test lint kernels bench bench-memory bench-service bench-peers test-slow default-knob docs docs-experiments docs-figures docs-screenshots clean
+.PHONY: help demo check test lint kernels bench bench-memory bench-service bench-peers test-slow default-min-gain default-knob docs docs-experiments docs-figures docs-screenshots clean
 
 help: ## This list
 	@echo "quorate: decides, online, when enough experts have been asked."
@@ -35,8 +35,6 @@ $(PYTHON):
 $(VENV)/.ready-demo: pyproject.toml | $(PYTHON)
 	@echo "Setting up: quorate and matplotlib (once; a minute or two)"
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[plot]'
-	@echo "Setting up: compiling the kernels for this machine (once; about a minute)"
-	@$(PYTHON) -c "import quorate, quorate.datasets as d; quorate.simulate(d.synthetic(num_items=50), 'quorate', seed=0)"
 	@touch $@
 
 $(VENV)/.ready-dev: pyproject.toml | $(PYTHON)
@@ -60,8 +58,8 @@ kernels: .kernels/ready
 .kernels/ready: $(VENV)/.ready-dev $(addprefix src/quorate/,$(KERNEL_SOURCES))
 	@echo "compiling the kernels the tests begin with (.kernels/made)"
 	@mkdir -p .kernels
-	@export NUMBA_CACHE_DIR=$(CURDIR)/.kernels/made $(ONE_THREAD); \
-	{ $(PYTHON) -m quorate demo --quick --out .kernels/demo && \
+	@export NUMBA_CACHE_DIR=$(CURDIR)/.kernels/made QUORATE_KERNELS=compiled $(ONE_THREAD); \
+	{ $(PYTHON) -m quorate.compile_kernels && $(PYTHON) -m quorate demo --quick --out .kernels/demo && \
 	  $(PYTHON) -m pytest -q -p no:cacheprovider $(addprefix src/quorate/,$(COMPILED)); } >.kernels/log 2>&1 \
 	  || { cat .kernels/log; exit 1; }
 	@touch $@
@@ -102,7 +100,7 @@ bench-peers: $(VENV)/.ready-dev ## quorate beside cleanlab, crowd-kit and the co
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
 	@$(PYTHON) benchmarks/peers.py
 
-default-knob: $(VENV)/.ready-dev ## How the default min_gain was chosen
+default-min-gain default-knob: $(VENV)/.ready-dev ## How the default min_gain was chosen
 	@$(PYTHON) benchmarks/default_min_gain.py
 
 docs: $(VENV)/.ready-dev ## The docs as a site, in site/ (`make test` builds it too); a warning is an error

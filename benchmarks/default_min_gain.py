@@ -1,4 +1,4 @@
-"""How the default `min_gain` of the method "quorate" was chosen, and how its rule compares. Run by `make default-knob`.
+"""How the default `min_gain` of the method "quorate" was chosen, and how its rule compares: `make default-min-gain`.
 
 For every data set at hand (the real ones when QUORATE_DATA names their folder; synthetic ones always) and a grid of
 `min_gain`, prints votes per item and the error above the tie floor, i.e. what stopping early costs. The default is the

@@ -1,6 +1,6 @@
 """Makes the items of `quorate serve --demo`: handwritten digits, a real classifier's predictions, and how people vote.
 
-`python benchmarks/demo_digits.py` (needs scikit-learn) writes src/quorate/service/demo/digits.npz. The images are the
+`python benchmarks/demo_digits.py` (needs scikit-learn) writes src/quorate/service/demo_digits.npz. The images are the
 test set of Optical Recognition of Handwritten Digits (Alpaydin and Kaynak, 1998; UCI, CC BY 4.0) as scikit-learn ships
 it. The classifier is a logistic regression trained on 120 other images, so that it errs as classifiers do; the
 colleagues vote by a nearest-neighbour vote among 900 others, so they disagree where digits look alike.
@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-TO = Path(__file__).parents[1] / "src/quorate/service/demo/digits.npz"
+TO = Path(__file__).parents[1] / "src/quorate/service/demo_digits.npz"
 NUM_ITEMS, NUM_TRAINED, SEED = 600, 120, 11
 
 

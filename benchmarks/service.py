@@ -34,10 +34,20 @@ MODES = ("page", "apart", "people")
 def main() -> int:
     """Measure what was asked for, print it, say whether it is good enough."""
     options = _options()
-    told: dict[str, Any] = {"machine": machine(), "quick": options.quick, "cells": [], "growth": [], "million": []}
+    told: dict[str, Any] = {
+        "machine": machine(),
+        "quick": options.quick,
+        "cells": [],
+        "growth": [],
+        "million": [],
+        "fast": [],
+    }
     for name in options.databases:
         with scratch() as folder, _database(name, folder, options.postgresql) as (where, pid):
-            if options.closed:
+            if options.fast_path:
+                place = furnish(new_database(where, "fast"), num_items=options.items, num_voters=options.voters)
+                told["fast"].append({"database": name, **_fast_path(place, options)})
+            elif options.closed:
                 rows = beside_closed(new_database(where, "closed"), steps=CLOSED)
                 told["million"].append({"database": name, "rows": rows, "growth": growth(rows)})
             elif options.million:
@@ -66,6 +76,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--postgresql", metavar="URL", help="a server of yours instead of a private one")
     parser.add_argument("--million", type=int, nargs="?", const=1_000_000, metavar="VOTES", help="only memory")
     parser.add_argument("--closed", action="store_true", help="only memory, beside the closed items of a million votes")
+    parser.add_argument(
+        "--fast-path", action="store_true", help="only what api/fast_path.py saves, on and off in turns"
+    )
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--quick", action="store_true", help="a few seconds, to see that it runs")
     options = parser.parse_args()
@@ -136,6 +149,28 @@ def _growth(name: str, few: Place, many: Place, options: argparse.Namespace) -> 
     return {"database": name, "few": small, "many": large, "ratio": large / small, "rounds": p50s}
 
 
+def _fast_path(place: Place, options: argparse.Namespace) -> dict[str, Any]:
+    """Votes a second and CPU a vote with and without the fast path, in turns, so that both meet the same noise."""
+    servers = {is_on: Server(place.url, 1, fast_path=is_on) for is_on in (True, False)}
+    found: dict[bool, list[Any]] = {True: [], False: []}
+    try:
+        for number in range(2 if options.quick else 7):
+            for is_on in (True, False) if number % 2 else (False, True):
+                each = load(place, servers[is_on], "page", seconds=max(0.7, options.seconds / 4), database=None)
+                found[is_on].append(each)
+    finally:
+        for server in servers.values():
+            server.stop()
+    rates, cpu = (
+        {is_on: statistics.median(getattr(each, name) for each in part[1:]) for is_on, part in found.items()}
+        for name in ("votes_per_second", "cpu_workers")
+    )
+    return {
+        "on": rates[True], "off": rates[False], "ratio": rates[True] / rates[False], "cpu_on": cpu[True],
+        "cpu_off": cpu[False], "rounds": {str(k): [each.votes_per_second for each in v] for k, v in found.items()},
+    }  # fmt: skip
+
+
 def _missed(told: dict[str, Any]) -> list[str]:
     missed = []
     for cell in told["cells"]:
@@ -165,6 +200,11 @@ def _show(told: dict[str, Any], options: argparse.Namespace) -> None:
         console.print(
             f"{each['database']}: next item, p50 {each['few']:.1f} ms among {options.few_items:,} items, "
             f"{each['many']:.1f} ms among {options.items:,}: ratio {each['ratio']:.2f} (at most {MOST_SLOWDOWN:g})"
+        )
+    for each in told["fast"]:
+        console.print(
+            f"{each['database']}: {each['on']:.0f} votes/s with the fast path, {each['off']:.0f} without: ratio "
+            f"{each['ratio']:.2f}; CPU {each['cpu_on']:.2f} and {each['cpu_off']:.2f} ms a vote"
         )
     for each in told["million"]:
         for row in each["rows"]:

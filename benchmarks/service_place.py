@@ -29,7 +29,7 @@ import psutil
 
 from quorate.service.access.accounts import add_member, create_account
 from quorate.service.access.keys import create_key
-from quorate.service.domain.items import MOST_ITEMS, NewItem, Show, add_items
+from quorate.service.domain.items import MOST_ITEMS, ItemContent, NewItem, add_items
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.store.store import Store
@@ -128,7 +128,9 @@ def _batch(start: int, count: int) -> list[NewItem]:
     probs = np.random.default_rng(start).dirichlet(np.full(len(CLASSES), 0.3), size=count).round(4) + 1e-4
     probs /= probs.sum(axis=1, keepdims=True)
     show = "A sentence such as an expert may have to judge, with a number: {}."
-    return [NewItem(f"item-{start + n}", probs[n].tolist(), Show(text=show.format(start + n))) for n in range(count)]
+    return [
+        NewItem(f"item-{start + n}", probs[n].tolist(), ItemContent(text=show.format(start + n))) for n in range(count)
+    ]
 
 
 def _tidy(store: Store) -> None:
@@ -141,12 +143,13 @@ def _tidy(store: Store) -> None:
 class Server:
     """`quorate serve` with its workers."""
 
-    def __init__(self, url: str, workers: int) -> None:
+    def __init__(self, url: str, workers: int, *, fast_path: bool = True) -> None:
         with socket.socket() as listener:
             listener.bind(("127.0.0.1", 0))
             self.port = listener.getsockname()[1]
         command = [sys.executable, "-m", "quorate", "serve", "--port", str(self.port), "--workers", str(workers)]
         surroundings = {**os.environ, "QUORATE_DATABASE": url, "QUORATE_VOTES_PER_SECOND": NO_LIMIT}
+        surroundings["QUORATE_FAST_PATH"] = str(int(fast_path))
         quiet = {"stdout": subprocess.DEVNULL, "start_new_session": True}
         self.process = subprocess.Popen(command, env=surroundings, **quiet)
         self._wait()

@@ -21,6 +21,7 @@ def _settle_worker(worker: str) -> None:
     if "NUMBA_CACHE_DIR" not in os.environ:
         _begin_from(KERNELS / "made", KERNELS / worker)
         os.environ["NUMBA_CACHE_DIR"] = str(KERNELS / worker)
+    os.environ.setdefault("QUORATE_KERNELS", "compiled")
 
 
 def _begin_from(made: Path, own: Path) -> None:

@@ -19,7 +19,7 @@ print(rule_asks(5, 0.95, 0.0, np.array([0.5, 0.5]), np.array([4, 0]), 3))
 
 
 def call(root, tmp_path):
-    env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "QUORATE_KERNELS": "compiled"}
     return subprocess.run([sys.executable, "-c", CALL, str(root)], capture_output=True, text=True, env=env, check=True)
 
 

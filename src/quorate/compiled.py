@@ -1,27 +1,40 @@
-"""One way to compile a kernel, used by every numeric module.
+"""Numeric kernels: plain Python until machine code for this machine is there, then machine code; the same results.
 
-`kernel` is numba's `njit` with the on-disk cache, without the GIL, with one difference: the cache of every kernel
-is tied to the content of ALL kernel sources. Numba itself looks only at the file of the outermost function, so a
-repaired inner kernel would silently not be used. The first compilation of a process says so on stderr.
+`kernel` marks a function. A machine that never ran quorate answers at once, interpreted. After `PATIENCE` seconds of
+that a child process compiles every kernel into numba's cache on disk (`quorate.compile_kernels`), and this process
+switches when it has ended. numba is imported only then. `QUORATE_KERNELS=interpreted` or `compiled` fixes the choice.
+
+The cache of every kernel depends on the content of all kernel sources. numba looks only at the file of the outermost
+function, so that a repaired inner kernel would not be used.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
+import platform
+import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property, update_wrapper
+from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
-import numba
-from numba.core import caching, event
+import numpy as np
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-_njit: Any = numba.njit
-_index_file: Any = caching.IndexDataCacheFile
-_register: Any = event.register
+Progress = Callable[[int, int], object]
+Status = Literal["interpreted", "compiling", "compiled"]
 
+SWITCH = "QUORATE_KERNELS"
+PATIENCE = 2.0  # seconds of interpreted work before a child process compiles
+LOOK_EVERY = 0.2  # seconds between looks at the child process
+FEW_ITEMS = 1500  # of a stream: interpreted in less time than compiling takes
+SMALL_POOL = 150  # interpreted, a belief about a larger pool takes seconds
 _KERNEL_SOURCES = ("compiled.py", "densities.py", "prior", "posterior", "decision", "learning", "streams")
 
 
@@ -37,45 +50,222 @@ def sources_digest() -> str:
     return digest.hexdigest()
 
 
-class _Announcer(event.Listener):
-    """Says once, on stderr, that a compilation is going on: the only long wait a first-time user meets."""
+class Kernel:
+    """A numeric function that runs interpreted or compiled. Kernels call kernels in either way."""
 
-    def __init__(self) -> None:
-        self.announced = False
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.py_func = function
+        update_wrapper(self, function)
 
-    def on_start(self, event: event.Event) -> None:
-        function = getattr(event.data.get("dispatcher"), "py_func", None)
-        if not self.announced and getattr(function, "__module__", "").startswith("quorate."):
-            self.announced = True
-            words = "compiling kernels not used on this machine before (about a minute, once)"
-            print(f"quorate: {words} ...", file=sys.stderr)
+    def __call__(self, *arguments: object) -> object:
+        """The function's result; the outermost interpreted call looks whether compiled kernels are there."""
+        if _state.compiled:
+            return self.dispatcher(*arguments)
+        if _thread.inside:
+            return self.py_func(*arguments)
+        if _state.look():
+            return self.dispatcher(*arguments)
+        _thread.inside = True
+        try:
+            with np.errstate(all="ignore"):  # as compiled code
+                return self.py_func(*arguments)
+        finally:
+            _thread.inside = False
 
-    def on_end(self, event: event.Event) -> None:
-        pass
+    @cached_property
+    def dispatcher(self) -> Callable[..., Any]:
+        """numba's compiler of this function, with the cache on disk where a folder can hold it."""
+        _announce()
+        njit = _numba("numba").njit
+        options = {"nogil": True, "error_model": "numpy"}
+        try:
+            made = njit(self.py_func, cache=True, **options)
+            store = made._cache
+            store._cache_file = _index_file()(
+                cache_path=store._cache_path,
+                filename_base=store._impl.filename_base,
+                source_stamp=sources_digest(),
+            )
+        except (RuntimeError, AttributeError, TypeError):  # no folder for a cache; or another numba: no stale code
+            made = njit(self.py_func, **options)
+        return cast(Callable[..., Any], made)
+
+    @property
+    def _numba_type_(self) -> object:
+        """What numba sees where a kernel calls this one: an ordinary compiled function."""
+        return cast(object, _numba("numba.core.types").Dispatcher(self.dispatcher))
 
 
-_register("numba:compile", _Announcer())
+@cache
+def _index_file() -> Callable[..., object]:
+    """numba's index of a cache; one of another version, which may name classes that are gone, counts as empty."""
+    index_file = _numba("numba.core.caching").IndexDataCacheFile
+
+    class IndexFile(index_file):  # type: ignore[misc, valid-type]
+        def _load_index(self) -> dict[object, object]:
+            try:
+                return cast(dict[object, object], super()._load_index())
+            except (AttributeError, ImportError):
+                return {}
+
+    return IndexFile
+
+
+@cache
+def _announce() -> None:
+    """Have numba say once, on stderr, that it compiles in this process: the user waits for it."""
+    event = _numba("numba.core.event")
+
+    class Announcer(event.Listener):  # type: ignore[misc, name-defined]
+        announced = False
+
+        def on_start(self, event: Any) -> None:  # noqa: ANN401 - numba's
+            function = getattr(event.data.get("dispatcher"), "py_func", None)
+            if not self.announced and getattr(function, "__module__", "").startswith("quorate."):
+                self.announced = True
+                _say("compiling kernels not used on this machine before (about a minute, once)")
+
+        def on_end(self, event: Any) -> None:  # noqa: ANN401 - numba's
+            pass
+
+    event.register("numba:compile", Announcer())
+
+
+def _numba(module: str) -> Any:  # noqa: ANN401 - a module without types, imported when it is needed
+    return import_module(module)
 
 
 def kernel(function: Function) -> Function:
-    """Compile `function` on its first call and keep the machine code on disk for later processes.
+    """Run `function` compiled where machine code is there, else interpreted."""
+    return cast(Function, Kernel(function))
 
-    Where no folder can hold the cache (a read-only install without a home), it is compiled in every process.
-    """
-    options = {"nogil": True, "error_model": "numpy"}
+
+class _Thread(threading.local):
+    inside = False  # an interpreted kernel runs in this thread
+
+
+class _State:
+    """Which way kernels run in this process, and the child process that compiles."""
+
+    def __init__(self) -> None:
+        choice = os.environ.get(SWITCH)
+        self.compiled = choice == "compiled"
+        self.fixed = choice == "interpreted"
+        self.first_call = 0.0
+        self.next_look = 0.0
+        self.child: subprocess.Popen[bytes] | None = None
+        self.failed = False
+        self.lock = threading.Lock()
+
+    def look(self) -> bool:
+        """Whether kernels run compiled from now on; starts the child process when it is time to."""
+        now = time.monotonic()
+        if self.fixed or now < self.next_look:
+            return self.compiled
+        with self.lock:
+            if not self.first_call:
+                self.first_call = now
+            self.next_look = now + LOOK_EVERY
+            if self._is_there():
+                self.compiled = True
+            elif now - self.first_call > PATIENCE:
+                self.start()
+        return self.compiled
+
+    def _is_there(self) -> bool:
+        marker = marker_file()
+        if self.child is not None and self.child.poll() not in (None, 0):
+            self.failed = True
+        return marker is not None and marker.exists()
+
+    def start(self) -> None:
+        """Start the child process, once, where its result can be kept. It goes on if this process ends first."""
+        if self.child is None and marker_file() is not None:
+            _say("compiling for this machine in the background (about a minute, once); slower until then")
+            command = [sys.executable, "-m", "quorate.compile_kernels"]
+            nothing = subprocess.DEVNULL
+            self.child = subprocess.Popen(
+                command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True
+            )
+
+
+def _say(text: str) -> None:
+    print(f"quorate: {text} ...", file=sys.stderr)
+
+
+_thread = _Thread()
+_state = _State()
+
+
+def status() -> Status:
+    """How kernels run in this process now."""
+    if _state.compiled:
+        return "compiled"
+    return "compiling" if _state.child is not None and not _state.failed else "interpreted"
+
+
+def interpret() -> None:
+    """Never compile in this process: for a single decision, importing numba takes longer than deciding."""
+    _state.fixed = _state.fixed or not _state.compiled
+
+
+def compile_here() -> None:
+    """Compile in this process from now on, whatever that takes."""
+    _state.compiled, _state.fixed = True, False
+
+
+def compile_in_background() -> None:
+    """Start compiling now instead of after `PATIENCE` seconds: for a service that will run for long."""
+    if not _state.fixed and not _state.look():
+        _state.start()
+
+
+def wait_until_compiled(progress: Progress | None = None) -> None:
+    """For work that takes minutes interpreted: return when kernels are compiled. `progress(done, all)` is called."""
+    compile_in_background()
+    while not _state.look() and not _state.fixed and status() == "compiling":
+        if progress is not None:
+            progress(*compiling_progress())
+        time.sleep(LOOK_EVERY)
+
+
+def prepare_for(num_items: int, pool_size: int) -> None:
+    """Wait until kernels are compiled where a stream of this length, or one belief about such a pool, takes longer."""
+    if num_items > FEW_ITEMS or pool_size > SMALL_POOL:
+        wait_until_compiled()
+
+
+def compiling_progress() -> tuple[int, int]:
+    """How many of how many steps the child process has done."""
+    marker = marker_file()
     try:
-        dispatcher: Any = _njit(function, cache=True, **options)
-    except RuntimeError:  # numba: "cannot cache function: no locator available"
-        compiled: Function = _njit(function, **options)
-        return compiled
+        done, _, total = cast(Path, marker).with_suffix(".progress").read_text(encoding="ascii").partition("/")
+        return int(done), int(total)
+    except (OSError, ValueError, AttributeError):
+        return 0, 1
+
+
+@cache
+def marker_file() -> Path | None:
+    """The file that says that every kernel is compiled, for these sources and this machine; None: no folder for it."""
+    named = (sources_digest(), version("numba"), platform.python_version(), _processor())
+    digest = hashlib.blake2b("\n".join(named).encode(), digest_size=16).hexdigest()
+    package = Path(__file__).parent
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    for place in (chosen,) if chosen else (package / "__pycache__", "~/.cache/quorate"):
+        try:
+            folder = Path(place).expanduser()
+            folder.mkdir(parents=True, exist_ok=True)
+        except (OSError, RuntimeError):  # not to be written to; no home
+            continue
+        if os.access(folder, os.W_OK):
+            return folder / f"compiled-{digest}"
+    return None
+
+
+def _processor() -> str:
     try:
-        store = dispatcher._cache
-        store._cache_file = _index_file(
-            cache_path=store._cache_path,
-            filename_base=store._impl.filename_base,
-            source_stamp=sources_digest(),
-        )
-    except (AttributeError, TypeError):  # another numba: better to compile in every process than to run stale code
-        dispatcher = _njit(function, **options)
-    cached: Function = dispatcher
-    return cached
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line for line in lines if line.startswith(("flags", "Features")))
+    except (OSError, StopIteration):
+        return platform.processor() + platform.machine()

@@ -10,6 +10,7 @@ import errno
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -49,6 +50,18 @@ def lock(fd: int, path: Path) -> None:
         rule = f"one session that writes it at a time, and {_lock_holder(fd)} does"
         fix = "close the other one, or look without writing: read_journal(path)."
         raise JournalLocked(field="journal", value=str(path), rule=rule, fix=fix)
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Wait until no other process is inside `alone` with this file, then run the block."""
+    fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        while not _take_lock(fd):
+            time.sleep(0.1)
+        yield
+    finally:
+        os.close(fd)
 
 
 def _lock_holder(fd: int) -> str:

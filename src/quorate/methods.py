@@ -27,7 +27,7 @@ from quorate.prior.hyperprior import Hyperprior, hyperprior
 from quorate.types import PriorParams
 from quorate.validate import broken
 
-DEFAULT_MIN_GAIN = 0.002  # chosen by `make default-knob` (docs/default-knob.md)
+DEFAULT_MIN_GAIN = 0.002  # chosen by `make default-min-gain` (docs/default-min-gain.md)
 
 VOTES = Belief("vote_share", learned=False)
 

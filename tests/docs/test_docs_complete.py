@@ -1,4 +1,4 @@
-"""What exists is documented: methods, knobs, reasons, events, commands, options, make targets, public names."""
+"""What exists is documented: methods, parameters, reasons, events, commands, options, make targets, public names."""
 
 import re
 from inspect import signature
@@ -13,19 +13,20 @@ from quorate.reasons import REASONS
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 SESSION = (ROOT / "docs" / "session.md").read_text()
+STOPPING = (ROOT / "docs" / "concepts" / "stopping.md").read_text()
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_method_and_each_of_its_knobs_stands_in_the_readme(name):
+def test_every_method_and_each_of_its_parameters_stands_in_the_readme(name):
     row = next((line for line in README.splitlines() if line.startswith("|") and f"`{name}`" in line), None)
     assert row, f"{name} has no row in the README's table of methods"
-    for knob in signature(METHODS[name]).parameters:
-        assert f"`{knob}`" in row
+    for parameter in signature(METHODS[name]).parameters:
+        assert f"`{parameter}`" in row
 
 
 @pytest.mark.parametrize("reason", REASONS)
 def test_every_reason_is_explained(reason):
-    assert f"| `{reason}` |" in SESSION
+    assert f"| `{reason}` |" in STOPPING
 
 
 @pytest.mark.parametrize("event", ["open", "vote", "abstain", "retract", "close", "learn", "tune"])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from quorate.paper.design import Job, settings
-from quorate.paper.readings import Outcome
+from quorate.paper.readings import JobOutcome
 from quorate.paper.shift.streams import DATA, FUSED, LABELS, SETTLED, Streams
 
 MODELS, SEEDS = ("alexnet", "densenet"), (3, 4)
@@ -17,7 +17,7 @@ def outcome(name, model, seed, costs, errors):
     knobs = settings("query_rate", tuple(np.linspace(0, 1, len(costs))))
     job = Job(DATA, 6, model, seed, "quorate" if name == FUSED else name, knobs)
     none = np.zeros((len(costs), 0))
-    return Outcome(job, np.array([10, 10]), costs, errors, errors, errors, none, none, none)
+    return JobOutcome(job, np.array([10, 10]), costs, errors, errors, errors, none, none, none)
 
 
 def straight(name, model, seed, start=(0.4, 0.6), end=(0.02, 0.08), costs=(1.0, 1.0)):

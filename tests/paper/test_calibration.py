@@ -100,5 +100,5 @@ def test_a_budget_that_no_run_reached_is_drawn_as_nothing():
     blank = np.full(3, np.nan)
     for lines in (("infexp", 1.0, blank), ("infexp", 1.0, np.ones(3))):
         figure = figures.Figure()
-        calibration_plots.draw((calibration_plots.Panel("toy", ("a", "b", "c"), np.ones(3), (lines,)),), figure)
+        calibration_plots.draw((calibration_plots.TauPanel("toy", ("a", "b", "c"), np.ones(3), (lines,)),), figure)
         assert figure.axes[1].get_ylim()[1] > 1

@@ -15,7 +15,7 @@ from quorate.errors import ClusterError, InvalidInput, MissingExtra
 from quorate.paper import cluster
 from quorate.paper.cluster import backend_for
 from quorate.paper.design import Job, settings
-from quorate.paper.store import Store
+from quorate.paper.store import RunStore
 from quorate.paper.sweep import on_threads, sweep
 from quorate.streams import prepare
 from tests.paper.test_sweep import CHECKSUMS, DATA, JOBS, LONG, ROOT, files
@@ -105,7 +105,7 @@ def shared(tmp_path_factory):
 def alone(tmp_path_factory):
     """The files that one thread of this process writes."""
     folder = tmp_path_factory.mktemp("alone")
-    sweep(JOBS + LONG[:6], DATA, Store(folder, CHECKSUMS), backend=on_threads(1))
+    sweep(JOBS + LONG[:6], DATA, RunStore(folder, CHECKSUMS), backend=on_threads(1))
     return files(folder)
 
 
@@ -117,7 +117,7 @@ def test_two_processes_started_here_write_the_same_bytes_and_end(tmp_path, alone
     prepare.cache_clear()
     with backend_for("local:2", None) as backend:
         made_here = streams_made()  # the kernels are compiled here before the workers start
-        sweep(JOBS, DATA, Store(tmp_path, CHECKSUMS), backend=backend)
+        sweep(JOBS, DATA, RunStore(tmp_path, CHECKSUMS), backend=backend)
         assert streams_made() == made_here
     assert files(tmp_path).items() <= alone.items()
     assert len(files(tmp_path)) == len(JOBS)
@@ -128,7 +128,7 @@ def test_a_single_worker_of_a_scheduler_does_all_the_work_itself(shared, tmp_pat
     worker = shared.worker()
     prepare.cache_clear()
     with backend_for(shared.address) as backend:
-        store = Store(tmp_path, CHECKSUMS)
+        store = RunStore(tmp_path, CHECKSUMS)
         sweep(JOBS[:6], DATA, store, backend=backend)
         sweep(JOBS, DATA, store, backend=backend)
     assert streams_made() == 0
@@ -155,7 +155,7 @@ def test_the_death_of_every_worker_that_began_loses_nothing(shared, tmp_path, al
         workers.append(shared.worker(ready=False))
 
     with backend_for(shared.address) as backend:
-        found = sweep(LONG[:6], DATA, Store(tmp_path, CHECKSUMS), backend=backend, progress=kill_them)
+        found = sweep(LONG[:6], DATA, RunStore(tmp_path, CHECKSUMS), backend=backend, progress=kill_them)
     assert len(busy) == 2  # both were at work when they were killed
     assert list(found) == LONG[:6]
     assert len(done) == 6
@@ -196,7 +196,7 @@ def test_a_scheduler_without_workers_is_told(shared, monkeypatch):
 def test_jobs_given_up_and_a_scheduler_that_goes_are_told_and_what_is_done_stays(tmp_path, alone):
     with machines(tmp_path, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as own:
         workers = [own.worker()]
-        store = Store(tmp_path / "runs", CHECKSUMS)
+        store = RunStore(tmp_path / "runs", CHECKSUMS)
 
         with backend_for(own.address) as backend:
             with pytest.raises(ClusterError, match=r"workers died.*stored"):
@@ -237,4 +237,4 @@ def test_without_dask_the_message_has_the_line_that_installs_it(monkeypatch):
 def test_without_an_address_jobs_run_on_threads_here(tmp_path):
     job = Job("toy", 3, "model-0", 3, "random", settings("query_rate", (0.5,)))
     with backend_for(None, 2) as backend:
-        assert list(sweep([job], DATA, Store(tmp_path, CHECKSUMS), backend=backend)) == [job]
+        assert list(sweep([job], DATA, RunStore(tmp_path, CHECKSUMS), backend=backend)) == [job]

@@ -10,7 +10,7 @@ from quorate.datasets import synthetic
 from quorate.paper import curves
 from quorate.paper.curves import claims, paired
 from quorate.paper.curves_output import smooth
-from quorate.paper.readings import Panel, Stream
+from quorate.paper.readings import CurvePanel, SeedCurve
 from quorate.paper.runs import run_job
 from quorate.paper.section import Context, Section
 
@@ -70,12 +70,12 @@ def test_several_classifiers_are_fused_for_quorate_alone():
         "quorate", "until-settled"}  # fmt: skip
 
 
-def toy(family: str, heights: dict[str, float], pool_size: int = 6) -> Panel:
+def toy(family: str, heights: dict[str, float], pool_size: int = 6) -> CurvePanel:
     streams = {
-        name: tuple(Stream(np.array([0.0, 4.0]), np.array([height + 0.001 * seed, 0.0])) for seed in range(3))
+        name: tuple(SeedCurve(np.array([0.0, 4.0]), np.array([height + 0.001 * seed, 0.0])) for seed in range(3))
         for name, height in heights.items()
     }
-    return Panel(family, pool_size, "toy", 0.5, streams, np.full(3, 4.0), np.zeros(3))
+    return CurvePanel(family, pool_size, "toy", 0.5, streams, np.full(3, 4.0), np.zeros(3))
 
 
 HEIGHTS = {"random": 0.5, "entropy": 0.5, "mp": 0.5, "mp-released": 0.5, "infexp": 0.4, "finexp": 0.4, "quorate": 0.3}
@@ -105,7 +105,7 @@ def test_meeting_random_breaks_the_claim_of_fifty_experts():
 
 def test_paired_differences_of_one_stream_have_no_standard_error():
     one = toy("imagenet16h", HEIGHTS)
-    single = Panel(
+    single = CurvePanel(
         "imagenet16h", 6, "toy", 0.5, {k: v[:1] for k, v in one.methods.items()}, np.full(1, 4.0), np.zeros(1)
     )
     mean, error = paired([single], "finexp", "random")
@@ -113,6 +113,6 @@ def test_paired_differences_of_one_stream_have_no_standard_error():
 
 
 def test_lowess_follows_a_straight_line():
-    stream = Stream(np.linspace(0, 4, 40), 1 - np.linspace(0, 4, 40) / 5)
+    stream = SeedCurve(np.linspace(0, 4, 40), 1 - np.linspace(0, 4, 40) / 5)
     costs, errors = smooth([stream])
     assert errors == pytest.approx(1 - costs / 5, abs=1e-9)

@@ -1,7 +1,7 @@
 import numpy as np
 
 from quorate.paper.design import Job, settings
-from quorate.paper.readings import ARRAYS, Outcome
+from quorate.paper.readings import ARRAYS, JobOutcome
 
 
 def outcome(**changed):
@@ -15,7 +15,7 @@ def outcome(**changed):
         "item_costs": np.zeros((2, 0), dtype=np.int32),
         "item_errors": np.zeros((2, 0), dtype=np.float32),
     }
-    return Outcome(job=Job("toy", 5, "m", 3, "random", settings("query_rate", (0.2, 0.4))), **arrays | changed)
+    return JobOutcome(job=Job("toy", 5, "m", 3, "random", settings("query_rate", (0.2, 0.4))), **arrays | changed)
 
 
 def test_phases_weigh_by_their_items():

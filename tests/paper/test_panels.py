@@ -1,17 +1,17 @@
 import numpy as np
 import pytest
 
-from quorate.paper.readings import Panel, Stream
+from quorate.paper.readings import CurvePanel, SeedCurve
 
 
-def panel(**methods: tuple[Stream, ...]) -> Panel:
+def panel(**methods: tuple[SeedCurve, ...]) -> CurvePanel:
     seeds = len(next(iter(methods.values())))
-    return Panel("cifar10h", 10, "toy", 0.5, methods, np.full(seeds, 4.0), np.full(seeds, 0.1))
+    return CurvePanel("cifar10h", 10, "toy", 0.5, methods, np.full(seeds, 4.0), np.full(seeds, 0.1))
 
 
-def line(end: float, height: float = 1.0) -> Stream:
+def line(end: float, height: float = 1.0) -> SeedCurve:
     """Error falls from `height` at no cost to 0 at cost `end`."""
-    return Stream(np.array([0.0, end]), np.array([height, 0.0]))
+    return SeedCurve(np.array([0.0, end]), np.array([height, 0.0]))
 
 
 def test_equal_curves_have_ratio_one():
@@ -34,7 +34,7 @@ def test_the_common_range_ends_where_the_cheaper_curve_does():
 
 
 def test_a_method_that_stops_early_keeps_its_last_error():
-    early = Stream(np.array([0.0, 2.0]), np.array([1.0, 0.2]))
+    early = SeedCurve(np.array([0.0, 2.0]), np.array([1.0, 0.2]))
     one = panel(finexp=(line(4.0),), quorate=(early,))
     assert one.auc("quorate") == pytest.approx([(0.6 * 2 + 0.2 * 2) / 4])
     assert early.at(np.array([3.0])) == pytest.approx([0.2])

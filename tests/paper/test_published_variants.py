@@ -10,7 +10,7 @@ from quorate.paper import published_variants
 from quorate.paper.as_published import importance_log_likelihood, importance_samples, stream, winner_finite
 from quorate.paper.design import Job
 from quorate.paper.published_variants import released_confidence, released_example, rows_of, shortfall
-from quorate.paper.readings import Outcome
+from quorate.paper.readings import JobOutcome
 from quorate.paper.runs import run_job
 from quorate.paper.section import Context
 from quorate.streams import prepare
@@ -81,7 +81,7 @@ def straight_line(job):
     costs = np.linspace(0, 2.5 if job.method == "finexp-released" else 4, size)[:, None]
     errors = 0.3 - 0.05 * costs + (0.02 if job.variant == "as-published" else 0.0)
     empty = np.zeros((size, 0))
-    return Outcome(job, np.array([10]), costs, errors, errors, errors, empty, empty, empty, seconds=2.0 * size)
+    return JobOutcome(job, np.array([10]), costs, errors, errors, errors, empty, empty, empty, seconds=2.0 * size)
 
 
 @pytest.fixture

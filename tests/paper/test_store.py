@@ -17,7 +17,7 @@ from quorate.paper import store as module
 from quorate.paper.design import Job, settings
 from quorate.paper.readings import ARRAYS
 from quorate.paper.runs import run_job
-from quorate.paper.store import Store, code_digest
+from quorate.paper.store import RunStore, code_digest
 
 JOB = Job("toy", 5, "model-0", 3, "random", settings("query_rate", (0.1, 0.6)), keep_items=True)
 DONE = run_job(JOB, synthetic(num_items=30, pool_size=5, seed=1))
@@ -25,7 +25,7 @@ DONE = run_job(JOB, synthetic(num_items=30, pool_size=5, seed=1))
 
 @pytest.fixture
 def store(tmp_path):
-    return Store(tmp_path, {"toy": "abc", "other": "def"})
+    return RunStore(tmp_path, {"toy": "abc", "other": "def"})
 
 
 def test_what_is_put_is_got_back(store):
@@ -162,8 +162,8 @@ WRITER = """
 import sys
 from dataclasses import replace
 from pathlib import Path
-from tests.paper.test_store import DONE, JOB, Store
-store = Store(Path(sys.argv[1]), {"toy": "abc"})
+from tests.paper.test_store import DONE, JOB, RunStore
+store = RunStore(Path(sys.argv[1]), {"toy": "abc"})
 print("ready", flush=True)
 big = replace(DONE, item_errors=__import__("numpy").random.default_rng(0).random((2, 200_000)))
 while True:

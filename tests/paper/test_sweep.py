@@ -12,7 +12,7 @@ import pytest
 from quorate.datasets import synthetic
 from quorate.errors import InvalidInput, QuorateError
 from quorate.paper.design import Job, settings
-from quorate.paper.store import Store
+from quorate.paper.store import RunStore
 from quorate.paper.sweep import on_threads, sweep
 
 ROOT = Path(__file__).parents[2]
@@ -51,20 +51,20 @@ def counting(backend):
 
 
 def test_outcomes_come_in_the_order_of_the_jobs_each_once(tmp_path):
-    found = sweep([*JOBS, *JOBS[:3]], DATA, Store(tmp_path, CHECKSUMS), backend=on_threads(2))
+    found = sweep([*JOBS, *JOBS[:3]], DATA, RunStore(tmp_path, CHECKSUMS), backend=on_threads(2))
     assert list(found) == JOBS
     assert all(outcome.job == job for job, outcome in found.items())
 
 
 def test_one_thread_and_two_write_the_same_bytes(tmp_path):
     for threads in (1, 2):
-        sweep(JOBS, DATA, Store(tmp_path / str(threads), CHECKSUMS), backend=on_threads(threads))
+        sweep(JOBS, DATA, RunStore(tmp_path / str(threads), CHECKSUMS), backend=on_threads(threads))
     assert files(tmp_path / "1") == files(tmp_path / "2")
     assert len(files(tmp_path / "1")) == len(JOBS)
 
 
 def test_what_is_stored_is_not_run_again(tmp_path):
-    store = Store(tmp_path, CHECKSUMS)
+    store = RunStore(tmp_path, CHECKSUMS)
     sweep(JOBS[:5], DATA, store, backend=on_threads(1))
     backend, asked = counting(on_threads(1))
     found = sweep(JOBS, DATA, store, backend=backend)
@@ -77,7 +77,7 @@ def test_what_is_stored_is_not_run_again(tmp_path):
 
 
 def test_a_damaged_result_is_run_again_and_repaired(tmp_path):
-    store = Store(tmp_path, CHECKSUMS)
+    store = RunStore(tmp_path, CHECKSUMS)
     sweep(JOBS, DATA, store, backend=on_threads(1))
     whole = files(tmp_path)
     store.path(JOBS[0]).write_bytes(whole[store.path(JOBS[0]).name][:-9])
@@ -91,12 +91,12 @@ def test_a_damaged_result_is_run_again_and_repaired(tmp_path):
 def test_what_a_killed_writer_left_is_tidied_up(tmp_path):
     (tmp_path / "ab").mkdir()
     (tmp_path / "ab" / ".half-123").write_bytes(b"half")
-    sweep(JOBS[:1], DATA, Store(tmp_path, CHECKSUMS), backend=on_threads(1))
+    sweep(JOBS[:1], DATA, RunStore(tmp_path, CHECKSUMS), backend=on_threads(1))
     assert not list(tmp_path.rglob(".half-*"))
 
 
 def test_progress_counts_the_work_that_is_left_to_do(tmp_path):
-    store, said = Store(tmp_path, CHECKSUMS), []
+    store, said = RunStore(tmp_path, CHECKSUMS), []
     sweep(JOBS[:4], DATA, store, backend=on_threads(1))
     sweep(JOBS, DATA, store, backend=on_threads(1), progress=lambda *told: said.append(told))
     work = [job.weight * DATA["toy"].num_items for job in JOBS[4:]]
@@ -108,7 +108,7 @@ def test_progress_counts_the_work_that_is_left_to_do(tmp_path):
 
 
 def test_how_long_each_job_took_is_written_beside_the_results(tmp_path):
-    store = Store(tmp_path, CHECKSUMS)
+    store = RunStore(tmp_path, CHECKSUMS)
     sweep(JOBS, DATA, store, backend=on_threads(2))
     assert set(store.seconds()) == {store.name(job) for job in JOBS}
     assert all(seconds > 0 for seconds in store.seconds().values())
@@ -116,13 +116,13 @@ def test_how_long_each_job_took_is_written_beside_the_results(tmp_path):
 
 def test_long_jobs_come_first(tmp_path):
     backend, asked = counting(on_threads(1))
-    sweep(JOBS, DATA, Store(tmp_path, CHECKSUMS), backend=backend)
+    sweep(JOBS, DATA, RunStore(tmp_path, CHECKSUMS), backend=backend)
     assert [job.pool_size for job in asked] == sorted((job.pool_size for job in JOBS), reverse=True)
 
 
 def test_data_that_are_not_loaded_are_named_before_anything_is_run(tmp_path):
     with pytest.raises(InvalidInput, match=r"'toys'.*long, toy"):
-        sweep([*JOBS, replace(JOBS[0], data="toys")], DATA, Store(tmp_path, CHECKSUMS), backend=on_threads(1))
+        sweep([*JOBS, replace(JOBS[0], data="toys")], DATA, RunStore(tmp_path, CHECKSUMS), backend=on_threads(1))
     assert not files(tmp_path)
 
 
@@ -130,7 +130,7 @@ def test_data_that_are_not_loaded_are_named_before_anything_is_run(tmp_path):
 def test_a_job_that_fails_is_named_and_the_others_stay_stored(tmp_path, threads):
     wrong = replace(JOBS[0], model="nobody", pool_size=2)  # the smallest pool: run last
     with pytest.raises(InvalidInput, match="'nobody'") as caught:
-        sweep([wrong, *JOBS], DATA, Store(tmp_path, CHECKSUMS), backend=on_threads(threads))
+        sweep([wrong, *JOBS], DATA, RunStore(tmp_path, CHECKSUMS), backend=on_threads(threads))
     assert caught.value.__notes__ == [f"while running {wrong.label}"]
     assert len(files(tmp_path)) >= len(JOBS) - 1
 
@@ -140,7 +140,7 @@ def test_a_backend_that_loses_jobs_is_found_out(tmp_path):
         yield from on_threads(1)(jobs[:-2], datasets)
 
     with pytest.raises(QuorateError, match=f"2 of {len(JOBS)} jobs"):
-        sweep(JOBS, DATA, Store(tmp_path, CHECKSUMS), backend=forgetful)
+        sweep(JOBS, DATA, RunStore(tmp_path, CHECKSUMS), backend=forgetful)
 
 
 def test_threads_stop_when_nobody_waits_for_them(tmp_path):
@@ -158,10 +158,10 @@ LONG = [
 SWEEPER = """
 import sys
 from pathlib import Path
-from tests.paper.test_sweep import CHECKSUMS, DATA, JOBS, LONG, Store, on_threads, sweep
+from tests.paper.test_sweep import CHECKSUMS, DATA, JOBS, LONG, RunStore, on_threads, sweep
 told = lambda done, total, what: print(what, flush=True)
 jobs = {"JOBS": JOBS, "LONG": LONG}[sys.argv[2]]
-sweep(jobs, DATA, Store(Path(sys.argv[1]), CHECKSUMS), backend=on_threads(2), progress=told)
+sweep(jobs, DATA, RunStore(Path(sys.argv[1]), CHECKSUMS), backend=on_threads(2), progress=told)
 print("whole", flush=True)
 """
 
@@ -186,7 +186,7 @@ def test_a_sweep_that_is_stopped_goes_on_where_it_was(tmp_path, stop):
     assert ("KeyboardInterrupt" in problem) == (stop == signal.SIGINT)
     kept = files(tmp_path)
     assert 1 <= len(kept) < len(LONG)
-    store = Store(tmp_path, CHECKSUMS)
+    store = RunStore(tmp_path, CHECKSUMS)
     backend, asked = counting(on_threads(2))
     wanted = [job for job in LONG if store.get(job)] + [job for job in LONG if not store.get(job)][:1]
     found = sweep(wanted, DATA, store, backend=backend)
@@ -201,7 +201,7 @@ def test_two_sweeps_of_one_folder_at_once_do_no_harm(tmp_path):
             output, problem = process.communicate(timeout=120)
             assert process.returncode == 0, problem
             assert output.endswith("whole\n")
-    sweep(JOBS, DATA, Store(tmp_path / "alone", CHECKSUMS), backend=on_threads(1))
+    sweep(JOBS, DATA, RunStore(tmp_path / "alone", CHECKSUMS), backend=on_threads(1))
     assert files(tmp_path / "both").keys() == files(tmp_path / "alone").keys()
     assert not list(tmp_path.rglob(".half-*"))
     lines = (tmp_path / "both" / "timings.jsonl").read_text().splitlines()

@@ -69,7 +69,7 @@ def test_every_seed_counts_once_and_the_error_is_over_seeds(toy, infexp_runs):
     row = next(row for row in two_phase.rows_of(toy, [infexp_runs]) if row.budget == 1.0)
     read = [np.interp(1.0, outcome.costs[:, 0], two_phase.gains(outcome, toy)) for outcome in infexp_runs.outcomes]
     assert row.num_streams == 2
-    assert row.gain == pytest.approx(np.mean(read))
+    assert row.value == pytest.approx(np.mean(read))
     assert row.se == pytest.approx(abs(read[0] - read[1]) / 2)
     assert row.verdict is not None
 
@@ -86,7 +86,7 @@ def test_a_cell_that_not_every_stream_reaches_has_no_verdict_and_says_how_many_d
     none = replace(infexp_runs, outcomes=(short, short))
     unreached = [row for row in two_phase.rows_of(toy, [none]) if row.num_streams == 0]
     assert [row.budget for row in unreached] == [1.0, 2.0, 3.0]
-    assert all(math.isnan(row.gain) and row.verdict is None for row in unreached)
+    assert all(math.isnan(row.value) and row.verdict is None for row in unreached)
 
 
 @pytest.mark.parametrize(("gain", "verdict"), [(0.10, "agrees"), (0.0, "differs"), (-0.05, "differs"), (0.3, "better")])

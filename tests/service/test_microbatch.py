@@ -1,11 +1,11 @@
-"""Who asks at the same time is answered together; nobody waits for company, and nobody pays for another's mistake."""
+"""Who asks at the same time is answered batcher; nobody waits for company, and nobody pays for another's mistake."""
 
 import asyncio
 import threading
 
 import pytest
 
-from quorate.service.microbatch import LATER, MOST, Together
+from quorate.service.microbatch import LATER, MOST, MicroBatcher
 
 
 class Slow:
@@ -31,10 +31,10 @@ def test_the_first_is_answered_at_once_and_the_rest_together():
     slow = Slow()
 
     async def many():
-        together = Together(slow)
-        first = asyncio.create_task(together.ask("first"))
+        batcher = MicroBatcher(slow)
+        first = asyncio.create_task(batcher.submit("first"))
         await begun(slow.batches)
-        rest = [asyncio.create_task(together.ask(n)) for n in range(5)]
+        rest = [asyncio.create_task(batcher.submit(n)) for n in range(5)]
         await asyncio.sleep(0)
         slow.go.set()
         return [await each for each in (first, *rest)]
@@ -48,8 +48,8 @@ def test_a_batch_is_never_larger_than_the_most():
     slow.go.set()
 
     async def many():
-        together = Together(slow)
-        return await asyncio.gather(*(together.ask(n) for n in range(3 * MOST)))
+        batcher = MicroBatcher(slow)
+        return await asyncio.gather(*(batcher.submit(n) for n in range(3 * MOST)))
 
     assert asyncio.run(many()) == list(range(3 * MOST))
     assert max(map(len, slow.batches)) == MOST
@@ -60,8 +60,8 @@ def test_an_exception_is_told_to_the_one_it_is_for():
     slow.go.set()
 
     async def many():
-        together = Together(slow)
-        return await asyncio.gather(together.ask("good"), together.ask("bad"), return_exceptions=True)
+        batcher = MicroBatcher(slow)
+        return await asyncio.gather(batcher.submit("good"), batcher.submit("bad"), return_exceptions=True)
 
     good, bad = asyncio.run(many())
     assert good == "good" and isinstance(bad, ValueError)
@@ -74,9 +74,9 @@ def test_a_failure_of_the_whole_batch_is_told_to_all_and_the_next_goes_on():
         return list(questions)
 
     async def many():
-        together = Together(odd)
-        failed = await asyncio.gather(together.ask("odd"), together.ask("even"), return_exceptions=True)
-        return failed, await together.ask("later")
+        batcher = MicroBatcher(odd)
+        failed = await asyncio.gather(batcher.submit("odd"), batcher.submit("even"), return_exceptions=True)
+        return failed, await batcher.submit("later")
 
     failed, later = asyncio.run(many())
     assert [str(each) for each in failed] == ["all of it", "all of it"] and later == "later"
@@ -86,11 +86,11 @@ def test_a_caller_who_goes_away_is_answered_to_nobody_and_holds_nobody_up():
     slow = Slow()
 
     async def many():
-        together = Together(slow)
-        gone = asyncio.create_task(together.ask("gone"))
+        batcher = MicroBatcher(slow)
+        gone = asyncio.create_task(batcher.submit("gone"))
         await begun(slow.batches)
         gone.cancel()
-        stays = asyncio.create_task(together.ask("stays"))
+        stays = asyncio.create_task(batcher.submit("stays"))
         slow.go.set()
         with pytest.raises(asyncio.CancelledError):
             await gone
@@ -101,10 +101,10 @@ def test_a_caller_who_goes_away_is_answered_to_nobody_and_holds_nobody_up():
 
 
 def test_two_event_loops_do_not_mix():
-    together = Together(list)
+    batcher = MicroBatcher(list)
 
     async def ask(n):
-        return await together.ask(n)
+        return await batcher.submit(n)
 
     answers = []
     threads = [threading.Thread(target=lambda n=n: answers.append(asyncio.run(ask(n)))) for n in range(8)]
@@ -123,8 +123,8 @@ def test_who_must_wait_is_asked_again_before_those_who_came_after():
         return [questions[0], *[LATER] * (len(questions) - 1)]
 
     async def many():
-        together = Together(one_by_one)
-        return await asyncio.gather(*(together.ask(n) for n in range(4)))
+        batcher = MicroBatcher(one_by_one)
+        return await asyncio.gather(*(batcher.submit(n) for n in range(4)))
 
     assert asyncio.run(many()) == [0, 1, 2, 3]
     assert batches == [[0, 1, 2, 3], [1, 2, 3], [2, 3], [3]]
@@ -134,14 +134,14 @@ def test_a_line_does_not_wait_for_another_and_is_forgotten_when_empty():
     slow = Slow()
 
     async def many():
-        together = Together(slow)
-        stuck = asyncio.create_task(together.ask("stuck", line="here"))
+        batcher = MicroBatcher(slow)
+        stuck = asyncio.create_task(batcher.submit("stuck", queue="here"))
         await begun(slow.batches)
-        assert await together.ask("free", line="there") == "free"
+        assert await batcher.submit("free", queue="there") == "free"
         slow.go.set()
         await stuck
         await asyncio.sleep(0)
-        return list(together._lines.values())
+        return list(batcher._queues.values())
 
     assert asyncio.run(many()) == [{}]
 
@@ -149,8 +149,8 @@ def test_a_line_does_not_wait_for_another_and_is_forgotten_when_empty():
 @pytest.mark.parametrize("answers", [[StopIteration("odd")], [], ["too", "many"]])
 def test_an_answer_that_cannot_be_given_holds_nobody_up(answers):
     async def ask():
-        together = Together(lambda _: answers)
-        return await asyncio.wait_for(asyncio.gather(together.ask(1), return_exceptions=True), 5)
+        batcher = MicroBatcher(lambda _: answers)
+        return await asyncio.wait_for(asyncio.gather(batcher.submit(1), return_exceptions=True), 5)
 
     (found,) = asyncio.run(ask())
     assert isinstance(found, RuntimeError)
@@ -164,15 +164,15 @@ def test_those_who_come_back_at_once_go_together_with_those_who_waited(monkeypat
         batches.append(len(questions))
         return slow(questions)
 
-    async def asker(together, times):
+    async def asker(batcher, times):
         for n in range(times):
-            await together.ask(n)
+            await batcher.submit(n)
 
     async def many():
-        together = Together(answer_all)
-        first = [asyncio.create_task(asker(together, 4)) for _ in range(6)]
+        batcher = MicroBatcher(answer_all)
+        first = [asyncio.create_task(asker(batcher, 4)) for _ in range(6)]
         await begun(batches)
-        rest = [asyncio.create_task(asker(together, 3)) for _ in range(4)]
+        rest = [asyncio.create_task(asker(batcher, 3)) for _ in range(4)]
         await asyncio.sleep(0)
         slow.go.set()
         await asyncio.gather(*first, *rest)

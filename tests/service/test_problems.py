@@ -14,7 +14,7 @@ from quorate import errors
 from quorate.service import problems
 from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
 from quorate.service.problems import Problem
-from quorate.service.store.failures import StoreUnavailable
+from quorate.service.store.store import StoreUnavailable
 from quorate.session.inputs import class_number
 from quorate.validate import broken
 from tests.service.access.conftest import Config

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from quorate.service.api.projects import SettingsChange, SettingsIn
-from quorate.service.domain.notices import KINDS, closed
 from quorate.service.domain.settings import FIXED, ProjectSettings
+from quorate.service.webhooks.deliveries import KINDS, closed
 from quorate.service.webhooks.hooks import PING
 from quorate.service.webhooks.signature import signed
 from tests.cli.serving import Serving

@@ -49,7 +49,7 @@ def test_class_names_are_strings_at_the_door(session):
         (lambda s: s.open("", None), errors.InvalidInput, "item_id"),
         (lambda s: s.vote("zzz", "cat"), errors.UnknownItem, "item_id"),
         (lambda s: s.vote("a", "cat", voter=3), errors.InvalidInput, "voter"),
-        (lambda s: s.vote("a", "cat", time=float("prediction")), errors.InvalidInput, "time"),
+        (lambda s: s.vote("a", "cat", time=float("nan")), errors.InvalidInput, "time"),
         (lambda s: s.vote("a", "cat", request_id=5), errors.InvalidInput, "request_id"),
         (lambda s: s.close("zzz"), errors.UnknownItem, "item_id"),
         (lambda s: s.decision("zzz"), errors.UnknownItem, "item_id"),

@@ -115,3 +115,16 @@ def rounded_up(number: float, step: float = 0.01) -> float:
 def _up(number: float) -> str:
     """Rounded up to a tenth, without an idle .0."""
     return f"{rounded_up(number, 0.1):.1f}".removesuffix(".0")
+
+
+def standing(target: float, reached: float | None, proved: float | None) -> dict[str, bool | str]:
+    """Is the target held or an aim, and may the estimate be shown? Both by the audit's bound alone.
+
+    >>> standing(0.05, 0.03, 0.08)
+    {'supported': False, 'status': 'aim', 'estimate_supported': True}
+    >>> standing(0.05, 0.03, None)["estimate_supported"], standing(0.05, 0.03, 0.04)["status"]
+    (False, 'held')
+    """
+    held = proved is not None and proved <= target
+    shown = proved is not None and reached is not None and reached <= proved
+    return {"supported": held, "status": "held" if held else "aim", "estimate_supported": shown}

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from quorate.audit import ASSUMPTIONS
+from quorate.audit.statement import rounded_up
 from quorate.cli.commands import Commands
+from quorate.cli.options import Json
 from quorate.cli.output import print_json, print_lines, print_table
-from quorate.cli.table_options import (
-    AbstainLabels,
-    AsRead,
-    IgnoreColumns,
-    LabelColumn,
-    MaxSize,
-    Strict,
-    TaskColumn,
-    TimeColumn,
-    VotesFormat,
-    WorkerColumn,
-)
+from quorate.cli.table_options import reads_tables
+from quorate.tables.options import TableOptions
 from quorate.version import __version__
-
-if TYPE_CHECKING:
-    from quorate.workflows.audit import AuditReport
+from quorate.workflows.audit import AuditReport, draw_audit, report_audit
+from quorate.workflows.audit.panels import VotesTable
 
 HELP = """
 How many closed items can be wrong? Random audits by the full panel, and a statement to sign.
@@ -51,7 +43,7 @@ def draw(
     out: Annotated[
         str, typer.Option("--out", "-o", help="File of the coins; kept, and grown with new items.")
     ] = "audit.csv",
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    json: Json = False,
 ) -> None:
     """Pick by chance which closed items go to the full panel, and write down which.
 
@@ -61,8 +53,6 @@ def draw(
 
     Example: quorate audit draw --decisions results/decisions.csv --rate 0.1 --seed 7 --out audit.csv
     """
-    from quorate.workflows.audit import draw_audit
-
     drawn = draw_audit(decisions, rate=rate, seed=seed, out=out)
     if json:
         print_json(drawn.summary())
@@ -76,7 +66,9 @@ def draw(
 
 
 @app.command("report")
+@reads_tables(without=("id_column", "ids", "classes", "items", "accuracy"))
 def report(
+    *,
     votes: Annotated[
         str,
         typer.Option(
@@ -101,17 +93,8 @@ def report(
             "audit.rejects.csv for audit.csv."
         ),
     ] = None,
-    votes_format: VotesFormat = "auto",
-    task_column: TaskColumn = None,
-    worker_column: WorkerColumn = None,
-    label_column: LabelColumn = None,
-    time_column: TimeColumn = None,
-    abstain_labels: AbstainLabels = None,
-    ignore_columns: IgnoreColumns = None,
-    as_read: AsRead = False,
-    max_size: MaxSize = None,
-    strict: Strict = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    reading: TableOptions,
+    json: Json = False,
 ) -> None:
     """What the audits prove: how many closed items can be wrong, however often you look, and at the end of a batch.
 
@@ -120,18 +103,7 @@ def report(
 
     Example: quorate audit report --audit audit.csv --votes panel.csv --alpha 0.05
     """
-    from quorate.workflows.audit import report_audit
-    from quorate.workflows.audit.panels import VotesTable
-
-    reading: dict[str, Any] = {"format": votes_format, "task": task_column, "worker": worker_column}
-    reading |= {"label": label_column, "timestamp": time_column}
-    reading |= {
-        "abstain_labels": abstain_labels,
-        "ignore_columns": ignore_columns,
-        "as_read": as_read,
-        "strict": strict,
-    }
-    table = VotesTable(votes, **reading)
+    table = VotesTable(votes, **reading.keywords(VotesTable))
     result = report_audit(audit, decisions=decisions, votes=table, alpha=alpha, pool_size=pool_size, rejects=rejects)
     if json:
         print_json(result.summary())
@@ -140,9 +112,6 @@ def report(
 
 
 def _print(result: AuditReport) -> None:
-    from quorate.audit import ASSUMPTIONS
-    from quorate.audit.statement import rounded_up
-
     rows = [
         (
             f"{each.num_items}",

@@ -7,7 +7,6 @@ import json
 import re
 import shlex
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -178,39 +177,6 @@ def progress_bar(*, quiet: bool = False) -> Iterator[Report | None]:
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("starting", total=None)
         yield lambda done, total, what: bar.update(task, completed=done, total=total, description=what)
-
-
-@contextmanager
-def waiting(what: str, *, first_after: float = 2.0, every: float = 15.0) -> Iterator[None]:
-    """Say on stderr what is waited for, and for how long already: a line that moves on a terminal, elsewhere new ones.
-
-    Away from a terminal nothing is said of what is over within `first_after` seconds.
-    """
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    if console.is_terminal:
-        columns = (SpinnerColumn("line"), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-        with Progress(*columns, console=console, transient=True) as spinner:
-            spinner.add_task(what, total=None)
-            yield
-        return
-    is_over = threading.Event()
-    teller = threading.Thread(target=_tell_on, args=(what, is_over, first_after, every), daemon=True)
-    teller.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        teller.join()
-
-
-def _tell_on(what: str, is_over: threading.Event, first_after: float, every: float) -> None:
-    began, pause = time.monotonic(), first_after
-    while not is_over.wait(pause):
-        print(f"quorate: {what} ({time.monotonic() - began:.0f} s so far)", file=sys.stderr, flush=True)
-        pause = every
 
 
 def _lines(*, first_after: float = 2.0, every: float = 10.0) -> Report:

@@ -15,7 +15,7 @@ from scipy.special import softmax
 from quorate.datasets.arrays import expand_counts, load_npz, vote_dataset
 from quorate.datasets.content import with_predictions
 from quorate.datasets.places import beside, locate, unknown_form
-from quorate.datasets.prediction_files import Paths, Predictions, read_predictions
+from quorate.datasets.prediction_files import Paths, PredictionArrays, read_predictions
 from quorate.errors import InvalidInput
 from quorate.types import FloatArray, VoteDataset
 from quorate.validate import floored
@@ -68,7 +68,7 @@ def _read_jsonl(file: Path) -> tuple[list[str], list[list[int]]]:
     return uids, counts
 
 
-def _read_logits(file: Path, uids: list[str]) -> Predictions:
+def _read_logits(file: Path, uids: list[str]) -> PredictionArrays:
     """The published predictions: model -> uid -> logits [E, N, C]; softmax makes them probabilities."""
     try:
         content: Any = json.loads(file.read_text(encoding="utf-8"))
@@ -82,4 +82,4 @@ def _read_logits(file: Path, uids: list[str]) -> Predictions:
             f"predictions: {str(file)!r} does not hold model -> uid -> logits for every item ({cause!r}); "
             f"use {PREDICTIONS[0]} as published, or probabilities in an .npy, .npz, .csv or .parquet."
         ) from None
-    return Predictions(probs, tuple(logits), ("predictions are the softmax of the published logits",))
+    return PredictionArrays(probs, tuple(logits), ("predictions are the softmax of the published logits",))

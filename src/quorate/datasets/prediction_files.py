@@ -120,7 +120,7 @@ SHAPES = "expected (items, classes), or (models, items, classes)"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Predictions:
+class PredictionArrays:
     """`probs` (M, T, K), floored; `models` M names; `notes` what was done to them."""
 
     probs: FloatArray
@@ -128,7 +128,7 @@ class Predictions:
     notes: tuple[str, ...]
 
 
-def read_predictions(source: Paths, *, num_items: int, classes: Sequence[str]) -> Predictions:
+def read_predictions(source: Paths, *, num_items: int, classes: Sequence[str]) -> PredictionArrays:
     """The predictions of one file, of several, or of a mapping name -> file, for items in the data set's order.
 
     >>> import tempfile
@@ -151,7 +151,7 @@ def read_predictions(source: Paths, *, num_items: int, classes: Sequence[str]) -
                 parts[name] = table
     if not parts:
         raise InvalidInput(f"predictions={shown(source)} names no file; pass a path, a list of paths or name -> path.")
-    return Predictions(np.stack(list(parts.values())), tuple(parts), tuple(notes))
+    return PredictionArrays(np.stack(list(parts.values())), tuple(parts), tuple(notes))
 
 
 def _named_paths(source: Paths) -> list[tuple[str, str | Path]]:

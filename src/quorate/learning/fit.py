@@ -151,7 +151,8 @@ def minimise(
         if dense:
             # The last factor would divide the norm again by what the last step did, and that costs a third of a new
             # Hessian: keep it if two such steps are enough.
-            if 2.0 * norm * (norm / norm_before) ** 2 > tolerance or damping > 0.0:
+            ratio = norm / norm_before
+            if 2.0 * norm * (ratio * ratio) > tolerance or damping > 0.0:
                 hessian(packed, evidence, hyperprior, traces, gradient, matrix)
                 damping = factorise(matrix, 0.1 * damping if damping > 1e-9 else 0.0, factor)
             dense_step(factor, gradient, step)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quorate.compiled import kernel
-from quorate.densities import rise
+from quorate.densities import log_gamma, rise
 from quorate.learning import curvature
 from quorate.learning.problem import Evidence, HyperpriorNumbers, Traces, checked_window, compress, empty_traces, pack
 from quorate.learning.softmax import softmax_rows
@@ -184,7 +184,7 @@ def _add_hyperprior(
     value = 0.0
     for p in range(num_logs):
         own_rate = rate if p < 2 else rate * num_classifiers
-        value += math.lgamma(shape) - shape * math.log(own_rate)
+        value += log_gamma(shape) - shape * math.log(own_rate)
         value += own_rate * packed[p] - (shape - 1.0) * math.log(packed[p])
         gradient[p] = own_rate * packed[p] - (shape - 1.0) - packed[p] * gradient[p]
     for p in range(num_logs, packed.size):

@@ -4,33 +4,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from quorate.datasets.content import has_papers_own, vote_counts
+from quorate.datasets.content import vote_counts
 from quorate.learning.problem import unpack
 from quorate.paper.phase_runs import (
     DATA,
+    PhaseCell,
     Runs,
     beside,
     cautions,
-    compared,
+    cell_heads,
+    cell_of,
     known,
     nearest,
     phase_one_costs,
     plain,
+    reached_or_printed,
     runs,
     said_of,
     seeds,
+    size_claims,
     whole_fit,
     whose,
 )
-from quorate.paper.published import difference_se, tau_correlation
-from quorate.paper.readings import Outcome, at_cost, mean_se, near_cost
-from quorate.paper.section import Cell, Claim, Context, Figure, Section, Table
+from quorate.paper.published import tau_correlation
+from quorate.paper.readings import JobOutcome, at_cost, mean_se
+from quorate.paper.section import Claim, Context, Figure, Section, Table
 from quorate.posterior.settled import plurality_shares
 from quorate.reports.plots import BLUE, INK, ORANGE, QUIET
 from quorate.types import FloatArray, VoteDataset
@@ -41,7 +44,7 @@ DASHES: dict[float, Any] = {1.0: "-", 2.0: (0, (5, 2)), 3.0: (0, (1, 1.5))}
 BARS = "#c9d6de"
 
 
-class Panel(NamedTuple):
+class TauPanel(NamedTuple):
     """One classifier: accuracy (K,) of each class; lines of (method, votes an item, tau (K,))."""
 
     model: str
@@ -50,7 +53,7 @@ class Panel(NamedTuple):
     lines: tuple[tuple[str, float, FloatArray], ...]
 
 
-def draw(panels: tuple[Panel, ...], figure: Any) -> None:  # noqa: ANN401
+def draw(panels: tuple[TauPanel, ...], figure: Any) -> None:  # noqa: ANN401
     """Fill the figure: a column a classifier, classes from the worst to the best."""
     rows = figure.subplots(2, len(panels), squeeze=False, sharex="col", sharey="row", height_ratios=(2, 3))
     for above, below, panel in zip(*rows, panels, strict=True):
@@ -65,7 +68,7 @@ def draw(panels: tuple[Panel, ...], figure: Any) -> None:  # noqa: ANN401
     figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, handlelength=3.2)
 
 
-def _accuracy(axes: Any, panel: Panel, order: np.ndarray) -> None:  # noqa: ANN401
+def _accuracy(axes: Any, panel: TauPanel, order: np.ndarray) -> None:  # noqa: ANN401
     places = np.arange(len(order))
     axes.bar(places, 100 * panel.accuracy[order], color=BARS, edgecolor=QUIET, linewidth=0.6, zorder=2)
     for place, value in zip(places, panel.accuracy[order], strict=True):
@@ -75,7 +78,7 @@ def _accuracy(axes: Any, panel: Panel, order: np.ndarray) -> None:  # noqa: ANN4
     axes.set_title(panel.model, fontweight="bold", fontsize=10.5)
 
 
-def _tau(axes: Any, panel: Panel, order: np.ndarray) -> None:  # noqa: ANN401
+def _tau(axes: Any, panel: TauPanel, order: np.ndarray) -> None:  # noqa: ANN401
     places = np.arange(len(order))
     for method, budget, tau in panel.lines:
         votes = "1 vote" if budget == 1 else f"{budget:g} votes"
@@ -92,28 +95,6 @@ TOLERANCE = 0.05
 NEAR = 0.5  # votes: a budget from which every run of a seed is farther away is left blank, as the paper does
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One cell, over the `num_streams` seeds with a run near the budget. `verdict`: only if every seed has one.
-
-    `binned`: mean over the runs within 0.1 of the budget, the paper's way; `num_runs` of them.
-    """
-
-    model: str
-    method: str
-    budget: float
-    correlation: float
-    se: float
-    num_streams: int
-    binned: float | None
-    num_runs: int
-    precision_correlation: float
-    paper_accuracy: int | None
-    paper: float | None
-    paper_se: float | None
-    verdict: str | None
-
-
 def class_accuracy(dataset: VoteDataset, model: str) -> FloatArray:
     """(K,) of the items whose plurality is class k, the share that the classifier calls k; ties shared out."""
     credit, said = _verdicts(dataset, model)
@@ -126,7 +107,7 @@ def class_precision(dataset: VoteDataset, model: str) -> FloatArray:
     return np.asarray((credit * said).sum(axis=0) / np.maximum(said.sum(axis=0), 1))
 
 
-def learned_tau(outcome: Outcome, num_classes: int) -> FloatArray:
+def learned_tau(outcome: JobOutcome, num_classes: int) -> FloatArray:
     """(Q, K) tau at the end of each run; NaN where nothing was learned."""
     return np.array([unpack(row, (num_classes,)).tau if not np.isnan(row).any() else np.full(num_classes, np.nan)
                      for row in outcome.params])  # fmt: skip
@@ -145,10 +126,20 @@ def correlations(tau: FloatArray, accuracy: FloatArray) -> FloatArray:
     return np.asarray(found)
 
 
-def rows_of(dataset: VoteDataset, all_runs: Sequence[Runs]) -> list[Row]:
-    """The cells, row by row; one that no run comes near stays if the paper prints a correlation for it."""
-    cells = [_row(dataset, row, budget) for row in all_runs for budget in BUDGETS]
-    return [cell for cell in cells if cell.num_streams or cell.paper is not None]
+def rows_of(dataset: VoteDataset, all_runs: Sequence[Runs]) -> list[PhaseCell]:
+    """The cells, row by row."""
+    return reached_or_printed([_cell(dataset, row, budget) for row in all_runs for budget in BUDGETS])
+
+
+def precisions(dataset: VoteDataset, all_runs: Sequence[Runs]) -> dict[tuple[str, str, float], float]:
+    """(classifier, method, budget) -> the correlation of tau with precision instead of accuracy, mean over seeds."""
+    return {
+        (row.model, row.kind.name, budget): mean_se(
+            [_at(*curve, budget) for curve in _curves(dataset, row, class_precision(dataset, row.model))]
+        )[0]
+        for row in all_runs
+        for budget in BUDGETS
+    }
 
 
 def section(context: Context) -> Section:
@@ -158,14 +149,14 @@ def section(context: Context) -> Section:
         return Section("calibration", title, ("CIFAR-10H is not at hand: nothing was run.",), (), (), ())
     dataset = context.datasets[DATA]
     done = runs(context)
-    rows = rows_of(dataset, done)
+    rows, also = rows_of(dataset, done), precisions(dataset, done)
     tops = {row.model: _ceiling(dataset, row.model, context.seeds[0]) for row in rows}
     return Section(
         key="calibration",
         title=title,
         lead=(*_lead(len(seeds(context))), said_of(rows, whose(dataset))),
         claims=_claims(dataset, rows, tops),
-        tables=(_table(rows),),
+        tables=(_table(rows, also),),
         figures=(_figure(dataset, done),),
         cautions=(
             *cautions(dataset),
@@ -174,7 +165,13 @@ def section(context: Context) -> Section:
             "Ten classes make a noisy correlation: where it swings between seeds, its standard error is wide, and "
             "'agrees' says little.",
         ),
-        summary={"calibration": [plain(row) for row in rows], "calibration_ceiling": tops},
+        summary={
+            "calibration": [
+                plain(row, "correlation") | {"precision_correlation": known(also[row.model, row.method, row.budget])}
+                for row in rows
+            ],
+            "calibration_ceiling": tops,
+        },
     )
 
 
@@ -184,28 +181,20 @@ def _verdicts(dataset: VoteDataset, model: str) -> tuple[FloatArray, FloatArray]
     return plurality_shares(vote_counts(dataset)), said
 
 
-def _row(dataset: VoteDataset, row: Runs, budget: float) -> Row:
-    recall, precision = class_accuracy(dataset, row.model), class_precision(dataset, row.model)
-    read, also, near = [], [], []
-    for outcome in row.outcomes:
-        tau, costs = learned_tau(outcome, dataset.num_classes), phase_one_costs(outcome)
-        read.append(_at(costs, correlations(tau, recall), budget))
-        also.append(_at(costs, correlations(tau, precision), budget))
-        near.append(near_cost(costs, correlations(tau, recall), budget))
-    mean, se = mean_se(read)
-    binned = np.concatenate(near)
-    paper_accuracy = beside(dataset, row.model, PAPER_ACCURACIES)
-    cell = Row(
-        model=row.model, method=row.kind.name, budget=budget, correlation=mean, se=se,
-        num_streams=int(np.isfinite(read).sum()), binned=float(binned.mean()) if binned.size else None,
-        num_runs=int(binned.size),
-        precision_correlation=mean_se(also)[0], paper_accuracy=paper_accuracy, paper=None, paper_se=None, verdict=None,
-    )  # fmt: skip
-    printed = tau_correlation(paper_accuracy, row.kind.method, budget) if paper_accuracy is not None else None
-    if printed is None:
-        return cell
-    found = compared(dataset, (mean, se), printed, points=TOLERANCE) if cell.num_streams == len(read) else None
-    return replace(cell, paper=printed.value, paper_se=printed.se, verdict=found)
+def _curves(dataset: VoteDataset, row: Runs, aim: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
+    """Each seed's costs and correlations of learned tau with `aim` (K,)."""
+    return [
+        (phase_one_costs(outcome), correlations(learned_tau(outcome, dataset.num_classes), aim))
+        for outcome in row.outcomes
+    ]
+
+
+def _cell(dataset: VoteDataset, row: Runs, budget: float) -> PhaseCell:
+    curves = _curves(dataset, row, class_accuracy(dataset, row.model))
+    read = [_at(*curve, budget) for curve in curves]
+    accuracy = beside(dataset, row.model, PAPER_ACCURACIES)
+    printed = tau_correlation(accuracy, row.kind.method, budget) if accuracy is not None else None
+    return cell_of(dataset, row, budget, read, curves, paper_accuracy=accuracy, printed=printed, points=TOLERANCE)
 
 
 def _at(costs: FloatArray, values: FloatArray, budget: float) -> float:
@@ -232,27 +221,17 @@ def _ceiling(dataset: VoteDataset, model: str, seed: int) -> float:
     return float(correlations(tau[None], class_accuracy(dataset, model))[0])
 
 
-def _claims(dataset: VoteDataset, rows: list[Row], tops: Mapping[str, float]) -> tuple[Claim, ...]:
-    """What the paper says of it; the size of the correlations is a claim only on the paper's own classifiers."""
-    paper = [row for row in rows if row.verdict is not None]
-    if not paper:
+def _claims(dataset: VoteDataset, rows: list[PhaseCell], tops: Mapping[str, float]) -> tuple[Claim, ...]:
+    judged = [row for row in rows if row.verdict is not None]
+    if not judged:
         return ()
-    found = [_rises(dataset, paper, tops)]
-    if has_papers_own(dataset):
-        agree = [row for row in paper if row.verdict in ("agrees", "better")]
-        found.append(
-            Claim(
-                "Correlations have the printed size and sign: within 0.05 or 3 combined standard errors, or higher",
-                len(agree) == len(paper),
-                f"in {len(agree)} of {len(paper)} cells",
-            )
-        )
-    return tuple(found)
+    size = "Correlations have the printed size and sign: within 0.05 or 3 combined standard errors, or higher"
+    return (_rises(dataset, judged, tops), *size_claims(dataset, judged, size))
 
 
-def _rises(dataset: VoteDataset, paper: list[Row], tops: Mapping[str, float]) -> Claim:
+def _rises(dataset: VoteDataset, paper: list[PhaseCell], tops: Mapping[str, float]) -> Claim:
     most = ", ".join(f"{model} {top:.2f}" for model, top in tops.items())
-    values = [row.correlation for row in paper]
+    values = [row.value for row in paper]
     positive = [value for value in values if value > 0]
     return Claim(
         "tau rises with the accuracy per class wherever the paper prints a correlation",
@@ -263,28 +242,16 @@ def _rises(dataset: VoteDataset, paper: list[Row], tops: Mapping[str, float]) ->
     )
 
 
-def _table(rows: list[Row]) -> Table:
+def _table(rows: list[PhaseCell], also: Mapping[tuple[str, str, float], float]) -> Table:
     return Table(
         key="calibration",
         title="Pearson correlation of learned tau and the classifier's accuracy per class",
-        heads=("classifier", "method", "votes", "correlation", "± se", "streams", "binned", "runs", "paper f", "paper",
-               "± se", "difference, se", "verdict", "with precision"),
-        rows=tuple(_cells(row) for row in rows),
+        heads=("classifier", *cell_heads("correlation"), "with precision"),
+        rows=tuple((row.model, *row.shown(), known(also[row.model, row.method, row.budget])) for row in rows),
         note=f"A stream is read only within {NEAR:g} votes of one of its runs. Agrees: the printed sign, and "
         f"within {TOLERANCE:g} or 3 combined standard errors. Binned: runs within 0.1 of the budget.",
         text_columns=2,
-    )  # fmt: skip
-
-
-def _cells(row: Row) -> tuple[Cell, ...]:
-    gap = None
-    if row.paper is not None and row.paper_se is not None:
-        gap = known(difference_se(row.correlation, row.se, row.paper, row.paper_se))
-    shown = f"{row.paper_accuracy} %" if row.paper is not None else None
-    return (
-        row.model, row.method, row.budget, known(row.correlation), known(row.se), row.num_streams, row.binned,
-        row.num_runs, shown, row.paper, row.paper_se, gap, row.verdict, known(row.precision_correlation),
-    )  # fmt: skip
+    )
 
 
 def _figure(dataset: VoteDataset, done: Sequence[Runs]) -> Figure:
@@ -302,7 +269,7 @@ def _figure(dataset: VoteDataset, done: Sequence[Runs]) -> Figure:
     )
 
 
-def _panel(dataset: VoteDataset, model: str, done: Sequence[Runs]) -> Panel:
+def _panel(dataset: VoteDataset, model: str, done: Sequence[Runs]) -> TauPanel:
     accuracy = class_accuracy(dataset, model)
     lines = []
     for method in SHOWN_METHODS:
@@ -311,10 +278,10 @@ def _panel(dataset: VoteDataset, model: str, done: Sequence[Runs]) -> Panel:
             lines.append(
                 (method, budget, np.mean([_tau_at(o, dataset.num_classes, budget) for o in row.outcomes], axis=0))
             )
-    return Panel(model, dataset.classes, accuracy, tuple(lines))
+    return TauPanel(model, dataset.classes, accuracy, tuple(lines))
 
 
-def _tau_at(outcome: Outcome, num_classes: int, budget: float) -> FloatArray:
+def _tau_at(outcome: JobOutcome, num_classes: int, budget: float) -> FloatArray:
     """(K,) tau read at the budget, class by class."""
     tau, costs = learned_tau(outcome, num_classes), phase_one_costs(outcome)
     there = ~np.isnan(tau).any(axis=1)

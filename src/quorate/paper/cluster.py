@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from quorate.errors import ClusterError
 from quorate.paper.design import Job, settings
-from quorate.paper.readings import Outcome
+from quorate.paper.readings import JobOutcome
 from quorate.paper.runs import run_job
 from quorate.paper.store import code_digest, libraries
 from quorate.paper.sweep import Backend, on_threads
@@ -66,7 +66,7 @@ def _kind() -> dict[str, str]:
 def _on_dask(client: Any, address: str, hand_out: Callable[[VoteDataset], str]) -> Backend:  # noqa: ANN401
     lost, given_up = dask().CancelledError, dask().KilledWorker
 
-    def run(jobs: Sequence[Job], datasets: Mapping[str, VoteDataset]) -> Iterator[Outcome]:
+    def run(jobs: Sequence[Job], datasets: Mapping[str, VoteDataset]) -> Iterator[JobOutcome]:
         try:
             names = {data: hand_out(datasets[data]) for data in dict.fromkeys(job.data for job in jobs)}
             yield from _through_joblib(client, jobs, names)
@@ -82,7 +82,7 @@ def _on_dask(client: Any, address: str, hand_out: Callable[[VoteDataset], str]) 
     return run
 
 
-def _through_joblib(client: Any, jobs: Sequence[Job], names: Mapping[str, str]) -> Iterator[Outcome]:  # noqa: ANN401
+def _through_joblib(client: Any, jobs: Sequence[Job], names: Mapping[str, str]) -> Iterator[JobOutcome]:  # noqa: ANN401
     from joblib import Parallel, delayed  # noqa: PLC0415
 
     from quorate.paper.dask_jobs import DaskBackend, run_there  # noqa: PLC0415

@@ -10,7 +10,7 @@ import numpy as np
 from quorate.datasets import accuracies
 from quorate.paper.curves_output import figures, groups, mean_ratio, summary, tables
 from quorate.paper.design import PAPER_METHODS, Job, grid, settings
-from quorate.paper.readings import HIGH, LOW, Outcome, Panel, Stream, seeds_se
+from quorate.paper.readings import HIGH, LOW, CurvePanel, JobOutcome, SeedCurve, seeds_se
 from quorate.paper.section import Claim, Context, Section
 from quorate.types import FloatArray, VoteDataset
 
@@ -22,7 +22,7 @@ WELL_BELOW = 0.9  # of a baseline's area
 APART = 0.5  # of RANDOM's area, where FinExp is said not to meet it
 
 
-def claims(panels: Sequence[Panel], *, dense: bool = True) -> tuple[Claim, ...]:
+def claims(panels: Sequence[CurvePanel], *, dense: bool = True) -> tuple[Claim, ...]:
     """All claims the panels at hand can answer; those on areas need a dense grid, or the ratio is one of gaps."""
     single = [panel for panel in panels if panel.model != "all"]
     found = []
@@ -37,19 +37,19 @@ def claims(panels: Sequence[Panel], *, dense: bool = True) -> tuple[Claim, ...]:
     return tuple(found)
 
 
-def _of(panels: Sequence[Panel], family: str, pool_size: int) -> list[list[Panel]]:
+def _of(panels: Sequence[CurvePanel], family: str, pool_size: int) -> list[list[CurvePanel]]:
     some = [panel for panel in panels if panel.family == family and panel.pool_size == pool_size]
     return [some] if some else []
 
 
-def paired(panels: Sequence[Panel], ours: str, theirs: str) -> tuple[FloatArray, FloatArray]:
+def paired(panels: Sequence[CurvePanel], ours: str, theirs: str) -> tuple[FloatArray, FloatArray]:
     """(B,) mean and standard error of error(ours) - error(theirs) at `SHARES`, over all streams."""
     streams = np.concatenate([panel.errors_at(ours, SHARES) - panel.errors_at(theirs, SHARES) for panel in panels])
     classifiers = [panel.model for panel in panels for _ in panel.until_settled]
     return streams.mean(axis=0), seeds_se(streams, classifiers)
 
 
-def _nowhere_above(panels: Sequence[Panel], method: str) -> Claim:
+def _nowhere_above(panels: Sequence[CurvePanel], method: str) -> Claim:
     worst, holds, areas = [], True, {}
     for rival in RIVALS:
         mean, error = paired(panels, method, rival)
@@ -68,7 +68,7 @@ def _nowhere_above(panels: Sequence[Panel], method: str) -> Claim:
     )
 
 
-def _apart(panels: Sequence[Panel]) -> Claim:
+def _apart(panels: Sequence[CurvePanel]) -> Claim:
     mean, error = paired(panels, "finexp", "random")
     ratio = np.concatenate([panel.inner_ratios("finexp", "random") for panel in panels])
     closest = int(np.argmax(mean))
@@ -86,7 +86,7 @@ def _give_or_take(error: float) -> str:
     return "" if np.isnan(error) else f" (standard error {100 * error:.2f})"
 
 
-def _at_most(panels: Sequence[Panel], limit: float) -> Claim:
+def _at_most(panels: Sequence[CurvePanel], limit: float) -> Claim:
     (common, se), (inner, inner_se) = mean_ratio(panels, "quorate"), mean_ratio(panels, "quorate", inner=True)
     return Claim(
         text=f"{panels[0].name}: quorate's area is at most {limit:g} of FinExp's.",
@@ -96,7 +96,7 @@ def _at_most(panels: Sequence[Panel], limit: float) -> Claim:
     )
 
 
-def _never_much_worse(panels: Sequence[Panel]) -> Claim:
+def _never_much_worse(panels: Sequence[CurvePanel]) -> Claim:
     ratios = {name: mean_ratio(some, "quorate")[0] for name, some in groups(panels).items()}
     by_model = {(panel.name, panel.model): float(panel.ratios("quorate").mean()) for panel in panels}
     (where, model), most = max(by_model.items(), key=lambda pair: pair[1])
@@ -121,7 +121,7 @@ CAUTIONS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class CurveSetting:
     """A data set (as the context names it), its family, a pool size and a classifier or "all"."""
 
     data: str
@@ -153,7 +153,7 @@ def section(context: Context) -> Section:
     )
 
 
-def setups(context: Context) -> list[Setting]:
+def setups(context: Context) -> list[CurveSetting]:
     """Every panel, single classifiers first."""
     found = []
     for data, dataset in context.datasets.items():
@@ -164,7 +164,7 @@ def setups(context: Context) -> list[Setting]:
                 names = names[:1] if pool_size > QUICK_LARGE else [names[0], names[-1]]
             if len(dataset.models) > 1 and not (context.quick and pool_size > QUICK_LARGE):
                 names.append("all")
-            found += [Setting(data, family, pool_size, name) for name in names]
+            found += [CurveSetting(data, family, pool_size, name) for name in names]
     if context.quick:
         found = [
             setup for setup in found if setup.family != "imagenet16h" or setup.pool_size == 6 or setup.model == "all"
@@ -172,7 +172,7 @@ def setups(context: Context) -> list[Setting]:
     return sorted(found, key=lambda setup: setup.model == "all")
 
 
-def jobs_of(setup: Setting, context: Context) -> list[Job]:
+def jobs_of(setup: CurveSetting, context: Context) -> list[Job]:
     """All methods on all seeds; fused classifiers are for `quorate`, which alone can use them."""
     num_classes = context.datasets[setup.data].num_classes
     names = ("quorate",) if setup.model == "all" else METHODS
@@ -185,9 +185,11 @@ def jobs_of(setup: Setting, context: Context) -> list[Job]:
     return jobs
 
 
-def panel(setup: Setting, dataset: VoteDataset, jobs: Sequence[Job], outcomes: Mapping[Job, Outcome]) -> Panel:
+def panel(
+    setup: CurveSetting, dataset: VoteDataset, jobs: Sequence[Job], outcomes: Mapping[Job, JobOutcome]
+) -> CurvePanel:
     """The panel's streams by method, and the reference of asking until settled."""
-    streams: dict[str, list[Stream]] = {}
+    streams: dict[str, list[SeedCurve]] = {}
     settled, floors = [], []
     for job in jobs:
         outcome = outcomes[job]
@@ -196,8 +198,8 @@ def panel(setup: Setting, dataset: VoteDataset, jobs: Sequence[Job], outcomes: M
             floors.append(float(outcome.mean_errors[0]))
             continue
         name = "quorate, all fused" if setup.model == "all" else job.method
-        streams.setdefault(name, []).append(Stream(outcome.mean_costs, outcome.mean_errors))
-    return Panel(
+        streams.setdefault(name, []).append(SeedCurve(outcome.mean_costs, outcome.mean_errors))
+    return CurvePanel(
         family=setup.family,
         pool_size=setup.pool_size,
         model=setup.model,
@@ -208,7 +210,7 @@ def panel(setup: Setting, dataset: VoteDataset, jobs: Sequence[Job], outcomes: M
     )
 
 
-def _lead(panels: Sequence[Panel], context: Context) -> tuple[str, ...]:
+def _lead(panels: Sequence[CurvePanel], context: Context) -> tuple[str, ...]:
     runs = sum(len(stream.costs) for panel in panels for some in panel.methods.values() for stream in some)
     return (
         f"{runs} runs on {len(panels)} settings of data set, pool size and classifier, seeds "

@@ -12,7 +12,7 @@ import numpy as np
 from quorate.errors import MissingExtra
 from quorate.paper.design import METHOD_LABELS
 from quorate.paper.published import tie_floor
-from quorate.paper.readings import Panel, Stream, curve, mean_se
+from quorate.paper.readings import CurvePanel, SeedCurve, curve, mean_se
 from quorate.paper.section import Cell, Figure, Table
 from quorate.reports.plots import BLUE, STYLES
 from quorate.types import FloatArray
@@ -20,20 +20,20 @@ from quorate.types import FloatArray
 FUSED = "quorate, all fused"
 
 
-def groups(panels: Sequence[Panel]) -> dict[str, list[Panel]]:
+def groups(panels: Sequence[CurvePanel]) -> dict[str, list[CurvePanel]]:
     """Panels by data set and pool size."""
-    found: dict[str, list[Panel]] = {}
+    found: dict[str, list[CurvePanel]] = {}
     for panel in panels:
         found.setdefault(panel.name, []).append(panel)
     return found
 
 
-def tables(panels: Sequence[Panel]) -> tuple[Table, ...]:
+def tables(panels: Sequence[CurvePanel]) -> tuple[Table, ...]:
     """One table of ratios over all settings, one of areas by classifier, one of tie floors."""
     return (_ratio_table(panels), _area_table(panels), _floor_table(panels))
 
 
-def mean_ratio(panels: Sequence[Panel], method: str, *, inner: bool = False) -> tuple[float, float]:
+def mean_ratio(panels: Sequence[CurvePanel], method: str, *, inner: bool = False) -> tuple[float, float]:
     """Mean of the ratios to FinExp of all streams of these panels, and its standard error."""
     streams = [
         panel.inner_ratios(method) if inner else panel.ratios(method) for panel in panels if method in panel.methods
@@ -41,7 +41,7 @@ def mean_ratio(panels: Sequence[Panel], method: str, *, inner: bool = False) -> 
     return mean_se(np.concatenate(streams)) if streams else (float("nan"), float("nan"))
 
 
-def _ratio_table(panels: Sequence[Panel]) -> Table:
+def _ratio_table(panels: Sequence[CurvePanel]) -> Table:
     methods = list(dict.fromkeys(name for panel in panels for name in panel.methods if name != FUSED))
     rows: list[tuple[Cell, ...]] = []
     for name, some in groups(panels).items():
@@ -64,7 +64,7 @@ def _ratio_table(panels: Sequence[Panel]) -> Table:
     )
 
 
-def _area_table(panels: Sequence[Panel]) -> Table:
+def _area_table(panels: Sequence[CurvePanel]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for panel in panels:
         for method in panel.methods:
@@ -82,7 +82,7 @@ def _area_table(panels: Sequence[Panel]) -> Table:
     )
 
 
-def _floor_table(panels: Sequence[Panel]) -> Table:
+def _floor_table(panels: Sequence[CurvePanel]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for panel in panels:
         printed = tie_floor(panel.family, panel.pool_size)
@@ -100,7 +100,7 @@ def _floor_table(panels: Sequence[Panel]) -> Table:
     )
 
 
-def summary(panels: Sequence[Panel]) -> dict[str, Any]:
+def summary(panels: Sequence[CurvePanel]) -> dict[str, Any]:
     """Rows for summary.json."""
     return {
         "auc": [_row(panel, method) for panel in panels for method in panel.methods],
@@ -117,7 +117,7 @@ def summary(panels: Sequence[Panel]) -> dict[str, Any]:
     }
 
 
-def _row(panel: Panel, method: str) -> dict[str, Any]:
+def _row(panel: CurvePanel, method: str) -> dict[str, Any]:
     fused = method == FUSED
     return {
         "dataset": panel.family,
@@ -134,12 +134,12 @@ LINES = STYLES | {FUSED: {"color": BLUE, "linewidth": 2.4, "linestyle": "--", "z
 FRACTION = 0.2
 
 
-def figures(panels: Sequence[Panel]) -> tuple[Figure, ...]:
+def figures(panels: Sequence[CurvePanel]) -> tuple[Figure, ...]:
     """One figure for each data set and pool size."""
     return tuple(_page(name, some) for name, some in groups(panels).items() if any(p.model != "all" for p in some))
 
 
-def _page(name: str, panels: Sequence[Panel]) -> Figure:
+def _page(name: str, panels: Sequence[CurvePanel]) -> Figure:
     single = [panel for panel in panels if panel.model != "all"]
     fused = next((panel for panel in panels if panel.model == "all" and panel.family != "imagenet16h"), None)
     columns = min(len(single), 3 if len(single) != 4 else 2)
@@ -155,11 +155,11 @@ def _page(name: str, panels: Sequence[Panel]) -> Figure:
     )
 
 
-def _fused_note(fused: Panel | None) -> str:
+def _fused_note(fused: CurvePanel | None) -> str:
     return "" if fused is None else " The dashed blue line fuses all classifiers and is the same in each panel."
 
 
-def _drawer(panels: Sequence[Panel], fused: Panel | None, rows: int, columns: int) -> Callable[[Any], None]:
+def _drawer(panels: Sequence[CurvePanel], fused: CurvePanel | None, rows: int, columns: int) -> Callable[[Any], None]:
     def draw(figure: Any) -> None:  # noqa: ANN401
         axes = figure.subplots(rows, columns, squeeze=False)
         for number, axis in enumerate(axes.flat):
@@ -174,7 +174,7 @@ def _drawer(panels: Sequence[Panel], fused: Panel | None, rows: int, columns: in
     return draw
 
 
-def draw_panel(axis: Any, panel: Panel, fused: Panel | None) -> None:  # noqa: ANN401
+def draw_panel(axis: Any, panel: CurvePanel, fused: CurvePanel | None) -> None:  # noqa: ANN401
     """One classifier: a line and a band for every method."""
     methods = dict(panel.methods) | (dict(fused.methods) if fused is not None else {})
     for name, streams in methods.items():
@@ -194,7 +194,7 @@ def draw_panel(axis: Any, panel: Panel, fused: Panel | None) -> None:  # noqa: A
     axis.set_xlim(0, float(panel.until_settled.mean()) * (1.0 if panel.pool_size <= 10 else 0.6))
 
 
-def _percent_ticks(axis: Any, panel: Panel) -> None:  # noqa: ANN401
+def _percent_ticks(axis: Any, panel: CurvePanel) -> None:  # noqa: ANN401
     lowest = 100 * min(float(stream.errors.min()) for some in panel.methods.values() for stream in some)
     highest = 100 * max(float(stream.errors.max()) for some in panel.methods.values() for stream in some)
     axis.set_ylim(max(lowest * 0.85, 0.02), highest * 1.1)
@@ -203,7 +203,7 @@ def _percent_ticks(axis: Any, panel: Panel) -> None:  # noqa: ANN401
     axis.minorticks_off()
 
 
-def smooth(streams: Sequence[Stream]) -> tuple[FloatArray, FloatArray]:
+def smooth(streams: Sequence[SeedCurve]) -> tuple[FloatArray, FloatArray]:
     """LOWESS with fraction 0.2 through the distinct points of all streams, by rising cost."""
     pairs = [curve(stream.costs, stream.errors) for stream in streams]
     costs, errors = (np.concatenate(parts) for parts in zip(*pairs, strict=True))

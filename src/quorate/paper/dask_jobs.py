@@ -17,7 +17,7 @@ from joblib._dask import DaskDistributedBackend
 
 from quorate.errors import ClusterError
 from quorate.paper.design import Job
-from quorate.paper.readings import Outcome
+from quorate.paper.readings import JobOutcome
 from quorate.paper.runs import run_job
 from quorate.paper.store import code_digest
 from quorate.types import VoteDataset
@@ -41,7 +41,7 @@ class HandOut(WorkerPlugin):
         _here.pop(self.name, None)
 
 
-def run_there(job: Job, name: str, code: str) -> Outcome:
+def run_there(job: Job, name: str, code: str) -> JobOutcome:
     """On a worker: the job on the data set handed out as `name`, unless this worker's code is another."""
     if code_digest() != code:  # it came after the check at the start, or its sources were changed
         raise ClusterError(

@@ -15,7 +15,7 @@ from typing import Any
 from quorate.errors import MissingExtra
 from quorate.files import write_atomic
 from quorate.paper.design import Knobs
-from quorate.paper.readings import Outcome
+from quorate.paper.readings import JobOutcome
 from quorate.paper.section import Cell, Figure, Table
 from quorate.reports.plain_json import plain
 from quorate.reports.plots import RC
@@ -26,7 +26,7 @@ COLOURS = 64  # of the PNG on the page: lines and bands on white need no more
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnFigure:
     """A figure, drawn: the same picture twice."""
 
     figure: Figure
@@ -49,7 +49,7 @@ def _few_colours(png: bytes) -> bytes:
     return small.getvalue()
 
 
-def draw(figure: Figure) -> Drawn:
+def draw(figure: Figure) -> DrawnFigure:
     """Draw a figure on white, in the project's style."""
     try:
         import matplotlib  # noqa: PLC0415
@@ -64,7 +64,7 @@ def draw(figure: Figure) -> Drawn:
         svg, png = io.BytesIO(), io.BytesIO()
         canvas.savefig(svg, format="svg", metadata={"Date": None})
         canvas.savefig(png, format="png", dpi=DPI, metadata={"Software": None})
-    return Drawn(figure, svg.getvalue(), png.getvalue())
+    return DrawnFigure(figure, svg.getvalue(), png.getvalue())
 
 
 RUN_COLUMNS = (
@@ -93,7 +93,7 @@ def table_csv(table: Table) -> str:
     return csv_text(table.heads, table.rows)
 
 
-def run_records(part: str, outcome: Outcome) -> list[Record]:
+def run_records(part: str, outcome: JobOutcome) -> list[Record]:
     """One flat record for each knob setting of a job: what was run, what it cost, how often it was wrong.
 
     Columns that end in _1, _2, ... are the phases of the stream: the blocks of the data set, or before and after the
@@ -116,7 +116,7 @@ def _named(knobs: Knobs) -> Record:
     return {"knob": name, "value": value, "also": also or None}
 
 
-def _measured(outcome: Outcome, row: int) -> Record:
+def _measured(outcome: JobOutcome, row: int) -> Record:
     phases = {
         "votes_per_item": outcome.costs[row],
         "error": outcome.errors[row],

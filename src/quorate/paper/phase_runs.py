@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
 
 import numpy as np
 
@@ -18,9 +17,9 @@ from quorate.datasets import accuracies
 from quorate.datasets.content import has_papers_own
 from quorate.learning.fit import fit
 from quorate.paper.design import Job, Knobs, settings
-from quorate.paper.published import Printed, elsewhere, verdict
-from quorate.paper.readings import Outcome
-from quorate.paper.section import Cell, Context
+from quorate.paper.published import Printed, difference_se, elsewhere, verdict
+from quorate.paper.readings import JobOutcome, mean_se, near_cost
+from quorate.paper.section import Cell, Claim, Context
 from quorate.streams import prepare
 from quorate.types import FloatArray, PriorParams, VoteDataset
 
@@ -37,6 +36,12 @@ VALUES = {
 }
 FEW_VALUES = {LEARNED: (0.75, 0.9, 0.96, 0.985), FIXED_ASK: (0.22, 0.44, 0.6, 0.72)}
 QUICK_VALUES = {LEARNED: (0.75, 0.93, 0.975), FIXED_ASK: (0.22, 0.48, 0.72), OURS: (0.2, 0.03, 0.005)}
+
+
+def cell_heads(value: str) -> tuple[str, ...]:
+    """The heads over `PhaseCell.shown`, `value` being what is measured."""
+    return ("method", "votes", value, "± se", "streams", "binned", "runs", "paper f", "paper", "± se", "difference, se",
+            "verdict")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +78,37 @@ KINDS = (
 )
 
 
-class Beside(Protocol):
-    """A cell that may stand beside a printed one."""
+@dataclass(frozen=True, slots=True)
+class PhaseCell:
+    """One cell of a table beside the printed one: `value` and `se` over the `num_streams` seeds that reach the budget.
 
-    @property
-    def paper(self) -> float | None:
-        """The printed figure."""
+    `binned`: mean over the runs within 0.1 of the budget, the paper's way; `num_runs` of them. `verdict`: only if
+    every seed reaches the budget.
+    """
 
-    @property
-    def verdict(self) -> str | None:
-        """None where nothing is printed, or where not every stream reaches the budget."""
+    model: str
+    method: str
+    budget: float
+    value: float
+    se: float
+    num_streams: int
+    binned: float | None
+    num_runs: int
+    paper_accuracy: int | None
+    paper: float | None
+    paper_se: float | None
+    verdict: str | None
+
+    def shown(self) -> tuple[Cell, ...]:
+        """From the method to the verdict, as both tables show them (`cell_heads`)."""
+        gap = None
+        if self.paper is not None and self.paper_se is not None:
+            gap = known(difference_se(self.value, self.se, self.paper, self.paper_se))
+        accuracy = f"{self.paper_accuracy} %" if self.paper is not None else None
+        return (
+            self.method, self.budget, known(self.value), known(self.se), self.num_streams, self.binned, self.num_runs,
+            accuracy, self.paper, self.paper_se, gap, self.verdict,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +117,7 @@ class Runs:
 
     model: str
     kind: Kind
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[JobOutcome, ...]
 
 
 def runs(context: Context) -> tuple[Runs, ...]:
@@ -132,7 +158,7 @@ def beside(dataset: VoteDataset, model: str, printed: Sequence[int]) -> int | No
     return next((accuracy for accuracy, name in nearest(dataset, printed).items() if name == model), None)
 
 
-def phase_one_costs(outcome: Outcome) -> FloatArray:
+def phase_one_costs(outcome: JobOutcome) -> FloatArray:
     """(Q,) votes an item while experts were there."""
     return outcome.costs[:, 0]
 
@@ -190,7 +216,54 @@ def compared(dataset: VoteDataset, ours: tuple[float, float], printed: Printed, 
     return found if has_papers_own(dataset) else elsewhere(found)
 
 
-def said_of(rows: Sequence[Beside], what: str) -> str:
+def cell_of(
+    dataset: VoteDataset,
+    row: Runs,
+    budget: float,
+    read: Sequence[float],
+    curves: Sequence[tuple[FloatArray, FloatArray]],
+    *,
+    paper_accuracy: int | None,
+    printed: Printed | None,
+    points: float,
+) -> PhaseCell:
+    """A cell from what each seed's curve of (costs, values) reads at the budget, beside the printed one if any."""
+    mean, se = mean_se(read)
+    near = np.concatenate([near_cost(*curve, budget) for curve in curves])
+    num_streams = int(np.isfinite(read).sum())
+    found = None
+    if printed is not None and num_streams == len(read):
+        found = compared(dataset, (mean, se), printed, points=points)
+    return PhaseCell(
+        model=row.model,
+        method=row.kind.name,
+        budget=budget,
+        value=mean,
+        se=se,
+        num_streams=num_streams,
+        binned=float(near.mean()) if near.size else None,
+        num_runs=int(near.size),
+        paper_accuracy=paper_accuracy,
+        paper=printed.value if printed else None,
+        paper_se=printed.se if printed else None,
+        verdict=found,
+    )
+
+
+def reached_or_printed(cells: Sequence[PhaseCell]) -> list[PhaseCell]:
+    """The cells to show: a budget that no seed reaches stays if the paper prints a figure for it."""
+    return [cell for cell in cells if cell.num_streams or cell.paper is not None]
+
+
+def size_claims(dataset: VoteDataset, judged: Sequence[PhaseCell], text: str) -> list[Claim]:
+    """The claim that figures have the printed size: only on the paper's own classifiers."""
+    if not has_papers_own(dataset):
+        return []
+    agree = sum(cell.verdict in ("agrees", "better") for cell in judged)
+    return [Claim(text, agree == len(judged), f"in {agree} of {len(judged)} cells")]
+
+
+def said_of(rows: Sequence[PhaseCell], what: str) -> str:
     """How the cells beside printed ones came out, in a sentence; `what` says on which classifiers."""
     judged = [row for row in rows if row.paper is not None and row.verdict is not None]
     missing = sum(row.paper is not None and row.verdict is None for row in rows)
@@ -203,10 +276,10 @@ def said_of(rows: Sequence[Beside], what: str) -> str:
     )
 
 
-def plain(row: object) -> dict[str, Cell]:
-    """A row as JSON holds it: NaN becomes null."""
-    fields = type(row).__dataclass_fields__  # type: ignore[attr-defined]
-    return {name: known(getattr(row, name)) for name in fields}
+def plain(cell: PhaseCell, value: str) -> dict[str, Cell]:
+    """A cell as summary.json holds it, its value under the name of what is measured: NaN becomes null."""
+    row = {name: known(getattr(cell, name)) for name in PhaseCell.__dataclass_fields__}
+    return {value if name == "value" else name: held for name, held in row.items()}
 
 
 def known(value: Cell) -> Cell:

@@ -16,7 +16,7 @@ import numpy as np
 
 from quorate.paper import as_published
 from quorate.paper.design import Job, Knobs, settings
-from quorate.paper.readings import Outcome, at_cost
+from quorate.paper.readings import JobOutcome, at_cost
 from quorate.paper.section import Cell, Context, Section, Table
 from quorate.posterior.finite import plurality_finite
 from quorate.prior.concentration import concentration
@@ -54,7 +54,7 @@ SAMPLED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class VariantRow:
     """A budget that all three curves reach, error in percent.
 
     `exact`: the same hyperprior as published; `ours`: exact, under our default hyperprior.
@@ -89,7 +89,7 @@ def section(context: Context) -> Section:
     )
 
 
-def rows_of(context: Context, model: str) -> list[Row]:
+def rows_of(context: Context, model: str) -> list[VariantRow]:
     """The cells: each published variant at the budgets that its curve and the exact ones reach."""
     jobs = _jobs(context, model)
     done = context.run(list(jobs.values()))
@@ -158,20 +158,20 @@ def _jobs(context: Context, model: str) -> dict[tuple[str, str], Job]:
     return jobs
 
 
-def _row(name: str, budget: float, done: Mapping[tuple[str, str], Outcome]) -> Row:
+def _row(name: str, budget: float, done: Mapping[tuple[str, str], JobOutcome]) -> VariantRow:
     estimator = name.removesuffix("-released")
     ours = done["ours", estimator]
     exact = done.get(("same prior", estimator), ours)
     errors = (_error(outcome, budget) for outcome in (done["published", name], exact, ours))
-    return Row(name, budget, *errors)
+    return VariantRow(name, budget, *errors)
 
 
-def _error(outcome: Outcome, budget: float) -> float:
+def _error(outcome: JobOutcome, budget: float) -> float:
     """Percent wrong over the whole stream at its cost over the whole stream; NaN where no two runs enclose it."""
     return float(at_cost(outcome.mean_costs, 100 * outcome.mean_errors, budget))
 
 
-def _lead(model: str, seed: int, rows: list[Row]) -> tuple[str, ...]:
+def _lead(model: str, seed: int, rows: list[VariantRow]) -> tuple[str, ...]:
     right, released = released_confidence()
     exact, sampled = shortfall()
     return (
@@ -188,7 +188,7 @@ def _lead(model: str, seed: int, rows: list[Row]) -> tuple[str, ...]:
     )
 
 
-def _measured(rows: list[Row]) -> tuple[str, ...]:
+def _measured(rows: list[VariantRow]) -> tuple[str, ...]:
     """Mean error above the exact form over the common budgets, variant by variant."""
     gaps: dict[str, list[float]] = {}
     for row in rows:
@@ -202,7 +202,7 @@ def _measured(rows: list[Row]) -> tuple[str, ...]:
     return (f"Measured, points of error above the exact form: {told}.",)
 
 
-def _table(rows: list[Row]) -> Table:
+def _table(rows: list[VariantRow]) -> Table:
     return Table(
         key="as_published",
         title="Error at equal cost over the whole stream, percent",
@@ -213,5 +213,5 @@ def _table(rows: list[Row]) -> Table:
     )
 
 
-def _cells(row: Row) -> tuple[Cell, ...]:
+def _cells(row: VariantRow) -> tuple[Cell, ...]:
     return (WORDS[row.method], row.budget, row.published, row.exact, row.published - row.exact, row.ours)

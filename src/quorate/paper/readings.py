@@ -1,4 +1,4 @@
-"""What a job gave (`Outcome`), and how curves are read: error at a budget, area, mean and standard error, panels."""
+"""What a job gave (`JobOutcome`), and how curves are read: error at a budget, area, mean and standard error, panels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from quorate.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class JobOutcome:
     """A job's results; Q knob settings, B phases (blocks of the data set, or before and after experts leave), T items.
 
     `sizes` (B,) items of each phase   `costs` (Q, B) votes per item   `errors` (Q, B) share wrong, expected over ties
@@ -49,7 +49,7 @@ class Outcome:
         return {name: getattr(self, name) for name in ARRAYS}
 
 
-ARRAYS = tuple(field.name for field in fields(Outcome) if field.name not in ("job", "seconds"))
+ARRAYS = tuple(field.name for field in fields(JobOutcome) if field.name not in ("job", "seconds"))
 
 
 LOW, HIGH = 0.05, 0.9  # of what asking until settled costs: where methods are compared
@@ -129,7 +129,7 @@ NAMES = {"cifar10h": "CIFAR-10H", "imagenet16h": "ImageNet-16H", "imagenet16h_sh
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stream:
+class SeedCurve:
     """One seed of one method: votes per item and share wrong at each knob value."""
 
     costs: FloatArray
@@ -146,7 +146,7 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Panel:
+class CurvePanel:
     """`methods`: streams by method, one a seed; `until_settled`, `tie_floor` (S,): cost, error of asking until settled.
 
     `accuracy`: how often the classifier agrees with the plurality of all votes; None where several are fused.
@@ -156,7 +156,7 @@ class Panel:
     pool_size: int
     model: str
     accuracy: float | None
-    methods: Mapping[str, tuple[Stream, ...]]
+    methods: Mapping[str, tuple[SeedCurve, ...]]
     until_settled: FloatArray
     tie_floor: FloatArray
 
@@ -201,7 +201,7 @@ def _ratio(ours: float, theirs: float) -> float:
     return 1.0 if ours == theirs else math.inf
 
 
-def _mean_error(stream: Stream, low: float, high: float) -> float:
+def _mean_error(stream: SeedCurve, low: float, high: float) -> float:
     """Area over a range of costs divided by its width; beyond the largest cost the last error stands."""
     reach = float(stream.costs.max())
     if high <= reach:

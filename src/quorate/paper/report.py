@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from html import escape
 
-from quorate.paper.exports import Drawn
+from quorate.paper.exports import DrawnFigure
 from quorate.paper.section import (
     OTHER_VERDICTS,
     OWN_VERDICTS,
@@ -97,7 +97,7 @@ QUICK = (
 VERDICT_CLASSES = {"agrees": "yes", "better": "yes", "not reproduced": "no"}  # on other classifiers: neither
 
 
-def page(done: Reproduction, drawn: Mapping[str, Drawn]) -> str:
+def page(done: Reproduction, drawn: Mapping[str, DrawnFigure]) -> str:
     """The whole page; `drawn` by the stem of each figure's file."""
     body = "\n".join(_section(part, done, drawn) for part in done.parts)
     text = f"""<!doctype html>
@@ -261,7 +261,7 @@ def _times(done: Reproduction) -> str:
     return f"<h3>Time</h3>{_grid(Table('times', caption, heads, tuple(rows), digits=1))}"
 
 
-def _section(part: Part, done: Reproduction, drawn: Mapping[str, Drawn]) -> str:
+def _section(part: Part, done: Reproduction, drawn: Mapping[str, DrawnFigure]) -> str:
     section, anchor = part.section, escape(part.name)
     lead = "".join(f"<p>{escape(text)}</p>" for text in section.lead)
     cautions = f'<div class="caution"><strong>Mind</strong>{_list(section.cautions)}</div>' if section.cautions else ""
@@ -272,7 +272,7 @@ def _section(part: Part, done: Reproduction, drawn: Mapping[str, Drawn]) -> str:
 {lead}{cautions}{claims}{figures}{tables}</section>"""
 
 
-def _figure(figure: Figure, part: Part, done: Reproduction, drawn: Mapping[str, Drawn]) -> str:
+def _figure(figure: Figure, part: Part, done: Reproduction, drawn: Mapping[str, DrawnFigure]) -> str:
     stem = part.stem(figure.key)
     return f"""<h3 id="figure-{escape(stem)}">{escape(figure.title)}</h3>
 <figure><div class="picture" tabindex=0><img alt="{escape(figure.alt)}" src="{drawn[stem].data_uri}"></div>

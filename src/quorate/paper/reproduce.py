@@ -19,11 +19,11 @@ from quorate.errors import InvalidInput, MissingExtra, QuorateError
 from quorate.files import write_atomic
 from quorate.paper import calibration, curves, published_variants, shift, two_phase
 from quorate.paper.cluster import backend_for
-from quorate.paper.exports import Drawn, distinct, draw, json_text, table_csv, write_runs
+from quorate.paper.exports import DrawnFigure, distinct, draw, json_text, table_csv, write_runs
 from quorate.paper.report import page
 from quorate.paper.section import Context, Part, Reproduction, Section, summary_of
 from quorate.paper.sources import USES, Sources, data_folder
-from quorate.paper.sweep import STEPS, Progress, Tally
+from quorate.paper.sweep import STEPS, Progress, RunTally
 from quorate.validate import shown
 
 Experiment = Callable[[Context], Section]
@@ -72,7 +72,7 @@ def reproduce(
     _need_own(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with backend_for(cluster, jobs) as backend:
-        tally = Tally(sources, folder / "runs", backend, progress, parts)
+        tally = RunTally(sources, folder / "runs", backend, progress, parts)
         context = Context(sources, chosen_seeds, quick, tally.run)
         tried = {name: _part(name, experiments[name], context, tally) for name in parts}
     made = tuple(part for part in tried.values() if isinstance(part, Part))
@@ -129,7 +129,7 @@ def _need_own(folder: Path) -> None:
         )
 
 
-def _part(name: str, experiment: Experiment, context: Context, tally: Tally) -> Part | InvalidInput:
+def _part(name: str, experiment: Experiment, context: Context, tally: RunTally) -> Part | InvalidInput:
     """The part, or why these data do not serve it: the others are not lost for that."""
     started = time.perf_counter()
     tally.begin(name)
@@ -141,7 +141,7 @@ def _part(name: str, experiment: Experiment, context: Context, tally: Tally) -> 
     return Part(name, section, seconds, tally.num_run, tally.num_stored, tally.work_seconds)
 
 
-def _written(done: Reproduction, tally: Tally) -> Reproduction:
+def _written(done: Reproduction, tally: RunTally) -> Reproduction:
     """All files; the page and the summary last, when what they speak of is there. An earlier report's others go."""
     started = time.perf_counter()
     earlier = _files_of_summary(done.out)
@@ -175,7 +175,7 @@ def _write_tables(done: Reproduction) -> list[Path]:
     return [write_atomic(done.out / "tables" / f"{stem}.csv", table_csv(table)) for stem, table in stems]
 
 
-def _write_figures(done: Reproduction, drawn: Mapping[str, Drawn]) -> list[Path]:
+def _write_figures(done: Reproduction, drawn: Mapping[str, DrawnFigure]) -> list[Path]:
     _once([part.stem(figure.key) for part in done.parts for figure in part.section.figures])
     folder = done.out / "figures"
     return [

@@ -16,7 +16,7 @@ from quorate.errors import InvalidInput
 from quorate.methods import method
 from quorate.paper import as_published
 from quorate.paper.design import Job, Knobs
-from quorate.paper.readings import Outcome
+from quorate.paper.readings import JobOutcome
 from quorate.prior.hyperprior import hyperprior
 from quorate.rng import stream as random_stream
 from quorate.streams import prepare, simulate
@@ -43,7 +43,7 @@ class Run(NamedTuple):
     params: FloatArray
 
 
-def run_job(job: Job, dataset: VoteDataset) -> Outcome:
+def run_job(job: Job, dataset: VoteDataset) -> JobOutcome:
     """The job's outcome; the same in every thread, process and like machine.
 
     >>> from quorate.datasets import synthetic
@@ -62,7 +62,7 @@ def run_job(job: Job, dataset: VoteDataset) -> Outcome:
     phases = _phases(job, stream)
     errors = expected_errors(stream, labels)
     kept = slice(None) if job.keep_items else slice(0)
-    return Outcome(
+    return JobOutcome(
         job=job,
         sizes=np.unique(phases, return_counts=True)[1],
         costs=_by_phase(costs, phases),

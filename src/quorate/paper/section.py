@@ -11,13 +11,13 @@ from typing import Any
 from quorate.errors import QuorateError
 from quorate.paper.design import Job
 from quorate.paper.published import ELSEWHERE
-from quorate.paper.readings import Outcome
+from quorate.paper.readings import JobOutcome
 from quorate.paper.store import revision
 from quorate.types import VoteDataset
 from quorate.version import __version__
 
 Cell = str | float | int | None
-Run = Callable[[Sequence[Job]], dict[Job, Outcome]]
+Run = Callable[[Sequence[Job]], dict[Job, JobOutcome]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Results on disk, one file a job, named by the content of its design: written whole or not at all, found again later.
 
-`Store.get` and `Store.put` are all an experiment meets. A file that cannot be read, or is another job's, counts as
-absent and is made anew. Each file carries its birth: the design, the package's version and revision, the libraries'
+Experiments use `RunStore.get` and `RunStore.put`. A file that cannot be read, or is another job's, counts as absent and
+is made anew. Each file carries its birth: the design, the package's version and revision, the libraries'
 versions, and the checksums of data and code. How long a job took is not part of its result and stands apart, in
 `timings.jsonl`.
 """
@@ -24,7 +24,7 @@ from quorate.compiled import sources_digest
 from quorate.errors import InvalidInput
 from quorate.files import UNFINISHED, write_atomic
 from quorate.paper.design import Job, digest
-from quorate.paper.readings import ARRAYS, Outcome
+from quorate.paper.readings import ARRAYS, JobOutcome
 from quorate.version import __version__
 
 _ALSO = (  # what can change a result beside the kernels' folders, which `sources_digest` covers
@@ -76,7 +76,7 @@ def revision() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class RunStore:
     """The results in one folder. `checksums`: of each data set by its name.
 
     >>> from tempfile import TemporaryDirectory
@@ -85,7 +85,7 @@ class Store:
     >>> from quorate.paper.runs import run_job
     >>> job = Job("toy", 5, "model-0", 3, "random", settings("query_rate", (0.0, 1.0)))
     >>> with TemporaryDirectory() as folder:
-    ...     store = Store(Path(folder), {"toy": "checksum of the toy"})
+    ...     store = RunStore(Path(folder), {"toy": "checksum of the toy"})
     ...     before = store.get(job)
     ...     path = store.put(run_job(job, synthetic(num_items=20, pool_size=5, seed=1)))
     ...     before, store.get(job).costs.shape
@@ -107,7 +107,7 @@ class Store:
         name = self.name(job)
         return self.folder / name[:2] / f"{name}.npz"
 
-    def get(self, job: Job) -> Outcome | None:
+    def get(self, job: Job) -> JobOutcome | None:
         """The stored result; None if there is none, or none that can be read."""
         path = self.path(job)
         try:
@@ -117,9 +117,9 @@ class Store:
         except Exception:  # whatever a damaged file makes zip, zlib, numpy or json raise: it is not a result
             return None
         wanted = _design(job, self.checksums[job.data])
-        return Outcome(job=job, **arrays) if {key: birth.get(key) for key in wanted} == wanted else None
+        return JobOutcome(job=job, **arrays) if {key: birth.get(key) for key in wanted} == wanted else None
 
-    def put(self, outcome: Outcome) -> Path:
+    def put(self, outcome: JobOutcome) -> Path:
         """Store a result: into a temporary file beside its place, then moved there in one step."""
         path = self.path(outcome.job)
         birth = _design(outcome.job, self.checksums[outcome.job.data])

@@ -12,10 +12,10 @@ from queue import Empty, SimpleQueue
 from quorate.errors import InvalidInput, QuorateError
 from quorate.paper.design import Job
 from quorate.paper.exports import Record, run_records
-from quorate.paper.readings import Outcome
+from quorate.paper.readings import JobOutcome
 from quorate.paper.runs import run_job
 from quorate.paper.sources import Sources
-from quorate.paper.store import Store
+from quorate.paper.store import RunStore
 from quorate.types import VoteDataset
 from quorate.validate import whole
 
@@ -25,7 +25,7 @@ STEPS = 1000  # of the bar
 
 
 @dataclass(slots=True)
-class Tally:
+class RunTally:
     """Runs jobs through the store and counts; `begin` starts a part. The counts are of the present part.
 
     `work_seconds`: what its jobs took when they were run, now or earlier, added up over cores; a job that
@@ -53,11 +53,11 @@ class Tally:
         self.work_seconds = self._before = self._known = self._done = 0.0
         self._say("starting")
 
-    def run(self, jobs: Sequence[Job]) -> dict[Job, Outcome]:
+    def run(self, jobs: Sequence[Job]) -> dict[Job, JobOutcome]:
         """The outcome of each job; what was never run is run and stored."""
         wanted = list(dict.fromkeys(jobs))
         names = dict.fromkeys(job.data for job in wanted)
-        store = Store(self.folder, {name: self.sources.checksum(name) for name in names})
+        store = RunStore(self.folder, {name: self.sources.checksum(name) for name in names})
         datasets = {name: self.sources[name] for name in names}
         before = self.num_run
         outcomes = sweep(wanted, datasets, store, backend=self._counted)
@@ -68,7 +68,7 @@ class Tally:
             self.records.setdefault(job, run_records(self.part, outcome))
         return outcomes
 
-    def _counted(self, jobs: Sequence[Job], datasets: Mapping[str, VoteDataset]) -> Iterator[Outcome]:
+    def _counted(self, jobs: Sequence[Job], datasets: Mapping[str, VoteDataset]) -> Iterator[JobOutcome]:
         """The backend, with each job counted when it is done."""
         self._before, self._done = self._within(), 0.0
         self._known = sum(job.weight * datasets[job.data].num_items for job in jobs)
@@ -94,7 +94,7 @@ class Tally:
 
 
 Progress = Callable[[int, int, str], None]
-Backend = Callable[[Sequence[Job], Mapping[str, VoteDataset]], Iterator[Outcome]]
+Backend = Callable[[Sequence[Job], Mapping[str, VoteDataset]], Iterator[JobOutcome]]
 _LOOK_EVERY = 0.2  # seconds: some systems deliver Ctrl-C only between two waits
 
 
@@ -105,8 +105,8 @@ def on_threads(num_threads: int) -> Backend:
     """
     many = whole(num_threads, where="num_threads")
 
-    def run(jobs: Sequence[Job], datasets: Mapping[str, VoteDataset]) -> Iterator[Outcome]:
-        todo, finished, stop = deque(jobs), SimpleQueue[Outcome | BaseException](), threading.Event()
+    def run(jobs: Sequence[Job], datasets: Mapping[str, VoteDataset]) -> Iterator[JobOutcome]:
+        todo, finished, stop = deque(jobs), SimpleQueue[JobOutcome | BaseException](), threading.Event()
         for _ in range(min(many, len(jobs))):
             threading.Thread(target=_work, args=(todo, datasets, finished, stop), daemon=True).start()
         try:
@@ -124,7 +124,7 @@ def on_threads(num_threads: int) -> Backend:
 def _work(
     todo: deque[Job],
     datasets: Mapping[str, VoteDataset],
-    finished: SimpleQueue[Outcome | BaseException],
+    finished: SimpleQueue[JobOutcome | BaseException],
     stop: threading.Event,
 ) -> None:
     """One thread: job after job until none is left, one fails or nobody waits any more."""
@@ -141,7 +141,7 @@ def _work(
             return
 
 
-def _next(finished: SimpleQueue[Outcome | BaseException]) -> Outcome | BaseException:
+def _next(finished: SimpleQueue[JobOutcome | BaseException]) -> JobOutcome | BaseException:
     while True:
         try:
             return finished.get(timeout=_LOOK_EVERY)
@@ -152,11 +152,11 @@ def _next(finished: SimpleQueue[Outcome | BaseException]) -> Outcome | BaseExcep
 def sweep(
     jobs: Iterable[Job],
     datasets: Mapping[str, VoteDataset],
-    store: Store,
+    store: RunStore,
     *,
     backend: Backend,
     progress: Progress | None = None,
-) -> dict[Job, Outcome]:
+) -> dict[Job, JobOutcome]:
     """The outcome of every job, in the order given; only those not stored yet are run.
 
     `progress(done, total, what)` counts expected work, not jobs, and only work that was not stored, so that the time
@@ -169,7 +169,7 @@ def sweep(
     >>> data = {"toy": synthetic(num_items=50, pool_size=5, seed=1)}
     >>> jobs = [Job("toy", 5, "model-0", seed, "random", settings("query_rate", (0.0, 1.0))) for seed in (3, 4)]
     >>> with TemporaryDirectory() as folder:
-    ...     found = sweep(jobs, data, Store(Path(folder), {"toy": "its checksum"}), backend=on_threads(1))
+    ...     found = sweep(jobs, data, RunStore(Path(folder), {"toy": "its checksum"}), backend=on_threads(1))
     >>> [float(found[job].mean_costs[0]) for job in jobs]
     [0.0, 0.0]
     """

@@ -4,35 +4,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from quorate.datasets import accuracies
-from quorate.datasets.content import has_papers_own
 from quorate.paper.phase_runs import (
     ASKED_ITEMS,
     BUDGETS,
     DATA,
     PAPER_ACCURACIES,
+    PhaseCell,
     Runs,
     beside,
     cautions,
-    compared,
-    known,
+    cell_heads,
+    cell_of,
     phase_one_costs,
     plain,
+    reached_or_printed,
     runs,
     said_of,
     seeds,
+    size_claims,
     whole_fit,
     whose,
 )
-from quorate.paper.published import difference_se, two_phase_gain
-from quorate.paper.readings import Outcome, at_cost, mean_se, near_cost
-from quorate.paper.section import Cell, Claim, Context, Figure, Section, Table
+from quorate.paper.published import two_phase_gain
+from quorate.paper.readings import JobOutcome, at_cost
+from quorate.paper.section import Claim, Context, Figure, Section, Table
 from quorate.prior.concentration import concentration
 from quorate.reports.plots import INK, ORANGE, PURPLE, QUIET, STYLES
 from quorate.streams import prepare
@@ -50,7 +51,7 @@ OFFSETS = {"infexp": -0.09, "fixed-ask-infexp": -0.03, "finexp": 0.03, "fixed-as
 PAPER_PRIOR = {"linestyle": ":", "linewidth": 1.6}
 
 
-class Line(NamedTuple):
+class GainLine(NamedTuple):
     """A method's mean gain (points) over costs; `paper_prior`: under the hyperprior the paper gives FinExp."""
 
     method: str
@@ -59,16 +60,16 @@ class Line(NamedTuple):
     gains: FloatArray
 
 
-class Panel(NamedTuple):
+class GainPanel(NamedTuple):
     """One classifier. `marks`: (method, budget, printed gain, its standard error), for a classifier of `accuracy` %."""
 
     title: str
-    lines: tuple[Line, ...]
+    lines: tuple[GainLine, ...]
     marks: tuple[tuple[str, float, float, float], ...]
     accuracy: int | None
 
 
-def draw(panels: tuple[Panel, ...], figure: Any) -> None:  # noqa: ANN401
+def draw(panels: tuple[GainPanel, ...], figure: Any) -> None:  # noqa: ANN401
     """Fill the figure."""
     columns = min(2, len(panels))
     grid = figure.subplots((len(panels) + columns - 1) // columns, columns, squeeze=False, sharex=True).flat
@@ -84,7 +85,7 @@ def draw(panels: tuple[Panel, ...], figure: Any) -> None:  # noqa: ANN401
     )
 
 
-def _draw_panel(axes: Any, panel: Panel) -> None:  # noqa: ANN401
+def _draw_panel(axes: Any, panel: GainPanel) -> None:  # noqa: ANN401
     axes.axhline(0.0, color=QUIET, linewidth=1, zorder=1)
     for line in panel.lines:
         style = {"linewidth": 1.5, "zorder": 3} | STYLE[line.method] | {"marker": ""}
@@ -107,7 +108,7 @@ def _draw_panel(axes: Any, panel: Panel) -> None:  # noqa: ANN401
 TOLERANCE = 0.25
 
 
-def gains(outcome: Outcome, dataset: VoteDataset) -> FloatArray:
+def gains(outcome: JobOutcome, dataset: VoteDataset) -> FloatArray:
     """(Q,) accuracy without experts less the classifier's on the same items, in points, expected over ties."""
     job = outcome.job
     stream = prepare(dataset, job.pool_size, job.model, job.seed)
@@ -125,28 +126,6 @@ def ceiling(dataset: VoteDataset, model: str, seed: int) -> float:
     return float(100.0 * (alone - wrong))
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One cell: our gain in points beside the printed one, over the `num_streams` seeds whose runs reach the budget.
-
-    `binned`: mean over the runs within 0.1 of the budget, `num_runs` of them. `verdict`: only if every seed reaches.
-    """
-
-    model: str
-    accuracy: float
-    method: str
-    budget: float
-    gain: float
-    se: float
-    num_streams: int
-    binned: float | None
-    num_runs: int
-    paper_accuracy: int | None
-    paper: float | None
-    paper_se: float | None
-    verdict: str | None
-
-
 def tolerance(printed: float) -> float:
     """Points by which a gain may miss the printed one: 0.25, but at most half of it, or no small gain could fail.
 
@@ -156,11 +135,9 @@ def tolerance(printed: float) -> float:
     return min(TOLERANCE, abs(printed) / 2)
 
 
-def rows_of(dataset: VoteDataset, all_runs: Iterable[Runs]) -> list[Row]:
-    """The cells of the table, row by row; a budget that no seed reaches stays if the paper prints a gain for it."""
-    accuracy = dict(zip(dataset.models, 100 * accuracies(dataset), strict=True))
-    cells = [_row(dataset, runs, budget, float(accuracy[runs.model])) for runs in all_runs for budget in BUDGETS]
-    return [cell for cell in cells if cell.num_streams or cell.paper is not None]
+def rows_of(dataset: VoteDataset, all_runs: Iterable[Runs]) -> list[PhaseCell]:
+    """The cells of the table, row by row."""
+    return reached_or_printed([_cell(dataset, row, budget) for row in all_runs for budget in BUDGETS])
 
 
 def section(context: Context) -> Section:
@@ -171,37 +148,30 @@ def section(context: Context) -> Section:
     dataset = context.datasets[DATA]
     done = runs(context)
     rows = rows_of(dataset, done)
+    accuracy = dict(zip(dataset.models, (100 * accuracies(dataset)).round(2).tolist(), strict=True))
     tops = {model: ceiling(dataset, model, context.seeds[0]) for model in dict.fromkeys(row.model for row in rows)}
     return Section(
         key="two_phase",
         title=title,
         lead=(*_lead(dataset, len(seeds(context))), said_of(rows, whose(dataset))),
         claims=_claims(dataset, rows, tops),
-        tables=(_table(rows),),
+        tables=(_table(rows, accuracy),),
         figures=(_figure(dataset, done),),
         cautions=cautions(dataset),
-        summary={"two_phase": [plain(row) for row in rows], "two_phase_ceiling": tops},
+        summary={
+            "two_phase": [plain(row, "gain") | {"accuracy": accuracy[row.model]} for row in rows],
+            "two_phase_ceiling": tops,
+        },
     )
 
 
-def _row(dataset: VoteDataset, runs: Runs, budget: float, accuracy: float) -> Row:
-    curves = [(phase_one_costs(outcome), gains(outcome, dataset)) for outcome in runs.outcomes]
+def _cell(dataset: VoteDataset, row: Runs, budget: float) -> PhaseCell:
+    curves = [(phase_one_costs(outcome), gains(outcome, dataset)) for outcome in row.outcomes]
     read = [float(at_cost(*curve, budget)) for curve in curves]
-    gain, se = mean_se(read)
-    near = np.concatenate([near_cost(*curve, budget) for curve in curves])
-    paper_accuracy = beside(dataset, runs.model, PAPER_ACCURACIES)
-    printed = two_phase_gain(paper_accuracy, runs.kind.method, budget) if paper_accuracy is not None else None
-    row = Row(
-        model=runs.model, accuracy=round(accuracy, 2), method=runs.kind.name, budget=budget, gain=gain, se=se,
-        num_streams=int(np.isfinite(read).sum()), binned=float(near.mean()) if near.size else None,
-        num_runs=int(near.size), paper_accuracy=paper_accuracy, paper=None, paper_se=None, verdict=None,
-    )  # fmt: skip
-    if printed is None:
-        return row
-    found = None
-    if row.num_streams == len(curves):
-        found = compared(dataset, (gain, se), printed, points=tolerance(printed.value))
-    return replace(row, paper=printed.value, paper_se=printed.se, verdict=found)
+    accuracy = beside(dataset, row.model, PAPER_ACCURACIES)
+    printed = two_phase_gain(accuracy, row.kind.method, budget) if accuracy is not None else None
+    points = tolerance(printed.value) if printed is not None else TOLERANCE
+    return cell_of(dataset, row, budget, read, curves, paper_accuracy=accuracy, printed=printed, points=points)
 
 
 def _lead(dataset: VoteDataset, num_seeds: int) -> tuple[str, ...]:
@@ -215,61 +185,40 @@ def _lead(dataset: VoteDataset, num_seeds: int) -> tuple[str, ...]:
     )
 
 
-def _claims(dataset: VoteDataset, rows: list[Row], tops: Mapping[str, float]) -> tuple[Claim, ...]:
-    """What the paper says of it; the size of the gains is a claim only on the paper's own classifiers."""
-    printed = [row for row in rows if row.verdict is not None]
-    if not printed:
+def _claims(dataset: VoteDataset, rows: list[PhaseCell], tops: Mapping[str, float]) -> tuple[Claim, ...]:
+    judged = [row for row in rows if row.verdict is not None]
+    if not judged:
         return ()
-    found = [_beats(dataset, printed, tops)]
-    if has_papers_own(dataset):
-        agree = [row for row in printed if row.verdict in ("agrees", "better")]
-        found.append(
-            Claim(
-                "Gains have the printed size and sign: within 0.25 points (or half of the gain) or 3 combined standard "
-                "errors, or larger",
-                len(agree) == len(printed),
-                f"in {len(agree)} of {len(printed)} cells",
-            )
-        )
-    return tuple(found)
+    size = (
+        "Gains have the printed size and sign: within 0.25 points (or half of the gain) or 3 combined standard errors, "
+        "or larger"
+    )
+    return (_beats(dataset, judged, tops), *size_claims(dataset, judged, size))
 
 
-def _beats(dataset: VoteDataset, printed: list[Row], tops: Mapping[str, float]) -> Claim:
+def _beats(dataset: VoteDataset, printed: list[PhaseCell], tops: Mapping[str, float]) -> Claim:
     most = ", ".join(f"{model} {top:+.2f}" for model, top in tops.items())
-    wins = [row for row in printed if row.gain > 0]
-    least = min(printed, key=lambda row: row.gain)
+    wins = [row for row in printed if row.value > 0]
+    least = min(printed, key=lambda row: row.value)
     return Claim(
         "What was learned beats the classifier alone wherever the paper prints a gain",
         len(wins) == len(printed),
-        f"in {len(wins)} of {len(printed)} cells, on {whose(dataset)}; least {least.gain:+.2f} points ({least.method} "
+        f"in {len(wins)} of {len(printed)} cells, on {whose(dataset)}; least {least.value:+.2f} points ({least.method} "
         f"on {least.model} at {least.budget:g}). Parameters fitted to every vote of every item would gain {most}: "
         "where that is about nothing, the classifier's own choice leaves nothing for tau to mend",
     )
 
 
-def _table(rows: list[Row]) -> Table:
-    heads = ("classifier", "method", "votes", "gain", "± se", "streams", "binned", "runs", "paper f", "paper", "± se",
-             "difference, se", "verdict")  # fmt: skip
+def _table(rows: list[PhaseCell], accuracy: Mapping[str, float]) -> Table:
     return Table(
         key="two_phase",
         title="Accuracy gained over the classifier without asking, points",
-        heads=heads,
-        rows=tuple(_cells(row) for row in rows),
+        heads=("classifier", *cell_heads("gain")),
+        rows=tuple((f"{row.model} ({accuracy[row.model]:.1f} %)", *row.shown()) for row in rows),
         note="Gamma(1.1, 1): the hyperprior the paper gives FinExp. Agrees: the printed sign, and within 3 combined "
         "standard errors or within 0.25 points, half of the printed gain if that is less.",
         text_columns=2,
     )
-
-
-def _cells(row: Row) -> tuple[Cell, ...]:
-    gap = None
-    if row.paper is not None and row.paper_se is not None:
-        gap = known(difference_se(row.gain, row.se, row.paper, row.paper_se))
-    shown = f"{row.paper_accuracy} %" if row.paper is not None else None
-    return (
-        f"{row.model} ({row.accuracy:.1f} %)", row.method, row.budget, known(row.gain), known(row.se), row.num_streams,
-        row.binned, row.num_runs, shown, row.paper, row.paper_se, gap, row.verdict,
-    )  # fmt: skip
 
 
 def _figure(dataset: VoteDataset, done: Sequence[Runs]) -> Figure:
@@ -287,13 +236,13 @@ def _figure(dataset: VoteDataset, done: Sequence[Runs]) -> Figure:
     )
 
 
-def _panel(dataset: VoteDataset, model: str, runs: Sequence[Runs]) -> Panel:
+def _panel(dataset: VoteDataset, model: str, runs: Sequence[Runs]) -> GainPanel:
     accuracy = 100 * accuracies(dataset)[dataset.models.index(model)]
     grid = np.arange(0.3, 3.51, 0.1)
     lines = []
     for row in runs:
         read = [at_cost(phase_one_costs(o), gains(o, dataset), grid) for o in row.outcomes]
-        lines.append(Line(row.kind.method, row.kind.paper_prior, grid, np.mean(read, axis=0)))
+        lines.append(GainLine(row.kind.method, row.kind.paper_prior, grid, np.mean(read, axis=0)))
     printed = beside(dataset, model, PAPER_ACCURACIES)
     marks = [
         (row.kind.method, budget, *cell)
@@ -302,4 +251,4 @@ def _panel(dataset: VoteDataset, model: str, runs: Sequence[Runs]) -> Panel:
         for budget in BUDGETS
         if (cell := two_phase_gain(printed, row.kind.method, budget)) is not None
     ]
-    return Panel(f"{model}, {accuracy:.1f} % right", tuple(lines), tuple(marks), printed)
+    return GainPanel(f"{model}, {accuracy:.1f} % right", tuple(lines), tuple(marks), printed)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from quorate.compiled import kernel
+from quorate.densities import log_gamma
 from quorate.posterior.gamma_cdf import log_peak
 from quorate.types import FloatArray
 
@@ -40,7 +41,7 @@ def duel(beta: FloatArray) -> float:
     if top > _LARGE:
         return 1.0
     if total < _CANCELS:
-        log_density = math.lgamma(total) - math.lgamma(top) - math.lgamma(second) - total * math.log(2.0)
+        log_density = log_gamma(total) - log_gamma(top) - log_gamma(second) - total * math.log(2.0)
     else:
         lead = (top - second) / total
         log_density = -top * math.log1p(lead)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate import validate
+from quorate import compiled, validate
 from quorate.compiled import kernel
 from quorate.errors import InvalidInput
 from quorate.posterior.finite_levels import PAD, add_level, add_pair_levels
@@ -212,6 +212,7 @@ def plurality_finite(alpha: Any, votes: Any, *, pool_size: Any) -> FloatArray:  
             f"pool_size={pool_sizes[item]} is smaller than the {votes[item].sum()} votes seen; "
             "expected the size of the whole pool, votes seen included."
         )
+    compiled.prepare_for(len(votes), int(pool_sizes.max(initial=0)))
     probs = np.empty(votes.shape)  # (items, K)
     alpha = np.broadcast_to(alpha, shape).reshape(votes.shape)
     finite_batch_into(np.ascontiguousarray(alpha), np.ascontiguousarray(votes), np.ascontiguousarray(pool_sizes), probs)

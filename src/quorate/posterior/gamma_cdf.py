@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from quorate.compiled import kernel
+from quorate.densities import log_gamma
 
 NUM_NODES = 16  # Gauss-Legendre nodes of a panel: a power of two suits the vector units; 3 panels reach 1e-11
 
@@ -60,7 +61,7 @@ def lower_offset(excess: float) -> float:
 def log_peak(shape: float) -> float:
     """b log b - b - log Gamma(b): the log density in t at t = log b. Stirling's series from b = 16 (to 1e-14)."""
     if shape < 16.0:
-        return shape * math.log(shape) - shape - math.lgamma(shape)
+        return shape * math.log(shape) - shape - log_gamma(shape)
     z = 1.0 / (shape * shape)
     stirling_error = (1 / 12 - z * (1 / 360 - z * (1 / 1260 - z * (1 / 1680 - z / 1188)))) / shape
     return 0.5 * math.log(shape / (2.0 * math.pi)) - stirling_error

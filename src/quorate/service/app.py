@@ -9,10 +9,11 @@ import gc
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
@@ -21,8 +22,8 @@ from quorate.service.access.headers import SecurityHeaders
 from quorate.service.access.tokens import signing_key
 from quorate.service.api import (
     decisions,
-    health,
     items,
+    monitoring,
     numbers,
     owner_actions,
     people,
@@ -32,14 +33,14 @@ from quorate.service.api import (
     webhooks,
 )
 from quorate.service.api.bodies import BodyLimit
-from quorate.service.api.describe import TAGS, described
-from quorate.service.api.exports import Turns
-from quorate.service.api.fast_path import Quick, ways_of
+from quorate.service.api.exports import ExportSlots
+from quorate.service.api.fast_path import FastPath, fast_routes
+from quorate.service.api.monitoring import Metrics, MetricsMiddleware
 from quorate.service.config import ServiceConfig
 from quorate.service.demo import Colleagues
 from quorate.service.domain.projects import Projects
 from quorate.service.housekeeping import Housekeeping
-from quorate.service.metrics import Metrics, MetricsMiddleware
+from quorate.service.problems import MEDIA_TYPE
 from quorate.service.steward import Steward
 from quorate.service.store.store import POOL, Store
 from quorate.service.store.upgrade import prepare
@@ -47,7 +48,7 @@ from quorate.service.webhooks.sender import Sender
 from quorate.version import __version__
 
 COLLECT_AFTER = (20_000, 20, 50)  # new objects, and rounds of the younger generations: some dozens of votes
-PARTS = (projects, items, owner_actions, votes, decisions, numbers, people, uploads, webhooks, health)
+PARTS = (projects, items, owner_actions, votes, decisions, numbers, people, uploads, webhooks, monitoring)
 
 
 class Background(Protocol):
@@ -75,10 +76,10 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.store, app.state.config, app.state.projects = store, config, Projects(store)
-    app.state.metrics, app.state.export_turns = Metrics(store), Turns()
+    app.state.metrics, app.state.export_slots = Metrics(store), ExportSlots()
     app.state.steward = Steward(app.state.projects)
     app.state.steward.extra.append(Housekeeping(store))
-    app.state.background = [app.state.steward, Sender(store, allow_private=config.allow_private_webhooks)]
+    app.state.background = [app.state.steward, Sender(store, allow_private=config.allow_private_addresses)]
     if config.demo:
         app.state.background.append(Colleagues(app.state.projects))
     for part in PARTS:
@@ -88,7 +89,8 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
     app.add_middleware(BodyLimit)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(MetricsMiddleware, metrics=app.state.metrics)
-    app.add_middleware(Quick, ways=ways_of(votes.router.routes), metrics=app.state.metrics)
+    if config.fast_path:
+        app.add_middleware(FastPath, ways=fast_routes(votes.router.routes), metrics=app.state.metrics)
     described(app)
     return app
 
@@ -125,3 +127,48 @@ def _collect_seldom() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECT_AFTER)
+
+
+TAGS = [
+    {"name": "projects", "description": "What is decided, by whom and by which rule."},
+    {"name": "items", "description": "What is voted on, and the trail of every decision."},
+    {"name": "voting", "description": "The next item, votes, undo. Voters see nothing that could sway them."},
+    {"name": "decisions", "description": "Answers and exports."},
+    {"name": "numbers", "description": "Audit, dashboard, what was learned."},
+    {"name": "people", "description": "Members, invitations, API keys."},
+    {"name": "uploads", "description": "Images to vote on."},
+    {"name": "webhooks", "description": "Who is told when something happens."},
+    {"name": "health", "description": "For supervisors and Prometheus."},
+]
+DESCRIPTION = """
+Send an API key: `Authorization: Bearer qk_...`. Every write takes an `Idempotency-Key`, except `/next`, `/leave`,
+`/report-image`, `/clear` and `/sign-out`, which may be repeated without one. Lists are paged: send `next` of the
+answer as `cursor`. Errors are
+`application/problem+json` with field, value, rule and fix.
+"""
+
+
+def described(app: FastAPI) -> None:
+    """Let `app.openapi()` give the completed description."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            found = get_openapi(
+                title=app.title, version=app.version, summary=app.summary, description=DESCRIPTION, routes=app.routes,
+                tags=TAGS,
+            )  # fmt: skip
+            app.openapi_schema = _with_problems(found)
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _with_problems(found: dict[str, Any]) -> dict[str, Any]:
+    """Errors have a media type of their own, which FastAPI does not know of."""
+    for path in found["paths"].values():
+        for operation in path.values():
+            for status, response in operation.get("responses", {}).items():
+                content = response.get("content", {})
+                if status >= "400" and "application/json" in content:
+                    response["content"] = {MEDIA_TYPE: content["application/json"]}
+    return found

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from quorate.errors import InvalidInput
-from quorate.validate import whole
+from quorate.validate import broken, whole
 
 DATABASE = "quorate.db"
+FORMER_NAME = "QUORATE_PRIVATE_WEBHOOKS"  # of QUORATE_PRIVATE_ADDRESSES; it still works
 UPLOAD_MEGABYTES = 2000
 VOTES_PER_SECOND = 20
 WORDS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
@@ -36,9 +36,10 @@ class ServiceConfig:
     trust_proxy: bool = False  # X-Forwarded-For and X-Forwarded-Proto are set by a proxy of ours
     demo: bool = False  # simulated colleagues vote in the built-in project
     metrics_token: str | None = field(default=None, repr=False)  # None: /metrics answers this machine only
-    allow_private_webhooks: bool = False  # webhooks to, and images from, this machine or its network
+    allow_private_addresses: bool = False  # webhooks to, and images from, this machine or its network
     upload_megabytes: int = UPLOAD_MEGABYTES  # of images, in each project
     votes_per_second: int = VOTES_PER_SECOND  # of each account, in each worker; twice as many at once
+    fast_path: bool = True  # plain votes skip FastAPI's parsing (api/fast_path.py); off only to measure what that saves
 
     def __post_init__(self) -> None:
         """Check what came from outside."""
@@ -48,13 +49,11 @@ class ServiceConfig:
             return
         parts = urlsplit(self.base_url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-            raise InvalidInput(
-                f"base_url={self.base_url!r}; expected where browsers find the service, e.g. https://labels.example.org"
-            )
+            rule = "the address where browsers find the service"
+            raise broken("base_url", self.base_url, rule, "pass e.g. `base_url=https://labels.example.org`.")
         if parts.path not in ("", "/"):
-            raise InvalidInput(
-                f"base_url={self.base_url!r}; expected no path: give the service a host name of its own."
-            )
+            rule = "an address without a path"
+            raise broken("base_url", self.base_url, rule, "give the service a host name of its own.")
         object.__setattr__(self, "base_url", self.base_url.rstrip("/"))
         if self.secure is None:
             object.__setattr__(self, "secure", parts.scheme == "https")
@@ -75,9 +74,10 @@ class ServiceConfig:
             trust_proxy=_flag(found, "QUORATE_TRUST_PROXY") or False,
             demo=_flag(found, "QUORATE_DEMO") or False,
             metrics_token=found.get("QUORATE_METRICS_TOKEN"),
-            allow_private_webhooks=_flag(found, "QUORATE_PRIVATE_WEBHOOKS") or False,
+            allow_private_addresses=_flag(found, "QUORATE_PRIVATE_ADDRESSES") or _flag(found, FORMER_NAME) or False,
             upload_megabytes=_number(found, "QUORATE_UPLOAD_MEGABYTES", UPLOAD_MEGABYTES),
             votes_per_second=_number(found, "QUORATE_VOTES_PER_SECOND", VOTES_PER_SECOND),
+            fast_path=_flag(found, "QUORATE_FAST_PATH") is not False,
         )
 
     def to_environment(self) -> dict[str, str]:
@@ -89,9 +89,10 @@ class ServiceConfig:
             "QUORATE_TRUST_PROXY": str(int(self.trust_proxy)),
             "QUORATE_DEMO": str(int(self.demo)),
             "QUORATE_METRICS_TOKEN": self.metrics_token or "",
-            "QUORATE_PRIVATE_WEBHOOKS": str(int(self.allow_private_webhooks)),
+            "QUORATE_PRIVATE_ADDRESSES": str(int(self.allow_private_addresses)),
             "QUORATE_UPLOAD_MEGABYTES": str(self.upload_megabytes),
             "QUORATE_VOTES_PER_SECOND": str(self.votes_per_second),
+            "QUORATE_FAST_PATH": str(int(self.fast_path)),
         }
 
 
@@ -100,7 +101,7 @@ def _flag(found: Mapping[str, str], name: str) -> bool | None:
         return None
     word = found[name].strip().lower()
     if word not in WORDS:
-        raise InvalidInput(f"{name}={found[name]!r}; expected 1 or 0.")
+        raise broken(name, found[name], "1 or 0", "set it to one of them, or leave it out.")
     return WORDS[word]
 
 
@@ -110,4 +111,4 @@ def _number(found: Mapping[str, str], name: str, otherwise: int) -> int:
     try:
         return int(found[name])
     except ValueError:
-        raise InvalidInput(f"{name}={found[name]!r}; expected a whole number, e.g. {otherwise}.") from None
+        raise broken(name, found[name], "a whole number", f"set it to e.g. {otherwise}, or leave it out.") from None

@@ -1,7 +1,7 @@
-"""A connection of uvicorn's that ends when a request's headers do not come: for `uvicorn --http`, set by `serve`.
+"""A connection of uvicorn's that closes when a request's headers do not arrive: for `uvicorn --http`, set by `serve`.
 
 uvicorn itself bounds only the time between two requests, and only while nothing at all is sent. Bodies are bounded by
-`api.body_limit`, which can answer.
+`api.bodies`, which can answer.
 """
 
 from __future__ import annotations

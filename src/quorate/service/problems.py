@@ -31,7 +31,7 @@ from quorate.errors import (
 from quorate.service.access.headers import security_headers
 from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
 from quorate.service.pydantic_errors import complaints, quoted
-from quorate.service.store.failures import StoreUnavailable
+from quorate.service.store.store import StoreUnavailable
 
 log = logging.getLogger("quorate.service")
 

@@ -20,11 +20,11 @@ from sqlalchemy import insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from quorate.service.domain.learning import learn, steer
-from quorate.service.domain.notices import announce
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.stats import Stats, stats
-from quorate.service.store.failures import StoreBusy, StoreUnavailable
 from quorate.service.store.schema import projects, stewards
+from quorate.service.store.store import StoreBusy, StoreUnavailable
+from quorate.service.webhooks.deliveries import announce
 
 log = logging.getLogger("quorate.service.steward")
 
@@ -141,7 +141,7 @@ class Steward:
             connection.execute(update(stewards).where(*mine).values(state=json.dumps(state)))
             if done:
                 content = {"num_items": told.num_items, "num_votes": told.num_votes}
-                announce(connection, project, [("project.completed", content)], now=now)
+                announce(connection, project.id, [("project.completed", content)], now=now)
 
     def _with_hold(self, project_id: str, task: str, job: Callable[[], object]) -> bool:
         """Do the job if no other worker is at it; whether it was done."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import compiled
 from quorate.decision.rules import rule_of
 from quorate.methods import Method
 from quorate.rng import stream as random_stream
@@ -195,6 +196,7 @@ def _curve(
 ) -> FloatArray:
     """(2, S, n) votes and errors of each item at every value of the knob."""
     found = []
+    compiled.prepare_for(2 * len(KNOBS[knob]) * len(part.items), 0)
     for value in KNOBS[knob]:
         chosen = tuned(method, {knob: value})
         rule = rule_of(chosen.policy)

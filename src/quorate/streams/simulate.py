@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from quorate import compiled
 from quorate.decision.belief import POSTERIORS, STOP_REASONS
 from quorate.decision.model_picker import ModelPicker
 from quorate.decision.policy import QueryPolicy
@@ -191,6 +192,7 @@ def run_compiled(
         trace_at=np.zeros(most_fits, dtype=np.int64),
         probs=np.zeros((num_items if keep_probs else 0, num_classes)),
     )
+    compiled.prepare_for(num_items, int(stream.pool_sizes.max(initial=0)))
     num_fits = run_stream(inputs, plan, packed, outputs)
     own = getattr(policy, "stop_reason", "rule")
     reasons = np.array([STOPS.get(code, own) for code in range(NUM_STOPS)])[outputs.stops]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from quorate.errors import InvalidInput
 from quorate.tables.joined import Joined
 from quorate.tables.misread_checks import refuse_misread_pools, refuse_misread_predictions, refuse_misread_votes
+from quorate.tables.options import Items
 from quorate.tables.own_types import class_texts
 from quorate.tables.predictions.align import Aligned, aligned, looked_up, matched, named_classes
 from quorate.tables.predictions.checks import Checked
@@ -19,12 +19,12 @@ from quorate.tables.predictions.stray_columns import unpredicted_labels, unvoted
 from quorate.tables.readers.arrow import TEXT, pa, pc
 from quorate.tables.readers.cells import filled
 from quorate.tables.report import Report, merged, refuse_dirt
-from quorate.tables.rules import MOST_SAMPLES, Entry, fired
+from quorate.tables.rules import MOST_SAMPLES, Fired, fired
 from quorate.tables.votes.clean import relabelled, settle
 from quorate.tables.votes.codes import by_first
 from quorate.tables.votes.read import Votes, label_entries
 from quorate.types import FloatArray, IntArray, frozen_array
-from quorate.validate import shown
+from quorate.validate import broken
 
 
 def refuse_unnamed_rows(votes: Votes, table: Checked) -> None:
@@ -34,11 +34,12 @@ def refuse_unnamed_rows(votes: Votes, table: Checked) -> None:
     items, rows = votes.raw.task.names.drop_null(), table.ids
     if len(items) == len(rows) and pc.all(pc.is_in(items, value_set=rows)).as_py():
         return
-    raise InvalidInput(
-        f"{table.source} has no ids, so its {len(rows)} rows are called 0 to {len(rows) - 1}, but {votes.raw.source} "
-        f"has {len(items)} items, such as {items.slice(0, 3).to_pylist()}; expected the same ids in both; say whose "
-        "rows they are, in order: ids=[...] (--ids FILE, one id a line), `ids` in an .npz, or a table with ids."
+    rule = (
+        f"the ids of the items: it has none, so its {len(rows)} rows are called 0 to {len(rows) - 1}, but "
+        f"{votes.raw.source} has {len(items)} items, such as {items.slice(0, 3).to_pylist()}"
     )
+    fix = "name the items of the rows, in order: `ids=...`; or save ids in the .npz, or use a table with an id column."
+    raise broken("predictions", table.source, rule, fix)
 
 
 def refuse_other_classes(votes: Votes, table: Checked, classes: tuple[str, ...], *, given: bool) -> None:
@@ -46,11 +47,11 @@ def refuse_other_classes(votes: Votes, table: Checked, classes: tuple[str, ...],
     named = set(matched(table, classes, given=given).values())
     if named.intersection(votes.classes):
         return
-    raise InvalidInput(
-        f"no label of {votes.raw.source}, {_few(votes.classes)}, is a class of {table.source}, {_few(table.classes)}; "
-        "expected the same names in both; rename the columns of a table, or name those of an array in order: "
-        "classes=[...] (--classes cat,dog)."
+    rule = (
+        f"classes named like the labels of {votes.raw.source}, {_few(votes.classes)}; its own are {_few(table.classes)}"
     )
+    fix = "rename the columns of a table, or name those of an array in order: `classes=['cat', 'dog', ...]`."
+    raise broken("predictions", table.source, rule, fix)
 
 
 def _few(names: Sequence[str]) -> str:
@@ -58,7 +59,6 @@ def _few(names: Sequence[str]) -> str:
 
 
 MOST_CLASSES = 2**15 - 1  # votes are kept as int16
-Items = Literal["votes", "votes-and-predictions"]
 
 
 def join(
@@ -87,7 +87,7 @@ def join(
     (('b', 'a'), ('cat', 'dog'), array([0.2, 0.8]))
     """
     if items not in ("votes", "votes-and-predictions"):
-        raise InvalidInput(f"items={shown(items)}; expected 'votes' or 'votes-and-predictions'.")
+        raise broken("items", items, "'votes' or 'votes-and-predictions'", "pass one of them.")
     given = votes.given if classes is None else class_texts(classes)
     if predictions is not None and given is None:
         predictions = without_strays(predictions, votes.labels)
@@ -159,19 +159,17 @@ def _relabelled(votes: Votes, known: tuple[str, ...], given: tuple[str, ...] | N
 def _final_classes(votes: Votes, known: tuple[str, ...], given: tuple[str, ...] | None) -> tuple[str, ...]:
     if votes.num_votes == 0:
         tally = "; ".join(votes.report.lines()[-5:])
-        raise InvalidInput(f"{votes.raw.source}: no vote is left to join ({tally}). Correct the source or the classes.")
+        raise broken("votes", votes.raw.source, f"votes to join; none is left ({tally})", "correct it, or `classes`.")
     final = given if given is not None else tuple(dict.fromkeys([*known, *votes.classes]))
     if len(final) < 2:
-        raise InvalidInput(f"the only class is {final[0]!r}; expected at least 2; name them all: classes=[...].")
+        raise broken("classes", list(final), "at least 2 classes", "name them all: `classes=[...]`.")
     if len(final) > MOST_CLASSES:
-        raise InvalidInput(
-            f"there are {len(final)} classes, such as {final[-1]!r}; expected at most {MOST_CLASSES}; "
-            "is the label column free text?"
-        )
+        rule = f"at most {MOST_CLASSES} classes; there are {len(final)}, such as {final[-1]!r}"
+        raise broken("votes", votes.raw.source, rule, "if the label column is free text, name another: `label=...`.")
     return final
 
 
-def _recorded(votes: Votes, sources: Sequence[Aligned], *, keep_all: bool) -> tuple[_Recorded, list[Entry]]:
+def _recorded(votes: Votes, sources: Sequence[Aligned], *, keep_all: bool) -> tuple[_Recorded, list[Fired]]:
     """The votes in recorded order: by time where there is any, else by row."""
     raw = votes.raw
     at = np.flatnonzero(votes.counts_vote)
@@ -190,19 +188,20 @@ def _recorded(votes: Votes, sources: Sequence[Aligned], *, keep_all: bool) -> tu
     texts = {"tasks": raw.task.texts(out), "workers": raw.worker.texts(out), "values": raw.label.texts(out)}
     kept = _Recorded(at[is_kept[raw.task.codes[at]]], tasks[usable])
     if not len(kept.at):
-        raise InvalidInput(f"no item of {raw.source} has a usable prediction; check the ids, or pass items='votes'.")
+        rule = f"a usable prediction for some item of {raw.source}"
+        raise broken("items", "votes-and-predictions", rule, "check the ids, or pass `items='votes'`.")
     return kept, [fired("left-out", raw.source, raw.rows[out], **texts)]
 
 
 def _with_predictions(
     votes: Votes, recorded: _Recorded, sources: Sequence[Aligned], num_classes: int
-) -> tuple[_Outcome, list[Entry]]:
+) -> tuple[_Outcome, list[Fired]]:
     names = votes.raw.task.names.take(pa.array(recorded.tasks))
     nothing = pa.array([], type=TEXT)
     if not sources:
         none = np.empty((1, 0, num_classes))
         return _Outcome(uniform(len(names), num_classes), ("uniform",), (), nothing, none), []
-    entries: list[Entry] = []
+    entries: list[Fired] = []
     found = [looked_up(source, names) for source in sources]
     for source, (_, present, _) in zip(sources, found, strict=True):
         entries += _unmatched(votes, source, names, present)
@@ -224,22 +223,20 @@ def _voted(votes: Votes) -> IntArray:
     return by_first(votes.raw.task.codes[votes.counts_vote], len(votes.raw.task.names))
 
 
-def _unmatched(votes: Votes, source: Aligned, names: Any, present: np.ndarray) -> list[Entry]:  # noqa: ANN401
+def _unmatched(votes: Votes, source: Aligned, names: Any, present: np.ndarray) -> list[Fired]:  # noqa: ANN401
     """An entry for the items a classifier does not know; an error if it knows none."""
     if present.all():
         return []
     if not present.any():
         mine, theirs = (list(each.slice(0, 3).to_pylist()) for each in (names, source.table.ids))
-        raise InvalidInput(
-            f"no item of {votes.raw.source} is in {source.table.source}: votes have ids such as {mine}, predictions "
-            f"such as {theirs}; expected the same ids in both; name the id columns (task=, id_column=)."
-        )
+        rule = f"ids of {votes.raw.source}, such as {mine}; it has none of them, but such as {theirs}"
+        raise broken("predictions", source.table.source, rule, "name the id columns: `task=...`, `id_column=...`.")
     absent = names.filter(pa.array(~present))
     few = absent.slice(0, MOST_SAMPLES)
     return [fired("no-prediction", source.table.source, np.zeros(len(few)), count=len(absent), tasks=few)]
 
 
-def _leading_zeros(votes: Votes, names: Any, apart: Any) -> list[Entry]:  # noqa: ANN401
+def _leading_zeros(votes: Votes, names: Any, apart: Any) -> list[Fired]:  # noqa: ANN401
     """Ids of the predictions that would be items but for leading zeros."""
     known = pc.utf8_ltrim(names, characters="0")
     hit = apart.filter(pc.is_in(pc.utf8_ltrim(apart, characters="0"), value_set=known))
@@ -255,7 +252,7 @@ def _report(
     recorded: _Recorded,
     classes: tuple[str, ...],
     outcome: _Outcome,
-    entries: Sequence[Entry],
+    entries: Sequence[Fired],
 ) -> Report:
     reports = [votes.report] + ([predictions.report] if predictions is not None else [])
     totals = {"rows": votes.raw.num_rows, "votes": len(recorded.at), "items": len(recorded.tasks)}

@@ -11,13 +11,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.errors import InvalidInput
 from quorate.tables.own_types import TEXTS, OwnTypes, in_own_type
 from quorate.tables.readers.arrow import pa
 from quorate.tables.readers.frames import give_back
 from quorate.tables.report import Report
 from quorate.types import FloatArray, IntArray, VoteDataset, frozen_array
-from quorate.validate import MOST_VOTES, shown
+from quorate.validate import MOST_VOTES, broken
 
 MOST_CELLS = 2_000_000_000  # of the padded table of votes, two bytes each
 
@@ -70,14 +69,15 @@ class Joined:
     def to_dataset(self, *, pool: Literal["own"] = "own") -> VoteDataset:
         """A `VoteDataset` whose pools are the items' own votes: (T, N) in recorded order, -1 after the last."""
         if pool != "own":
-            raise InvalidInput(f"pool={shown(pool)}; expected 'own': each item's pool is everyone who voted on it.")
+            raise broken("pool", pool, "'own': each item's pool is everyone who voted on it", "leave it out.")
         lengths = np.diff(self.starts)
         longest = int(lengths.max())
         if longest > MOST_VOTES or longest * self.num_items > MOST_CELLS:
-            raise InvalidInput(
-                f"{self.num_items} items with up to {longest} votes are too many for one table; "
-                f"expected at most {MOST_VOTES} votes an item and {MOST_CELLS} cells; split the items."
+            rule = (
+                f"at most {MOST_VOTES} votes per item and {MOST_CELLS} cells in all; there are {self.num_items} items "
+                f"with up to {longest} votes"
             )
+            raise broken("votes", self.name, rule, "split the items.")
         votes = np.full((self.num_items, longest), -1, dtype=np.int16)
         votes[self.item, np.arange(self.num_votes) - self.starts[self.item]] = self.label
         return VoteDataset(

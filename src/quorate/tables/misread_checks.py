@@ -12,31 +12,30 @@ from typing import Any
 
 import numpy as np
 
-from quorate.errors import InvalidInput
 from quorate.tables.predictions.align import Aligned
 from quorate.tables.predictions.misread_checks import refuse_unusable
-from quorate.tables.rules import RULES, Entry
+from quorate.tables.rules import RULES, Fired
+from quorate.tables.votes.columns import GO_ON
 from quorate.tables.votes.formats import GUESSED_COUNTS
 from quorate.tables.votes.labels import means_no_answer, meant
 from quorate.tables.votes.layouts import PASSED_OVER
 from quorate.tables.votes.read import Votes
-from quorate.validate import shown
+from quorate.validate import broken, shown
 
 FEWEST = 10  # rows or items below which a share says nothing
 FEWEST_LABELS = 20  # votes from which on labels that are nearly all different are no classes
 MOST_TIED = 0.9  # share of the pools with two votes or more
 LEAST_PREDICTED = 0.1  # share of the items with votes
-GO_ON = "If the data are like that, pass as_read=True (--as-read)."
 
 _FIXES = {
-    "unknown-label": "name the classes as the votes write them: classes=[...]",
-    "blank-label": "name the column of the labels: label='...'",
-    "missing-task": "name the column of the items: task='...'",
+    "unknown-label": "name the classes as the votes write them: `classes=[...]`",
+    "blank-label": "name the column of the labels: `label=...`",
+    "missing-task": "name the column of the items: `task=...`",
     "ragged-row": "check the delimiter and the quotes",
-    "bad-count": "say how the table is to be read: format='wide'",
-    "repeated-counts": "a row per vote is format='long'",
+    "bad-count": "if the columns are annotators, pass `format='wide'`",
+    "repeated-counts": "if each row is a vote, pass `format='long'`",
 }
-_OTHER_FIX = "name the columns: task='...', worker='...', label='...'"
+_OTHER_FIX = "name the columns: `task=...`, `worker=...`, `label=...`"
 
 
 def refuse_misread_votes(
@@ -72,31 +71,34 @@ def refuse_misread_pools(votes: Votes, item: np.ndarray, label: np.ndarray, num_
     counts = np.append(counts, np.zeros(-len(counts) % num_classes, dtype=counts.dtype)).reshape(-1, num_classes)
     num_votes, top = counts.sum(axis=1), counts.max(axis=1)
     if len(counts) >= FEWEST and num_votes.max() == 1:
-        raise InvalidInput(
-            f"{source}: each of the {len(counts)} items has one vote; expected items that several people voted on; is "
-            f"the column of the items another one? Name it: task='...'. {GO_ON}"
-        )
+        rule = f"items that several people voted on; each of the {len(counts)} items has one vote"
+        raise broken("votes", source, rule, f"name the column of the items, if it is another one: `task=...`; {GO_ON}")
     several = num_votes >= 2
     _refuse_answer_key(votes, int(several.sum()), int((several & (top == num_votes)).sum()))
     tied = several & ((counts == top[:, None]).sum(axis=1) > 1)
     if several.sum() >= FEWEST and tied.sum() > (0.5 if guessed else MOST_TIED) * several.sum():
-        fix = "format='wide' if the columns are annotators" if guessed else "format='long', task='...', label='...'"
-        raise InvalidInput(
-            f"{source}: {int(tied.sum())} of the {int(several.sum())} items with two votes or more end in a tie, as "
-            "they do if columns are read as annotators that are none; expected pools that agree more often than that; "
-            f"say how the table is to be read: {fix}. {GO_ON}"
+        fix = (
+            "if the columns are annotators, pass `format='wide'`"
+            if guessed
+            else "if each row is a vote, pass `format='long'`, `task=...`, `label=...`"
         )
+        rule = (
+            f"votes that agree more often; {int(tied.sum())} of {int(several.sum())} items with two or more votes end "
+            "in a tie, as they do if other columns are read as annotators"
+        )
+        raise broken("votes", source, rule, f"{fix}; {GO_ON}")
 
 
 def _refuse_answer_key(votes: Votes, several: int, unanimous: int) -> None:
     """Pools that are all unanimous, beside another column called like labels: the one read may be the right answer."""
     how = _how(votes)
     if several >= FEWEST_LABELS and unanimous == several and f" ({PASSED_OVER} '" in how:
-        raise InvalidInput(
-            f"{votes.raw.source}: all {several} items with two votes or more are unanimous, and another column there "
-            f"is called like labels; expected some disagreement. It was read so: {how}. Is that the right answer "
-            f"of each item? Name the column of the votes: label='...'. {GO_ON}"
+        rule = (
+            f"some disagreement; all {several} items with two or more votes are unanimous, and another column is named "
+            f"like labels (read as: {how})"
         )
+        fix = "if the column read is the right answer of each item, name that of the votes: `label=...`"
+        raise broken("votes", votes.raw.source, rule, f"{fix}; {GO_ON}")
 
 
 def refuse_misread_predictions(votes: Votes, source: Aligned, num_items: int, num_usable: int) -> None:
@@ -104,18 +106,16 @@ def refuse_misread_predictions(votes: Votes, source: Aligned, num_items: int, nu
     table = source.table
     again = sum(entry.count for entry in table.entries if entry.rule == "repeated-prediction")
     if again >= FEWEST and again > len(table.rows):
-        raise InvalidInput(
-            f"{table.source} has {again + len(table.rows)} predictions of {len(table.rows)} items, so most stand there "
-            "more than once; expected one row per item; are these votes? Check which file is votes= and which "
-            f"predictions=. {GO_ON}"
-        )
+        rule = f"one row per item, not {again + len(table.rows)} rows for {len(table.rows)} items"
+        raise broken("predictions", table.source, rule, f"are `votes` and `predictions` swapped? Otherwise, {GO_ON}")
     refuse_unusable(source)
     if num_items >= FEWEST and num_usable < LEAST_PREDICTED * num_items:
-        raise InvalidInput(
-            f"{num_usable} of the {num_items} items of {votes.raw.source} have a usable prediction in {table.source}; "
-            f"expected {LEAST_PREDICTED:.0%} at least; check that the ids mean the same in both (task='...', "
-            f"id_column='...'), or leave the predictions out. {GO_ON}"
+        rule = (
+            f"a usable prediction for at least {LEAST_PREDICTED:.0%} of the items of {votes.raw.source}; "
+            f"{num_usable} of {num_items} have one"
         )
+        fix = "check that the ids are the same in both (`task=...`, `id_column=...`), or leave the predictions out"
+        raise broken("predictions", table.source, rule, f"{fix}; {GO_ON}")
 
 
 def _refuse_misspelt_classes(votes: Votes) -> None:
@@ -126,11 +126,12 @@ def _refuse_misspelt_classes(votes: Votes) -> None:
     for name in votes.given:
         close = None if name in used else meant(name, list(unknown))
         if close is not None:
-            raise InvalidInput(
-                f"classes has {name!r}, which nobody voted for, and {unknown[close]} votes of {votes.raw.source} are "
-                f"for {close!r}; expected the classes as the votes write them; did you mean {close!r}? Correct "
-                f"classes={','.join(votes.given)!r}. {GO_ON}"
+            rule = (
+                f"the classes as the votes of {votes.raw.source} write them; nobody voted for it, and "
+                f"{unknown[close]} votes are for {close!r}"
             )
+            corrected = [close if each == name else each for each in votes.given]
+            raise broken("classes", name, rule, f"did you mean {close!r}? Pass `classes={corrected}`, or {GO_ON}")
 
 
 def _refuse_mostly_set_aside(votes: Votes, but: Sequence[str]) -> None:
@@ -142,23 +143,24 @@ def _refuse_mostly_set_aside(votes: Votes, but: Sequence[str]) -> None:
     if total < FEWEST or total <= votes.num_votes:
         return
     worst = lost.most_common(1)[0][0]
-    told = "; ".join(f"{count} x {RULES[rule].met}" for rule, count in lost.most_common(2) if count)
+    told = "; ".join(RULES[rule].told(count) for rule, count in lost.most_common(2) if count)
     seen = _values(entries, worst)
     such = f", such as {list(seen)[:3]}" if seen else ""
-    raise InvalidInput(
-        f"{votes.raw.source}: {total} rows are set aside and {votes.num_votes} votes are left ({told}{such}); expected "
-        f"most rows to count. It was read so: {_how(votes)}. If that is wrong, {_FIXES.get(worst, _OTHER_FIX)}. {GO_ON}"
+    rule = (
+        f"most rows to count, but {total} are set aside and {votes.num_votes} votes are left ({told}{such}; read as: "
+        f"{_how(votes)})"
     )
+    raise broken("votes", votes.raw.source, rule, f"{_FIXES.get(worst, _OTHER_FIX)}; {GO_ON}")
 
 
 def _refuse_free_text(votes: Votes) -> None:
     labels = votes.labels
     if votes.given is None and votes.num_votes >= FEWEST_LABELS and len(labels) > votes.num_votes / 2:
-        raise InvalidInput(
-            f"{votes.raw.source}: the {votes.num_votes} votes have {len(labels)} different labels, such as "
-            f"{shown(list(labels[:3]))}; expected a few classes that come again. It was read so: {_how(votes)}. Name "
-            f"the columns: task='...', label='...', worker='...'. {GO_ON}"
+        rule = (
+            f"a few classes; the {votes.num_votes} votes have {len(labels)} different labels, such as "
+            f"{shown(list(labels[:3]))} (read as: {_how(votes)})"
         )
+        raise broken("votes", votes.raw.source, rule, f"{_OTHER_FIX}; {GO_ON}")
 
 
 def _refuse_abstentions(votes: Votes, predicted: Sequence[str]) -> None:
@@ -167,12 +169,10 @@ def _refuse_abstentions(votes: Votes, predicted: Sequence[str]) -> None:
         return
     named = [name for name in votes.labels if means_no_answer(name) and name not in predicted]
     if named:
-        every = ",".join(dict.fromkeys([*predicted, *votes.labels]))
-        raise InvalidInput(
-            f"{votes.raw.source} has votes for {shown(named)}, which no classifier speaks of and which often mean no "
-            f"answer; expected to know which. Abstentions: pass abstain_labels={','.join(named)!r}; classes: pass "
-            f"classes={every!r}. {GO_ON}"
-        )
+        every = list(dict.fromkeys([*predicted, *votes.labels]))
+        rule = f"labels that classifiers predict; {shown(named)} are not among them and often mean no answer"
+        fix = f"if they are abstentions, pass `abstain_labels={named}`; if they are classes, pass `classes={every}`"
+        raise broken("votes", votes.raw.source, rule, f"{fix}; {GO_ON}")
 
 
 def _refuse_unread_times(votes: Votes) -> None:
@@ -181,14 +181,15 @@ def _refuse_unread_times(votes: Votes) -> None:
     lost = np.isnan(votes.raw.time)
     if len(lost) >= FEWEST and lost.mean() > 0.5:
         such = f", such as {list(votes.raw.odd_times)[:3]}" if votes.raw.odd_times else ""
-        raise InvalidInput(
-            f"{votes.raw.source}: {int(lost.sum())} of {len(lost)} times cannot be read{such}; expected ISO 8601, such "
-            "as 2026-03-31T14:05:00, or seconds since 1970 (31/03/2026 and 03/31/2026 are not told apart). Write them "
-            f"so, or take the votes in the order of the rows: order='given'. {GO_ON}"
+        rule = (
+            "times in ISO 8601, such as 2026-03-31T14:05:00, or in seconds since 1970 (31/03/2026 and 03/31/2026 look "
+            f"alike); {int(lost.sum())} of {len(lost)} cannot be read{such}"
         )
+        fix = "write them so, or take the votes in the order of the rows: `order='given'`"
+        raise broken("votes", votes.raw.source, rule, f"{fix}; {GO_ON}")
 
 
-def _values(entries: Sequence[Entry], rule: str) -> Counter[str]:
+def _values(entries: Sequence[Fired], rule: str) -> Counter[str]:
     """What the rows a rule set aside held, the most frequent first."""
     seen: Counter[str] = Counter()
     for entry in entries:

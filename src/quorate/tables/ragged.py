@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.tables.rules import Entry, fired
+from quorate.tables.rules import Fired, fired
 from quorate.types import IntArray
 
 SHOWN = 200  # characters of a row
@@ -54,7 +54,7 @@ class Ragged:
         del self._runs[:passed]
         return numbers
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[Fired, ...]:
         """The rule for the bad rows since the last call, if there were any."""
         count = len(self._rows) + self._unlisted
         if not count:

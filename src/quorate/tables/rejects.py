@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from quorate.errors import InvalidInput
 from quorate.tables.readers.arrow import TEXT, arrow_csv, pa, pq
-from quorate.tables.rules import RULES, Entry
+from quorate.tables.rules import RULES, Fired
+from quorate.validate import broken
 
 SCHEMA = pa.schema(
     [("source", TEXT), ("row", pa.int64())] + [(name, TEXT) for name in ("rule", "reason", "task", "worker", "value")]
@@ -20,7 +20,7 @@ SCHEMA = pa.schema(
 BLOCK = 100_000  # rows written at a time
 
 
-def write_rejects(entries: Iterable[Entry], path: str | Path) -> int:
+def write_rejects(entries: Iterable[Fired], path: str | Path) -> int:
     """Write the rows set aside to a .csv, .tsv or .parquet file; returns how many there are.
 
     `row` is the number a spreadsheet or editor shows: the header of a CSV or sheet is row 1; lines of JSONL, rows of
@@ -29,7 +29,7 @@ def write_rejects(entries: Iterable[Entry], path: str | Path) -> int:
     file = Path(path)
     kind = file.suffix.lower()
     if kind not in (".csv", ".tsv", ".parquet"):
-        raise InvalidInput(f"path={str(path)!r} ends in {kind!r}; expected .csv, .tsv or .parquet; rename the file.")
+        raise broken("path", str(path), "a name that ends in .csv, .tsv or .parquet", "rename the file.")
     written = 0
     with _writer(file, kind) as out:
         for table in reject_tables(entries):
@@ -38,7 +38,7 @@ def write_rejects(entries: Iterable[Entry], path: str | Path) -> int:
     return written
 
 
-def reject_tables(entries: Iterable[Entry]) -> Iterator[Any]:
+def reject_tables(entries: Iterable[Fired]) -> Iterator[Any]:
     """The rows set aside, as Arrow tables of bounded size, rule by rule."""
     for entry in entries:
         if RULES[entry.rule].set_aside:
@@ -46,7 +46,7 @@ def reject_tables(entries: Iterable[Entry]) -> Iterator[Any]:
                 yield _table(entry, start)
 
 
-def _table(entry: Entry, start: int) -> Any:  # noqa: ANN401
+def _table(entry: Fired, start: int) -> Any:  # noqa: ANN401
     rows = entry.rows[start : start + BLOCK]
     rule = RULES[entry.rule]
 
@@ -69,6 +69,5 @@ def _writer(file: Path, kind: str) -> Any:  # noqa: ANN401
         options = arrow_csv.WriteOptions(delimiter=delimiter, quoting_style="needed")
         return arrow_csv.CSVWriter(str(file), SCHEMA, write_options=options)
     except OSError as cause:
-        raise InvalidInput(
-            f"path={str(file)!r} cannot be written: {cause}; name a file in a folder that exists."
-        ) from cause
+        rule = f"a file that can be written ({cause})"
+        raise broken("path", str(file), rule, "name a file in a folder that exists.") from cause

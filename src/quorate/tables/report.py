@@ -6,15 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from quorate.errors import InvalidInput
 from quorate.tables.rejects import write_rejects
-from quorate.tables.rules import MOST_SAMPLES, RULES, Entry
-from quorate.validate import shown
-
-if TYPE_CHECKING:
-    pass
+from quorate.tables.rules import MOST_SAMPLES, RULES, Fired
+from quorate.validate import broken, shown
 
 KIND_OF_FILE = re.compile(r"^(\S+ text, columns parted by|sheet )")
 USUAL_KIND = "utf-8 text, columns parted by commas"
@@ -66,13 +62,13 @@ def _classes(report: Report) -> list[str]:
 
 
 def _strangers(report: Report) -> list[str]:
-    """The labels that no classifier speaks of, each with its votes and the class that was perhaps meant."""
+    """The labels that no classifier predicts, each with its votes and the class that was perhaps meant."""
     found = next((each for each in report.findings if each.rule == "unpredicted-label"), None)
     if found is None:
         return []
     names = ", ".join(str(sample["value"]) for sample in found.samples)
     more = " and others" if len(found.samples) == MOST_NAMES else ""
-    return [f"No classifier speaks of {names}{more}: kept as {'a class' if len(found.samples) == 1 else 'classes'}."]
+    return [f"No classifier predicts {names}{more}: kept as {'a class' if len(found.samples) == 1 else 'classes'}."]
 
 
 def _people(report: Report) -> list[str]:
@@ -103,13 +99,14 @@ def _dirt(report: Report, rejects: str | None) -> list[str]:
     more = len(ranked) - MOST_RULES
     where = f" Rows set aside: {report.num_set_aside}" if report.num_set_aside else ""
     where += f", listed in {rejects}" if where and rejects else ""
-    return [f"Irregular: {worst}{f'; and {more} more rules' if more > 0 else ''}.{where}{'.' if where else ''}"]
+    also = f"; and {more} more {'rule' if more == 1 else 'rules'}" if more > 0 else ""
+    return [f"{worst[0].upper()}{worst[1:]}{also}.{where}{'.' if where else ''}"]
 
 
 def _told(each: Finding) -> str:
     values = list(dict.fromkeys(str(sample["value"]) for sample in each.samples if "value" in sample))
     such = f" ({', '.join(values[:2])}{', ...' if len(values) > 2 else ''})" if values else ""
-    return f"{each.count} x {each.met}{such}: {each.done}"
+    return f"{each.told}{such}: {each.done}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +120,11 @@ class Finding:
     count: int
     samples: tuple[Mapping[str, Any], ...]
 
+    @property
+    def told(self) -> str:
+        """What was found, with its number: "17 columns that ..."."""
+        return RULES[self.rule].told(self.count)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Report:
@@ -134,7 +136,7 @@ class Report:
 
     decisions: tuple[str, ...]
     totals: Mapping[str, int]
-    entries: tuple[Entry, ...]
+    entries: tuple[Fired, ...]
     classes: Mapping[str, int] = field(default_factory=dict)
     usable: Mapping[str, int] = field(default_factory=dict)
 
@@ -152,7 +154,7 @@ class Report:
     def count(self, rule: str) -> int:
         """How often a rule fired; 0 if it did not."""
         if rule not in RULES:
-            raise InvalidInput(f"rule={shown(rule)} is not a rule; expected one of {list(RULES)}.")
+            raise broken("rule", rule, f"one of {list(RULES)}", "name one of them.")
         return sum(entry.count for entry in self.entries if entry.rule == rule)
 
     def write_rejects(self, path: str | Path) -> int:
@@ -183,18 +185,18 @@ class Report:
     def lines(self) -> list[str]:
         """The summary for people, a line each."""
         totals = ", ".join(f"{number} {name}" for name, number in self.totals.items())
-        found = [f"{f.count} x {f.met}: {f.done} ({f.rule})" for f in self.findings]
+        found = [f"{f.told}: {f.done} ({f.rule})" for f in self.findings]
         return [*self.decisions, totals, *found]
 
 
-def merged(reports: Sequence[Report], *, totals: Mapping[str, int], entries: Sequence[Entry] = ()) -> Report:
+def merged(reports: Sequence[Report], *, totals: Mapping[str, int], entries: Sequence[Fired] = ()) -> Report:
     """Several reports as one, with the totals of the whole."""
     decisions = [line for report in reports for line in report.decisions]
     earlier = [entry for report in reports for entry in report.entries]
     return Report(tuple(dict.fromkeys(decisions)), dict(totals), (*earlier, *entries))
 
 
-def refuse_dirt(entries: Sequence[Entry], hint: str = "") -> None:
+def refuse_dirt(entries: Sequence[Fired], hint: str = "") -> None:
     """Strict mode: the first offending row, and how many more there are; `hint` a sentence to end with."""
     entries = [entry for entry in entries if RULES[entry.rule].strict]
     if not entries:
@@ -202,39 +204,37 @@ def refuse_dirt(entries: Sequence[Entry], hint: str = "") -> None:
     first = min(entries, key=lambda entry: int(entry.rows.min()) if len(entry.rows) and entry.rows.min() else 2**62)
     sample = _samples(first)[0] if len(first.rows) else {}
     told = ", ".join(f"{name} {shown(value)}" for name, value in sample.items() if name in ("task", "worker", "value"))
-    place = f"{first.source}, row {sample['row']}" if "row" in sample else first.source
+    place = f"row {sample['row']}" if "row" in sample else None
     more = sum(entry.count for entry in entries) - 1
     by_rule = ", ".join(f"{n} {rule}" for rule, n in _tally(entries).items())
-    cure = "Name the classes: classes=[...]. " if first.rule == "labels-differ-by-case" else ""
-    fix = f"{cure}Correct the source, or read it without strict.{hint and f' {hint}'}"
-    rule = f"{RULES[first.rule].met}{f' ({told})' if told else ''}; strict reading allows none"
-    raise InvalidInput(
-        f"{place}: {rule}, and {more} more were met (in all: {by_rule}). {fix}",
-        field="strict", value=first.rule, rule=rule, fix=fix,
-    )  # fmt: skip
+    cure = "Name the classes: `classes=[...]`. " if first.rule == "labels-differ-by-case" else ""
+    fix = f"{cure}Correct the source, or read it without `strict`.{hint and f' {hint}'}"
+    met = f"{RULES[first.rule].met}{f' ({told})' if told else ''}"
+    rule = f"no irregularity, as `strict` asks; found: {met}, and {more} more (in all: {by_rule})"
+    raise broken("source", first.source, rule, fix, place=place)
 
 
-def _tally(entries: Sequence[Entry]) -> dict[str, int]:
+def _tally(entries: Sequence[Fired]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for entry in entries:
         counts[entry.rule] = counts.get(entry.rule, 0) + entry.count
     return counts
 
 
-def _finding(name: str, entries: Sequence[Entry]) -> Finding:
+def _finding(name: str, entries: Sequence[Fired]) -> Finding:
     mine = [entry for entry in entries if entry.rule == name]
     rule = RULES[name]
     samples = [sample for entry in mine for sample in _samples(entry)][:MOST_SAMPLES]
     return Finding(name, rule.met, rule.done, rule.set_aside, sum(e.count for e in mine), tuple(samples))
 
 
-def _samples(entry: Entry) -> list[dict[str, Any]]:
+def _samples(entry: Fired) -> list[dict[str, Any]]:
     """The first rows of an entry, by row number."""
     first = entry.rows.argsort(kind="stable")[:MOST_SAMPLES]
     return [_sample(entry, int(at)) for at in first]
 
 
-def _sample(entry: Entry, at: int) -> dict[str, Any]:
+def _sample(entry: Fired, at: int) -> dict[str, Any]:
     sample: dict[str, Any] = {"source": entry.source}
     if entry.rows[at] > 0:  # 0: a whole item or column, not a row
         sample["row"] = int(entry.rows[at])

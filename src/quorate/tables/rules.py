@@ -1,6 +1,6 @@
 """Every rule of dirty data in one place: what is met, what is done, whether the row is set aside.
 
-The readers write an `Entry` each time a rule fires; `report.py` sums them up, `rejects.py` writes what was set aside,
+The readers write a `Fired` each time a rule fires; `report.py` sums them up, `rejects.py` writes what was set aside,
 and docs/tables.md has one line per rule (a test compares them).
 """
 
@@ -21,8 +21,10 @@ NEARLY_ALL = 0.95  # share of the rows that tells which columns are the classes
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """One rule: `met` what is found, `done` what happens, `set_aside` whether the row goes to the rejects.
+class ReadingRule:
+    """One rule: `met` what is found, `many` the same in the plural, `done` what happens with it.
+
+    `set_aside`: whether the row goes to the rejects.
 
     `strict`: whether strict reading refuses it. It accepts what is only reported, and spellings that have one meaning:
     " cat", "Cat" beside the class "cat", 7.0 for 7.
@@ -30,92 +32,285 @@ class Rule:
 
     name: str
     met: str
+    many: str
     done: str
     set_aside: bool = False
     strict: bool = True
 
+    def told(self, count: int) -> str:
+        """What was found, with its number.
+
+        >>> RULES["ignored-column"].told(17)
+        "17 columns that are neither one person's votes nor a class"
+        """
+        return f"{count} {self.many}" if count != 1 else self.met
+
 
 _RULES = [
-    Rule("byte-order-mark", "the file begins with a byte-order mark", "the mark is skipped", strict=False),
-    Rule("blank-row", "a row without any value", "set aside", True),
-    Rule("ragged-row", "a row with more or fewer cells than the header", "set aside", True),
-    Rule("bad-line", "a line or record that is not a JSON object", "set aside", True),
-    Rule("bad-cell", "a cell that is neither a list of labels nor a mapping of label to count", "set aside", True),
-    Rule("missing-task", "a row without an item id", "set aside", True),
-    Rule("missing-worker", "a vote without a worker", "kept as an anonymous vote"),
-    Rule("blank-label", "a vote without a label", "set aside: an abstention", True),
-    Rule("abstained", "a label that was named as an abstention", "set aside: an abstention", True),
-    Rule(
+    ReadingRule(
+        "byte-order-mark", "a byte-order mark at the start of the file", "byte-order marks", "skipped", strict=False
+    ),
+    ReadingRule("blank-row", "a row without any value", "rows without any value", "set aside", True),
+    ReadingRule(
+        "ragged-row",
+        "a row with more or fewer cells than the header",
+        "rows with more or fewer cells than the header",
+        "set aside",
+        True,
+    ),
+    ReadingRule(
+        "bad-line",
+        "a line or record that is not a JSON object",
+        "lines or records that are not JSON objects",
+        "set aside",
+        True,
+    ),
+    ReadingRule(
+        "bad-cell",
+        "a cell that is neither a list of labels nor a mapping of label to count",
+        "cells that are neither lists of labels nor mappings of label to count",
+        "set aside",
+        True,
+    ),
+    ReadingRule("missing-task", "a row without an item id", "rows without an item id", "set aside", True),
+    ReadingRule("missing-worker", "a vote without a worker", "votes without a worker", "kept as anonymous votes"),
+    ReadingRule("blank-label", "a vote without a label", "votes without a label", "set aside as an abstention", True),
+    ReadingRule(
+        "abstained",
+        "a vote for a label that was named as an abstention",
+        "votes for labels that were named as abstentions",
+        "set aside as an abstention",
+        True,
+    ),
+    ReadingRule(
         "like-an-abstention",
         "a vote for a label that often means no answer, such as NA or don't know",
+        "votes for labels that often mean no answer, such as NA or don't know",
         "kept as a class: name it as an abstention if it is one",
     ),
-    Rule("unknown-label", "a label that is not one of the classes given", "set aside", True),
-    Rule("label-space", "a label with white space around it", "the white space is removed", strict=False),
-    Rule("label-number", "a whole number written as 1.0 for a label", "read as 1", strict=False),
-    Rule("label-case", "a label that differs from one class by case only", "counted as that class", strict=False),
-    Rule("labels-differ-by-case", "two classes that differ by case only", "kept apart"),
-    Rule("id-space", "an id with white space around it", "the white space is removed", strict=False),
-    Rule("id-number", "a whole number written as 7.0 for an id", "read as 7; leading zeros are kept", strict=False),
-    Rule("line-break", "an id or a label with a line break in it: perhaps a quote was not closed", "kept as it is"),
-    Rule(
-        "bad-timestamp",
-        "a timestamp that is missing or cannot be read",
-        "the vote keeps its place after the row before",
-    ),
-    Rule(
-        "exact-duplicate", "the same item, worker, label and time again", "the first is kept, this one set aside", True
-    ),
-    Rule(
-        "repeated-vote",
-        "the same worker gives an item the same label again",
-        "the first is kept, this one set aside",
+    ReadingRule(
+        "unknown-label",
+        "a label that is not one of the classes given",
+        "labels that are not among the classes given",
+        "set aside",
         True,
     ),
-    Rule(
-        "changed-vote",
-        "the same worker gives an item another label later",
-        "the last by time, else by row, is kept; this earlier one is set aside",
-        True,
-    ),
-    Rule(
-        "unread-people",
-        "a column that was not read and looks like the people who voted",
-        "not read: votes are anonymous unless it is named as the worker",
+    ReadingRule(
+        "label-space",
+        "a label with white space around it",
+        "labels with white space around them",
+        "the white space is removed",
         strict=False,
     ),
-    Rule("ignored-column", "a column that is neither one person's votes nor a class", "not read", strict=False),
-    Rule("item-without-votes", "an item none of whose votes could be kept", "left out of the items"),
-    Rule("bad-count", "a count that is not a whole number from 0 to 100000", "the row is set aside", True),
-    Rule("repeated-counts", "an item with a later row of counts", "the last row is kept, this one set aside", True),
-    Rule("skipped-annotation", "an annotation that was cancelled", "set aside", True),
-    Rule("several-choices", "an annotation with more than one choice", "set aside: one label per vote is read", True),
-    Rule("repeated-prediction", "an item with a later prediction of the same classifier", "the last is kept", True),
-    Rule(
-        "repeated-item",
-        "an item that stood before in predictions that are streamed (quorate score)",
-        "the first row is scored, this one set aside",
+    ReadingRule(
+        "label-number",
+        "a whole number written as 1.0 for a label",
+        "whole numbers written as 1.0 for a label",
+        "read as 1",
+        strict=False,
+    ),
+    ReadingRule(
+        "label-case",
+        "a label that differs from one class by case only",
+        "labels that differ from one class by case only",
+        "counted as that class",
+        strict=False,
+    ),
+    ReadingRule(
+        "labels-differ-by-case",
+        "a class that differs from another by case only",
+        "classes that differ by case only",
+        "kept apart",
+    ),
+    ReadingRule(
+        "id-space",
+        "an id with white space around it",
+        "ids with white space around them",
+        "the white space is removed",
+        strict=False,
+    ),
+    ReadingRule(
+        "id-number",
+        "a whole number written as 7.0 for an id",
+        "whole numbers written as 7.0 for an id",
+        "read as 7; leading zeros are kept",
+        strict=False,
+    ),
+    ReadingRule(
+        "line-break",
+        "an id or a label with a line break in it: perhaps a quote was not closed",
+        "ids or labels with a line break in them: perhaps a quote was not closed",
+        "kept",
+    ),
+    ReadingRule(
+        "bad-timestamp",
+        "a timestamp that is missing or cannot be read",
+        "timestamps that are missing or cannot be read",
+        "the vote keeps its place after the row before",
+    ),
+    ReadingRule(
+        "exact-duplicate",
+        "a vote with the same item, worker, label and time as another",
+        "votes with the same item, worker, label and time as another",
+        "the first is kept, later ones are set aside",
         True,
     ),
-    Rule("sum-near-one", "probabilities that sum to 1 within 0.05, but not within 0.001", "renormalised"),
-    Rule("sum-off", "probabilities whose sum is farther than 0.05 from 1", "set aside: all classes alike", True),
-    Rule("bad-probability", "a probability that is negative or not a number", "set aside: all classes alike", True),
-    Rule("blank-prediction", "a prediction whose cells are all blank", "set aside: all classes alike", True),
-    Rule("decimal-comma", "a probability written as 0,7", "read as 0.7"),
-    Rule("class-without-column", "a class a classifier says nothing of", "given the floor, 1e-9"),
-    Rule("unpredicted-label", "a vote for a label that no classifier speaks of", "kept as a class"),
-    Rule("class-without-votes", "a class of a classifier that nobody voted for", "kept as a class", strict=False),
-    Rule("class-not-asked-for", "a class of the predictions that is not one of the classes given", "not read"),
-    Rule("no-prediction", "an item with votes that a classifier has no prediction for", "all classes alike there"),
-    Rule("left-out", "a vote on an item without a prediction, where both were asked for", "set aside", True),
-    Rule("prediction-without-votes", "an item with a prediction, but without votes", "kept apart, not in the stream"),
-    Rule("leading-zeros", "an id that would match but for leading zeros", "not matched: 007 and 7 are two items"),
+    ReadingRule(
+        "repeated-vote",
+        "a second vote of a worker on an item, with the same label",
+        "further votes of a worker on an item, with the same label",
+        "the first is kept, later ones are set aside",
+        True,
+    ),
+    ReadingRule(
+        "changed-vote",
+        "a vote that its worker changed later",
+        "votes that their workers changed later",
+        "the last by time, else by row, is kept; earlier ones are set aside",
+        True,
+    ),
+    ReadingRule(
+        "unread-people",
+        "an unused column that looks like the people who voted",
+        "unused columns that look like the people who voted",
+        "not used: votes are anonymous unless it is named as the worker",
+        strict=False,
+    ),
+    ReadingRule(
+        "ignored-column",
+        "a column that is neither one person's votes nor a class",
+        "columns that are neither one person's votes nor a class",
+        "not used",
+        strict=False,
+    ),
+    ReadingRule(
+        "item-without-votes",
+        "an item without any vote that could be kept",
+        "items without any vote that could be kept",
+        "left out of the items",
+    ),
+    ReadingRule(
+        "bad-count",
+        "a count that is not a whole number from 0 to 100000",
+        "counts that are not whole numbers from 0 to 100000",
+        "the row is set aside",
+        True,
+    ),
+    ReadingRule(
+        "repeated-counts",
+        "a row of counts of an item that has a later one",
+        "rows of counts of items that have a later one",
+        "the last row is kept, earlier ones are set aside",
+        True,
+    ),
+    ReadingRule(
+        "skipped-annotation", "an annotation that was cancelled", "annotations that were cancelled", "set aside", True
+    ),
+    ReadingRule(
+        "several-choices",
+        "an annotation with more than one choice",
+        "annotations with more than one choice",
+        "set aside: one label per vote is read",
+        True,
+    ),
+    ReadingRule(
+        "repeated-prediction",
+        "a prediction of an item that has a later one of the same classifier",
+        "predictions of items that have a later one of the same classifier",
+        "the last is kept",
+        True,
+    ),
+    ReadingRule(
+        "repeated-item",
+        "a repeated item in predictions that are streamed (quorate score)",
+        "repeated items in predictions that are streamed (quorate score)",
+        "the first row is scored, later ones are set aside",
+        True,
+    ),
+    ReadingRule(
+        "sum-near-one",
+        "a row of probabilities that sums to 1 within 0.05, but not within 0.001",
+        "rows of probabilities that sum to 1 within 0.05, but not within 0.001",
+        "renormalised",
+    ),
+    ReadingRule(
+        "sum-off",
+        "a row of probabilities whose sum is farther than 0.05 from 1",
+        "rows of probabilities whose sum is farther than 0.05 from 1",
+        "set aside: all classes alike",
+        True,
+    ),
+    ReadingRule(
+        "bad-probability",
+        "a row with a probability that is negative or not a number",
+        "rows with a probability that is negative or not a number",
+        "set aside: all classes alike",
+        True,
+    ),
+    ReadingRule(
+        "blank-prediction",
+        "a prediction whose cells are all blank",
+        "predictions whose cells are all blank",
+        "set aside: all classes alike",
+        True,
+    ),
+    ReadingRule("decimal-comma", "a probability written as 0,7", "probabilities written as 0,7", "read as 0.7"),
+    ReadingRule(
+        "class-without-column",
+        "a class that a classifier does not predict",
+        "classes that a classifier does not predict",
+        "given the floor, 1e-9",
+    ),
+    ReadingRule(
+        "unpredicted-label",
+        "a vote for a label that no classifier predicts",
+        "votes for labels that no classifier predicts",
+        "kept as a class",
+    ),
+    ReadingRule(
+        "class-without-votes",
+        "a class of a classifier that nobody voted for",
+        "classes of a classifier that nobody voted for",
+        "kept as a class",
+        strict=False,
+    ),
+    ReadingRule(
+        "class-not-asked-for",
+        "a class of the predictions that is not one of the classes given",
+        "classes of the predictions that are not among the classes given",
+        "not used",
+    ),
+    ReadingRule(
+        "no-prediction",
+        "an item with votes that a classifier has no prediction for",
+        "items with votes that a classifier has no prediction for",
+        "all classes alike there",
+    ),
+    ReadingRule(
+        "left-out",
+        "a vote on an item without a prediction, where both were asked for",
+        "votes on items without a prediction, where both were asked for",
+        "set aside",
+        True,
+    ),
+    ReadingRule(
+        "prediction-without-votes",
+        "an item with a prediction, but without votes",
+        "items with a prediction, but without votes",
+        "kept apart, not in the stream",
+    ),
+    ReadingRule(
+        "leading-zeros",
+        "an id that would match but for leading zeros",
+        "ids that would match but for leading zeros",
+        "not matched: 007 and 7 are two items",
+    ),
 ]
 RULES = {rule.name: rule for rule in _RULES}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Entry:
+class Fired:
     """A rule that fired `count` times in `source`.
 
     `rows` their row numbers: all of them where rows are set aside, else the first few; `tasks`, `workers` and `values`
@@ -140,11 +335,11 @@ def fired(
     tasks: Any = None,  # noqa: ANN401
     workers: Any = None,  # noqa: ANN401
     values: Any = None,  # noqa: ANN401
-) -> Entry:
+) -> Fired:
     """An entry from row numbers and, beside each, the texts that a reader of the rejects needs."""
     numbers = np.asarray(rows, dtype=np.int64)
     texts = [None if each is None else as_text(each) for each in (tasks, workers, values)]
-    return Entry(rule, source, len(numbers) if count is None else count, numbers, *texts)
+    return Fired(rule, source, len(numbers) if count is None else count, numbers, *texts)
 
 
 def as_text(values: Any) -> Any:  # noqa: ANN401

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorate.paper.design import Job, settings
-from quorate.paper.readings import Outcome
+from quorate.paper.readings import JobOutcome
 from quorate.paper.section import Context
 from quorate.paper.shift.over_time import QUICK_ORDERINGS, Course, band, courses, knob_at, moving_average, orderings
 from quorate.paper.shift.streams import DATA, LABELS, streams
@@ -16,7 +16,7 @@ from tests.paper.shift.test_streams import TINY, run_here
 def swept(knob, values, costs):
     none = np.zeros((len(costs), 0))
     both = np.repeat(np.asarray(costs, float)[:, None], 2, axis=1)
-    return Outcome(Job("d", 6, "m", 3, "x", settings(knob, values)), np.array([5, 5]), both, both, both, both, none,
+    return JobOutcome(Job("d", 6, "m", 3, "x", settings(knob, values)), np.array([5, 5]), both, both, both, both, none,
                    none, none)  # fmt: skip
 
 

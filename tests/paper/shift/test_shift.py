@@ -9,7 +9,7 @@ from quorate.paper.exports import draw
 from quorate.paper.section import Context
 from quorate.paper.shift import section
 from quorate.paper.shift.streams import DATA, LABELS
-from quorate.paper.store import Store
+from quorate.paper.store import RunStore
 from quorate.paper.sweep import on_threads, sweep
 from tests.paper.shift.test_streams import TINY, run_here
 
@@ -53,7 +53,7 @@ def test_every_figure_draws(tiny):
 @pytest.mark.slow
 def test_the_real_shift_is_reproduced(data_dir, tmp_path):
     datasets = {DATA: load_npz(data_dir / "imagenet16h_shift.npz")}
-    store = Store(tmp_path, {DATA: "real"})
+    store = RunStore(tmp_path, {DATA: "real"})
     found = section(Context(datasets, (3,), True, lambda jobs: sweep(jobs, datasets, store, backend=on_threads(2))))
     failing = [claim.text for claim in found.claims if not claim.holds]
     # All five fused gain a ninth over the best single one, not a fifth: the report prints what is measured.

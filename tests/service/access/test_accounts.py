@@ -20,8 +20,9 @@ def test_members_are_added_changed_removed_and_listed(world):
     assert accounts.memberships_of(world.store, world.voter) == []
     accounts.add_member(world.store, "here", world.voter, role="reader", now=NOW)
     assert [(m.project_id, m.role) for m in accounts.memberships_of(world.store, world.voter)] == [("here", "reader")]
-    with pytest.raises(NotFound, match="expected a member"):
+    with pytest.raises(NotFound) as caught:
         accounts.remove_member(world.store, "here", world.stranger, now=NOW)
+    assert caught.value.field == "account"
 
 
 def test_pages_of_members_cover_all_of_them_once(world):
@@ -36,8 +37,9 @@ def test_the_last_owner_stays_owner(world):
         lambda: accounts.remove_member(world.store, "here", world.owner, now=NOW),
         lambda: accounts.add_member(world.store, "here", world.owner, role="voter", now=NOW),
     ):
-        with pytest.raises(NotAllowed, match="only owner"):
+        with pytest.raises(NotAllowed) as caught:
             act()
+        assert caught.value.field == "account"
     accounts.add_member(world.store, "here", world.voter, role="owner", now=NOW)
     accounts.remove_member(world.store, "here", world.owner, now=NOW)
     assert roles(world.store)["voter"] == "owner"
@@ -55,12 +57,15 @@ def test_owners_who_remove_one_another_at_once_leave_one(world):
 
 
 def test_unknown_accounts_projects_and_roles_are_named(world):
-    with pytest.raises(NotFound, match="'nobody'"):
+    with pytest.raises(NotFound) as caught:
         accounts.add_member(world.store, "here", "nobody", role="voter", now=NOW)
-    with pytest.raises(NotFound, match="'nowhere'"):
+    assert caught.value.field == "account"
+    with pytest.raises(NotFound) as caught:
         accounts.add_member(world.store, "nowhere", world.voter, role="voter", now=NOW)
-    with pytest.raises(InvalidInput, match="owner, voter, reader"):
+    assert caught.value.field == "project_id"
+    with pytest.raises(InvalidInput) as caught:
         accounts.add_member(world.store, "here", world.voter, role="admin", now=NOW)
+    assert caught.value.field == "role"
     with pytest.raises(NotFound):
         accounts.disable_account(world.store, "nobody", now=NOW)
     with pytest.raises(NotFound):
@@ -88,5 +93,6 @@ def test_only_members_get_another_role_and_the_last_owner_keeps_theirs(world):
         accounts.change_role(world.store, "here", world.reader, role="voter", now=NOW)
     accounts.remove_member(world.store, "here", world.voter, now=NOW)
     for nobody in (world.stranger, world.voter, "x"):
-        with pytest.raises(NotFound, match="expected a member"):
+        with pytest.raises(NotFound) as caught:
             accounts.change_role(world.store, "here", nobody, role="voter", now=NOW)
+        assert caught.value.field == "account"

@@ -26,7 +26,7 @@ def uses(store):
 def test_who_accepts_becomes_a_member_with_the_invited_role(world, role):
     made, token = invite(world.store, role=role)
     for _ in range(3):
-        assert invitations.look(world.store, token, now=NOW) == invitations.Looked(made, "here", ())
+        assert invitations.look(world.store, token, now=NOW) == invitations.InvitationView(made, "here", ())
     assert uses(world.store) == [0]
     signed_in = invitations.accept(world.store, token, name="Ada", now=NOW)
     found = {m.account_id: m for m in accounts.list_members(world.store, "here")}[signed_in.account_id]
@@ -37,8 +37,9 @@ def test_who_accepts_becomes_a_member_with_the_invited_role(world, role):
 
 def test_who_is_signed_in_to_one_project_joins_no_other(world):
     _, token = invite(world.store)
-    with pytest.raises(NotAllowed, match="signed in to one project only"):
+    with pytest.raises(NotAllowed) as caught:
         invitations.join(world.store, token, world.stranger, only_project="there", now=NOW)
+    assert caught.value.field == "invitation"
     assert uses(world.store) == [0]
     assert invitations.join(world.store, token, world.stranger, only_project="here", now=NOW) == "here"
     assert uses(world.store) == [1]
@@ -91,8 +92,9 @@ def test_an_owner_who_follows_an_invitation_stays_owner(world):
 def test_the_removed_come_back_by_a_newer_invitation_only(world):
     _, old = invite(world.store)
     accounts.remove_member(world.store, "here", world.voter, now=NOW + 10)
-    with pytest.raises(NotAllowed, match="removed"):
+    with pytest.raises(NotAllowed) as caught:
         invitations.join(world.store, old, world.voter, now=NOW + 11)
+    assert caught.value.field == "invitation"
     _, new = invite(world.store, now=NOW + 12)
     assert invitations.join(world.store, new, world.voter, now=NOW + 13) == "here"
 
@@ -103,12 +105,15 @@ def test_ended_invitations_let_nobody_in(world):
     invitations.revoke_invitation(world.store, "here", revoked.id, now=NOW)
     _, expired = invite(world.store, lasts=60.0)
     for token, now, why in ((withdrawn, NOW, "withdrawn"), (expired, NOW + 60, "expired")):
-        with pytest.raises(LinkOver, match=why):
+        with pytest.raises(LinkOver) as caught:
             invitations.look(world.store, token, now=now)
-        with pytest.raises(LinkOver, match=why):
+        assert why in str(caught.value)
+        with pytest.raises(LinkOver) as caught:
             invitations.accept(world.store, token, name="Eve", now=now)
-        with pytest.raises(LinkOver, match=why):
+        assert why in str(caught.value)
+        with pytest.raises(LinkOver) as caught:
             invitations.join(world.store, token, world.stranger, now=now)
+        assert why in str(caught.value)
     with pytest.raises(UnknownLink):
         invitations.accept(world.store, "guess", name="Eve", now=NOW)
     assert len(accounts.list_members(world.store, "here")) == 3

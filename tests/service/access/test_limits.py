@@ -6,8 +6,8 @@ from fastapi.testclient import TestClient
 from sqlalchemy import event
 
 from quorate.service.access import keys, limits
-from quorate.service.access.cleanup import sweep
 from quorate.service.access.limits import Buckets, Limit
+from quorate.service.housekeeping import delete_access
 from tests.service.access.conftest import NOW, Config, at_once, bearer, tiny_app
 
 LIMIT = Limit("test", rate=2.0, burst=3.0)
@@ -118,5 +118,5 @@ def test_the_limit_of_votes_is_as_configured(world):
 
 def test_old_buckets_are_swept(empty):
     limits.take(empty, LIMIT, "a", now=NOW)
-    assert sweep(empty, now=NOW + 60) == 0
-    assert sweep(empty, now=NOW + 2 * 86400) == 1
+    assert delete_access(empty, now=NOW + 60) == 0
+    assert delete_access(empty, now=NOW + 2 * 86400) == 1

@@ -5,7 +5,7 @@ from sqlalchemy import select
 
 from quorate.errors import InvalidInput
 from quorate.service.access import accounts, invitations, links
-from quorate.service.access.principal import Proof, look_up
+from quorate.service.access.principal import Credential, look_up
 from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
 from quorate.service.access.tokens import digest
 from quorate.service.store import schema
@@ -28,8 +28,9 @@ def test_the_first_link_makes_the_owner_and_there_is_no_second(empty):
     assert (owner.name, owner.may_create) == ("Grace", True)
     assert links.first_owner_link(empty, BASE, now=NOW) is None
     for old in (token, early):
-        with pytest.raises(LinkOver, match="used already"):
+        with pytest.raises(LinkOver) as caught:
             links.use(empty, old, name="Eve", now=NOW)
+        assert caught.value.field == "link"
         with pytest.raises(LinkOver):
             links.look(empty, old, now=NOW)
     with empty.read() as connection:
@@ -55,8 +56,9 @@ def test_eight_links_of_eight_starts_used_at_once_make_one_owner(empty):
 
 def test_a_bad_name_does_not_use_the_link_up(empty):
     token = token_of(links.first_owner_link(empty, BASE, now=NOW))
-    with pytest.raises(InvalidInput, match="name"):
+    with pytest.raises(InvalidInput) as caught:
         links.use(empty, token, now=NOW)
+    assert caught.value.field == "name"
     assert links.use(empty, token, name="Grace", now=NOW).account_id
 
 
@@ -72,8 +74,9 @@ def test_a_new_sign_in_link_ends_the_older_ones_of_the_same_account(world):
     old, other = (links.sign_in_link(world.store, account, BASE, now=NOW) for account in (world.voter, world.reader))
     new = links.sign_in_link(world.store, world.voter, BASE, now=NOW + 1)
     for act in (links.look, links.use):
-        with pytest.raises(LinkOver, match="replaced by a newer one"):
+        with pytest.raises(LinkOver) as caught:
             act(world.store, token_of(old), now=NOW + 1)
+        assert caught.value.field == "link"
     assert links.use(world.store, token_of(new), now=NOW + 1).account_id == world.voter
     assert links.use(world.store, token_of(other), now=NOW + 1).account_id == world.reader
 
@@ -81,8 +84,9 @@ def test_a_new_sign_in_link_ends_the_older_ones_of_the_same_account(world):
 def test_links_expire_and_others_are_unknown(world):
     token = token_of(links.sign_in_link(world.store, world.voter, BASE, now=NOW))
     for act in (links.look, links.use):
-        with pytest.raises(LinkOver, match="expired"):
+        with pytest.raises(LinkOver) as caught:
             act(world.store, token, now=NOW + links.SIGN_IN_LASTS)
+        assert caught.value.field == "link"
         for wrong in ("", token[:-1], token + "a", "\x00", "\ud800", "x" * 10_000):
             with pytest.raises(UnknownLink):
                 act(world.store, wrong, now=NOW)
@@ -101,7 +105,7 @@ def again_for(world, account, project="here", now=NOW):
 
 def roles_of(world, session_id):
     """What a sign-in is in both projects."""
-    proofs = [Proof("cookie", digest(session_id), project) for project in ("here", "there")]
+    proofs = [Credential("cookie", digest(session_id), project) for project in ("here", "there")]
     return [known.role for known in look_up(world.store, proofs)]
 
 
@@ -142,29 +146,36 @@ def test_a_link_for_a_voter_is_over_once_they_are_an_owner_or_no_member(world):
     link, _ = again_for(world, world.voter)
     accounts.change_role(world.store, "here", world.voter, role="owner", now=NOW)
     for act in (links.look, links.use):
-        with pytest.raises(LinkOver, match=r"who is none any more\. Ask for a new one"):
+        with pytest.raises(LinkOver) as caught:
             act(world.store, token_of(link), now=NOW)
+        assert caught.value.field == "link"
     accounts.change_role(world.store, "here", world.voter, role="reader", now=NOW)
     accounts.remove_member(world.store, "here", world.voter, now=NOW)
-    with pytest.raises(LinkOver, match="Ask for a new one"):
+    with pytest.raises(LinkOver) as caught:
         links.use(world.store, token_of(link), now=NOW)
+    assert caught.value.field == "link"
     with world.store.read() as connection:
         assert connection.execute(select(schema.sign_ins)).all() == []
 
 
 def test_an_owner_makes_links_for_active_voters_and_readers_alone(world):
-    with pytest.raises(NotFound, match="expected a member of this project"):
+    with pytest.raises(NotFound) as caught:
         again_for(world, world.stranger)
-    with pytest.raises(NotFound, match="expected a member of this project"):
+    assert caught.value.field == "account"
+    with pytest.raises(NotFound) as caught:
         again_for(world, "nobody")
-    with pytest.raises(NotAllowed, match="this account is an owner"):
+    assert caught.value.field == "account"
+    with pytest.raises(NotAllowed) as caught:
         again_for(world, world.owner)
+    assert caught.value.field == "account"
     accounts.remove_member(world.store, "here", world.voter, now=NOW)
-    with pytest.raises(NotFound, match="expected a member of this project"):
+    with pytest.raises(NotFound) as caught:
         again_for(world, world.voter)
+    assert caught.value.field == "account"
     accounts.disable_account(world.store, world.reader, now=NOW)
-    with pytest.raises(NotFound, match="disabled"):
+    with pytest.raises(NotFound) as caught:
         again_for(world, world.reader)
+    assert caught.value.field == "account"
 
 
 def test_the_token_itself_is_not_kept(world):

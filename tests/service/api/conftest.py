@@ -6,7 +6,7 @@ from fastapi.testclient import TestClient
 from quorate.service.access import accounts, keys
 from quorate.service.app import create_app
 from quorate.service.config import ServiceConfig
-from quorate.service.domain.items import NewItem, Show, add_items
+from quorate.service.domain.items import ItemContent, NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
@@ -68,7 +68,7 @@ class World:
         return made
 
     def items(self, *names, project=None, prediction=None):
-        batch = [NewItem(name, prediction, Show(text=f"Look at {name}")) for name in names]
+        batch = [NewItem(name, prediction, ItemContent(text=f"Look at {name}")) for name in names]
         return add_items(self.projects, project or self.here, batch, now=NOW)
 
     def client(self, name=None):

@@ -9,7 +9,7 @@ from quorate.service.access import cookies, csrf
 from quorate.service.access import tokens as signing
 from quorate.service.api import fast_path as quick
 from quorate.service.api import votes
-from quorate.service.store.failures import StoreUnavailable
+from quorate.service.store.store import StoreUnavailable
 
 LONG = "application/json; charset=utf-8"  # the quick way takes plain JSON only
 BODIES = [

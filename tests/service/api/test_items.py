@@ -79,8 +79,8 @@ def test_images_of_this_machine_and_its_network_are_taken_where_that_is_allowed(
     local = [{"id": "a", "image": "http://127.0.0.1:9/a.png"}, {"id": "b", "image": "https://10.0.0.1/b.png"}]
     problem = add(small, local, 422).json()
     assert (problem["field"], problem["value"]) == ("items[0].image", "http://127.0.0.1:9/a.png")
-    assert problem["rule"] and "QUORATE_PRIVATE_WEBHOOKS" in problem["fix"]
-    small.app.state.config = replace(small.config, allow_private_webhooks=True)
+    assert problem["rule"] and "QUORATE_PRIVATE_ADDRESSES" in problem["fix"]
+    small.app.state.config = replace(small.config, allow_private_addresses=True)
     add(small, local, 200)
     add(small, [{"id": "c", "image": "http://example.org/c.png"}], 422)
 

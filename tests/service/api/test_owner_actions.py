@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import event
 
 from quorate.service.domain import open_items
-from quorate.service.domain.owner_actions import list_actions
+from quorate.service.domain.events import list_actions
 
 
 @pytest.mark.parametrize(("path", "body"), [("close-open", None), ("pool", {"pool_size": 3})])

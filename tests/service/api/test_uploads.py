@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from quorate.service.api import uploads as images
-from quorate.service.api.uploads import NotAnImage, UploadRoom, checked
+from quorate.service.api.uploads import NotAnImage, UploadQuota, checked
 from quorate.service.config import ServiceConfig
 from quorate.service.problems import Problem
 from quorate.service.store.schema import uploads
@@ -128,7 +128,7 @@ def test_a_project_s_images_have_a_limit_together(database_url):
 
 
 def test_what_another_worker_stored_counts_within_a_minute(small):
-    room, size = UploadRoom(1), 600_000
+    room, size = UploadQuota(1), 600_000
     with small.store.write() as connection:
         room.take(connection, small.here, 10, now=0.0)
         row = {"id": "u_1", "project_id": small.here, "media_type": "image/png", "digest": "d", "created": 1.0}

@@ -105,7 +105,7 @@ def test_to_withdraw_what_was_drawn_proves_nothing(desk):
     before = report(desk, project)
     assert (before.num_closed, before.num_drawn, before.num_complete, before.measured_low) == (3, 3, 1, 1 / 3)
     for name in ("x", "y", "open"):
-        withdraw(desk.projects, project.id, name, who="ada", now=1003.0)
+        withdraw(desk.projects, project.id, name, by="ada", now=1003.0)
     assert report(desk, project) == before
 
 

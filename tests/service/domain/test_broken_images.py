@@ -5,10 +5,10 @@ from sqlalchemy import func, select
 
 from quorate.service.domain import open_items as broken_images
 from quorate.service.domain.ballots import act
-from quorate.service.domain.items import NewItem, Show
+from quorate.service.domain.events import list_actions
+from quorate.service.domain.items import ItemContent, NewItem
 from quorate.service.domain.leases import give_back
 from quorate.service.domain.open_items import clear_image, report_image, restore, withdraw
-from quorate.service.domain.owner_actions import list_actions
 from quorate.service.domain.queue import next_items
 from quorate.service.domain.trail import disagreements
 from quorate.service.domain.vote_types import NotServed, Request
@@ -25,7 +25,7 @@ def agrees(desk, project):
 
 
 def test_it_is_served_to_nobody_until_it_is_cleared(desk):
-    project = desk.project([NewItem("x", show=Show(image="https://example.org/x.png"))])
+    project = desk.project([NewItem("x", show=ItemContent(image="https://example.org/x.png"))])
     with pytest.raises(NotServed):
         report_image(desk.projects, project.id, "x", "a", now=2000.0)
     assert names(desk, project, "a") == ["x"]
@@ -35,15 +35,15 @@ def test_it_is_served_to_nobody_until_it_is_cleared(desk):
     act(desk.projects, Request(project.id, "x", "ext:c", "vote", "cat", served=False), now=2002.0)
     assert names(desk, project, "b") == []
     assert agrees(desk, project)
-    clear_image(desk.projects, project.id, "x", who="ada", now=2003.0)
-    clear_image(desk.projects, project.id, "x", who="ada", now=2003.0)
+    clear_image(desk.projects, project.id, "x", by="ada", now=2003.0)
+    clear_image(desk.projects, project.id, "x", by="ada", now=2003.0)
     assert names(desk, project, "a") == ["x"]
     assert agrees(desk, project)
 
 
 def test_a_voter_whose_own_connection_is_at_fault_does_not_stop_the_project(desk, monkeypatch):
     monkeypatch.setattr(broken_images, "MOST_OF_ONE", 1)
-    shown = Show(image="https://example.org/x.png")
+    shown = ItemContent(image="https://example.org/x.png")
     project = desk.project([NewItem("x", show=shown), NewItem("y", show=shown)])
     told = [report_image(desk.projects, project.id, name, "a", now=2000.0) for name in names(desk, project, "a")]
     assert told == [True, False]
@@ -57,25 +57,25 @@ def asked(desk, project):
 
 
 def test_set_aside_and_withdrawn_each_keep_the_item_from_everybody(desk):
-    project = desk.project([NewItem("x", show=Show(image="https://example.org/x.png"))])
+    project = desk.project([NewItem("x", show=ItemContent(image="https://example.org/x.png"))])
     assert names(desk, project, "a") == ["x"]
     report_image(desk.projects, project.id, "x", "a", now=2000.0)
     assert asked(desk, project) == (False, 1)
-    withdraw(desk.projects, project.id, "x", who="ada", now=2001.0)
+    withdraw(desk.projects, project.id, "x", by="ada", now=2001.0)
     assert asked(desk, project) == (False, 0), "nothing to do for the owner"
-    restore(desk.projects, project.id, "x", who="ada", now=2002.0)
+    restore(desk.projects, project.id, "x", by="ada", now=2002.0)
     assert asked(desk, project) == (False, 1), "its image is still broken"
-    withdraw(desk.projects, project.id, "x", who="ada", now=2003.0)
-    clear_image(desk.projects, project.id, "x", who="ada", now=2003.0)
+    withdraw(desk.projects, project.id, "x", by="ada", now=2003.0)
+    clear_image(desk.projects, project.id, "x", by="ada", now=2003.0)
     assert asked(desk, project) == (False, 0), "it is still withdrawn"
     act(desk.projects, Request(project.id, "x", "ext:c", "vote", "cat", served=False), now=2004.0)
     assert asked(desk, project) == (False, 0)
-    restore(desk.projects, project.id, "x", who="ada", now=2005.0)
+    restore(desk.projects, project.id, "x", by="ada", now=2005.0)
     assert asked(desk, project) == (True, 0)
 
 
 def test_only_who_holds_the_item_reports_it_and_each_once_until_an_owner_clears_it(desk):
-    project = desk.project([NewItem("x", show=Show(image="https://example.org/x.png"))])
+    project = desk.project([NewItem("x", show=ItemContent(image="https://example.org/x.png"))])
 
     def report(voter, now):
         report_image(desk.projects, project.id, "x", voter, now=now)
@@ -90,14 +90,14 @@ def test_only_who_holds_the_item_reports_it_and_each_once_until_an_owner_clears_
     assert [report("a", 2001.0), report("a", 2002.0)] == [1, 1]
     with pytest.raises(NotServed):
         report("b", 2002.0)
-    clear_image(desk.projects, project.id, "x", who="ada", now=2003.0)
-    clear_image(desk.projects, project.id, "x", who="ada", now=2004.0)
+    clear_image(desk.projects, project.id, "x", by="ada", now=2003.0)
+    clear_image(desk.projects, project.id, "x", by="ada", now=2004.0)
     with desk.store.read() as connection:
         done = [(each.kind, each.item, each.who) for each in list_actions(connection, project.id)]
     assert done[1:] == [("clear", "x", "ada")]
     assert names(desk, project, "a") == ["x"]
     assert report("a", 2005.0) == 2
-    clear_image(desk.projects, project.id, "x", who="ada", now=2006.0)
+    clear_image(desk.projects, project.id, "x", by="ada", now=2006.0)
     assert names(desk, project, "a") == ["x"]
     act(desk.projects, Request(project.id, "x", "a", "vote", "cat"), now=2007.0)
     with pytest.raises(NotServed):

@@ -10,10 +10,10 @@ from quorate.service.access.accounts import add_member, create_account
 from quorate.service.api.exports import journal, votes
 from quorate.service.domain import item_projection
 from quorate.service.domain.ballots import act
+from quorate.service.domain.events import list_actions
 from quorate.service.domain.items import NewItem
 from quorate.service.domain.listing import all_decisions, counts
 from quorate.service.domain.open_items import change_pool, close_open, restore, withdraw
-from quorate.service.domain.owner_actions import list_actions
 from quorate.service.domain.queue import next_items
 from quorate.service.domain.stats import stats
 from quorate.service.domain.trail import disagreements
@@ -46,7 +46,7 @@ def test_a_smaller_pool_ends_the_wait_of_a_small_team_and_the_journal_replays(de
     for voter in "abc":
         vote(desk, project, "x", voter, "cat")
     vote(desk, project, "y", "a", "dog")
-    done = change_pool(desk.projects, project.id, 3, who="ada", now=1002.0)
+    done = change_pool(desk.projects, project.id, 3, by="ada", now=1002.0)
     assert (done.changed, done.closed, done.kept) == (3, 1, 0)
     told, rows, decided, actions, acts, lines = look(desk, project)
     assert (rows["x"].is_open, rows["x"].pool_size, rows["x"].num_abstained, rows["x"].num_ballots) == (False, 3, 0, 3)
@@ -58,8 +58,8 @@ def test_a_smaller_pool_ends_the_wait_of_a_small_team_and_the_journal_replays(de
     (tmp_path / "session.jsonl").write_bytes(b"".join(lines))
     session = Session.resume(tmp_path / "session.jsonl")
     assert session.decision("x").label == "cat" and not session.decision("x").ask and session.decision("y").ask
-    assert change_pool(desk.projects, project.id, 9, who="ada", now=1003.0).kept == 2, "not more than at first"
-    assert change_pool(desk.projects, project.id, 5, who="ada", now=1003.0, names=["y"]).changed == 1
+    assert change_pool(desk.projects, project.id, 9, by="ada", now=1003.0).kept == 2, "not more than at first"
+    assert change_pool(desk.projects, project.id, 5, by="ada", now=1003.0, names=["y"]).changed == 1
     _, rows, *_ = look(desk, project)
     assert (rows["y"].pool_size, rows["z"].pool_size) == (5, 3)
 
@@ -71,7 +71,7 @@ def test_a_smaller_pool_completes_audits_that_nobody_could(desk):
     vote(desk, project, "x", "c", "dog")
     _, rows, *_ = look(desk, project)
     assert rows["x"].audit == "drawn" and rows["x"].is_wanted
-    change_pool(desk.projects, project.id, 3, who="ada", now=1002.0)
+    change_pool(desk.projects, project.id, 3, by="ada", now=1002.0)
     _, rows, *_ = look(desk, project)
     assert (rows["x"].audit, rows["x"].audit_loss, rows["x"].is_wanted) == ("done", 0.0, False)
 
@@ -79,8 +79,8 @@ def test_a_smaller_pool_completes_audits_that_nobody_could(desk):
 def test_all_open_items_are_closed_at_once(desk):
     project = desk.project(["x", "y", "z"], method="ask-all")
     vote(desk, project, "x", "a", "cat")
-    withdraw(desk.projects, project.id, "z", who="ada", now=1001.0)
-    assert close_open(desk.projects, project.id, who="ada", now=1002.0) == 2
+    withdraw(desk.projects, project.id, "z", by="ada", now=1001.0)
+    assert close_open(desk.projects, project.id, by="ada", now=1002.0) == 2
     told, rows, _, actions, *_ = look(desk, project)
     assert (told.num_open, told.num_closed) == (0, 2) and rows["z"].is_open
     assert [(each.who, each.body) for each in actions if each.kind == "close-open"] == [("ada", {"closed": 2})]
@@ -92,8 +92,8 @@ def test_a_withdrawn_item_counts_nowhere_and_can_come_back(desk):
     (held,) = next_items(desk.projects, project.id, "b", now=1001.0)
     assert held.item == "y"
     for name in ("x", "y"):
-        withdraw(desk.projects, project.id, name, who="ada", now=1002.0)
-    withdraw(desk.projects, project.id, "y", who="ada", now=1002.0)
+        withdraw(desk.projects, project.id, name, by="ada", now=1002.0)
+    withdraw(desk.projects, project.id, "y", by="ada", now=1002.0)
     act(desk.projects, Request(project.id, "y", "b", "vote", "dog"), now=1003.0)  # it was on its way
     told, _rows, decided, actions, acts, _ = look(desk, project)
     assert (told.num_items, told.num_votes, told.money_spent, told.voters, decided, acts) == (0, 0, 0.0, [], [], [])
@@ -104,11 +104,11 @@ def test_a_withdrawn_item_counts_nowhere_and_can_come_back(desk):
     with pytest.raises(InvalidInput) as refused:
         act(desk.projects, Request(project.id, "y", "ada", "close", served=False), now=1003.0)
     assert refused.value.field == "item"
-    restore(desk.projects, project.id, "x", who="ada", now=1004.0)
+    restore(desk.projects, project.id, "x", by="ada", now=1004.0)
     told, _, decided, *_ = look(desk, project)
     assert (told.num_items, told.num_votes, [each.item for each in decided]) == (1, 1, ["x"])
     with pytest.raises(QuorateError):
-        withdraw(desk.projects, project.id, "nothing", who="ada", now=1004.0)
+        withdraw(desk.projects, project.id, "nothing", by="ada", now=1004.0)
 
 
 def test_votes_keep_the_price_at_which_they_were_cast(desk):
@@ -146,12 +146,12 @@ def test_items_that_wait_for_more_people_than_there_are_are_counted(desk):
 def test_a_pool_that_would_take_very_many_steps_is_refused_before_any_item_changes(desk):
     project = desk.project(["x", NewItem("y", pool_size=13_300)], method="quorum:votes=3", audit_rate=0.0)
     with pytest.raises(InvalidInput) as refused:
-        change_pool(desk.projects, project.id, 3, who="ada", now=1002.0)
+        change_pool(desk.projects, project.id, 3, by="ada", now=1002.0)
     assert (refused.value.field, refused.value.value) == ("pool_size", 3)
     assert refused.value.rule and refused.value.fix
     _, rows, *_ = look(desk, project)
     assert (rows["x"].pool_size, rows["y"].pool_size) == (5, 13_300)
-    assert change_pool(desk.projects, project.id, 3, who="ada", now=1002.0, names=["x"]).changed == 1
+    assert change_pool(desk.projects, project.id, 3, by="ada", now=1002.0, names=["x"]).changed == 1
 
 
 def test_how_soon_an_item_can_close_is_computed_once_for_a_change_of_its_pool(desk, monkeypatch):
@@ -159,7 +159,7 @@ def test_how_soon_an_item_can_close_is_computed_once_for_a_change_of_its_pool(de
     monkeypatch.setattr(item_projection, "to_close", lambda *given: looks.append(1) or look_ahead(*given))
     project = desk.project([NewItem("x", pool_size=12)], method="ask-all")
     looks.clear()
-    assert change_pool(desk.projects, project.id, 4, who="ada", now=1002.0).changed == 1
+    assert change_pool(desk.projects, project.id, 4, by="ada", now=1002.0).changed == 1
     assert len(looks) == 1
     _, rows, *_ = look(desk, project)
     assert (rows["x"].pool_size, rows["x"].to_close) == (4, 4)

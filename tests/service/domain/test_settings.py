@@ -15,8 +15,9 @@ from quorate.service.domain.settings import ProjectSettings, goal_control
 
 def test_no_votes_at_all_are_no_limit_to_choose():
     chosen = ProjectSettings(classes=["cat", "dog"], pool_size=5)
-    with pytest.raises(InvalidInput, match="max_votes=0; expected at least 1, or every item would close unasked"):
+    with pytest.raises(InvalidInput) as caught:
         chosen.changed(max_votes=0)
+    assert caught.value.field == "max_votes"
 
 
 @pytest.mark.parametrize(
@@ -37,18 +38,18 @@ def test_a_goal_that_asks_nobody_or_more_than_there_are_is_refused(given, said):
 def test_what_a_method_learns_with_stays_as_past_decisions_rely_on_it(name):
     chosen = ProjectSettings(classes=["cat", "dog"], pool_size=5, method=name)
     other = f"{name}{',' if ':' in name else ':'}hyperprior=paper"
-    with pytest.raises(
-        InvalidInput, match=r"hyperprior=paper'?; expected hyperprior=default.*, on which past decisions rely"
-    ):
+    with pytest.raises(InvalidInput) as caught:
         chosen.changed(method=other)
+    assert caught.value.field == "method"
     assert chosen.changed(method=name.replace("0.9", "0.8")).pool_size == 5
 
 
 def test_settings_of_older_versions_stay_readable_and_other_settings_of_theirs_can_change():
     old = ProjectSettings.from_json({"classes": ["cat", "dog"], "pool_size": 2, "min_votes": 3})
     assert old.changed(price=0.5, pool_size=2, min_votes=3).price == 0.5, "as a form sends them all"
-    with pytest.raises(InvalidInput, match="min_votes=3; expected at most pool_size, which is 1"):
+    with pytest.raises(InvalidInput) as caught:
         old.changed(pool_size=1)
+    assert caught.value.field == "min_votes"
 
 
 NUMBERS = [0, -0.0, 5e-324, -5e-324, 2.3e-308, 1e-300, 1e-12, 1e-6, 0.3, 0.5, 1, 3, 5, 1e9, 1e18, 1e308, 2**63, 10**400]

@@ -28,8 +28,8 @@ from quorate.service.domain.trail import disagreements
 from quorate.service.domain.vote_types import Request
 from quorate.service.steward import HOLD_SECONDS, Steward
 from quorate.service.store import schema
-from quorate.service.store.failures import StoreBusy
 from quorate.service.store.schema import deliveries, events, projects, stewards, webhooks
+from quorate.service.store.store import StoreBusy
 from tests.processes import wait_until
 
 CLASSES = ["cat", "dog", "bird"]
@@ -112,8 +112,9 @@ def test_a_budget_is_held(desk):
 
 
 def test_a_target_error_needs_audits_and_uses_their_outcome(desk):
-    with pytest.raises(InvalidInput, match="audits are what holds it"):
+    with pytest.raises(InvalidInput) as caught:
         ProjectSettings(classes=CLASSES, pool_size=5, target_error=0.02, audit_rate=0.0)
+    assert caught.value.field == "audit_rate"
     project = desk.project(target_error=0.1, audit_rate=0.5, pool_size=11)
     items = list(stream(60, sharp=0.9, pool_size=11))
     play(desk, project, items)
@@ -169,7 +170,7 @@ def test_drawn_items_that_are_withdrawn_count_as_wrong_and_keep_no_other_waiting
     with desk.store.read() as connection:
         drawn = select(schema.items.c.name).where(schema.items.c.audit == "drawn").order_by(schema.items.c.closed_event)
         first, *rest = connection.scalars(drawn)
-    withdraw(desk.projects, project.id, first, who="ada", now=1001.0)
+    withdraw(desk.projects, project.id, first, by="ada", now=1001.0)
     complete_panels(desk, project, [each for each in given if each[0] in rest])
     with desk.store.read() as connection:
         wrong = connection.scalar(select(func.sum(schema.items.c.audit_loss)).where(schema.items.c.name.in_(rest)))
@@ -308,14 +309,16 @@ def test_the_audit_report_speaks_only_when_there_is_something_to_say(desk):
 def test_the_audit_rate_can_be_raised_but_not_lowered(desk):
     project = desk.project(audit_rate=0.1)
     desk.projects.change(project.id, audit_rate=0.2, now=1001.0)
-    with pytest.raises(InvalidInput, match="relies on the lowest rate"):
+    with pytest.raises(InvalidInput) as caught:
         desk.projects.change(project.id, audit_rate=0.1, now=1001.0)
+    assert caught.value.field == "audit_rate"
 
 
 def test_a_running_project_keeps_the_knob_it_asks_by(desk):
     project = desk.project(["x"])
-    with pytest.raises(InvalidInput, match="expected none, as this project asks by min_gain"):
+    with pytest.raises(InvalidInput) as caught:
         desk.projects.change(project.id, threshold=0.9, now=1001.0)
+    assert caught.value.field == "threshold"
     desk.projects.change(project.id, method="quorate:min_gain=0.05", now=1001.0)
     vote_until_closed(desk, project, "x", ["cat"] * 5)
     with desk.store.read() as connection:

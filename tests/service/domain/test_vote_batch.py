@@ -15,9 +15,8 @@ from quorate.service.domain.trail import disagreements, find
 from quorate.service.domain.vote_batch import Answer, Call, answer_all, first_round
 from quorate.service.domain.vote_types import Request
 from quorate.service.microbatch import LATER
-from quorate.service.store.failures import StoreBusy, StoreUnavailable
 from quorate.service.store.schema import ballots, events, items, leases
-from quorate.service.store.store import Store
+from quorate.service.store.store import Store, StoreBusy, StoreUnavailable
 
 SAME = (
     "votes", "num_votes", "num_ballots", "num_abstained", "num_late", "is_open", "is_wanted", "label", "reason",

@@ -15,8 +15,8 @@ from tests.service.pages.live import Live
 
 def first_owner(page, live: Live, name="Ada"):
     page.goto(live.owner_link)
-    page.get_by_label("What should others call you?").fill(name)
-    page.get_by_role("button", name="Begin").click()
+    page.get_by_label("Your name").fill(name)
+    page.get_by_role("button", name="Start").click()
     page.get_by_role("heading", name="My projects").wait_for()
 
 

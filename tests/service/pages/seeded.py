@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quorate.service.access.accounts import add_member, create_account
-from quorate.service.demo.digits import digits
-from quorate.service.demo.seed import SETTINGS, add_digits
+from quorate.service.demo import SETTINGS, add_digits, digits
 from quorate.service.domain.ballots import act
 from quorate.service.domain.learning import learn
 from quorate.service.domain.projects import Projects

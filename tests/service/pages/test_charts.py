@@ -3,12 +3,12 @@
 import re
 from xml.etree import ElementTree
 
-from quorate.service.pages.charts import Line, bar, columns, line_chart, swatch
+from quorate.service.pages.charts import ChartLine, bar, columns, line_chart, swatch
 
 
 def test_every_chart_is_well_formed_and_has_no_style_or_script():
     charts = [
-        line_chart([Line("a", 0, [0.1, 0.9]), Line("b", 9, [])], title='"<b>', most=1.0),
+        line_chart([ChartLine("a", 0, [0.1, 0.9]), ChartLine("b", 9, [])], title='"<b>', most=1.0),
         line_chart([], title="nothing", most=0.0),
         columns([0, 3, 1], title="votes"),
         columns([], title="none"),
@@ -25,13 +25,15 @@ def test_every_chart_is_well_formed_and_has_no_style_or_script():
 
 
 def test_a_line_goes_from_edge_to_edge_and_never_leaves_the_square():
-    svg = str(line_chart([Line("a", 0, [-5.0, 0.5, 99.0])], title="t", most=1.0))
+    svg = str(line_chart([ChartLine("a", 0, [-5.0, 0.5, 99.0])], title="t", most=1.0))
     (path,) = re.findall(r'class="line[^>]* d="([^"]+)"', svg)
     assert path == "M0.00 99.50L50.00 50.00L100.00 0.50"
 
 
 def test_one_value_is_a_level_line():
-    (path,) = re.findall(r'class="line[^>]* d="([^"]+)"', str(line_chart([Line("a", 0, [0.5])], title="t", most=1.0)))
+    (path,) = re.findall(
+        r'class="line[^>]* d="([^"]+)"', str(line_chart([ChartLine("a", 0, [0.5])], title="t", most=1.0))
+    )
     assert path == "M0.00 50.00L100.00 50.00"
 
 

@@ -60,7 +60,7 @@ def a_difficult_voter(page, phone):
     press(page, KEYS["cat" if TRUTH[first] != "cat" else "dog"])
     page.wait_for_timeout(150)
     page.keyboard.press("u")
-    page.get_by_text("Taken back: vote again").wait_for()
+    page.get_by_text("Undone: vote again").wait_for()
     assert item_of(page) == first
     answer(page, phone)
     unclear = item_of(page)

@@ -17,8 +17,8 @@ from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.vote_types import Request
+from quorate.service.pages import router
 from quorate.service.pages.rendering import qr_code
-from quorate.service.pages.router import router
 from quorate.service.store.schema import metadata
 from tests.service.pages.world import NASTY, token
 
@@ -460,7 +460,7 @@ def test_a_running_project_keeps_its_rule_and_may_change_its_knobs(world):
     page = browser.get(world.address("/settings")).text
     assert 'value="budget"' in page
     assert 'value="threshold"' not in page
-    assert "Not offered here: closing at a given sureness." in page
+    assert "Not offered here: closing at a given confidence." in page
     usual = {"csrf_token": token(browser), "name": "n", "pool_size": "3"}
     refused = browser.post(world.address("/settings"), data=usual | {"goal": "threshold", "threshold": "90"})
     assert refused.status_code == 422
@@ -476,7 +476,7 @@ def test_an_import_sent_without_scripts_is_looked_at_and_stored(world):
     file = {"file": ("more.csv", b"id,text\nb,Hello\n,none\n")}
     looked = browser.post(world.address("/import"), data={"csrf_token": token(browser)}, files=file)
     assert "<strong>1</strong> can be stored" in looked.text
-    for said in ("1 new item", "1 item was there already"):
+    for said in ("1 new item", "1 item was already in the project"):
         data = {"csrf_token": token(browser), "action": "store"}
         assert said in browser.post(world.address("/import"), data=data, files=file).text
 
@@ -494,8 +494,8 @@ def test_a_look_at_a_file_says_which_items_are_there_already(world):
     file = {"file": ("more.csv", b"id,text\na,Hello\nnew,Hello\n")}
     looked = browser.post(world.address("/import"), data={"csrf_token": token(browser)}, files=file).text
     assert "<strong>1</strong> can be stored" in looked
-    assert "<strong>1</strong> is there already</span> and stays as it is" in looked
-    assert re.findall(r">(\w+) <span class=\"badge audit\">there already", looked) == ["a"]
+    assert "<strong>1</strong> is already in the project</span> and does not change" in looked
+    assert re.findall(r">(\w+) <span class=\"badge audit\">already in the project", looked) == ["a"]
     assert "Store 1 new item" in looked
     file = {"file": ("again.csv", b"id,text\na,Hello\n")}
     looked = browser.post(world.address("/import"), data={"csrf_token": token(browser)}, files=file).text
@@ -509,8 +509,8 @@ def test_who_opens_a_page_signed_out_reads_what_the_start_page_says(world):
         answer = browser.get(world.address(end), headers=HTML)
         assert answer.status_code == 401
         assert "open the invitation link you were sent" in answer.text
-        assert "Who are you" not in answer.text
-    assert browser.get(world.address("")).json()["title"] == "Who are you?"  # programs
+        assert "Not signed in" not in answer.text
+    assert browser.get(world.address("")).json()["title"] == "Not signed in"  # programs
 
 
 def test_what_is_told_of_an_error_begins_as_a_sentence(world):

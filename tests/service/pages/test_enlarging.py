@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from quorate.service.access.accounts import add_member, create_account
-from quorate.service.domain.items import NewItem, Show, add_items
+from quorate.service.domain.items import ItemContent, NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
 from tests.service.pages.conftest import window
 from tests.service.pages.people import all_sent, ballots_of, come_in, item_of, open_vote, press
@@ -52,7 +52,7 @@ def opened(page, live, project, account):
 
 
 def films(live, **more):
-    return project_of(live, *[Show(image=f"https://films.example/{n}.png") for n in range(3)], **more)
+    return project_of(live, *[ItemContent(image=f"https://films.example/{n}.png") for n in range(3)], **more)
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ def test_on_a_phone_a_tap_enlarges_and_two_fingers_do_further(live, chromium):
 
 
 def test_after_a_tap_no_answer_stays_marked_on_the_next_item(live, chromium):
-    project, account = project_of(live, *[Show(text=f"Text {n}") for n in range(3)])
+    project, account = project_of(live, *[ItemContent(text=f"Text {n}") for n in range(3)])
     with window(chromium, phone=True) as page:
         opened(page, live, project, account)
         page.wait_for_timeout(150)
@@ -163,20 +163,20 @@ def test_nothing_can_be_pressed_while_nothing_is_asked(live, chromium):
         page.goto(f"{live.url}/p/{project}/vote")
         page.locator("[data-part=nothing]").wait_for()
         assert page.locator(".bar button:enabled").count() == 0
-        add_items(live.projects, project, [NewItem("late", show=Show(text="Late one"))], now=2.0)
+        add_items(live.projects, project, [NewItem("late", show=ItemContent(text="Late one"))], now=2.0)
         page.get_by_text("Late one", exact=True).wait_for()
         assert page.locator(".choices button:disabled").count() == 0
 
 
 def test_a_pause_is_told_as_one_and_ends_by_itself(live, chromium):
-    project, account = project_of(live, Show(text="One"), Show(text="Two"))
+    project, account = project_of(live, ItemContent(text="One"), ItemContent(text="Two"))
     live.projects.change(project, state="paused", now=2.0)
     with window(chromium) as page:
         come_in(page, live, account)
         page.goto(f"{live.url}/p/{project}/vote")
         page.get_by_text("Paused by the project's owner.").first.wait_for()
         said = page.locator("[data-part=stage]").inner_text()
-        assert re.sub(r"\s+", " ", said).strip() == "Paused by the project's owner. It goes on here by itself."
+        assert re.sub(r"\s+", " ", said).strip() == "Paused by the project's owner. This page continues automatically."
         assert page.locator("[data-part=stage] svg:visible").count() == 0
         assert page.locator(".bar button:enabled").count() == 0
         live.projects.change(project, state="active", now=3.0)
@@ -189,7 +189,7 @@ def test_a_pause_is_told_as_one_and_ends_by_itself(live, chromium):
 
 @pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
 def test_no_class_name_is_broken_within_a_word(live, chromium, phone):
-    project, account = project_of(live, Show(text="One"), classes=FINDINGS)
+    project, account = project_of(live, ItemContent(text="One"), classes=FINDINGS)
     with window(chromium, phone=phone) as page:
         opened(page, live, project, account)
         assert page.evaluate(BROKEN_WORDS) == []
@@ -199,7 +199,7 @@ def test_no_class_name_is_broken_within_a_word(live, chromium, phone):
 
 
 def test_three_answers_fill_the_width_of_a_phone(live, chromium):
-    project, account = project_of(live, Show(text="One"), classes=("cat", "dog", "fox"))
+    project, account = project_of(live, ItemContent(text="One"), classes=("cat", "dog", "fox"))
     with window(chromium, phone=True) as page:
         opened(page, live, project, account)
         boxes = [each.bounding_box() for each in page.locator(".choices button").all()]
@@ -207,17 +207,17 @@ def test_three_answers_fill_the_width_of_a_phone(live, chromium):
 
 
 def test_an_item_that_is_a_link_shows_a_button_and_not_its_id(live, chromium):
-    project, account = project_of(live, Show(link="https://films.example/1"))
+    project, account = project_of(live, ItemContent(link="https://films.example/1"))
     with window(chromium) as page:
         opened(page, live, project, account)
-        link = page.get_by_role("link", name="Open what this is about")
+        link = page.get_by_role("link", name="Open the link")
         assert link.bounding_box()["height"] >= 44
         assert "secret" not in page.locator("main").inner_text()
 
 
 def test_the_name_of_the_project_leads_its_owner_back_and_a_voter_nowhere(live, chromium):
     for role, links in (("owner", 1), ("voter", 0)):
-        project, account = project_of(live, Show(text="One"), role=role)
+        project, account = project_of(live, ItemContent(text="One"), role=role)
         with window(chromium) as page:
             opened(page, live, project, account)
             assert page.get_by_role("link", name="Films").count() == links
@@ -227,7 +227,7 @@ def test_the_name_of_the_project_leads_its_owner_back_and_a_voter_nowhere(live, 
 
 
 def test_a_phone_is_not_told_of_a_key_it_lacks(live, chromium):
-    project, account = project_of(live, Show(text="One"), classes=FINDINGS)
+    project, account = project_of(live, ItemContent(text="One"), classes=FINDINGS)
     for phone, seen in ((True, False), (False, True)):
         with window(chromium, phone=phone) as page:
             opened(page, live, project, account)

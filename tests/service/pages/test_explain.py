@@ -9,13 +9,13 @@ from quorate.decision.counting import UntilSettled
 from quorate.decision.threshold import Threshold
 from quorate.decision.value import ValueOfInformation, optimistic_gain
 from quorate.reasons import SHORT
-from quorate.service.pages.explain import REASONS, Decided, audit_sentence, because
+from quorate.service.pages.explain import REASONS, DecisionFacts, audit_sentence, because, timeline
 from quorate.types import Item, Reason
 
 
 def decided(reason="not_worth_it", votes=(3, 0), probs=(0.98, 0.02), **more):
     usual = {"pool_size": 9, "pool_left": 9, "min_votes": 0, "most_votes": None, "classes": ("cat", "dog", "cow")}
-    return Decided(reason, "cat", max(probs), probs, votes, **(usual | more))
+    return DecisionFacts(reason, "cat", max(probs), probs, votes, **(usual | more))
 
 
 def test_every_reason_has_a_name_and_a_sentence():
@@ -111,9 +111,32 @@ def test_without_votes_and_with_abstentions():
     assert "the pool of 9 (less 2 who cannot tell)" in because(decided("settled", num_abstained=2, pool_left=7), None)
 
 
-def test_the_coin_is_told_with_what_became_of_it():
+def test_the_audit_draw_is_told_with_what_became_of_it():
     assert audit_sentence(None, None, None) is None
-    assert "did not draw" in audit_sentence(None, 0.05, None)
+    assert "Not drawn" in audit_sentence(None, 0.05, None)
     assert "still voted on" in audit_sentence("drawn", 0.05, None)
     assert "says something else" in audit_sentence("done", 0.05, 1.0)
     assert "is tied" in audit_sentence("done", 0.05, 0.5)
+
+
+DECIDED = {"ask": True, "label": "cat", "confidence": 0.6, "reason": "ask", "params": 1, "tune": 0}
+AGAIN = {"probs": [0.6, 0.4], **{name: DECIDED[name] for name in ("ask", "label", "confidence", "reason")}}
+
+
+def told(*acts):
+    """The steps of these acts: (kind, voter, label)."""
+    events = [
+        {"seq": seq, "time": float(seq), "type": kind, "voter": voter, "decision": DECIDED, "recomputed": AGAIN}
+        | ({"label": label} if label else {})
+        for seq, (kind, voter, label) in enumerate(acts, start=1)
+    ]
+    return timeline(events, ["cat", "dog"], {})
+
+
+def test_each_step_counts_the_votes_and_abstentions_there_were_then():
+    steps = told(
+        ("open", None, None), ("abstain", "ada", None), ("vote", "ben", "dog"), ("abstain", "eve", None),
+        ("retract", "ada", None), ("vote", "ada", "cat"), ("skip", "fay", None),
+    )  # fmt: skip
+    assert [step.num_abstained for step in steps] == [0, 1, 1, 2, 1, 1, 1]
+    assert [step.votes for step in steps] == [(0, 0), (0, 0), (0, 1), (0, 1), (0, 1), (1, 1), (1, 1)]

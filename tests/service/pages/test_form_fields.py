@@ -14,14 +14,16 @@ NONE = ["inf", "-inf", "nan", "Infinity", "1e400", "-1e400", "three", "0x10"]
 @pytest.mark.parametrize("text", NONE)
 @pytest.mark.parametrize("read", [number, whole_number])
 def test_what_is_no_number_is_refused_by_its_field(read, text):
-    with pytest.raises(InvalidInput, match=r"pool_size=.*; expected a number; write digits, e\.g\. 3"):
+    with pytest.raises(InvalidInput) as caught:
         read({"pool_size": text}, "pool_size")
+    assert caught.value.field == "pool_size"
 
 
 def test_numbers_are_read():
     assert (number({"a": " 2,5 "}, "a"), number({"a": "1e3"}, "a"), whole_number({"a": "1e3"}, "a")) == (2.5, 1e3, 1000)
-    with pytest.raises(InvalidInput, match="drop the decimals"):
+    with pytest.raises(InvalidInput) as caught:
         whole_number({"a": "2.5"}, "a")
+    assert caught.value.field == "a"
 
 
 def test_pages_refuse_them_in_the_same_words(tmp_path):
@@ -43,8 +45,9 @@ def test_pages_refuse_them_in_the_same_words(tmp_path):
     ("written", "fix"), [("1,000", "write 1000, or 1.000"), ("+01,000", "write"), ("-12,345", "write")]
 )
 def test_a_comma_that_may_mean_thousands_is_asked_about(written, fix):
-    with pytest.raises(InvalidInput, match=fix):
+    with pytest.raises(InvalidInput) as caught:
         number({"a": written}, "a")
+    assert caught.value.field == "a" and fix in caught.value.fix
 
 
 @pytest.mark.parametrize(
@@ -57,5 +60,6 @@ def test_percentages_are_shares(written, found):
 
 @pytest.mark.parametrize("written", ["-1", "100.1", "950", "abc", "5 % %"])
 def test_what_is_no_percentage_is_refused(written):
-    with pytest.raises(InvalidInput, match=r"expected (0 to 100 %|a number)"):
+    with pytest.raises(InvalidInput) as caught:
         share({"a": written}, "a")
+    assert caught.value.field == "a"

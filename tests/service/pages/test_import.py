@@ -3,7 +3,7 @@
 import re
 
 from quorate.service.access.accounts import add_member, create_account
-from quorate.service.demo.digits import digits
+from quorate.service.demo import digits
 from quorate.service.domain.settings import ProjectSettings
 from tests.service.pages.conftest import window
 from tests.service.pages.people import come_in, item_of, open_vote, store_file

@@ -8,7 +8,7 @@ from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.vote_types import Request
 from quorate.service.pages import items as item_table
-from quorate.service.pages.items import Wanted, page_of
+from quorate.service.pages.items import ItemsQuery, page_of
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
 
@@ -28,7 +28,7 @@ def table(database_url):
 
     def look(**wanted):
         with store.read() as connection:
-            found = page_of(connection, project, Wanted(**wanted))
+            found = page_of(connection, project, ItemsQuery(**wanted))
             return [row.name for row in found.rows], found.total, found.last
 
     yield look

@@ -3,9 +3,8 @@
 from sqlalchemy import select, update
 
 from quorate.service.access.accounts import add_member
-from quorate.service.domain.events import project_events
+from quorate.service.domain.events import list_actions, project_events
 from quorate.service.domain.items import NewItem, add_items
-from quorate.service.domain.owner_actions import list_actions
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.store.schema import image_reports, items

@@ -72,14 +72,16 @@ def test_what_cannot_be_is_refused(field, value):
 
 @pytest.mark.parametrize("price", ["0", "-3", "-0.5"])
 def test_an_error_that_costs_nothing_is_refused(price):
-    with pytest.raises(InvalidInput, match=rf"error_price='{price}'; expected a number above 0, .*; raise it"):
+    with pytest.raises(InvalidInput) as caught:
         new_settings(as_form(ProjectSettings(**BASE)) | {"goal": "value", "error_price": price})
+    assert caught.value.field == "error_price"
     assert new_settings(as_form(ProjectSettings(**BASE)) | {"goal": "value", "error_price": ""}).method == "quorate"
 
 
 def test_a_goal_without_its_number_is_refused():
-    with pytest.raises(InvalidInput, match="expected a number for the goal that is chosen"):
+    with pytest.raises(InvalidInput) as caught:
         new_settings(as_form(ProjectSettings(**BASE)) | {"goal": "threshold", "threshold": ""})
+    assert caught.value.field == "threshold"
 
 
 @pytest.mark.parametrize("name", ["pool_size", "audit_rate", "lease_seconds", "undo_seconds"])

@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import func, select, update
 
 from quorate.service.access.accounts import add_member
+from quorate.service.domain.events import list_actions
 from quorate.service.domain.items import NewItem, add_items
-from quorate.service.domain.owner_actions import list_actions
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.store.schema import deliveries, events, projects
 from quorate.service.webhooks.hooks import create_webhook

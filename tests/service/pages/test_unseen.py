@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from quorate.service.access.accounts import remove_member
-from quorate.service.domain.items import Show
+from quorate.service.domain.items import ItemContent
 from quorate.service.store.schema import image_reports, items
 from tests.service.pages.conftest import window
 from tests.service.pages.people import all_sent, ballots_of, come_in, item_of, open_vote, press
@@ -46,7 +46,9 @@ def test_nothing_can_be_answered_before_the_whole_image_is_there(live, chromium)
 
 
 def test_a_broken_image_is_reported_and_the_next_item_is_shown(live, chromium):
-    project, account = project_of(live, Show(image="https://films.example/broken.png"), Show(text="a"), Show(text="b"))
+    project, account = project_of(
+        live, ItemContent(image="https://films.example/broken.png"), ItemContent(text="a"), ItemContent(text="b")
+    )
     with window(chromium) as page:
         page.add_init_script(FASTER)
         page.route("**/broken.png", lambda route: route.fulfill(status=404))
@@ -70,7 +72,7 @@ def test_a_broken_image_is_reported_and_the_next_item_is_shown(live, chromium):
 
 @pytest.mark.parametrize("status", [404, 429])
 def test_a_report_that_is_not_taken_does_not_keep_the_voter_on_the_broken_image(live, chromium, status):
-    project, account = project_of(live, Show(image="https://films.example/broken.png"), Show(text="a"))
+    project, account = project_of(live, ItemContent(image="https://films.example/broken.png"), ItemContent(text="a"))
     with window(chromium) as page:
         page.add_init_script(FASTER)
         page.route("**/broken.png", lambda route: route.fulfill(status=404))
@@ -87,7 +89,7 @@ def test_a_report_that_is_not_taken_does_not_keep_the_voter_on_the_broken_image(
 
 
 def test_who_was_removed_reads_that_the_votes_were_not_counted(live, chromium):
-    project, account = project_of(live, *[Show(text=f"Film {number}") for number in range(4)])
+    project, account = project_of(live, *[ItemContent(text=f"Film {number}") for number in range(4)])
     with window(chromium) as page:
         come_in(page, live, account)
         open_vote(page, live, project)
@@ -106,7 +108,7 @@ def test_who_was_removed_reads_that_the_votes_were_not_counted(live, chromium):
 
 
 def test_another_tab_or_browser_of_the_same_voter_is_told_without_internal_ids(live, chromium):
-    project, account = project_of(live, *[Show(text=f"Film {number}") for number in range(4)])
+    project, account = project_of(live, *[ItemContent(text=f"Film {number}") for number in range(4)])
     with window(chromium) as page, window(chromium) as elsewhere:
         for each in (page, elsewhere):
             come_in(each, live, account)

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from quorate.service.access.accounts import add_member, create_account
 from quorate.service.access.links import sign_in_link
 from quorate.service.domain.ballots import act
-from quorate.service.domain.items import NewItem, Show, add_items
+from quorate.service.domain.items import ItemContent, NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.vote_types import Request
 from quorate.service.store.schema import leases
@@ -37,7 +37,9 @@ MEASURE = """(key) => new Promise((done) => {
 def voter(live, chromium):
     """A project of 30 items, a voter who is signed in, and their page."""
     project = live.projects.create("Animals", ProjectSettings(classes=CLASSES, pool_size=9), now=1.0).id
-    batch = [NewItem(f"i{number:02d}", [0.61, 0.28, 0.11], Show(text=f"Animal {number}")) for number in range(30)]
+    batch = [
+        NewItem(f"i{number:02d}", [0.61, 0.28, 0.11], ItemContent(text=f"Animal {number}")) for number in range(30)
+    ]
     add_items(live.projects, project, batch, now=1.0)
     account = create_account(live.store, "Vera", now=1.0).id
     add_member(live.store, project, account, role="voter", now=1.0)
@@ -53,7 +55,7 @@ def reader(live, chromium):
     """A voter who is shown an item of a project that keeps items for five seconds only."""
     settings = ProjectSettings(classes=CLASSES, pool_size=3, lease_seconds=5.0)
     project = live.projects.create("Long reads", settings, now=1.0).id
-    add_items(live.projects, project, [NewItem(name, show=Show(text=name)) for name in "ab"], now=1.0)
+    add_items(live.projects, project, [NewItem(name, show=ItemContent(text=name)) for name in "ab"], now=1.0)
     account = create_account(live.store, "Vico", now=1.0).id
     add_member(live.store, project, account, role="voter", now=1.0)
     with window(chromium) as page:
@@ -335,7 +337,7 @@ def test_a_newcomer_without_items_is_not_thanked_and_new_items_come_by_themselve
         page.goto(f"{live.url}/p/{project}/vote")
         page.locator(nothing_yet).wait_for()
         assert page.locator(thanks).is_hidden()
-        add_items(live.projects, project, [NewItem("late", show=Show(text="A late one " * 50))], now=2.0)
+        add_items(live.projects, project, [NewItem("late", show=ItemContent(text="A late one " * 50))], now=2.0)
         page.locator(".shown").wait_for()
         assert 20 < len(page.locator("[data-part=say]").inner_text()) <= SPOKEN
         press(page, "1")

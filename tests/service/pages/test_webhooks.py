@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from quorate.service.domain.notices import KINDS
 from quorate.service.pages.data import HOOK_KINDS
 from quorate.service.webhooks import hooks
+from quorate.service.webhooks.deliveries import KINDS
 from tests.service.pages.world import token
 
 

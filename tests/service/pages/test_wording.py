@@ -94,7 +94,8 @@ def test_the_button_that_chooses_files_stands_in_the_middle(live, chromium, phon
         page.goto(f"{live.url}/p/{project}/data")
         drop, button = page.locator(".drop").bounding_box(), page.get_by_text("Choose files").bounding_box()
         assert drop["x"] + drop["width"] / 2 == pytest.approx(button["x"] + button["width"] / 2, abs=1)
-        assert page.get_by_text("Look at it first").is_hidden()  # a chosen file is looked at at once
+        preview = page.get_by_role("button", name="Preview", include_hidden=True)
+        assert preview.is_hidden()  # a chosen file is previewed at once
         with page.expect_file_chooser():
             page.get_by_text("Choose files").click()
 
@@ -109,14 +110,14 @@ def test_a_classifier_without_a_prediction_says_nothing(world):
     pages = item_pages(world)
     cells = {name: re.findall(r'<td class="right">([^<]*)</td>', page)[::2] for name, page in pages.items()}
     assert cells == {"a": ["61.2\u00a0%", "38.8\u00a0%"], NASTY: ["–", "–"]}
-    assert "classifier says nothing of this item" in pages[NASTY]
-    assert "says nothing" not in pages["a"]
+    assert "classifier has no prediction for this item" in pages[NASTY]
+    assert "has no prediction" not in pages["a"]
 
 
 def test_one_decision_comes_out_the_same_and_several_come(world):
     pages = item_pages(world)
-    assert "The one decision, computed again from the events, comes out the same." in pages[NASTY]
-    assert "All 2 decisions computed again from the events come out the same." in pages["a"]
+    assert "The one decision, recomputed from the events, is the same." in pages[NASTY]
+    assert "All 2 decisions recomputed from the events are the same." in pages["a"]
 
 
 @pytest.mark.parametrize(("host", "told"), [("127.0.0.1:8123", ":8123"), ("localhost", "")])

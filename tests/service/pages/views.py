@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from quorate.service.access.accounts import add_member
 from quorate.service.access.invitations import create_invitation
 from quorate.service.access.keys import create_key
-from quorate.service.domain.items import NewItem, Show, add_items
+from quorate.service.domain.items import ItemContent, NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.webhooks.hooks import create_webhook, list_webhooks
 from tests.service.pages.live import Live
@@ -140,7 +140,7 @@ class Views:
         settings = ProjectSettings(classes=names, pool_size=3)
         project = self.live.projects.create(self.name, settings, now=time.time()).id
         add_member(self.live.store, project, self.seeded.owner, role="owner", now=time.time())
-        add_items(self.live.projects, project, [NewItem("one", show=Show(text=NOTE))], now=time.time())
+        add_items(self.live.projects, project, [NewItem("one", show=ItemContent(text=NOTE))], now=time.time())
         page.goto(f"{self.live.url}/p/{project}/vote")
         page.locator(".shown").wait_for()
 

@@ -15,7 +15,7 @@ from quorate.service.access.tokens import sign, signing_key
 from quorate.service.app import create_app
 from quorate.service.config import ServiceConfig
 from quorate.service.domain.ballots import act
-from quorate.service.domain.items import NewItem, Show, add_items
+from quorate.service.domain.items import ItemContent, NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.vote_types import Request
 from quorate.service.store.store import Store
@@ -55,7 +55,7 @@ def made_world(folder: Path) -> Iterator[World]:
         people[role] = accounts.create_account(store, f"{role} {NASTY}", may_create=role == "owner", now=now).id
         if role != "stranger":
             accounts.add_member(store, project, people[role], role=role, now=now)
-    show = Show(text=NASTY, link="https://example.org/?a=1&b=2")
+    show = ItemContent(text=NASTY, link="https://example.org/?a=1&b=2")
     add_items(projects, project, [NewItem("a", [0.612, 0.388], show), NewItem(NASTY)], now=now)
     act(projects, Request(project, "a", people["voter"], "vote", NASTY, served=False), now=now)
     yield World(app, store, project, people)

@@ -8,9 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from quorate.service.store import upgrade
-from quorate.service.store.failures import StoreBusy
-from quorate.service.store.snapshot import snapshot
-from quorate.service.store.store import PATIENCE, Store
+from quorate.service.store.store import PATIENCE, Store, StoreBusy, snapshot
 from quorate.service.store.upgrade import bring_to, newest
 from tests.service.api.conftest import World
 
@@ -113,7 +111,7 @@ def test_who_starts_while_another_upgrades_waits_for_it(address):
 
 
 def test_a_lock_that_is_not_let_go_is_told_as_busy_in_every_language(address, monkeypatch):
-    monkeypatch.setattr("quorate.service.store.failures.BUSY", ())  # as if the server spoke another one
+    monkeypatch.setattr("quorate.service.store.store.BUSY", ())  # as if the server spoke another one
     store = Store(address + options(lock_timeout="100ms"))
     upgrade.prepare(store)
     with store.write() as connection:

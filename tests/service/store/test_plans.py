@@ -5,7 +5,7 @@ from sqlalchemy.dialects import sqlite
 
 from quorate.service.access import principal as proofs
 from quorate.service.domain import leases, queue
-from quorate.service.domain import vote_context as scene
+from quorate.service.domain import vote_rows as scene
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
 

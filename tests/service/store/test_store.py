@@ -9,8 +9,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from quorate.errors import InvalidInput
-from quorate.service.store.failures import StoreUnavailable
-from quorate.service.store.store import Store, as_url
+from quorate.service.store.store import Store, StoreUnavailable, as_url
 from quorate.service.store.upgrade import prepare
 
 ADD = text("INSERT INTO secrets VALUES (:name, 'value', 1.0)")
@@ -89,11 +88,12 @@ def test_a_store_that_nobody_reads_creates_no_file(tmp_path):
 
 @pytest.mark.parametrize(
     ("url", "words"),
-    [(":memory:", "lose every vote"), ("mysql://x/y", "SQLite"), ("no/such/folder/q.db", "does not exist")],
+    [(":memory:", "lose every vote"), ("mysql://x/y", "SQLite"), ("no/such/folder/q.db", "folder")],
 )
 def test_a_database_that_cannot_keep_events_is_refused(url, words):
-    with pytest.raises(InvalidInput, match=words):
+    with pytest.raises(InvalidInput) as caught:
         Store(url)
+    assert caught.value.field == "database" and words in caught.value.rule
 
 
 def test_postgresql_is_reached_by_psycopg():
@@ -111,8 +111,9 @@ def test_postgresql_is_reached_by_psycopg():
     ],
 )
 def test_an_error_says_the_rule_and_never_the_password(url):
-    with pytest.raises(InvalidInput, match="expected") as refused:
+    with pytest.raises(InvalidInput) as refused:
         as_url(url)
+    assert refused.value.field == "database"
     assert "pass-word" not in str(refused.value) and refused.value.__suppress_context__ | (
         not refused.value.__context__
     )

@@ -13,9 +13,8 @@ from sqlalchemy.exc import DBAPIError
 
 from quorate.errors import InvalidInput
 from quorate.service.store import upgrade
-from quorate.service.store.failures import StoreUnavailable
 from quorate.service.store.schema import metadata
-from quorate.service.store.store import Store
+from quorate.service.store.store import Store, StoreUnavailable
 from quorate.service.store.upgrade import Upgrade, prepare, revision_of
 from tests.service.store.first_schema import FILES, load
 from tests.service.store.rows import contents, fill
@@ -224,8 +223,9 @@ def test_a_database_newer_than_the_program_is_refused_with_what_to_do(store, nex
     prepare(store)
     released.undo()
     before = description(store)
-    with pytest.raises(InvalidInput, match=r"revision 9999, written by a newer quorate .*pip install --upgrade"):
+    with pytest.raises(InvalidInput) as caught:
         prepare(store)
+    assert caught.value.field == "database" and "9999" in caught.value.rule
     assert description(store) == before
 
 
@@ -233,8 +233,9 @@ def test_a_database_of_somebody_else_is_refused_and_not_touched(store):
     with store.write() as connection:
         connection.execute(text("CREATE TABLE patients (name text)"))
     before = description(store)
-    with pytest.raises(InvalidInput, match=r"not quorate's \(patients, 1 in all\).*empty database"):
+    with pytest.raises(InvalidInput) as caught:
         prepare(store)
+    assert caught.value.field == "database" and "patients, 1 in all" in caught.value.rule
     assert description(store) == before
 
 
@@ -242,8 +243,9 @@ def test_a_file_that_is_no_database_is_refused_and_not_touched(tmp_path):
     file = tmp_path / "letter.txt"
     file.write_text("Dear all,\n" * 100)
     store = Store(str(file))
-    with pytest.raises(InvalidInput, match="no SQLite database"):
+    with pytest.raises(InvalidInput) as caught:
         prepare(store)
+    assert caught.value.field == "database"
     store.close()
     assert file.read_text() == "Dear all,\n" * 100
 

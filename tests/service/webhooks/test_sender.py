@@ -12,7 +12,8 @@ from sqlalchemy import select, update
 
 from quorate.service.config import ServiceConfig
 from quorate.service.store.schema import deliveries
-from quorate.service.webhooks import hooks, queue
+from quorate.service.webhooks import deliveries as queue
+from quorate.service.webhooks import hooks
 from quorate.service.webhooks.sender import Sender
 from quorate.service.webhooks.signature import verify
 from tests.processes import wait_until
@@ -65,7 +66,7 @@ def running():
 @pytest.fixture
 def telling(database_url, receiver):
     """A project with a webhook, and a sender whose clock is the world's."""
-    world = World(database_url, ServiceConfig(allow_private_webhooks=True))
+    world = World(database_url, ServiceConfig(allow_private_addresses=True))
     kinds = ["item.completed", "item.reopened", "project.changed"]
     body = {"url": receiver.url, "kinds": kinds}
     made = world.client("owner").api("POST", f"/projects/{world.here}/webhooks", 201, json=body).json()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quorate.paper.readings import HIGH, LOW, Outcome, area, at_cost, mean_se, seeds_se
+from quorate.paper.readings import HIGH, LOW, JobOutcome, area, at_cost, mean_se, seeds_se
 from quorate.paper.shift.streams import FUSED, SETTLED, Streams
 from quorate.types import FloatArray
 
@@ -45,13 +45,13 @@ class Dominance(NamedTuple):
     area_ratio: float
 
 
-def common_range(outcomes: Iterable[Outcome]) -> tuple[float, float]:
+def common_range(outcomes: Iterable[JobOutcome]) -> tuple[float, float]:
     """The costs that every curve reaches."""
     costs = [outcome.mean_costs for outcome in outcomes]
     return max(float(each.min()) for each in costs), min(float(each.max()) for each in costs)
 
 
-def area_of(outcome: Outcome, low: float, high: float) -> float:
+def area_of(outcome: JobOutcome, low: float, high: float) -> float:
     """Area under a stream's curve of error (percent) against votes per item."""
     return area(outcome.mean_costs, 100 * outcome.mean_errors, low, high)
 
@@ -100,7 +100,7 @@ def _mean_ratio(streams: Streams, best: Mapping[int, tuple[str, str]], floor: fl
     return mean_se(ratios)[0]
 
 
-def _of_seed(streams: Streams, name: str, seed: int) -> list[Outcome]:
+def _of_seed(streams: Streams, name: str, seed: int) -> list[JobOutcome]:
     return [each for each in streams.outcomes[name] if each.job.seed == seed]
 
 
@@ -121,13 +121,13 @@ def dominance(streams: Streams, name: str, baseline: str) -> Dominance:
     return Dominance(name, baseline, float(scores[worst]), cost, float(means[worst]), mean_se(ratios)[0])
 
 
-def _gaps(ours: Outcome, theirs: Outcome, settled: Outcome) -> FloatArray:
+def _gaps(ours: JobOutcome, theirs: JobOutcome, settled: JobOutcome) -> FloatArray:
     budgets = FRACTIONS * settled.mean_costs[-1]
     at = [at_cost(each.mean_costs, 100 * each.mean_errors, budgets) for each in (ours, theirs)]
     return np.asarray(at[0] - at[1])
 
 
-def _inner(settled: Outcome) -> tuple[float, float]:
+def _inner(settled: JobOutcome) -> tuple[float, float]:
     cost = float(settled.mean_costs[-1])
     return LOW * cost, HIGH * cost
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from quorate.paper.design import Job, Knobs
 from quorate.paper.published import BUDGETS
-from quorate.paper.readings import Outcome, mean_se
+from quorate.paper.readings import JobOutcome, mean_se
 from quorate.paper.section import Context
 from quorate.paper.shift.streams import ALL, DATA, FUSED, LABELS, POOL_SIZE, Streams, method_of
 from quorate.types import FloatArray
@@ -60,7 +60,7 @@ def moving_average(values: FloatArray, window: int = WINDOW) -> FloatArray:
     return np.asarray(total / np.minimum(np.arange(1, values.shape[-1] + 1), window))
 
 
-def knob_at(outcomes: Iterable[Outcome], budget: float) -> tuple[str, float]:
+def knob_at(outcomes: Iterable[JobOutcome], budget: float) -> tuple[str, float]:
     """Name and value of the knob that spends `budget` votes per item, read off the mean cost of these outcomes.
 
     Between two values of the grid the knob is interpolated in the log of what it lets pass: 1 - threshold, `scale`,
@@ -131,7 +131,7 @@ def _job(name: str, model: str, seed: int, knobs: tuple[Knobs, ...]) -> Job:
     return Job(DATA, POOL_SIZE, fused, seed, method_of(name), knobs, keep_items=True)
 
 
-def _course(name: str, model: str, budget: float, index: int, outcomes: list[Outcome]) -> Course:
+def _course(name: str, model: str, budget: float, index: int, outcomes: list[JobOutcome]) -> Course:
     setting: Mapping[str, float | int | str] = dict(outcomes[0].job.knobs[index])
     return Course(
         method=name,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.paper.design import METHOD_LABELS, Job, Knobs, grid, settings
-from quorate.paper.readings import Outcome
+from quorate.paper.readings import JobOutcome
 from quorate.paper.section import Context
 from quorate.types import FloatArray, VoteDataset
 
@@ -41,9 +41,9 @@ class Streams:
 
     models: tuple[str, ...]
     seeds: tuple[int, ...]
-    outcomes: Mapping[str, tuple[Outcome, ...]]
+    outcomes: Mapping[str, tuple[JobOutcome, ...]]
 
-    def of(self, name: str, model: str) -> tuple[Outcome, ...]:
+    def of(self, name: str, model: str) -> tuple[JobOutcome, ...]:
         """The outcomes of a method on one classifier, by seed; the fused one has only "all"."""
         return tuple(outcome for outcome in self.outcomes[name] if name == FUSED or outcome.job.model == model)
 

@@ -24,7 +24,7 @@ from quorate.paper.published import (
     shift_error,
     verdict,
 )
-from quorate.paper.readings import Outcome, at_cost, mean_se, near_cost, seeds_se
+from quorate.paper.readings import JobOutcome, at_cost, mean_se, near_cost, seeds_se
 from quorate.paper.shift.streams import LABELS, PRINTED, Streams
 from quorate.reports.plain_json import plain
 from quorate.types import FloatArray
@@ -100,12 +100,12 @@ def count(table: Iterable[Cell], methods: Iterable[str], verdicts: Iterable[Verd
     return sum(each in wanted for each in judged), len(judged)
 
 
-def grouped_costs(outcome: Outcome, grouping: Grouping) -> FloatArray:
+def grouped_costs(outcome: JobOutcome, grouping: Grouping) -> FloatArray:
     """(Q,) the cost that a budget means."""
     return outcome.costs[:, 0] if grouping == "pre-shift cost" else outcome.mean_costs
 
 
-def errors_at(outcomes: Iterable[Outcome], budget: float, grouping: Grouping, phase: Phase) -> FloatArray:
+def errors_at(outcomes: Iterable[JobOutcome], budget: float, grouping: Grouping, phase: Phase) -> FloatArray:
     """(S,) percent wrong of each stream at the budget; NaN where its curve does not reach."""
     index = PHASES.index(phase)
     return np.array(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from sqlalchemy import ColumnElement, Connection, insert, select, update
 
@@ -131,7 +131,7 @@ def enrol(
     role: Role,
     by: str | None = None,
     now: float,
-    **details: Any,  # noqa: ANN401
+    **details: object,
 ) -> None:
     """Make an account a member, or give a member (a former one, too) this role, within a write transaction.
 
@@ -236,7 +236,7 @@ def _account(connection: Connection, account_id: str) -> Account:
 
 
 def _no_member(account_id: str) -> NotFound:
-    return NotFound(f"account={account_id[:40]!r}; expected a member of this project; list its members.")
+    return broken("account", account_id[:40], "a member of this project", "list its members.", error=NotFound)
 
 
 def _set_disabled(connection: Connection, account_id: str, when: float | None) -> Account:

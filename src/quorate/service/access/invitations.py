@@ -13,8 +13,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Row, insert, select, update
 
 from quorate.service.access.accounts import Role, checked_name, enrol, insert_account
-from quorate.service.access.browsers import Remembered, remembered
-from quorate.service.access.cookies import open_sign_in
+from quorate.service.access.cookies import Remembered, open_sign_in, remembered
 from quorate.service.access.links import SignedIn
 from quorate.service.access.log import note
 from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
@@ -108,7 +107,7 @@ def revoke_invitation(store: Store, project_id: str, invitation_id: str, *, by: 
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class InvitationView:
     """An invitation that can be used, its project's name, and who the browser remembers that may come back by it."""
 
     invitation: Invitation
@@ -116,7 +115,7 @@ class Looked:
     known: tuple[Remembered, ...]
 
 
-def look(store: Store, token: str, *, browser: str | None = None, now: float) -> Looked:
+def look(store: Store, token: str, *, browser: str | None = None, now: float) -> InvitationView:
     """What the invitation is for; nothing is counted. LinkOver or UnknownLink if nobody can come in by it."""
     with store.read() as connection:
         row = _found(connection, token)
@@ -125,7 +124,7 @@ def look(store: Store, token: str, *, browser: str | None = None, now: float) ->
         _refuse_ended(row, now=now, counted=not members)
         name = connection.scalar(select(projects.c.name).where(projects.c.id == row.project_id))
         invitation = Invitation(*(row._mapping[column] for column in Invitation.__dataclass_fields__))
-        return Looked(invitation, str(name), tuple(members or known))
+        return InvitationView(invitation, str(name), tuple(members or known))
 
 
 def form_id() -> str:

@@ -1,8 +1,8 @@
-"""Links of one use: for the first owner, printed at the first start; for signing in on another device; for a member who
-comes back to a project, made by its owner, that opens this project alone.
+"""Links that work once: for the first owner, printed at the first start; to sign in on another device; for a member who
+comes back to a project, made by its owner, which opens this project alone.
 
-Looking at a link (`look`) changes nothing, so that a preview in a chat does not use it up; only the form on its page
-does (`use`). Called by the `serve` command, `api` and pages.
+Looking at a link (`look`) changes nothing, so a preview in a chat does not use it up; only the form on its page does
+(`use`). `new_link` and `new_key` are for the command line: whoever can read the database could change it by hand.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, update
 
-from quorate.service.access.accounts import Account, checked_name, load_account, member_in, role_in
+from quorate.errors import InvalidInput
+from quorate.service.access.accounts import Account, checked_name, list_accounts, load_account, member_in, role_in
 from quorate.service.access.cookies import end_links, open_sign_in
+from quorate.service.access.keys import create_key
 from quorate.service.access.log import by_link, note
 from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
 from quorate.service.access.tokens import digest, new_secret
@@ -160,3 +162,38 @@ def _usable(connection: Connection, token: str, *, now: float, lock: bool = Fals
 
 def _has_accounts(connection: Connection) -> bool:
     return connection.scalar(select(accounts.c.id).limit(1)) is not None
+
+
+def new_link(store: Store, base_url: str, *, account: str | None = None, now: float) -> str:
+    """A link for the account of this id, or for the only one that may make projects; the first owner's if none is."""
+    first = first_owner_link(store, base_url, now=now) if account is None else None
+    return first or sign_in_link(store, account or _only_owner(store), base_url, now=now)
+
+
+def new_key(store: Store, name: str, *, account: str | None = None, now: float) -> str:
+    """An API key, for all projects, of the account of this id, or of the only one that may make projects."""
+    return create_key(store, account or _only_owner(store), name=name, now=now)[1]
+
+
+def _only_owner(store: Store) -> str:
+    owners = [each for each in everybody(store) if each.may_create and each.disabled is None]
+    if len(owners) == 1:
+        return owners[0].id
+    if not owners:
+        fix = (
+            "open the link that `quorate serve` prints first, or without a browser send it a name: "
+            "curl --data 'name=Ada' LINK. `quorate service owner-link` prints a new one."
+        )
+        wrong, rule = "nobody is an owner yet", "the id of an account that may make projects"
+        raise InvalidInput(f"{wrong}; {fix}", field="account", rule=rule, fix=fix)
+    names = ", ".join(f"{each.id} ({each.name})" for each in owners[:20])
+    rule, fix = f"one of the {len(owners)} accounts that may make projects: {names}", "say which with `account`."
+    raise InvalidInput(f"expected {rule}; {fix}", field="account", rule=rule, fix=fix)
+
+
+def everybody(store: Store) -> list[Account]:
+    """Every account of the service, in order of their ids."""
+    found: list[Account] = []
+    while page := list_accounts(store, after=found[-1].id if found else ""):
+        found += page
+    return found

@@ -7,13 +7,13 @@ refuses to change or delete lines. Called by everything that decides who may act
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, insert, or_, select
 
-from quorate.service.store.schema import access_log, accounts, memberships
+from quorate.service.store.schema import access_log, accounts, memberships, owner_actions
 
 Kind = Literal[
     "account disabled", "account enabled", "export", "invitation made", "invitation revoked", "key made", "key revoked",
@@ -28,7 +28,7 @@ BATCH = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LogEntry:
     """One line. `made_by`: the account that did it; None: the operator, at its command line."""
 
     id: int
@@ -49,7 +49,7 @@ def note(
     account_id: str | None = None,
     by: str | None,
     now: float,
-    **details: Any,  # noqa: ANN401
+    **details: object,
 ) -> None:
     """Write a line, within the transaction of what it tells of. `project_id` None: of the account as a whole."""
     row = {"time": now, "kind": kind, "project_id": project_id, "account_id": account_id, "made_by": by}
@@ -78,21 +78,21 @@ def owner_of_link(signed_in_by: str | None) -> str | None:
     return "" if signed_in_by == AN_OWNERS_LINK else signed_in_by.removeprefix(OWNERS_LINK)
 
 
-def lines_of(connection: Connection, project_id: str, *, before: int | None = None, limit: int = 100) -> list[Line]:
+def lines_of(connection: Connection, project_id: str, *, before: int | None = None, limit: int = 100) -> list[LogEntry]:
     """What an owner of a project may know, the newest first: lines of the project, and those of whole accounts from
     the time they are members. `before`: the id of the last line of the page before."""
     query = _lines(project_id).order_by(access_log.c.id.desc()).limit(limit)
     if before is not None:
         query = query.where(access_log.c.id < before)
-    return [_line(row) for row in connection.execute(query)]
+    return _entries(connection, connection.execute(query).all())
 
 
-def all_lines(connection: Connection, project_id: str) -> Iterator[Line]:
+def all_lines(connection: Connection, project_id: str) -> Iterator[LogEntry]:
     """The same, all of it, the oldest first, in bounded memory."""
     last = 0
     query = _lines(project_id).order_by(access_log.c.id).limit(BATCH)
     while rows := connection.execute(query.where(access_log.c.id > last)).all():
-        yield from map(_line, rows)
+        yield from _entries(connection, rows)
         last = rows[-1].id
 
 
@@ -115,8 +115,17 @@ def _is_member_then() -> ColumnElement[bool]:
     return and_(memberships.c.created <= access_log.c.time, left)
 
 
-def _line(row: Row[Any]) -> Line:
-    return Line(
-        id=row.id, time=row.time, kind=row.kind, account_id=row.account_id, account_name=row.account_name,
-        made_by=row.made_by, made_by_name=row.made_by_name, details=json.loads(row.body),
-    )  # fmt: skip
+def _entries(connection: Connection, rows: Sequence[Row[Any]]) -> list[LogEntry]:
+    """The lines, with the new settings of those that refer to an owner's action (older lines hold them themselves)."""
+    details = {row.id: json.loads(row.body) for row in rows}
+    actions = {each["action"] for each in details.values() if "action" in each}
+    query = select(owner_actions.c.id, owner_actions.c.body).where(owner_actions.c.id.in_(actions))
+    changes = {row.id: json.loads(row.body) for row in connection.execute(query)} if actions else {}
+    return [
+        LogEntry(
+            id=row.id, time=row.time, kind=row.kind, account_id=row.account_id, account_name=row.account_name,
+            made_by=row.made_by, made_by_name=row.made_by_name,
+            details={"changed": changes[told["action"]]} if "action" in (told := details[row.id]) else told,
+        )
+        for row in rows
+    ]  # fmt: skip

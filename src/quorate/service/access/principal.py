@@ -11,23 +11,22 @@ from typing import Annotated, Any, Literal, NamedTuple, cast
 
 from fastapi import Depends, Request
 from fastapi.security import APIKeyCookie, HTTPBearer
-from sqlalchemy import Connection, Row, Select, Table, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, select
 from starlette.concurrency import run_in_threadpool
 
 from quorate.service.access import cookies, csrf, keys
 from quorate.service.access.accounts import Role
 from quorate.service.access.request_context import now_of, store_of
 from quorate.service.access.tokens import digest
-from quorate.service.microbatch import Together
+from quorate.service.microbatch import MicroBatcher
 from quorate.service.problems import Problem
-from quorate.service.store.failures import StoreUnavailable
-from quorate.service.store.lists import among
+from quorate.service.store.bulk import among
 from quorate.service.store.schema import accounts, api_keys, memberships, sign_ins
-from quorate.service.store.store import Store
+from quorate.service.store.store import Store, StoreUnavailable
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class Credential:
     """What a request shows. `project_id`: where its role is asked for. `key_id`: the key a cookie was made with."""
 
     kind: Literal["key", "cookie"]
@@ -36,13 +35,13 @@ class Proof:
     key_id: str = ""
 
 
-def _statement(table: Table, *columns: Any) -> Select[Any]:  # noqa: ANN401
+def _statement(table: Table, *columns: ColumnElement[Any]) -> Select[Any]:
     here = (memberships.c.account_id == accounts.c.id) & among(memberships.c.project_id, "projects")
     joined = table.join(accounts).outerjoin(memberships, here & memberships.c.removed.is_(None))
     who = (accounts.c.id, accounts.c.name, accounts.c.may_create, memberships.c.role)
-    proof = (among(table.c.digest, "digests"), table.c.revoked.is_(None), accounts.c.disabled.is_(None))
+    credential = (among(table.c.digest, "digests"), table.c.revoked.is_(None), accounts.c.disabled.is_(None))
     where = memberships.c.project_id.label("member_of")
-    return select(table.c.digest, where, *who, *columns).select_from(joined).where(*proof)
+    return select(table.c.digest, where, *who, *columns).select_from(joined).where(*credential)
 
 
 STATEMENTS = {
@@ -55,44 +54,46 @@ REVOKED = select(api_keys.c.id).where(among(api_keys.c.id, "ids"))
 REVOKED = REVOKED.where(api_keys.c.revoked.is_not(None))
 
 
-class Known(NamedTuple):
-    """An account that a proof stands for, as it was read, and its role in the proof's project: None if none there, or
-    if the proof (`row.project_id`) opens another project only."""
+class KnownCaller(NamedTuple):
+    """The account of a credential, as it was read, and its role in the credential's project: None if it has none
+    there, or if the credential (`row.project_id`) opens another project only."""
 
     row: Row[Any]
     role: Role | None
 
 
-def look_up(store: Store, proofs: Sequence[Proof]) -> list[Known | None]:
-    """For each proof whom it stands for; None if it proves nothing."""
+def look_up(store: Store, credentials: Sequence[Credential]) -> list[KnownCaller | None]:
+    """For each credential the account it belongs to; None if it is not valid."""
     found: dict[tuple[str, str], list[Row[Any]]] = {}
     with store.look() as connection:
         for kind, statement in STATEMENTS.items():
-            asked = [proof for proof in proofs if proof.kind == kind]
+            asked = [credential for credential in credentials if credential.kind == kind]
             if asked:
-                digests = sorted({proof.digest for proof in asked})
-                values = {"digests": digests, "projects": sorted({proof.project_id for proof in asked})}
+                digests = sorted({credential.digest for credential in asked})
+                values = {"digests": digests, "projects": sorted({credential.project_id for credential in asked})}
                 for row in connection.execute(statement, values).all():
                     found.setdefault((kind, row.digest), []).append(row)
-        revoked = _revoked(connection, proofs)
+        revoked = _revoked(connection, credentials)
     return [
-        None if proof.key_id in revoked else _known(proof, found.get((proof.kind, proof.digest), []))
-        for proof in proofs
+        None
+        if credential.key_id in revoked
+        else _known_caller(credential, found.get((credential.kind, credential.digest), []))
+        for credential in credentials
     ]
 
 
-def _revoked(connection: Connection, proofs: Sequence[Proof]) -> set[str]:
+def _revoked(connection: Connection, credentials: Sequence[Credential]) -> set[str]:
     """Which of the keys that cookies were made with are revoked."""
-    ids = sorted({proof.key_id for proof in proofs if proof.key_id})
+    ids = sorted({credential.key_id for credential in credentials if credential.key_id})
     return set(connection.execute(REVOKED, {"ids": ids}).scalars()) if ids else set()
 
 
-def _known(proof: Proof, rows: Sequence[Row[Any]]) -> Known | None:
+def _known_caller(credential: Credential, rows: Sequence[Row[Any]]) -> KnownCaller | None:
     """One row for each project asked about that the account is a member of; one without a role if of none."""
     if not rows:
         return None
-    here = [row for row in rows if row.member_of == proof.project_id and row.project_id in (None, row.member_of)]
-    return Known(here[0], here[0].role) if here else Known(rows[0], None)
+    here = [row for row in rows if row.member_of == credential.project_id and row.project_id in (None, row.member_of)]
+    return KnownCaller(here[0], here[0].role) if here else KnownCaller(rows[0], None)
 
 
 PROJECT_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
@@ -155,9 +156,9 @@ async def as_member(request: Request, project_id: str, *roles: Role, token: str 
             value=project_id[:40], rule="the id of a project you are a member of", fix="List your projects to see it.",
         )  # fmt: skip
     if role == "owner" and principal.via == "cookie" and principal.only_project is not None:
-        raise _lent()
+        raise _owner_by_link()
     if roles and role not in roles:
-        raise _too_low(role, roles)
+        raise _wrong_role(role, roles)
     return Member(principal, role)
 
 
@@ -194,18 +195,18 @@ def has_key(request: Request) -> bool:
 async def _identify(request: Request, project_id: str, token: str | None) -> tuple[Principal, Role | None]:
     if has_key(request):
         key = request.headers["authorization"].partition(" ")[2].strip()
-        return await _by_key(request, Proof("key", digest(key), project_id))
+        return await _by_key(request, Credential("key", digest(key), project_id))
     session_id = cookies.session_id_of(request)
     if session_id is None:
-        raise _nobody("sign in, or send an API key: Authorization: Bearer qk_...")
+        raise _not_signed_in("sign in, or send an API key: Authorization: Bearer qk_...")
     return await _by_cookie(request, session_id, project_id, token)
 
 
-async def _by_key(request: Request, proof: Proof) -> tuple[Principal, Role | None]:
+async def _by_key(request: Request, credential: Credential) -> tuple[Principal, Role | None]:
     store, now = store_of(request), now_of(request)
-    known = await _callers(request).ask(proof)
+    known = await _caller_batcher_of(request).submit(credential)
     if known is None:
-        raise _nobody("this API key is unknown or was revoked; make a new one.")
+        raise _not_signed_in("this API key is unknown or was revoked; make a new one.")
     row = known.row
     if keys.is_use_to_note(row.used, now):
         with suppress(StoreUnavailable):  # a full disk must not keep anybody from reading
@@ -218,9 +219,10 @@ async def _by_cookie(
     request: Request, session_id: str, project_id: str, token: str | None
 ) -> tuple[Principal, Role | None]:
     store, now = store_of(request), now_of(request)
-    known = await _callers(request).ask(Proof("cookie", digest(session_id), project_id, cookies.key_of(session_id)))
+    credential = Credential("cookie", digest(session_id), project_id, cookies.key_of(session_id))
+    known = await _caller_batcher_of(request).submit(credential)
     if known is None or known.row.expires <= now:
-        raise _nobody("you were signed out, or your sign-in has expired; use a new link.")
+        raise _not_signed_in("you were signed out, or your sign-in has expired; use a new link.")
     csrf.check(request, session_id, token)
     row = known.row
     if cookies.is_to_extend(row.created, row.expires, now):
@@ -231,22 +233,22 @@ async def _by_cookie(
     return Principal(row.id, row.name, may_create, "cookie", row.project_id, how), known.role
 
 
-def _callers(request: Request) -> Together[Proof, Known | None]:
+def _caller_batcher_of(request: Request) -> MicroBatcher[Credential, KnownCaller | None]:
     """Callers of the app are looked up together, as many as come at once."""
     state = request.app.state
     if not hasattr(state, "callers"):
-        state.callers = Together(partial(look_up, state.store))
-    return cast("Together[Proof, Known | None]", state.callers)
+        state.callers = MicroBatcher(partial(look_up, state.store))
+    return cast("MicroBatcher[Credential, KnownCaller | None]", state.callers)
 
 
-def _nobody(fix: str) -> Problem:
+def _not_signed_in(fix: str) -> Problem:
     return Problem(
-        401, "Who are you?", fix, field="Authorization", rule="the cookie of a sign-in that lasts, or a valid API key",
+        401, "Not signed in", fix, field="Authorization", rule="the cookie of a sign-in that lasts, or a valid API key",
         fix=fix, headers={"WWW-Authenticate": "Bearer"},
     )  # fmt: skip
 
 
-def _lent() -> Problem:
+def _owner_by_link() -> Problem:
     return Problem(
         403,
         "Not allowed",
@@ -258,7 +260,7 @@ def _lent() -> Problem:
     )
 
 
-def _too_low(role: str, roles: tuple[Role, ...]) -> Problem:
+def _wrong_role(role: str, roles: tuple[Role, ...]) -> Problem:
     rule = " or ".join(sorted(roles))
     return Problem(
         403,

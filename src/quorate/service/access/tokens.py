@@ -57,10 +57,10 @@ def signing_key(store: Store, *, now: float, environment: Mapping[str, str] = os
     if given is None:
         return _kept_key(store, now=now).encode()
     if len(given) < SHORTEST_KEY:
-        raise InvalidInput(
-            f"{ENVIRONMENT} has {len(given)} characters; expected at least {SHORTEST_KEY}. "
-            'Make one: python -c "import secrets; print(secrets.token_urlsafe(32))"; or unset it.'
-        )
+        rule = f"at least {SHORTEST_KEY} characters"
+        fix = 'Make one: python -c "import secrets; print(secrets.token_urlsafe(32))"; or unset it.'
+        wrong = f"{ENVIRONMENT} has {len(given)} characters"
+        raise InvalidInput(f"{wrong}; expected {rule}. {fix}", field=ENVIRONMENT, rule=rule, fix=fix)
     return given.encode("utf-8", "surrogateescape")
 
 

@@ -17,6 +17,7 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from pydantic import JsonValue
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quorate.errors import QuorateError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 AT_ONCE = 2  # batches that one worker works on; others wait for their turn
 Result = TypeVar("Result")
+Nested = dict[str, JsonValue] | list[JsonValue]
 
 
 async def in_batch_thread(request: Request, work: Callable[[], Result]) -> Result:
@@ -56,18 +58,18 @@ class Unreadable(HTTPException):
 
     def __init__(self, wrong: str, rule: str, fix: str) -> None:
         super().__init__(422, f"the body {wrong}; expected {rule}; {fix}")
-        self.rule, self.fix = rule, fix
+        self.wrong, self.rule, self.fix = wrong, rule, fix
 
 
 class StrictRequest(Request):
     """A request whose JSON is checked as it is read; `state.content` is the digest of what was sent."""
 
-    async def json(self) -> Any:  # noqa: ANN401
+    async def json(self) -> JsonValue:
         """The body's JSON, or 422 that says what is wrong with it."""
         if not hasattr(self, "_json"):
             raw = await self.body()
             self._json = parsed(raw) if len(raw) <= SMALL else await in_batch_thread(self, lambda: parsed(raw))
-        return self._json
+        return cast(JsonValue, self._json)
 
     async def body(self) -> bytes:
         """The body; its digest is kept for idempotency keys."""
@@ -97,7 +99,7 @@ def _is_json(request: Request) -> bool:
     return kind == "application/json" or kind.endswith("+json")
 
 
-def _checked(field: ModelField, raw: bytes) -> Any:  # noqa: ANN401
+def _checked(field: ModelField, raw: bytes) -> object:
     """A large body as its model. The framework takes it as it is; it would check it while nobody else is served."""
     try:
         sent = parsed(raw)
@@ -124,7 +126,7 @@ def _check_size(raw: bytes) -> None:
         _refuse(f"holds {parts} lists and objects and {values} values", rule, "send it in several requests.")
 
 
-def parsed(raw: bytes) -> Any:  # noqa: ANN401
+def parsed(raw: bytes) -> JsonValue:
     """The value of a JSON text that holds only what every database keeps and every JSON reader reads.
 
     >>> parsed(b'{"label": "cat"}')
@@ -132,7 +134,7 @@ def parsed(raw: bytes) -> Any:  # noqa: ANN401
     """
     _check_size(raw)
     try:
-        value = json.loads(raw.decode(), parse_constant=_constant)
+        value: JsonValue = json.loads(raw.decode(), parse_constant=_constant)
     except RecursionError:
         _refuse(*TOO_DEEP)
     except UnicodeDecodeError:
@@ -145,25 +147,25 @@ def parsed(raw: bytes) -> Any:  # noqa: ANN401
     return value
 
 
-def _check_depth(value: Any, *, looks: bool) -> None:  # noqa: ANN401
+def _check_depth(value: JsonValue, *, looks: bool) -> None:
     """Go down level by level, through lists and objects alone; `looks`: at what they hold, too."""
-    level: list[Any] = [[value]]
+    level: list[Nested] = [[value]]
     for _ in range(DEEPEST + 1):
         if looks:
             for each in level:
                 _check_parts(each)
-        level = [part for each in level for part in _parts(each) if type(part) in (dict, list)]
+        level = [part for each in level for part in _parts(each) if isinstance(part, (dict, list))]
         if not level:
             return
     _refuse(*TOO_DEEP)
 
 
-def _parts(each: Any) -> Iterable[Any]:  # noqa: ANN401
-    return each.values() if type(each) is dict else each
+def _parts(each: Nested) -> Iterable[JsonValue]:
+    return each.values() if isinstance(each, dict) else each
 
 
-def _check_parts(each: Any) -> None:  # noqa: ANN401
-    for part in chain(each, _parts(each)) if type(each) is dict else each:
+def _check_parts(each: Nested) -> None:
+    for part in chain(each, _parts(each)) if isinstance(each, dict) else each:
         if isinstance(part, str) and ("\x00" in part or any("\ud800" <= char <= "\udfff" for char in part)):
             _refuse("holds U+0000 or half of a surrogate pair", "text that a database keeps", "remove it.")
         if isinstance(part, int) and abs(part) > LARGEST:

@@ -16,12 +16,10 @@ from quorate.service.api import exports as export_tables
 from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Owner, ProjectId, TheProjects, Viewer
 from quorate.service.api.exports import MEDIA_TYPES, Format, chunks, spooled, write
-from quorate.service.api.fields import Out, Time, problems
-from quorate.service.api.paging import Cursor, Limit, Page, after_number, page
-from quorate.service.domain.listing import Decided, Filter, decided, list_items
+from quorate.service.api.fields import Cursor, Limit, Out, Page, Time, after_number, page, problems
+from quorate.service.domain.listing import DecisionRow, Filter, decided, list_items
 from quorate.service.domain.projects import Projects
-from quorate.service.store.failures import StoreUnavailable
-from quorate.service.store.snapshot import snapshot
+from quorate.service.store.store import StoreUnavailable, snapshot
 from quorate.validate import broken
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["decisions"], route_class=StrictRoute)
@@ -67,7 +65,7 @@ def list_project_decisions(
     return Page[DecisionOut](**page(found, limit, lambda each: _shown(each[0], classes), lambda each: each[1].number))
 
 
-def _shown(closed: Decided, classes: tuple[str, ...]) -> DecisionOut:
+def _shown(closed: DecisionRow, classes: tuple[str, ...]) -> DecisionOut:
     values: dict[str, Any] = {name: getattr(closed, name) for name in DecisionOut.model_fields if name != "probs"}
     return DecisionOut(**values, probs=dict(zip(classes, closed.probs, strict=True)))
 
@@ -105,7 +103,7 @@ def _sent(
 ) -> Response:
     """The file; that it was taken out is in the access log. A full disk keeps nobody from saving their data."""
     me = caller.principal.account_id
-    with request.app.state.export_turns.taken(me):
+    with request.app.state.export_slots.taken(me):
         with suppress(StoreUnavailable), projects_.store.write() as connection:
             told = {"what": what, "format": chosen}
             note(connection, "export", project_id=project_id, account_id=me, by=me, now=now_of(request), **told)

@@ -10,16 +10,16 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import islice
 from typing import IO, Any, Literal
 
 from sqlalchemy import Connection, exists, select
 
-from quorate.service.access.log import Line, all_lines
+from quorate.service.access.log import LogEntry, all_lines
 from quorate.service.domain.events import ITEM_KINDS, project_events
 from quorate.service.domain.item_projection import ABSENT
-from quorate.service.domain.listing import BATCH, Decided, all_decisions
+from quorate.service.domain.listing import BATCH, DecisionRow, all_decisions
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.stats import voter_names
 from quorate.service.problems import Problem
@@ -29,12 +29,12 @@ from quorate.service.store.store import POOL
 from quorate.session.journal import FIRST_SEQ
 from quorate.session.lines import encode_line, header_line
 from quorate.tables.readers.arrow import pa, pq
-from quorate.workflows.run.result import DECISION_COLUMNS
 
 Kind = Literal["text", "float", "int", "bool"]
 KINDS: dict[str, Kind] = {"confidence": "float", "num_votes": "int", "agreement": "float", "cost": "float"}
 KINDS |= {"pool_size": "int", "audited": "bool", "time": "float", "event": "int", "seq": "int", "line": "int"}
 KINDS |= {"late": "bool", "retracted": "bool"}
+DECISION_COLUMNS = tuple(each.name for each in fields(DecisionRow))[:9]  # as `quorate run` writes them; a test compares
 VOTE_COLUMNS = (
     "item", "voter", "voter_name", "label", "time", "kind", "late", "retracted", "cast_label", "signed_in_by",
 )  # fmt: skip
@@ -57,7 +57,7 @@ def decisions(projects_: Projects, connection: Connection, project: Project) -> 
     columns: dict[str, Kind] = {name: KINDS.get(name, "text") for name in DECISION_COLUMNS}
     columns |= {f"prob_{name}": "float" for name in project.settings.classes}
 
-    def cells(row: Decided) -> tuple[Cell, ...]:
+    def cells(row: DecisionRow) -> tuple[Cell, ...]:
         return (*(getattr(row, name) for name in DECISION_COLUMNS), *row.probs)
 
     return Export(columns, map(cells, all_decisions(projects_, connection, project)))
@@ -111,7 +111,7 @@ def _events(connection: Connection, project: Project) -> Iterator[tuple[Cell, ..
 def log(connection: Connection, project: Project) -> Export:
     """The access log, the oldest line first; `details` is JSON."""
 
-    def cells(line: Line) -> tuple[Cell, ...]:
+    def cells(line: LogEntry) -> tuple[Cell, ...]:
         named = (line.account_id, line.account_name, line.made_by, line.made_by_name)
         return (line.id, line.time, line.kind, *named, json.dumps(line.details, ensure_ascii=False))
 
@@ -230,12 +230,9 @@ def _parquet(export: Export, file: IO[bytes]) -> None:
     schema = pa.schema([(name, types[kind]) for name, kind in export.columns.items()])
     with pq.ParquetWriter(file, schema) as writer:
         while rows := list(islice(export.rows, ROWS)):
-            writer.write_batch(_batch(rows, schema))
-
-
-def _batch(rows: list[tuple[Cell, ...]], schema: Any) -> Any:  # noqa: ANN401
-    columns = [pa.array(column, type=field.type) for column, field in zip(zip(*rows, strict=True), schema, strict=True)]
-    return pa.record_batch(columns, schema=schema)
+            columns = zip(zip(*rows, strict=True), schema, strict=True)
+            arrays = [pa.array(column, type=field.type) for column, field in columns]
+            writer.write_batch(pa.record_batch(arrays, schema=schema))
 
 
 WRITERS: dict[Format, Callable[[Export, IO[bytes]], None]] = {
@@ -250,7 +247,7 @@ MOST = POOL // 4
 SECONDS = "5"  # to wait before another attempt
 
 
-class Turns:
+class ExportSlots:
     """The accounts that are exporting now."""
 
     def __init__(self) -> None:

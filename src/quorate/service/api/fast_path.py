@@ -1,8 +1,8 @@
-"""Votes and next items, called all day long: a request that is plainly in order is answered before FastAPI reads it.
+"""Votes and next items, called all day long: a plain, valid request is answered without FastAPI's routing and parsing.
 
-Middleware around the app and its other middleware. Only reading and letting in are done here, in the same words; the
-endpoint, the headers and the count are the same. What is not plain (a body in parts, one that its model refuses, a
-caller who may not) goes on to the app as if nobody had looked at it, and is answered there. Added by `app`.
+Middleware around the app and its other middleware. Only parsing and access checks are done here, by the same functions;
+the endpoint, the headers and the metrics are the same. Any other request (a body in parts, one that its model refuses,
+a caller who may not) goes on to the app untouched and is answered there. Added by `app`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from quorate.service.access.request_context import now_of
 from quorate.service.api.bodies import BODY_SECONDS, SMALL, parsed
 from quorate.service.api.dependencies import Voter
 from quorate.service.api.fields import KEY
-from quorate.service.metrics import Metrics
+from quorate.service.api.monitoring import Metrics
 from quorate.service.problems import Problem
 
 PATH = re.compile(r"/api/v1/projects/([A-Za-z0-9_-]{1,40})/([a-z]+)")
@@ -38,7 +38,7 @@ TAKES = {"http", "project_id", "caller", "now", "body", "key"}  # what an endpoi
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class FastRoute:
     """An endpoint that is answered quickly: its route, what it takes, and the model of its body."""
 
     route: APIRoute
@@ -47,7 +47,7 @@ class Way:
     model: TypeAdapter[Any]
 
 
-def ways_of(routes: Iterable[BaseRoute]) -> dict[str, Way]:
+def fast_routes(routes: Iterable[BaseRoute]) -> dict[str, FastRoute]:
     """The POSTs by a `Voter` whose endpoints take a body and nothing but TAKES, by the last part of their path."""
     found = {}
     for route in routes:
@@ -56,14 +56,14 @@ def ways_of(routes: Iterable[BaseRoute]) -> dict[str, Way]:
             hints = get_type_hints(route.endpoint, include_extras=True)
             if "body" in names and names <= TAKES and hints.get("caller") == Voter:
                 model: TypeAdapter[Any] = TypeAdapter(hints["body"])
-                found[route.path.rpartition("/")[2]] = Way(route, route.endpoint, names, model)
+                found[route.path.rpartition("/")[2]] = FastRoute(route, route.endpoint, names, model)
     return found
 
 
-class Quick:
+class FastPath:
     """ASGI middleware: the quick way for plain requests, the app for all others."""
 
-    def __init__(self, app: ASGIApp, ways: dict[str, Way], metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, ways: dict[str, FastRoute], metrics: Metrics) -> None:
         self.app, self.ways, self.metrics = app, ways, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -91,7 +91,7 @@ class Quick:
             self.metrics.note("POST", way.route.path, status, time.perf_counter() - begin)
 
 
-async def _admitted(request: Request, way: Way, project_id: str, first: Message) -> dict[str, Any] | None:
+async def _admitted(request: Request, way: FastRoute, project_id: str, first: Message) -> dict[str, Any] | None:
     """What the endpoint takes, if the request is in order and its caller may send it. Nothing is done yet."""
     read = _read(request, way, first)
     if read is None:
@@ -103,7 +103,7 @@ async def _admitted(request: Request, way: Way, project_id: str, first: Message)
     return read | {"http": request, "project_id": project_id, "caller": caller, "now": now_of(request)}
 
 
-async def _answered(request: Request, way: Way, read: dict[str, Any]) -> Response:
+async def _answered(request: Request, way: FastRoute, read: dict[str, Any]) -> Response:
     """The endpoint's answer, or its problem as the app words it. The endpoint is called once, whatever comes of it."""
     try:
         answer = await way.endpoint(**{name: read[name] for name in way.names})
@@ -117,7 +117,7 @@ async def _answered(request: Request, way: Way, read: dict[str, Any]) -> Respons
     return Response(answer.__pydantic_serializer__.to_json(answer), media_type="application/json")
 
 
-def _read(request: Request, way: Way, first: Message) -> dict[str, Any] | None:
+def _read(request: Request, way: FastRoute, first: Message) -> dict[str, Any] | None:
     """The body and the key of a request that is in order; None for any other."""
     raw, key = first.get("body", b""), request.headers.get("idempotency-key")
     is_whole = first["type"] == "http.request" and not first.get("more_body") and 0 < len(raw) <= SMALL

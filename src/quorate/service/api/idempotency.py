@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from fastapi import Request, Response
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, select, update
 
 from quorate.service.access.principal import Principal
 from quorate.service.access.request_context import now_of, store_of
@@ -27,7 +27,6 @@ from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import requests
 from quorate.service.store.store import Store
 
-KEPT = 7 * 86400.0  # seconds a key is remembered
 REPEATED = {"Idempotency-Replayed": "true"}
 
 
@@ -57,7 +56,7 @@ class OneTransaction(Store):
 
 def carried_out(
     request: Request,
-    who: Principal,
+    caller: Principal,
     key: str | None,
     work: Callable[[Work], Out | None],
     *,
@@ -67,20 +66,20 @@ def carried_out(
     """The answer to a write: done now, or repeated. `secrets` names what of the answer is never kept."""
     store, now = store_of(request), now_of(request)
     with store.write() as connection:
-        past = None if key is None else _claimed(connection, who.account_id, key, _content(request), now)
+        past = None if key is None else _claimed(connection, caller.account_id, key, _content(request), now)
         if past is not None:
             return past
         joined = Projects(OneTransaction(store, connection))  # a cache of its own: what is undone must not be held
         body = _as_json(work(Work(joined.store, joined, now)))
         if key is not None:
             kept = json.dumps(json.loads(body) | dict.fromkeys(secrets)) if secrets else body
-            mine = (requests.c.principal == who.account_id, requests.c.key == key)
+            mine = (requests.c.principal == caller.account_id, requests.c.key == key)
             connection.execute(update(requests).where(*mine).values(status=status, body=kept))
     return _response(body, status)
 
 
 async def carried_out_in_parts(
-    request: Request, who: Principal, key: str | None, work: Callable[[Projects], Out]
+    request: Request, caller: Principal, key: str | None, work: Callable[[Projects], Out]
 ) -> Response:
     """The answer to a write of many items, from a thread for batches: `work` has transactions of its own.
 
@@ -89,17 +88,17 @@ async def carried_out_in_parts(
     """
 
     def run() -> Response:
-        ahead = None if is_known(request, who, key) else work(projects_of(request))
-        return carried_out(request, who, key, lambda on: ahead or work(on.projects))
+        ahead = None if is_known(request, caller, key) else work(projects_of(request))
+        return carried_out(request, caller, key, lambda on: ahead or work(on.projects))
 
     return await in_batch_thread(request, run)
 
 
-def is_known(request: Request, who: Principal, key: str | None) -> bool:
+def is_known(request: Request, caller: Principal, key: str | None) -> bool:
     """Whether the key was used before: then there is nothing to prepare, `carried_out` repeats or refuses."""
     if key is None:
         return False
-    query = select(requests.c.key).where(requests.c.principal == who.account_id, requests.c.key == key)
+    query = select(requests.c.key).where(requests.c.principal == caller.account_id, requests.c.key == key)
     with store_of(request).read() as connection:
         return connection.execute(query).one_or_none() is not None
 
@@ -132,9 +131,3 @@ def _response(body: str, status: int, headers: dict[str, str] | None = None) -> 
     if not body:
         return Response(status_code=204, headers=headers)
     return Response(body, status, headers, "application/json")
-
-
-def forget(store: Store, *, now: float) -> int:
-    """Delete keys that are too old to be sent again; how many there were."""
-    with store.write() as connection:
-        return connection.execute(delete(requests).where(requests.c.created < now - KEPT)).rowcount

@@ -12,29 +12,44 @@ from sqlalchemy import Row, select
 from quorate.service.access.request_context import now_of
 from quorate.service.api.bodies import StrictRoute, in_batch_thread
 from quorate.service.api.dependencies import Now, Owner, ProjectId, TheProjects, Viewer
-from quorate.service.api.fields import In, ItemId, ItemQuery, Key, Out, Text, Time, problems
+from quorate.service.api.fields import (
+    Cursor,
+    In,
+    ItemId,
+    ItemQuery,
+    Key,
+    Limit,
+    Out,
+    Page,
+    Text,
+    Time,
+    after_number,
+    page,
+    problems,
+)
 from quorate.service.api.idempotency import Work, carried_out, is_known
-from quorate.service.api.item_content import checked_address, checked_image, for_browser, upload_of
-from quorate.service.api.paging import Cursor, Limit, Page, after_number, page
-from quorate.service.api.vote_models import DecidedOut, ShowOut
-from quorate.service.api.votes import decided
+from quorate.service.api.votes import DecidedOut, ShowOut, decided
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import (
     MOST_ITEMS,
     MOST_PRIORITY,
     MOST_TEXT,
-    Batch,
+    DecidedBatch,
+    ItemContent,
     NewItem,
-    Show,
+    checked_address,
+    checked_image,
     decide_items,
+    for_browser,
     store_items,
+    upload_of,
 )
 from quorate.service.domain.listing import Filter, Status, events_of, list_items
 from quorate.service.domain.open_items import clear_image
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.trail import find, trail
 from quorate.service.domain.vote_types import Request as Act
-from quorate.service.store.lists import among
+from quorate.service.store.bulk import among
 from quorate.service.store.schema import uploads
 from quorate.service.store.store import Store
 from quorate.validate import broken, shown
@@ -166,9 +181,9 @@ async def create_items(
 ) -> Response:
     """All of them, or none if one is not valid. Safe to send again: items that are there already stay as they are."""
 
-    allow = bool(request.app.state.config.allow_private_webhooks)
+    allow = bool(request.app.state.config.allow_private_addresses)
 
-    def decide(projects_: Projects) -> Batch:
+    def decide(projects_: Projects) -> DecidedBatch:
         project = projects_.get(project_id)
         batch = [new_item(project, item, index, allow_private=allow) for index, item in enumerate(body.items)]
         _check_uploads(projects_.store, project_id, batch)
@@ -243,7 +258,7 @@ def close_item(
 @router.post("/item/clear", summary="Ask about an item again that was set aside", responses=problems(403, 404))
 def clear_item(project_id: ProjectId, caller: Owner, projects_: TheProjects, now: Now, body: ClearIn) -> ClearedOut:
     """After its image was repaired, or found to be in order. May be repeated."""
-    clear_image(projects_, project_id, body.id, who=caller.principal.account_id, now=now)
+    clear_image(projects_, project_id, body.id, by=caller.principal.account_id, now=now)
     return ClearedOut(id=body.id)
 
 
@@ -266,7 +281,7 @@ def new_item(project: Project, item: ItemIn, index: int, *, allow_private: bool 
     `allow_private`: its image may come from this machine or its network.
     """
     where = f"items[{index}].image"
-    show = Show(
+    show = ItemContent(
         text=item.text,
         image=None if item.image is None else checked_image(item.image, where=where, allow_private=allow_private),
         link=None if item.link is None else checked_address(item.link, where=f"items[{index}].link"),
@@ -274,7 +289,7 @@ def new_item(project: Project, item: ItemIn, index: int, *, allow_private: bool 
     return NewItem(item.id, _prediction(project, item, index), show, item.pool_size, item.priority)
 
 
-def _prediction(project: Project, item: ItemIn, index: int) -> Any:  # noqa: ANN401
+def _prediction(project: Project, item: ItemIn, index: int) -> object:
     """What the models said, in their order, as a session takes it."""
     models = project.settings.models
     if item.predictions is None:

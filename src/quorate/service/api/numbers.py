@@ -10,9 +10,8 @@ from pydantic import Field
 
 from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Now, ProjectId, TheProjects, Viewer
-from quorate.service.api.fields import Out, Time, problems
-from quorate.service.api.paging import Cursor, Limit, Page, after_number, page
-from quorate.service.domain.audits import AuditReport
+from quorate.service.api.fields import Cursor, Limit, Out, Page, Time, after_number, page, problems
+from quorate.service.domain.audits import ProjectAudit
 from quorate.service.domain.listing import list_learned
 from quorate.service.domain.stats import Stats, latest_stats
 
@@ -20,7 +19,7 @@ router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["numbers"], rou
 
 
 @dataclass(frozen=True, slots=True)
-class AuditTold(AuditReport):
+class AuditTold(ProjectAudit):
     """What the audited items prove, as of `time`; `sentence` says it in words.
 
     `believed_error`: what the posterior says of all closed items. `measured_low`, `measured_high`: the estimate from

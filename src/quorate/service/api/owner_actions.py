@@ -10,11 +10,10 @@ from pydantic import Field
 from quorate.service.access.request_context import now_of
 from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Owner, ProjectId, TheProjects, Viewer
-from quorate.service.api.fields import In, ItemId, Key, Out, Time, problems
+from quorate.service.api.fields import Cursor, In, ItemId, Key, Limit, Out, Page, Time, after_number, page, problems
 from quorate.service.api.idempotency import Work, carried_out, carried_out_in_parts
-from quorate.service.api.paging import Cursor, Limit, Page, after_number, page
+from quorate.service.domain.events import list_actions
 from quorate.service.domain.open_items import change_pool, close_open, restore, withdraw
-from quorate.service.domain.owner_actions import list_actions
 from quorate.service.domain.projects import Projects
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["items"], route_class=StrictRoute)
@@ -80,7 +79,7 @@ async def change_project_pool(
 
     def work(projects_: Projects) -> PoolOut:
         done = change_pool(
-            projects_, project_id, body.pool_size, who=me.account_id, signed_in_by=me.signed_in_by, now=now,
+            projects_, project_id, body.pool_size, by=me.account_id, signed_in_by=me.signed_in_by, now=now,
             names=body.items,
         )  # fmt: skip
         return PoolOut.model_validate(done)
@@ -97,7 +96,7 @@ async def close_open_items(request: Request, project_id: ProjectId, caller: Owne
     me, now = caller.principal, now_of(request)
 
     def work(projects_: Projects) -> ClosedOut:
-        closed = close_open(projects_, project_id, who=me.account_id, signed_in_by=me.signed_in_by, now=now)
+        closed = close_open(projects_, project_id, by=me.account_id, signed_in_by=me.signed_in_by, now=now)
         return ClosedOut(closed=closed)
 
     return await carried_out_in_parts(request, caller.principal, key, work)
@@ -109,10 +108,10 @@ async def close_open_items(request: Request, project_id: ProjectId, caller: Owne
 def withdraw_item(request: Request, project_id: ProjectId, caller: Owner, body: WhichIn, key: Key = None) -> Response:
     """Nobody is asked about it any more, and no number counts it. Its events stay. The audit keeps counting an item of
     which chance had decided before whether it is audited; drawn and not voted to the end, it counts as wrong."""
-    who = caller.principal.account_id
+    me = caller.principal.account_id
 
     def work(on: Work) -> WithdrawnOut:
-        withdraw(on.projects, project_id, body.id, who=who, now=on.now)
+        withdraw(on.projects, project_id, body.id, by=me, now=on.now)
         return WithdrawnOut(id=body.id, withdrawn=True)
 
     return carried_out(request, caller.principal, key, work)
@@ -121,10 +120,10 @@ def withdraw_item(request: Request, project_id: ProjectId, caller: Owner, body: 
 @router.post("/item/restore", summary="Restore an item", response_model=WithdrawnOut, responses=problems(403, 404, 409))
 def restore_item(request: Request, project_id: ProjectId, caller: Owner, body: WhichIn, key: Key = None) -> Response:
     """A withdrawn item counts again, as its events have it."""
-    who = caller.principal.account_id
+    me = caller.principal.account_id
 
     def work(on: Work) -> WithdrawnOut:
-        restore(on.projects, project_id, body.id, who=who, now=on.now)
+        restore(on.projects, project_id, body.id, by=me, now=on.now)
         return WithdrawnOut(id=body.id, withdrawn=False)
 
     return carried_out(request, caller.principal, key, work)

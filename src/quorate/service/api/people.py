@@ -10,9 +10,8 @@ from pydantic import Field
 from quorate.service.access import accounts, cookies, invitations, keys, links
 from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Caller, Now, Owner, ProjectId, TheStore, Unrestricted, base_url_of
-from quorate.service.api.fields import In, Key, Out, Text, Time, problems
+from quorate.service.api.fields import Cursor, In, Key, Limit, Out, Page, Text, Time, after_name, page, problems
 from quorate.service.api.idempotency import Work, carried_out
-from quorate.service.api.paging import Cursor, Limit, Page, after_name, page
 
 router = APIRouter(prefix="/api/v1", tags=["people"], route_class=StrictRoute)
 

@@ -130,7 +130,7 @@ class _Held:
     counted: float
 
 
-class UploadRoom:
+class UploadQuota:
     """What each project holds, and how much it may."""
 
     def __init__(self, most_megabytes: int) -> None:
@@ -236,7 +236,7 @@ def create_upload(
     return carried_out(request, caller.principal, key, work, status=201)
 
 
-def stored(store: Store, project_id: str, content: bytes, image: Image, *, room: UploadRoom, now: float) -> str:
+def stored(store: Store, project_id: str, content: bytes, image: Image, *, room: UploadQuota, now: float) -> str:
     """Keep a checked image, if there is room; its id, which is the old one if it is there already."""
     digest = sha256(content).hexdigest()
     row = {
@@ -253,12 +253,12 @@ def stored(store: Store, project_id: str, content: bytes, image: Image, *, room:
         return str(connection.execute(same).scalar_one())
 
 
-def _room(request: Request) -> UploadRoom:
+def _room(request: Request) -> UploadQuota:
     """This worker's, made when the first image comes."""
     state = request.app.state
-    if not hasattr(state, "upload_room"):
-        state.upload_room = UploadRoom(state.config.upload_megabytes)
-    return state.upload_room  # type: ignore[no-any-return]
+    if not hasattr(state, "upload_quota"):
+        state.upload_quota = UploadQuota(state.config.upload_megabytes)
+    return state.upload_quota  # type: ignore[no-any-return]
 
 
 @router.get(

@@ -1,46 +1,162 @@
 """Voting: the next items for a voter, votes, abstentions, skip, undo, leave. Voters see nothing of the others.
 
 An owner's key may send the votes of people who vote elsewhere (`voter`), and gets the decision back. Votes that arrive
-at the same time are stored together (`domain/vote_batch.py`). Plain requests skip FastAPI's parsing (`fast_path.py`).
+at the same time are stored in one transaction (`domain/vote_batch.py`). The models of requests and answers come first:
+none of them may say more about an item than what is shown and the caller's own votes.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import cast
+from typing import Annotated, Literal, Self, cast
 
 from fastapi import APIRouter
 from fastapi import Request as HttpRequest
+from pydantic import ConfigDict, Field, model_validator
 from starlette.concurrency import run_in_threadpool
 
 from quorate.service.access.limits import limit_votes
 from quorate.service.access.principal import Member
 from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Now, ProjectId, TheProjects, Voter, projects_of
-from quorate.service.api.fields import Key, problems
-from quorate.service.api.item_content import for_browser
-from quorate.service.api.vote_models import (
-    DecidedOut,
-    LeasedOut,
-    LeftOut,
-    NextIn,
-    NextOut,
-    RecordedOut,
-    ReportedOut,
-    ReportIn,
-    ShowOut,
-    UndoIn,
-    VotedOut,
-    VoteIn,
-)
+from quorate.service.api.fields import In, ItemId, Key, Out, OutsideVoter, Text, Time, problems
+from quorate.service.domain.items import for_browser
 from quorate.service.domain.leases import give_back
 from quorate.service.domain.open_items import report_image
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.trail import find
 from quorate.service.domain.vote_batch import Answer, Call, answer_all
-from quorate.service.domain.vote_types import Kind, Recorded, Request
-from quorate.service.microbatch import Together
+from quorate.service.domain.vote_types import Kind, RecordedVote, Request
+from quorate.service.microbatch import MicroBatcher
 from quorate.service.problems import Problem
+
+MOST_NEXT = 20
+
+Count = Annotated[int, Field(ge=1, le=MOST_NEXT, description="How many items at most.")]
+NextCount = Annotated[int, Field(ge=0, le=MOST_NEXT, description="How many next items to answer with; 0: none.")]
+Outside = Annotated[
+    OutsideVoter | None,
+    Field(
+        description="Whose vote it is, if not the caller's: only with an owner's key. Kept as `ext:<name>`, a person "
+        "apart from every member, also from one of that name: members vote on the page or with a key of their own."
+    ),
+]
+
+
+class NextIn(In):
+    """How many items are wanted."""
+
+    count: Count = 1
+
+
+class VoteIn(In):
+    """One act on one item: exactly one of `label`, `abstain`, `skip`."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"item": "scan-0017", "label": "cat", "next": 1}]},
+    )
+
+    item: ItemId
+    label: Annotated[Text, Field(max_length=100, description="The class voted for.")] | None = None
+    abstain: Annotated[Literal[True] | None, Field(description="True: the voter cannot tell.")] = None
+    skip: Annotated[Literal[True] | None, Field(description="True: not this one; others will be asked.")] = None
+    voter: Outside = None
+    next: NextCount = 0
+
+    @model_validator(mode="after")
+    def _one_act(self) -> Self:
+        if sum(each is not None for each in (self.label, self.abstain, self.skip)) != 1:
+            raise ValueError("expected exactly one of label, abstain: true, skip: true")
+        return self
+
+    @property
+    def kind(self) -> Kind:
+        """Which act it is."""
+        return "vote" if self.label is not None else "abstain" if self.abstain else "skip"
+
+
+class UndoIn(In):
+    """Whose act on which item is taken back."""
+
+    item: ItemId
+    voter: Outside = None
+    next: NextCount = 0
+
+
+class ReportIn(In):
+    """Whose image could not be loaded."""
+
+    item: ItemId
+
+
+class ReportedOut(Out):
+    """What became of a report."""
+
+    item: str
+    set_aside: Annotated[
+        bool,
+        Field(description="False: too many reports of this voter are open, so others are still asked; skip the item."),
+    ]
+
+
+class ShowOut(Out):
+    """What the voter looks at; the browser loads `image`, the server never does."""
+
+    text: str | None = None
+    image: str | None = None
+    link: str | None = None
+
+
+class LeasedOut(Out):
+    """An item that is the caller's until `expires`."""
+
+    item: str
+    show: ShowOut
+    expires: Time
+
+
+class NextOut(Out):
+    """The next items and what to choose from; no items: there is nothing to do now."""
+
+    classes: list[str]
+    items: list[LeasedOut]
+
+
+class RecordedOut(Out):
+    """The caller's own act as it is stored."""
+
+    item: str
+    kind: Literal["vote", "abstain", "skip", "retract", "close"]
+    label: str | None
+    time: Time
+    undo_until: Annotated[float | None, Field(description="Until when it can be taken back, seconds since 1970.")]
+    repeated: Annotated[bool, Field(description="True: this very request was stored before.")]
+
+
+class DecidedOut(Out):
+    """What is decided of an item; owners see it, voters never do."""
+
+    ask: Annotated[bool, Field(description="Whether more votes are asked for.")]
+    label: str
+    confidence: float
+    num_votes: int
+    reason: str
+    late: Annotated[bool, Field(description="True: a vote or abstention that came after the item was closed.")] = False
+
+
+class VotedOut(Out):
+    """What was stored, and what comes next."""
+
+    recorded: RecordedOut
+    decision: Annotated[DecidedOut | None, Field(description="Only to owners, for `voter`.")] = None
+    next: Annotated[list[LeasedOut] | None, Field(description="The next items, if asked for and to be had now.")] = None
+
+
+class LeftOut(Out):
+    """How many items went back in line."""
+
+    given_back: int
+
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["voting"], route_class=StrictRoute)
 
@@ -55,7 +171,8 @@ async def next_for_voter(
     would sway the voter.
     """
     count = 1 if body is None else body.count
-    answer = await desk_of(http).ask(Call(project_id, caller.principal.account_id, None, count, now), line=project_id)
+    call = Call(project_id, caller.principal.account_id, None, count, now)
+    answer = await vote_batcher_of(http).submit(call, queue=project_id)
     classes = [] if answer.project is None else list(answer.project.settings.classes)
     return NextOut(classes=classes, items=_leased(project_id, answer) or [])
 
@@ -97,12 +214,12 @@ def leave(project_id: ProjectId, caller: Voter, projects_: TheProjects) -> LeftO
     return LeftOut(given_back=give_back(projects_, project_id, caller.principal.account_id))
 
 
-def desk_of(request: HttpRequest) -> Together[Call, Answer]:
-    """Where the app's votes are stored together, as many as come at once."""
+def vote_batcher_of(request: HttpRequest) -> MicroBatcher[Call, Answer]:
+    """The micro-batcher through which all votes of the app are stored."""
     state = request.app.state
-    if not hasattr(state, "desk"):
-        state.desk = Together(partial(answer_all, state.projects))
-    return cast("Together[Call, Answer]", state.desk)
+    if not hasattr(state, "vote_batcher"):
+        state.vote_batcher = MicroBatcher(partial(answer_all, state.projects))
+    return cast("MicroBatcher[Call, Answer]", state.vote_batcher)
 
 
 def _leased(project_id: str, answer: Answer) -> list[LeasedOut] | None:
@@ -133,7 +250,7 @@ async def _answer(http: HttpRequest, caller: Member, asked: Request, count: int,
     if asked.served:  # an owner's program may send as many votes of others as it can
         limit_votes(http, caller.principal.account_id)
     call = Call(asked.project_id, caller.principal.account_id, asked, count, now)
-    answer = await desk_of(http).ask(call, line=asked.project_id)
+    answer = await vote_batcher_of(http).submit(call, queue=asked.project_id)
     recorded = answer.recorded
     assert recorded is not None
     if not recorded.repeated:
@@ -149,7 +266,7 @@ async def _answer(http: HttpRequest, caller: Member, asked: Request, count: int,
     )  # fmt: skip
 
 
-def decided(projects_: Projects, asked: Request, recorded: Recorded) -> DecidedOut:
+def decided(projects_: Projects, asked: Request, recorded: RecordedVote) -> DecidedOut:
     """What is decided of the item now, for an owner."""
     if recorded.decision is not None:
         return DecidedOut.model_validate(recorded.decision).model_copy(update={"late": recorded.late})

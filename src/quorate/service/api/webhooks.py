@@ -9,12 +9,24 @@ from pydantic import Field
 
 from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Owner, ProjectId, TheStore
-from quorate.service.api.fields import In, Key, Out, Text, Time, problems
+from quorate.service.api.fields import (
+    Cursor,
+    In,
+    Key,
+    Limit,
+    Out,
+    Page,
+    Text,
+    Time,
+    after_name,
+    bad_cursor,
+    page,
+    problems,
+)
 from quorate.service.api.idempotency import Work, carried_out
-from quorate.service.api.paging import Cursor, Limit, Page, after_name, bad_cursor, page
 from quorate.service.api.people import Id, When
-from quorate.service.domain.notices import KINDS
 from quorate.service.webhooks import hooks
+from quorate.service.webhooks.deliveries import KINDS
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}/webhooks", tags=["webhooks"], route_class=StrictRoute)
 
@@ -70,7 +82,7 @@ def create_webhook(
 ) -> Response:
     """Each delivery is a POST of JSON with X-Quorate-Id, X-Quorate-Timestamp and X-Quorate-Signature:
     `v1=` HMAC-SHA256(secret, timestamp + "." + body). Anything but 2xx is tried again, for three days."""
-    allow = bool(request.app.state.config.allow_private_webhooks)
+    allow = bool(request.app.state.config.allow_private_addresses)
 
     def work(on: Work) -> WebhookMade:
         made, secret = hooks.create_webhook(

@@ -1,7 +1,7 @@
-"""What the audited items prove: how many answers can be wrong, at any time, and how honest the belief is.
+"""What the audited items prove: how many answers can be wrong, at any time, and how well calibrated the belief is.
 
-Coins are tossed when items close (`row`), audited items are voted until their verdict is settled (`queue`), and this
-reads the outcome with `quorate.audit`. Called by the steward for the dashboard, and by the API.
+Items are drawn for the audit when they close (`item_projection`), then voted on until their verdict is settled
+(`queue`); this reads the outcome with `quorate.audit`. Called by the steward for the dashboard, and by the API.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ PART = 5000  # rows read at once
 
 
 @dataclass(frozen=True, slots=True)
-class AuditReport:
+class ProjectAudit:
     """`believed_error`: what the posterior says of all closed items. `measured_low`, `measured_high`: the estimate from
-    the coins, unbiased once all drawn items are voted to the end; those that are not yet, which are the contested ones,
+    the audit sample, unbiased once all drawn items are voted to the end; those that are not yet, the contested ones,
     count as right in one and as wrong in the other. Null while no drawn item is voted to the end.
 
     `most_wrong`: with probability 1 - alpha, at every time at once, no larger share is wrong. `is_informative`: False
@@ -50,7 +50,7 @@ class AuditReport:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What a part of the closed items adds up to. `audit` has those that are settled or have a coin."""
+    """What a part of the closed items adds up to. `audit` has those that are settled or took part in the draw."""
 
     audit: RunningAudit  # what is not voted to the end counts as wrong, also where it was withdrawn
     num_closed: int = 0
@@ -63,8 +63,8 @@ class _Seen:
         return _Seen(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
 
 
-def audit_report(connection: Connection, project: Project, *, alpha: float = 0.05) -> AuditReport:
-    """Read every closed item's coin and outcome; O(closed items), for the background, in constant memory."""
+def audit_report(connection: Connection, project: Project, *, alpha: float = 0.05) -> ProjectAudit:
+    """Read every closed item's draw and outcome; O(closed items), for the background, in constant memory."""
     seen = _closed_items(connection, project)
     audit, num_closed = seen.audit, seen.num_closed
     num_drawn, pending = audit.num_audited, audit.num_incomplete
@@ -85,7 +85,7 @@ def audit_report(connection: Connection, project: Project, *, alpha: float = 0.0
     low, high = (_share((audit.estimate - less) / audit.num_items) for less in (seen.pending_weight, 0.0))
     is_informative = bound.is_informative and complete > 0
     say = _sentence if is_informative else _too_few
-    return AuditReport(
+    return ProjectAudit(
         measured_low=low if complete else None,
         measured_high=high if complete else None,
         most_wrong=bound.mean,
@@ -96,7 +96,7 @@ def audit_report(connection: Connection, project: Project, *, alpha: float = 0.0
 
 
 def _closed_items(connection: Connection, project: Project) -> _Seen:
-    """All closed items, read and added up in parts; withdrawn ones, too, whose coin was tossed before."""
+    """All closed items, read and added up in parts; withdrawn ones, too, if they took part in the draw."""
     here = (items.c.project_id == project.id, ~items.c.is_open, counts_in_audit)
     lowest = connection.execute(select(func.min(items.c.audit_rate)).where(*here, items.c.audit_rate > 0)).scalar_one()
     min_rate = min(lowest or 1.0, project.settings.audit_rate or 1.0)
@@ -109,7 +109,7 @@ def _closed_items(connection: Connection, project: Project) -> _Seen:
 
 
 def _part(table: FloatArray, min_rate: float) -> _Seen:
-    """Confidence, coin's rate, drawn, loss and settled of some items, (items, 5)."""
+    """Confidence, rate of the draw, drawn, loss and settled of some items, (items, 5)."""
     u, q, drawn, loss, settled = 1.0 - table[:, 0], table[:, 1], table[:, 2] > 0, table[:, 3], table[:, 4] > 0
     counted, told = settled | (q > 0), np.where(settled, np.nan_to_num(loss), loss)
     return _Seen(
@@ -127,7 +127,7 @@ def _share(estimate: float) -> float:
     return min(max(estimate, 0.0), 1.0)
 
 
-def _all_known(known: dict[str, Any], share: float) -> AuditReport:
+def _all_known(known: dict[str, Any], share: float) -> ProjectAudit:
     """Nothing is left to chance: of every closed item it is known what the whole pool says."""
     num_items, ended = known["num_closed"], known["num_closed"] - known["num_settled"]
     how = [f"votes settled {known['num_settled']:,}"] if known["num_settled"] else []
@@ -141,15 +141,15 @@ def _all_known(known: dict[str, Any], share: float) -> AuditReport:
             else f"None of the {num_items:,} answers can be wrong"
         )
     measured = share if known["num_complete"] else None  # of all closed items, and no longer an estimate
-    return AuditReport(
+    return ProjectAudit(
         measured_low=measured, measured_high=measured, most_wrong=share, is_informative=True,
         sentence=f"{said}: {', and '.join(how)}.", **known,
     )  # fmt: skip
 
 
-def _nothing_yet(known: dict[str, Any]) -> AuditReport:
+def _nothing_yet(known: dict[str, Any]) -> ProjectAudit:
     sentence = "No audit results yet: no closed item was drawn."
-    return AuditReport(
+    return ProjectAudit(
         measured_low=None, measured_high=None, most_wrong=None, is_informative=False, sentence=sentence, **known
     )
 

@@ -1,6 +1,6 @@
 """What voters do with items: vote, abstain, skip, undo. Acknowledged only once the transaction is committed.
 
-The items' rows are locked (`vote_context`), each item's events are folded by the session core, the core's next event
+The items' rows are locked (`vote_rows`), each item's events are folded by the session core, the core's next event
 is stored, and the row is updated. `act` is one vote in a transaction of its own; `vote_batch` stores many in one.
 """
 
@@ -14,12 +14,11 @@ from sqlalchemy import Connection, Row, select
 from sqlalchemy.exc import IntegrityError
 
 from quorate.errors import DuplicateVote, InvalidInput, QuorateError
-from quorate.service.domain.item_projection import after_event, toss
+from quorate.service.domain.item_projection import after_event, audit_draw
 from quorate.service.domain.leases import CLOCK_SLACK
 from quorate.service.domain.projects import Project, Projects
-from quorate.service.domain.vote_context import Scene, meet
-from quorate.service.domain.vote_types import Kind, Recorded, Request, TooLate, not_met, of_item, reused
-from quorate.service.domain.vote_writes import Deed, perform
+from quorate.service.domain.vote_rows import VoteContext, VoteWrite, load_contexts, write_votes
+from quorate.service.domain.vote_types import Kind, RecordedVote, Request, TooLate, not_met, of_item, reused
 from quorate.service.store.schema import events
 from quorate.session import Session
 from quorate.session.journal import Event
@@ -29,7 +28,7 @@ from quorate.types import Decision
 REQUESTS = "request"  # in the name of the constraint that two acts with one key, at the very same time, run into
 
 
-def act(projects_: Projects, request: Request, *, now: float) -> Recorded:
+def act(projects_: Projects, request: Request, *, now: float) -> RecordedVote:
     """Store one act of a voter; sent twice with the same request id it is stored once."""
     try:
         with projects_.store.write() as connection:
@@ -45,68 +44,72 @@ def act(projects_: Projects, request: Request, *, now: float) -> Recorded:
 
 def act_all(
     projects_: Projects, connection: Connection, requests: Sequence[Request], *, now: float
-) -> list[Recorded | QuorateError]:
+) -> list[RecordedVote | QuorateError]:
     """Acts on one project within the caller's transaction: for each what is stored, or why nothing is.
 
     Each is on another item and of another voter: what one changes the others do not look at.
     """
-    outcomes: list[Deed | Recorded | QuorateError] = []
-    for request, scene in zip(requests, meet(projects_, connection, requests[0].project_id, requests), strict=True):
+    outcomes: list[VoteWrite | RecordedVote | QuorateError] = []
+    for request, context in zip(
+        requests, load_contexts(projects_, connection, requests[0].project_id, requests), strict=True
+    ):
         try:
             outcomes.append(
-                scene if isinstance(scene, QuorateError) else _deed(projects_, connection, scene, request, now)
+                context if isinstance(context, QuorateError) else _planned(projects_, connection, context, request, now)
             )
         except QuorateError as problem:
             outcomes.append(problem)
-    numbers = perform(connection, [each for each in outcomes if isinstance(each, Deed)], now=now)
-    return [_recorded_deed(each, numbers) if isinstance(each, Deed) else each for each in outcomes]
+    numbers = write_votes(connection, [each for each in outcomes if isinstance(each, VoteWrite)], now=now)
+    return [_recorded(each, numbers) if isinstance(each, VoteWrite) else each for each in outcomes]
 
 
-def _deed(projects_: Projects, connection: Connection, scene: Scene, request: Request, now: float) -> Deed | Recorded:
-    """What the act amounts to; nothing is written yet. An act that was stored before is told again."""
-    if scene.repeats is not None:
-        return _repeated(connection, scene, request)
-    _check(scene, request, now)
+def _planned(
+    projects_: Projects, connection: Connection, context: VoteContext, request: Request, now: float
+) -> VoteWrite | RecordedVote:
+    """What the act will write; nothing is written yet. An act that was stored before is answered as before."""
+    if context.repeats is not None:
+        return _repeated(connection, context, request)
+    _check(context, request, now)
     if request.kind == "skip":
-        return _skip(scene, request, now)
-    return _decide(projects_, connection, scene, request, now)
+        return _skip(context, request, now)
+    return _decide(projects_, connection, context, request, now)
 
 
-def _repeated(connection: Connection, scene: Scene, request: Request) -> Recorded:
+def _repeated(connection: Connection, context: VoteContext, request: Request) -> RecordedVote:
     """What was answered before, to this very request."""
-    past = connection.execute(select(events).where(events.c.id == scene.repeats)).one()
+    past = connection.execute(select(events).where(events.c.id == context.repeats)).one()
     body = json.loads(past.body)
     kind: Kind = "retract" if body.get("undone") else past.kind
-    if (past.item_id, kind, body.get("label")) != (scene.row.id, request.kind, request.label):
+    if (past.item_id, kind, body.get("label")) != (context.row.id, request.kind, request.label):
         raise reused(request.request)
-    until = _undo_until(scene.project, kind, body["time"])
+    until = _undo_until(context.project, kind, body["time"])
     told = (body.get("label"), body["time"], past.id, until)
-    return Recorded(scene.row.name, kind, *told, repeated=True, late=body.get("late", False), decision=None)
+    return RecordedVote(context.row.name, kind, *told, repeated=True, late=body.get("late", False), decision=None)
 
 
-def _check(scene: Scene, request: Request, now: float) -> None:
+def _check(context: VoteContext, request: Request, now: float) -> None:
     """May this voter do this now?"""
     if request.kind == "close":
-        if scene.row.withdrawn is not None:
+        if context.row.withdrawn is not None:
             rule, fix = "an item that is not withdrawn", "restore it first."
             raise of_item(InvalidInput, request.item, wrong=" is withdrawn", rule=rule, fix=fix)
         return
     if request.kind == "retract":
-        _check_undo(scene, request, now)
+        _check_undo(context, request, now)
         return
-    if scene.acted is not None:
+    if context.acted is not None:
         raise of_item(
-            DuplicateVote, request.item, wrong=f": this voter has acted on it already ({scene.acted})",
+            DuplicateVote, request.item, wrong=f": this voter has acted on it already ({context.acted})",
             rule="one act of each voter on an item", fix="undo that first.",
         )  # fmt: skip
-    if request.served and scene.holds is None:
+    if request.served and context.holds is None:
         raise not_met(request.item, request.kind)
 
 
-def _check_undo(scene: Scene, request: Request, now: float) -> None:
-    if scene.acted_at is None:
+def _check_undo(context: VoteContext, request: Request, now: float) -> None:
+    if context.acted_at is None:
         raise not_met(request.item, request.kind)
-    ago, most = now - scene.acted_at, scene.project.settings.undo_seconds
+    ago, most = now - context.acted_at, context.project.settings.undo_seconds
     if request.served and not -CLOCK_SLACK <= ago <= most:
         when = f"{ago:.0f} seconds ago" if ago > 0 else "before the clock was set back"
         raise of_item(
@@ -115,46 +118,48 @@ def _check_undo(scene: Scene, request: Request, now: float) -> None:
         )  # fmt: skip
 
 
-def _skip(scene: Scene, request: Request, now: float, **told: bool) -> Deed:
+def _skip(context: VoteContext, request: Request, now: float, **told: bool) -> VoteWrite:
     """The voter will not see this item again, or, `undone`, may; the item still needs as many votes as before."""
-    row = scene.row
+    row = context.row
     event: Event = {"seq": row.seq + 1, "time": now, "type": "skip", "item": row.name, "voter": request.voter} | told
     change = 1 if request.kind == "skip" else -1
     values = {
         "seq": event["seq"],
         "num_ballots": row.num_ballots + change,
-        "slots": int(row.is_wanted) - _out_after(scene, request),
+        "slots": int(row.is_wanted) - _out_after(context, request),
     }
-    return Deed(request, scene, event, values, decision=None)
+    return VoteWrite(request, context, event, values, decision=None)
 
 
-def _decide(projects_: Projects, connection: Connection, scene: Scene, request: Request, now: float) -> Deed:
-    project, row = scene.project, scene.row
-    session, decision, event = _next_event(projects_, connection, scene, request, now)
-    if decision is None:  # a skip is undone without a word to the session
-        return _skip(scene, request, now, undone=True)
+def _decide(
+    projects_: Projects, connection: Connection, context: VoteContext, request: Request, now: float
+) -> VoteWrite:
+    project, row = context.project, context.row
+    session, decision, event = _next_event(projects_, connection, context, request, now)
+    if decision is None:  # the session knows nothing of skips
+        return _skip(context, request, now, undone=True)
     before, decided = dict(row._mapping), is_decided(event)
-    out = _out_after(scene, request)
+    out = _out_after(context, request)
     values = after_event(project, session, row.name, decision, leases_out=out, row=before, decided=decided)
     values |= _counts(row, request, event)
     if decided:
         values |= {"closed": None, "closed_event": None} if decision.ask else {"closed": now}
-        coin = toss(values)
-        event = event if coin is None else event | {"audit": coin}
-    return Deed(request, scene, event, values, decision)
+        draw = audit_draw(values)
+        event = event if draw is None else event | {"audit": draw}
+    return VoteWrite(request, context, event, values, decision)
 
 
 def _next_event(
-    projects_: Projects, connection: Connection, scene: Scene, request: Request, now: float
+    projects_: Projects, connection: Connection, context: VoteContext, request: Request, now: float
 ) -> tuple[Session, Decision | None, Event]:
     """The session core takes the call: what it decides, and the next event, which it writes."""
-    project, row = scene.project, scene.row
+    project, row = context.project, context.row
     era_of: Callable[[int, int], Any] = lambda learn, tune: projects_.era(connection, project, learn, tune)  # noqa: E731
     era = era_of(project.learn_event, project.tune_event)
     session, outbox = item_session(
-        project.session, scene.events, number=row.number, now=era, era_of=era_of, seq=row.seq
+        project.session, context.events, number=row.number, now=era, era_of=era_of, seq=row.seq
     )
-    decision = _told(session, row.name, request, now)
+    decision = _apply(session, row.name, request, now)
     if request.kind == "close" and not outbox.written:
         raise of_item(
             InvalidInput, row.name, wrong=" is closed already", rule="an open item", fix="there is nothing to do."
@@ -162,8 +167,8 @@ def _next_event(
     return session, decision, outbox.written[0] if outbox.written else {}
 
 
-def _told(session: Session, name: str, request: Request, now: float) -> Decision | None:
-    """Tell the session of the act; None for a skip that is undone, of which it knows nothing."""
+def _apply(session: Session, name: str, request: Request, now: float) -> Decision | None:
+    """Apply the act to the session; None for a skip that is undone, which the session never saw."""
     if request.kind == "vote":
         return session.vote(name, request.label or "", voter=request.voter, time=now)
     if request.kind == "abstain":
@@ -175,13 +180,13 @@ def _told(session: Session, name: str, request: Request, now: float) -> Decision
     return None
 
 
-def _out_after(scene: Scene, request: Request) -> int:
+def _out_after(context: VoteContext, request: Request) -> int:
     """To how many voters the item is out once the act is done."""
     if request.kind == "close":
-        return scene.others_out + bool(scene.holds)
+        return context.others_out + bool(context.holds)
     if request.kind == "retract":  # the item is the voter's again
-        return scene.others_out + request.served
-    return scene.others_out
+        return context.others_out + request.served
+    return context.others_out
 
 
 def _counts(row: Row[Any], request: Request, event: Event) -> dict[str, Any]:
@@ -189,13 +194,13 @@ def _counts(row: Row[Any], request: Request, event: Event) -> dict[str, Any]:
     return {"seq": event["seq"], "num_ballots": row.num_ballots + change}
 
 
-def _recorded_deed(deed: Deed, numbers: Mapping[int, int]) -> Recorded:
-    event, kind = deed.event, deed.request.kind
-    until = _undo_until(deed.scene.project, kind, event["time"])
-    number = numbers[deed.scene.row.id]
+def _recorded(write: VoteWrite, numbers: Mapping[int, int]) -> RecordedVote:
+    event, kind = write.event, write.request.kind
+    until = _undo_until(write.context.project, kind, event["time"])
+    number = numbers[write.context.row.id]
     told = (event.get("label"), event["time"], number, until)
     late = event.get("late", False)
-    return Recorded(deed.scene.row.name, kind, *told, repeated=False, late=late, decision=deed.decision)
+    return RecordedVote(write.context.row.name, kind, *told, repeated=False, late=late, decision=write.decision)
 
 
 def _undo_until(project: Project, kind: Kind, time: float) -> float | None:

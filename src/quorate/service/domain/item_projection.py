@@ -82,8 +82,8 @@ def asking(row: Mapping[str, Any], leases_out: int) -> dict[str, Any]:
     return {"is_wanted": wanted, "slots": int(wanted) - leases_out}
 
 
-def toss(values: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The coin that was tossed as the item was decided, as the event logs it; None if there was none to toss."""
+def audit_draw(values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The audit draw made as the item was decided, as the event logs it; None if there was none."""
     if values["is_open"] or values["audit_rate"] is None:
         return None
     return {"rate": values["audit_rate"], "drawn": values["audit"] is not None}
@@ -138,15 +138,15 @@ def votes_to_settle(votes: IntArray, pool_left: int, *, most: int) -> int:
 
 
 def _closed(project: Project, name: str, item: ItemState, decision: Decision) -> dict[str, Any]:
-    """What a row says of its audit when the item closes: the loss if that is known already, else the coin's toss."""
+    """The audit columns of an item that closes: the loss if it is known already, else whether it is drawn."""
     rate = audit_rate(project, decision.confidence)
     if item.pool_left == 0 or is_settled(item.votes, item.pool_left):
         loss = loss_of(item.votes, project.session.classes.index(decision.label))
         return NO_AUDIT | {"is_settled": item.pool_left > 0, "audit_loss": loss, "to_close": 0}
     if rate == 0.0:
         return NO_AUDIT | {"to_close": 0}
-    (coin,) = draw([f"{project.coin_key}:{name}"], rate, seed=project.settings.seed)
-    return NO_AUDIT | {"audit_rate": coin.rate, "audit": "drawn" if coin.audited else None, "to_close": 1}
+    (drawn,) = draw([f"{project.coin_key}:{name}"], rate, seed=project.settings.seed)
+    return NO_AUDIT | {"audit_rate": drawn.rate, "audit": "drawn" if drawn.audited else None, "to_close": 1}
 
 
 def _late(project: Project, item: ItemState, decision: Decision, before: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,28 +1,78 @@
 """Items come in: checked, decided upon, stored with their first event, all of a batch or none.
 
-An item that is there already is left as it is, so that a batch can be sent again after a broken connection. Called by
-the API, the import page and the demo.
+An item that is there already is left as it is, so that a batch can be sent again after a broken connection. An image
+is an upload of the project (`upload:<id>`) or an address that the voter's browser loads; the server fetches neither
+images nor links. Called by the API, the import page and the demo.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from sqlalchemy import Connection, insert, select, update
 
-from quorate.service.domain.item_projection import FARTHEST, after_event, toss
-from quorate.service.domain.notices import announce, closed
+from quorate.service.domain.item_projection import FARTHEST, after_event, audit_draw
 from quorate.service.domain.projects import Project, Projects, archived
 from quorate.service.domain.settings import check_batch, check_pool
-from quorate.service.store.bulk import change_rows
-from quorate.service.store.lists import among, encode
+from quorate.service.store.bulk import among, change_rows, encode
 from quorate.service.store.schema import events, items, projects
+from quorate.service.webhooks.addresses import host_of, may_be_public, refuse_private
+from quorate.service.webhooks.deliveries import announce, closed
 from quorate.session.journal import Event
 from quorate.session.single import Era, item_session
 from quorate.validate import broken, members, whole
+
+UPLOAD = re.compile(r"upload:([a-z0-9_]{1,40})")
+
+
+def checked_image(image: str, *, where: str, allow_private: bool = False) -> str:
+    """An image's address: `upload:<id>`, or https outside this machine and its network.
+
+    Browsers load it without asking, so it must not lead a voter's browser to what only that browser can reach.
+    `allow_private`: it may, also by http; the setting that webhooks have.
+
+    >>> checked_image("https://example.org/cat.png", where="image")
+    'https://example.org/cat.png'
+    """
+    if UPLOAD.fullmatch(image):
+        return image
+    address = checked_address(image, where=where)
+    refuse_private(address, host_of(address) or "", where=where, allow_private=allow_private)
+    return address
+
+
+def checked_address(address: str, *, where: str) -> str:
+    """An address a browser may be sent to: https, or http of this machine or its network; never a script."""
+    if not _may_be_opened(address):
+        fix = "pass e.g. 'https://example.org/cat.png'."
+        raise broken(where, address[:80], "an https address (or upload:<id> for an image)", fix)
+    return address
+
+
+def _may_be_opened(address: str) -> bool:
+    host = host_of(address)
+    return host is not None and (address.lower().startswith("https:") or not may_be_public(host))
+
+
+def upload_of(show: Mapping[str, str]) -> str | None:
+    """The id of the upload that is shown, if one is."""
+    found = UPLOAD.fullmatch(show.get("image", ""))
+    return found[1] if found else None
+
+
+def for_browser(project_id: str, show: Mapping[str, str]) -> dict[str, str]:
+    """What is shown, with the address of an upload instead of its id.
+
+    >>> for_browser("p_1", {"text": "Which?", "image": "upload:u_7"})
+    {'text': 'Which?', 'image': '/media/p_1/u_7'}
+    """
+    upload = upload_of(show)
+    return {**show, **({} if upload is None else {"image": f"/media/{project_id}/{upload}"})}
+
 
 MOST_ITEMS = 5000  # in one batch
 MOST_NAME = 200
@@ -31,7 +81,7 @@ MOST_PRIORITY = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Show:
+class ItemContent:
     """What a voter is shown: text, an image (an upload's id or an address the browser loads), a link; any of them."""
 
     text: str | None = None
@@ -50,7 +100,7 @@ class NewItem:
 
     name: str
     prediction: Any = None
-    show: Show = field(default_factory=Show)
+    show: ItemContent = field(default_factory=ItemContent)
     pool_size: int | None = None
     priority: int = 0
 
@@ -63,12 +113,12 @@ class Added:
     status: Literal["open", "closed", "exists"]
 
 
-Opened = tuple[dict[str, Any], Event]
+OpenedItem = tuple[dict[str, Any], Event]
 """The row and the first event of a new item."""
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class DecidedBatch:
     """Items that are checked and decided upon, but not stored. `fresh` are those that were new, numbered from `first`.
 
     The numbers are this batch's, stored or not; `project` is what they were decided under.
@@ -78,7 +128,7 @@ class Batch:
     project: Project
     fresh: list[NewItem]
     first: int
-    opened: list[Opened]
+    opened: list[OpenedItem]
 
 
 def add_items(projects_: Projects, project_id: str, batch: Sequence[NewItem], *, now: float) -> list[Added]:
@@ -86,7 +136,7 @@ def add_items(projects_: Projects, project_id: str, batch: Sequence[NewItem], *,
     return store_items(projects_, decide_items(projects_, project_id, batch, now=now), now=now)
 
 
-def decide_items(projects_: Projects, project_id: str, batch: Sequence[NewItem], *, now: float) -> Batch:
+def decide_items(projects_: Projects, project_id: str, batch: Sequence[NewItem], *, now: float) -> DecidedBatch:
     """Check and decide upon a batch. It can take long, and nothing is locked meanwhile: not for a transaction."""
     if len(batch) > MOST_ITEMS:
         raise broken("items", f"{len(batch)} entries", f"at most {MOST_ITEMS} in one batch", "send several.")
@@ -95,7 +145,7 @@ def decide_items(projects_: Projects, project_id: str, batch: Sequence[NewItem],
         twice = next(name for name in names if names.count(name) > 1)
         raise broken("items", twice, "an id of its own for every item; this one is there twice", "remove one.")
     project, era, fresh, first = _begin(projects_, project_id, batch)
-    return Batch(names, project, fresh, first, _opened_all(project, era, fresh, first, now))
+    return DecidedBatch(names, project, fresh, first, _opened_all(project, era, fresh, first, now))
 
 
 def _check_cost(project: Project, era: Era, fresh: Sequence[NewItem]) -> None:
@@ -107,7 +157,7 @@ def _check_cost(project: Project, era: Era, fresh: Sequence[NewItem]) -> None:
     check_batch(era.method, num_classes, sizes, ahead=FARTHEST - 1)
 
 
-def store_items(projects_: Projects, batch: Batch, *, now: float) -> list[Added]:
+def store_items(projects_: Projects, batch: DecidedBatch, *, now: float) -> list[Added]:
     """Keep the items that are still new, in one transaction."""
     status = _store(projects_, batch, now) if batch.opened else {}
     return [Added(name, status.get(name, "exists")) for name in batch.names]
@@ -129,7 +179,7 @@ def _unless_archived(project: Project) -> Project:
     return project
 
 
-def _store(projects_: Projects, batch: Batch, now: float) -> dict[str, Literal["open", "closed"]]:
+def _store(projects_: Projects, batch: DecidedBatch, now: float) -> dict[str, Literal["open", "closed"]]:
     """Other settings than those it was decided under: once more, here. What was learned meanwhile is for later acts:
     each decision names the parameters it was made under."""
     with projects_.store.write() as connection:
@@ -145,7 +195,7 @@ def _store(projects_: Projects, batch: Batch, now: float) -> dict[str, Literal["
 
 
 def _insert(
-    connection: Connection, project: Project, opened: Sequence[Opened], now: float
+    connection: Connection, project: Project, opened: Sequence[OpenedItem], now: float
 ) -> dict[str, Literal["open", "closed"]]:
     rows = [row for row, _ in opened]
     statement = insert(items).returning(items.c.id, sort_by_parameter_order=True)
@@ -161,16 +211,16 @@ def _insert(
     told = zip(ids, numbers.scalars().all(), rows, strict=True)
     at_once = [{"id": item_id, "closed_event": number} for item_id, number, row in told if not row["is_open"]]
     change_rows(connection, items, at_once)
-    announce(connection, project, [closed(row) for row in rows if not row["is_open"]], now=now)
+    announce(connection, project.id, [closed(row) for row in rows if not row["is_open"]], now=now)
     return {row["name"]: "open" if row["is_open"] else "closed" for row in rows}
 
 
-def _opened_all(project: Project, era: Era, fresh: Sequence[NewItem], first: int, now: float) -> list[Opened]:
+def _opened_all(project: Project, era: Era, fresh: Sequence[NewItem], first: int, now: float) -> list[OpenedItem]:
     _check_cost(project, era, fresh)
     return [_opened(project, era, item, first + offset, now) for offset, item in enumerate(fresh)]
 
 
-def _opened(project: Project, era: Era, item: NewItem, number: int, now: float) -> Opened:
+def _opened(project: Project, era: Era, item: NewItem, number: int, now: float) -> OpenedItem:
     session, outbox = item_session(project.session, [], number=number, now=era, era_of=lambda *_: era)
     size = None if item.pool_size is None else members(item.pool_size)
     decision = session.open(item.name, item.prediction, size, time=now)
@@ -187,8 +237,8 @@ def _opened(project: Project, era: Era, item: NewItem, number: int, now: float) 
         "closed": None if decision.ask else now,
     }
     values = after_event(project, session, item.name, decision, leases_out=0, row=None)
-    coin = toss(values)
-    return row | values, event if coin is None else event | {"audit": coin}
+    draw = audit_draw(values)
+    return row | values, event if draw is None else event | {"audit": draw}
 
 
 def names_there(connection: Connection, project_id: str, names: Sequence[str]) -> set[str]:
@@ -204,7 +254,7 @@ def _take_numbers(connection: Connection, project_id: str, count: int) -> int:
     return int(connection.execute(statement.returning(counter)).scalar_one()) - count
 
 
-def checked_name(name: Any, *, where: str) -> str:  # noqa: ANN401
+def checked_name(name: object, *, where: str) -> str:
     """An item's id: 1 to 200 printable characters, no space at either end."""
     if not isinstance(name, str) or not 0 < len(name) <= MOST_NAME or not name.isprintable() or name != name.strip():
         raise broken(where, name, f"1 to {MOST_NAME} printable characters without spaces around", "rename it.")

@@ -1,4 +1,4 @@
-"""Fits parameters and steers budgets and target errors as items close, off the request path; compiles kernels first."""
+"""Fits parameters and steers budgets and target errors as items close, off the request path."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import numpy as np
 from sqlalchemy import Connection, Row, func, select, update
 
 from quorate.learning.learner import Window, refit
-from quorate.service.domain.notices import announce
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.settings import goal_control, knobs_of
-from quorate.service.store.lists import among
+from quorate.service.store.bulk import among
 from quorate.service.store.schema import counts_in_audit, events, items, not_withdrawn, projects, stewards
-from quorate.session import Session
+from quorate.service.webhooks.deliveries import announce
 from quorate.streams.control import BudgetControl
 from quorate.streams.target_error import TargetErrorControl
 from quorate.types import PriorParams
@@ -67,19 +66,8 @@ def _store(projects_: Projects, project: Project, params: PriorParams, num_items
             return None
         number = projects_.learn_in(connection, project.id, params, num_items, now=now)
         content = {"theta": params.theta, "phi": params.phi, "num_items": num_items}
-        announce(connection, project, [("project.learned", content)], now=now)
+        announce(connection, project.id, [("project.learned", content)], now=now)
         return number
-
-
-def warm_up() -> None:
-    """One item through both posteriors, a late vote and a fit."""
-    for method in ("quorate", "finexp", "infexp"):
-        session = Session(method, classes=["yes", "no"], pool_size=3, refit_every=None)
-        session.open("item", [0.6, 0.4])
-        for voter in "abc":
-            session.vote("item", "yes", voter=voter)
-        session.askable_at_once("item")
-        session.learn()
 
 
 Goal = BudgetControl | TargetErrorControl

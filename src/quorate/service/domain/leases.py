@@ -25,8 +25,7 @@ from sqlalchemy import (
 )
 
 from quorate.service.domain.projects import Project, Projects
-from quorate.service.store.bulk import insert_rows
-from quorate.service.store.lists import among, each_of
+from quorate.service.store.bulk import among, each_of, insert_rows
 from quorate.service.store.schema import ballots, items, leases
 
 CLOCK_SLACK = 300.0  # seconds between two clocks, or that a request may wait, before the clock is taken to be set back

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, Row, func, select
 
+from quorate.service.domain.events import prices
 from quorate.service.domain.item_projection import held
-from quorate.service.domain.owner_actions import prices
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.store.schema import ballots, events, items, not_withdrawn
 from quorate.session.journal import Event
@@ -27,15 +27,16 @@ BATCH = 500
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which items: by status, by a part of the id, by the label they have now."""
+    """Which items: by status, by a part of the id, by the label and the reason they have now."""
 
     status: Status | None = None
     search: str | None = None
     label: str | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecisionRow:
     """One closed item, with the columns of a run: votes the answer rests on, the share of them that agree, all paid."""
 
     item: str
@@ -68,7 +69,7 @@ def list_items(
     connection: Connection, project_id: str, chosen: Filter, *, after: int = -1, limit: int = 100
 ) -> Sequence[Row[Any]]:
     """Up to `limit` items in the order they came, from the one after number `after`."""
-    query = select(items).where(items.c.project_id == project_id, items.c.number > after, *_conditions(chosen))
+    query = select(items).where(*conditions(project_id, chosen), items.c.number > after)
     return connection.execute(query.order_by(items.c.number).limit(limit)).all()
 
 
@@ -80,7 +81,9 @@ def all_items(connection: Connection, project_id: str) -> Iterator[Row[Any]]:
         last = rows[-1].number
 
 
-def _conditions(chosen: Filter) -> Iterator[ColumnElement[bool]]:
+def conditions(project_id: str, chosen: Filter) -> Iterator[ColumnElement[bool]]:
+    """What a project's items must meet to be among those chosen; for `where`."""
+    yield items.c.project_id == project_id
     if chosen.status is not None:
         yield items.c.withdrawn.is_not(None) if chosen.status == "withdrawn" else not_withdrawn
     if chosen.status == "audit":
@@ -93,6 +96,8 @@ def _conditions(chosen: Filter) -> Iterator[ColumnElement[bool]]:
         yield items.c.name.icontains(chosen.search, autoescape=True)
     if chosen.label is not None:
         yield items.c.label == chosen.label
+    if chosen.reason is not None:
+        yield items.c.reason == chosen.reason
 
 
 def counts(connection: Connection, project_id: str) -> Counts:
@@ -117,14 +122,14 @@ def acts_of(connection: Connection, project_id: str, voter: str) -> int:
 
 def list_decisions(
     projects_: Projects, connection: Connection, project: Project, *, after: int = 0, limit: int = 100
-) -> list[Decided]:
+) -> list[DecisionRow]:
     """Up to `limit` closed items in the order in which they closed, from those after the event `after`."""
     query = select(items).where(items.c.project_id == project.id, items.c.closed_event > after, not_withdrawn)
     rows = connection.execute(query.order_by(items.c.closed_event).limit(limit)).all()
     return decided(projects_, connection, project, rows)
 
 
-def all_decisions(projects_: Projects, connection: Connection, project: Project) -> Iterator[Decided]:
+def all_decisions(projects_: Projects, connection: Connection, project: Project) -> Iterator[DecisionRow]:
     """Every closed item, in the order in which they closed, in bounded memory."""
     after = 0
     while part := list_decisions(projects_, connection, project, after=after, limit=BATCH):
@@ -132,7 +137,9 @@ def all_decisions(projects_: Projects, connection: Connection, project: Project)
         after = part[-1].closed_event
 
 
-def decided(projects_: Projects, connection: Connection, project: Project, rows: Sequence[Row[Any]]) -> list[Decided]:
+def decided(
+    projects_: Projects, connection: Connection, project: Project, rows: Sequence[Row[Any]]
+) -> list[DecisionRow]:
     """What was decided of these items."""
     written, costs = events_of(connection, [row.id for row in rows]), _costs(connection, project, rows)
     return [_decided(projects_, connection, project, row, written[row.id], costs[row.id]) for row in rows]
@@ -162,7 +169,7 @@ def events_of(connection: Connection, item_ids: Sequence[int]) -> dict[int, list
 
 def _decided(
     projects_: Projects, connection: Connection, project: Project, row: Row[Any], written: list[Event], cost: float
-) -> Decided:
+) -> DecisionRow:
     session, _ = item_session(
         project.session, written, number=row.number,
         now=projects_.era(connection, project, project.learn_event, project.tune_event),
@@ -171,7 +178,7 @@ def _decided(
     decision, standing = session.decision(row.name), held(session, row.name).standing
     assert standing is not None and decision.probs is not None
     agreeing = int(standing.votes[standing.label])
-    return Decided(
+    return DecisionRow(
         item=row.name,
         consensus_label=decision.label,
         confidence=decision.confidence,

@@ -11,17 +11,16 @@ from sqlalchemy import Connection, Row, Select, exists, func, insert, select, up
 
 from quorate.errors import InvalidInput, QuorateError
 from quorate.service.domain.ballots import act_all
-from quorate.service.domain.events import append_item_events, item_events
-from quorate.service.domain.item_projection import ABSENT, after_event, asking, toss
+from quorate.service.domain.events import append_item_events, item_events, record
+from quorate.service.domain.item_projection import ABSENT, after_event, asking, audit_draw
 from quorate.service.domain.items import names_there
 from quorate.service.domain.leases import num_out
-from quorate.service.domain.notices import announce
-from quorate.service.domain.owner_actions import record
 from quorate.service.domain.projects import Project, Projects, archived
+from quorate.service.domain.vote_rows import notices_of
 from quorate.service.domain.vote_types import Request, not_here, not_met
-from quorate.service.domain.vote_writes import notices_of
-from quorate.service.store.lists import among
+from quorate.service.store.bulk import among
 from quorate.service.store.schema import ballots, image_reports, items, leases, not_withdrawn
+from quorate.service.webhooks.deliveries import announce
 from quorate.session.single import EraOf, is_decided, item_session
 from quorate.validate import broken, members
 
@@ -43,7 +42,7 @@ def change_pool(
     project_id: str,
     size: int,
     *,
-    who: str,
+    by: str,
     signed_in_by: str | None = None,
     now: float,
     names: Sequence[str] | None = None,
@@ -65,7 +64,7 @@ def change_pool(
             project = _not_archived(projects_.get_in(connection, project_id))
             query = select(items).where(*here, items.c.id > last).order_by(items.c.id).limit(BATCH).with_for_update()
             rows = connection.execute(query, given).all()
-            outcomes += [_resized(projects_, connection, project, row, size, who, signed_in_by, now) for row in rows]
+            outcomes += [_resized(projects_, connection, project, row, size, by, signed_in_by, now) for row in rows]
         if len(rows) < BATCH:
             break
         last = rows[-1].id
@@ -73,7 +72,7 @@ def change_pool(
     return PoolChanged(len(changed), sum(changed), len(outcomes) - len(changed))
 
 
-def close_open(projects_: Projects, project_id: str, *, who: str, signed_in_by: str | None = None, now: float) -> int:
+def close_open(projects_: Projects, project_id: str, *, by: str, signed_in_by: str | None = None, now: float) -> int:
     """Close every open item with the votes there are; how many."""
     here = (items.c.project_id == project_id, items.c.is_open, not_withdrawn)
     last = closed = 0
@@ -83,31 +82,31 @@ def close_open(projects_: Projects, project_id: str, *, who: str, signed_in_by: 
             query = select(items.c.id, items.c.name).where(*here, items.c.id > last).order_by(items.c.id).limit(BATCH)
             rows = connection.execute(query.with_for_update()).all()
             asked = [
-                Request(project_id, row.name, who, "close", served=False, signed_in_by=signed_in_by) for row in rows
+                Request(project_id, row.name, by, "close", served=False, signed_in_by=signed_in_by) for row in rows
             ]
             done = act_all(projects_, connection, asked, now=now) if asked else []
             closed += sum(not isinstance(each, QuorateError) for each in done)
             if len(rows) < BATCH:
-                record(connection, project_id, "close-open", {"closed": closed}, who=who, now=now)
+                record(connection, project_id, "close-open", {"closed": closed}, by=by, now=now)
                 return closed
         last = rows[-1].id
 
 
-def withdraw(projects_: Projects, project_id: str, name: str, *, who: str, now: float) -> None:
+def withdraw(projects_: Projects, project_id: str, name: str, *, by: str, now: float) -> None:
     """Take the item out: nobody is asked about it, no number counts it. Its events stay. Nothing if it is out.
 
-    Only the audit keeps an item whose coin was tossed before (`counts_in_audit`): its proof must not be chosen.
+    Only the audit keeps an item that took part in its draw (`counts_in_audit`): owners must not choose the sample.
     """
-    _set_withdrawn(projects_, project_id, name, now, who=who, now=now)
+    _set_withdrawn(projects_, project_id, name, now, by=by, now=now)
 
 
-def restore(projects_: Projects, project_id: str, name: str, *, who: str, now: float) -> None:
+def restore(projects_: Projects, project_id: str, name: str, *, by: str, now: float) -> None:
     """Bring a withdrawn item back, as its events have it. Nothing if it is not withdrawn."""
-    _set_withdrawn(projects_, project_id, name, None, who=who, now=now)
+    _set_withdrawn(projects_, project_id, name, None, by=by, now=now)
 
 
 def _set_withdrawn(
-    projects_: Projects, project_id: str, name: str, withdrawn: float | None, *, who: str, now: float
+    projects_: Projects, project_id: str, name: str, withdrawn: float | None, *, by: str, now: float
 ) -> None:
     with projects_.store.write() as connection:
         _not_archived(projects_.get_in(connection, project_id))
@@ -118,7 +117,7 @@ def _set_withdrawn(
             return
         _change(connection, row, withdrawn=withdrawn)
         kind = "restore" if withdrawn is None else "withdraw"
-        record(connection, project_id, kind, {}, who=who, now=now, item_id=row.id)
+        record(connection, project_id, kind, {}, by=by, now=now, item_id=row.id)
 
 
 def _resized(
@@ -127,7 +126,7 @@ def _resized(
     project: Project,
     row: Row[Any],
     size: int,
-    who: str,
+    by: str,
     signed_in_by: str | None,
     now: float,
 ) -> bool | None:
@@ -154,18 +153,18 @@ def _resized(
         if not decision.ask or pool == steps[-1]:  # how soon an open item can close is computed once, at the end
             values |= after_event(project, session, row.name, decision, leases_out=out, row=values, decided=decided)
         if decided and not decision.ask:
-            coin = toss(values)
-            event = event if coin is None else event | {"audit": coin}
+            draw = audit_draw(values)
+            event = event if draw is None else event | {"audit": draw}
         made = {"project_id": project.id, "item_id": row.id, "event": event, "voter": voter}
         made |= {"request": None, "signed_in_by": signed_in_by}
         number = append_item_events(connection, [made])[row.id]
         values["seq"] = event["seq"]
         if decided:
-            at, by = (None, None) if decision.ask else (now, number)
-            values |= {"closed": at, "closed_event": by}
+            at, event_number = (None, None) if decision.ask else (now, number)
+            values |= {"closed": at, "closed_event": event_number}
     connection.execute(update(items).where(items.c.id == row.id).values({k: v for k, v in values.items() if k != "id"}))
-    announce(connection, project, notices_of(row, values), now=now)
-    record(connection, project.id, "pool", {"from": row.pool_size, "to": wanted}, who=who, now=now, item_id=row.id)
+    announce(connection, project.id, notices_of(row, values), now=now)
+    record(connection, project.id, "pool", {"from": row.pool_size, "to": wanted}, by=by, now=now, item_id=row.id)
     return bool(row.is_open and not values["is_open"])
 
 
@@ -242,7 +241,7 @@ def _holds(connection: Connection, row: Row[Any], voter: str) -> bool:
     return connection.execute(lease).one_or_none() is not None
 
 
-def clear_image(projects_: Projects, project_id: str, name: str, *, who: str, now: float) -> None:
+def clear_image(projects_: Projects, project_id: str, name: str, *, by: str, now: float) -> None:
     """Ask voters about the item again. Twice is as good as once."""
     with projects_.store.write() as connection:
         row = _locked(connection, project_id, name)
@@ -250,7 +249,7 @@ def clear_image(projects_: Projects, project_id: str, name: str, *, who: str, no
             raise not_here(name)
         if row.set_aside is not None:
             _change(connection, row, set_aside=None)
-            record(connection, project_id, "clear", {}, who=who, now=now, item_id=row.id)
+            record(connection, project_id, "clear", {}, by=by, now=now, item_id=row.id)
 
 
 def count_set_aside(connection: Connection, project_id: str) -> int:

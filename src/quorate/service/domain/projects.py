@@ -10,18 +10,17 @@ import json
 import secrets
 import threading
 from dataclasses import dataclass, field
-from typing import Any, Literal, NewType, get_args
+from typing import Any, Literal, NewType, TypeVar, cast, get_args
 
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from quorate.errors import InvalidInput, UnknownItem
 from quorate.service.access.log import note
-from quorate.service.domain.events import append_project_event
-from quorate.service.domain.notices import announce
-from quorate.service.domain.owner_actions import record
+from quorate.service.domain.events import append_project_event, record
 from quorate.service.domain.settings import ProjectSettings, knobs_of
 from quorate.service.store.schema import events, projects
 from quorate.service.store.store import Store
+from quorate.service.webhooks.deliveries import announce
 from quorate.session.decide import prior_of
 from quorate.session.single import Era
 from quorate.session.state import Settings, initial
@@ -30,6 +29,8 @@ from quorate.types import PriorParams
 from quorate.validate import broken, shown
 
 ProjectId = NewType("ProjectId", str)
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 State = Literal["active", "paused", "archived"]
 MOST_NAME = 200
 MOST_ERAS = 1000  # past ones held in memory; older ones are read again
@@ -84,7 +85,7 @@ class Projects:
         connection.execute(insert(projects).values(row | {"coin_key": secrets.token_hex(16)}))
         note(connection, "project made", project_id=project_id, by=by, now=now)
         self.tune_in(connection, project_id, knobs_of(settings), now=now)
-        record(connection, project_id, "create", settings.as_json() | {"name": row["name"]}, who=by or "", now=now)
+        record(connection, project_id, "create", settings.as_json() | {"name": row["name"]}, by=by, now=now)
         return self.get_in(connection, project_id)
 
     def get(self, project_id: str) -> Project:
@@ -149,9 +150,9 @@ class Projects:
                 self.tune_in(connection, project_id, knobs_of(settings), now=now)
             after = self.get_in(connection, project_id)
             if changed := _changes(before, after):
-                record(connection, project_id, "change", changed, who=by or "", now=now)
-                announce(connection, after, [("project.changed", changed)], now=now)
-                note(connection, "settings", project_id=project_id, by=by, now=now, changed=changed)
+                action = record(connection, project_id, "change", changed, by=by, now=now)
+                announce(connection, project_id, [("project.changed", changed)], now=now)
+                note(connection, "settings", project_id=project_id, by=by, now=now, action=action)
             return after
 
     def tune_in(self, connection: Connection, project_id: str, knobs: dict[str, Any], *, now: float) -> int:
@@ -199,7 +200,7 @@ class Projects:
         body = _body(connection, learn_event)
         return PriorParams(body["theta"], body["phi"], body["tau"], body["bias"])
 
-    def _hold(self, cache: dict[Any, Any], key: Any, value: Any) -> None:  # noqa: ANN401
+    def _hold(self, cache: dict[Key, Value], key: Key, value: Value) -> None:
         with self._lock:
             while len(cache) >= MOST_ERAS:
                 del cache[next(iter(cache))]
@@ -235,15 +236,15 @@ def _body(connection: Connection, number: int) -> dict[str, Any]:
     return dict(json.loads(text))
 
 
-def checked_name(name: Any) -> str:  # noqa: ANN401
+def checked_name(name: object) -> str:
     """A project's name: some text, on one line."""
     if not isinstance(name, str) or not name.strip() or len(name) > MOST_NAME or not name.isprintable():
         raise broken("name", name, f"1 to {MOST_NAME} printable characters", "choose another.")
     return name.strip()
 
 
-def checked_state(state: Any) -> State:  # noqa: ANN401
+def checked_state(state: object) -> State:
     """One of the states a project can be in."""
     if state not in get_args(State):
         raise broken("state", state, f"one of {', '.join(get_args(State))}", "choose one.")
-    return state  # type: ignore[no-any-return]
+    return cast(State, state)

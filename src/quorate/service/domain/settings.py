@@ -101,7 +101,7 @@ def check_pool(method: Method, num_classes: int, pool_size: int, *, where: str =
     raise broken(where, pool_size, rule, fix)
 
 
-LOWEST_RATE = "the bound on wrong answers relies on the lowest rate since the first coin"
+LOWEST_RATE = "the bound on wrong answers relies on the lowest rate since the first draw"
 MOST_CLASSES = 200
 MOST_MODELS = 20
 MOST_LETTERS = 100  # of the name of a class
@@ -122,8 +122,8 @@ class ProjectSettings:
     `budget` (votes per item), `target_error`: at most one   `price` of a vote, for the money shown   `min_votes`,
     `max_votes` per item   `audit_rate` share of closed, unsettled items that are voted to the end   `lease_seconds` a
     shown item is kept for its voter   `undo_seconds` a vote can be taken back   `window`, `refit_every`: what learning
-    looks at, and how often   `seed` of ties and coins   `display_names` what pages show for a class, where it is not
-    the class itself
+    looks at, and how often   `seed` of ties and audit draws   `display_names` what pages show for a class, where it
+    is not the class itself
 
     >>> ProjectSettings(classes=["cat", "dog"], pool_size=5).session().method.name
     'quorate'
@@ -197,7 +197,7 @@ class ProjectSettings:
         if threshold is not None and self.target_error is None and threshold <= least:
             meant = f"did you mean {100 * threshold:g}? Raise" if threshold <= 0.01 else "raise"
             num = len(self.classes)
-            rule = f"a share above {least:.3g}, which is one of {num} classes, or every item would close unasked"
+            rule = f"a share above {least:.3g}, which is one of {num} classes, or every item would close without a vote"
             raise broken("threshold", threshold, rule, f"{meant} it.")
         if self.budget is not None and self.budget > self.pool_size:
             why = "more votes per item than there are experts cannot be spent"
@@ -208,7 +208,7 @@ class ProjectSettings:
             raise broken("budget", self.budget, rule, "raise it, or lower min_votes.")
         if self.max_votes is not None and self.max_votes < 1:
             fix = "raise it, or leave it out to ask up to the whole pool."
-            raise broken("max_votes", self.max_votes, "at least 1, or every item would close unasked", fix)
+            raise broken("max_votes", self.max_votes, "at least 1, or every item would close without a vote", fix)
         if self.min_votes > self.pool_size:
             rule = f"at most pool_size, which is {self.pool_size}"
             raise broken("min_votes", self.min_votes, rule, "lower min_votes or raise pool_size.")
@@ -292,7 +292,7 @@ class ProjectSettings:
             raise broken("audit_rate", after.audit_rate, rule, "raise it, or start a new project.")
         return after
 
-    def _same(self, name: str, value: Any) -> bool:  # noqa: ANN401
+    def _same(self, name: str, value: object) -> bool:
         now = getattr(self, name)
         if name == "method":  # its knobs may change: that is a "tune" event
             return isinstance(value, str) and value.partition(":")[0].strip() == now.partition(":")[0].strip()
@@ -344,7 +344,7 @@ def _check_stateless(chosen: Method) -> None:
         raise broken("method", chosen.name, rule, f"choose another, e.g. {method('quorate').name!r}.")
 
 
-def _names(classes: Any) -> tuple[str, ...]:  # noqa: ANN401
+def _names(classes: object) -> tuple[str, ...]:
     if isinstance(classes, str) or not isinstance(classes, (list, tuple)):
         raise broken("classes", classes, "a list of names", "pass e.g. ['cat', 'dog'].")
     if len(classes) > MOST_CLASSES:
@@ -355,7 +355,7 @@ def _names(classes: Any) -> tuple[str, ...]:  # noqa: ANN401
     return names
 
 
-def _display_names(given: Any, classes: tuple[str, ...]) -> dict[str, str]:  # noqa: ANN401
+def _display_names(given: object, classes: tuple[str, ...]) -> dict[str, str]:
     """The names that differ from their class, in the order of the classes; no two classes are shown alike."""
     if not isinstance(given, Mapping):
         raise broken("display_names", given, "a text for each class to rename", "pass e.g. {'cat': 'Cat'}.")
@@ -372,7 +372,7 @@ def _display_names(given: Any, classes: tuple[str, ...]) -> dict[str, str]:  # n
     return {name: text for name, text in shown.items() if text != name}
 
 
-def _models(models: Any) -> tuple[str, ...]:  # noqa: ANN401
+def _models(models: object) -> tuple[str, ...]:
     if isinstance(models, str) or not isinstance(models, (list, tuple)) or not 1 <= len(models) <= MOST_MODELS:
         rule = f"a list of 1 to {MOST_MODELS} names, one per classifier"
         raise broken("models", models, rule, "pass e.g. ['resnet'].")
@@ -382,7 +382,7 @@ def _models(models: Any) -> tuple[str, ...]:  # noqa: ANN401
     return names
 
 
-def _text(value: Any, *, where: str, most: int) -> str:  # noqa: ANN401
+def _text(value: object, *, where: str, most: int) -> str:
     if not isinstance(value, str) or len(value) > most or "\x00" in value:
         raise broken(where, value, f"text of at most {most} characters", "shorten it.")
     return value

@@ -10,15 +10,15 @@ import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from sqlalchemy import Connection, Integer, and_, case, cast, desc, func, select
+from sqlalchemy import ColumnElement, Connection, Integer, and_, case, cast, desc, func, select
 
-from quorate.service.domain.audits import AuditReport, audit_report
+from quorate.audit.statement import standing
+from quorate.service.domain.audits import ProjectAudit, audit_report
+from quorate.service.domain.events import prices
 from quorate.service.domain.learning import stored_control
-from quorate.service.domain.owner_actions import prices
 from quorate.service.domain.projects import Project
 from quorate.service.store.schema import accounts, ballots, events, items, memberships, not_withdrawn, stewards
 from quorate.streams.target_error import TargetErrorControl
-from quorate.workflows.run.audits import standing
 
 HOUR = 3600.0
 LIVE_SECONDS = 8.0  # numbers that are no older are called live
@@ -61,7 +61,7 @@ class Stats:
     voters: list[dict[str, Any]]  # the busiest
     learning: list[dict[str, Any]]
     goal: dict[str, Any] | None
-    audit: AuditReport
+    audit: ProjectAudit
 
     def as_json(self) -> dict[str, Any]:
         """Everything, by name."""
@@ -159,13 +159,13 @@ def _money(connection: Connection, project: Project, num_votes: int, votes_saved
         return history.only * num_votes, history.only * votes_saved
     cast_votes = select(func.sum(history.of(ballots.c.time))).join(items, items.c.id == ballots.c.item_id)
     cast_votes = cast_votes.where(ballots.c.project_id == project.id, ballots.c.kind == "vote", not_withdrawn)
-    unasked = select(func.sum((items.c.pool_size - items.c.num_votes) * history.of(items.c.closed)))
-    unasked = unasked.where(items.c.project_id == project.id, ~items.c.is_open, not_withdrawn)
-    spent, saved = (connection.execute(query).scalar_one() for query in (cast_votes, unasked))
+    not_asked = select(func.sum((items.c.pool_size - items.c.num_votes) * history.of(items.c.closed)))
+    not_asked = not_asked.where(items.c.project_id == project.id, ~items.c.is_open, not_withdrawn)
+    spent, saved = (connection.execute(query).scalar_one() for query in (cast_votes, not_asked))
     return round(float(spent or 0.0), 9), round(float(saved or 0.0), 9)
 
 
-def _grouped(connection: Connection, project: Project, column: Any) -> dict[str, int]:  # noqa: ANN401
+def _grouped(connection: Connection, project: Project, column: ColumnElement[str]) -> dict[str, int]:
     """How many closed items have each value."""
     here = (items.c.project_id == project.id, ~items.c.is_open, not_withdrawn)
     query = select(column, func.count()).where(*here).group_by(column)
@@ -235,7 +235,7 @@ def voter_names(connection: Connection, project: Project) -> dict[str, str]:
     return {row.id: row.name for row in connection.execute(query.where(memberships.c.project_id == project.id))}
 
 
-def _goal(connection: Connection, project: Project, audit: AuditReport) -> dict[str, Any] | None:
+def _goal(connection: Connection, project: Project, audit: ProjectAudit) -> dict[str, Any] | None:
     """What was asked for and what is reached, for a budget or a target error.
 
     The error that is reached is an estimate: null unless the audit supports it, as in the summary of a run.

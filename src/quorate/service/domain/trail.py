@@ -1,7 +1,7 @@
 """An item's trail: every event with its decision, the parameters it was made under, and the same decision recomputed.
 
-`trail` is what an owner exports and an auditor reads; `disagreements` goes through a whole project and finds events
-whose decision the library would not make again. Called by the API, the item's page and `quorate service check`.
+`trail` is what an owner exports and an auditor reads; `verify` recomputes every decision of a store and finds those
+that do not follow from their events. Called by the API, the item's page and `quorate service check`.
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import ColumnElement, Connection, Row, Table, func, select
 
-from quorate.service.domain.events import item_events
+from quorate.service.domain.events import item_events, list_actions
 from quorate.service.domain.item_projection import OUT_OF_LINE, after_event, is_wanted
 from quorate.service.domain.listing import all_items
-from quorate.service.domain.owner_actions import list_actions
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.vote_types import not_here
-from quorate.service.store.schema import events, items
+from quorate.service.store.schema import events, items, projects
+from quorate.service.store.store import Store, snapshot
 from quorate.session.event_checks import CLOSE_ENOUGH
 from quorate.session.journal import Event
 from quorate.session.single import Era, EraOf, era_named, is_decided, item_session, recompute
+from quorate.types import Decision
 
 RECOMPUTED = (
     "is_open", "is_wanted", "label", "confidence", "votes", "num_votes", "num_abstained", "num_late", "reason",
@@ -108,15 +109,15 @@ def item_disagreements(
     stored = {name: getattr(row, name) for name in fresh}
     if not same(stored, fresh):
         yield Disagreement(row.name, None, stored, fresh)
-    logged, kept = _logged_coin(written), None if row.audit_rate is None else {"rate": row.audit_rate}
+    logged, kept = _logged_draw(written), None if row.audit_rate is None else {"rate": row.audit_rate}
     if logged != (kept if kept is None else kept | {"drawn": row.audit is not None}):
         yield Disagreement(row.name, None, kept, logged)
 
 
 def _row_again(project: Project, row: Row[Any], written: list[Event], era_of: EraOf) -> dict[str, Any]:
-    """The row as its events make it: as it was last decided, with the coin tossed then, and what came later."""
+    """The row as its events make it: as it was last decided, with the draw made then, and what came later."""
     last = max(number for number, event in enumerate(written) if is_decided(event))
-    drawn = (_logged_coin(written) or {"drawn": False})["drawn"]
+    drawn = (_logged_draw(written) or {"drawn": False})["drawn"]
     out = {name: getattr(row, name) for name in OUT_OF_LINE}  # which no event says
     values = _values(project, row, written[: last + 1], era_of, None) | out | {"audit": "drawn" if drawn else None}
     values["is_wanted"] = is_wanted(values)
@@ -134,8 +135,8 @@ def _values(
     return after_event(project, session, row.name, decision, leases_out=0, row=before, decided=is_first)
 
 
-def _logged_coin(written: list[Event]) -> dict[str, Any] | None:
-    """The toss that stands: the one of the last event that decided, if that closed the item."""
+def _logged_draw(written: list[Event]) -> dict[str, Any] | None:
+    """The audit draw that stands: that of the last event that decided, if that closed the item."""
     return [event for event in written if is_decided(event)][-1].get("audit")
 
 
@@ -173,9 +174,55 @@ def _eras_as_json(
     return found
 
 
-def _with_decision(event: Event, decision: Any) -> Event:  # noqa: ANN401
+def _with_decision(event: Event, decision: Decision | None) -> Event:
     if decision is None:
         return event
     probs = None if decision.probs is None else [float(value) for value in decision.probs]
     return event | {"recomputed": {"ask": decision.ask, "label": decision.label, "confidence": decision.confidence,
                                    "reason": decision.reason, "probs": probs}}  # fmt: skip
+
+
+Progress = Callable[[int, int, str], None]
+MOST_KEPT = 100  # of what disagrees; the rest is counted
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """How much was checked, how much disagrees, and the first of those, each with its project's id."""
+
+    num_projects: int
+    num_items: int
+    num_events: int
+    num_votes: int
+    num_disagreements: int
+    first: tuple[tuple[str, Disagreement], ...]
+
+
+def check(store: Store, *, progress: Progress | None = None) -> Verification:
+    """Decide every item of every project again, from its events alone, as of one moment."""
+    cache = Projects(store)
+    found: list[tuple[str, Disagreement]] = []
+    num_items = num_wrong = 0
+    with snapshot(store) as connection:
+        everything = [cache.of_row(row) for row in connection.execute(select(projects).order_by(projects.c.id))]
+        total = _count(connection, items)
+        for project in everything:
+            for row in all_items(connection, project.id):
+                for each in item_disagreements(cache, connection, project, row):
+                    num_wrong += 1
+                    found += [(project.id, each)] if len(found) < MOST_KEPT else []
+                num_items += 1
+                if progress is not None:
+                    progress(num_items, total, project.name)
+        return Verification(
+            num_projects=len(everything),
+            num_items=num_items,
+            num_events=_count(connection, events),
+            num_votes=_count(connection, events, events.c.kind == "vote"),
+            num_disagreements=num_wrong,
+            first=tuple(found),
+        )
+
+
+def _count(connection: Connection, table: Table, *conditions: ColumnElement[bool]) -> int:
+    return int(connection.execute(select(func.count()).select_from(table).where(*conditions)).scalar_one())

@@ -1,8 +1,8 @@
-"""What voters send at the same time -> one transaction for all of it, and each one's answer once that is committed.
+"""Votes that arrive at the same time -> one transaction, and the answer to each once it is committed.
 
-A disk is waited for once for many votes, and every statement serves them all. Who would look at what another one
-changes (the same item, the same voter) waits for the next transaction. If one fails while the database is there, each
-call is tried alone, so that one bad request does not fail the batch. Called by `api/votes.py` through `microbatch`.
+The disk is waited for once for many votes, and every statement serves them all. Calls about the same item or the same
+voter go into the next transaction. If a transaction fails while the database is there, each call is tried alone, so
+that one bad request does not fail the batch. Called by `api/votes.py` through `microbatch`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from quorate.service.domain.ballots import act, act_all
 from quorate.service.domain.leases import Leased, Want
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.queue import serve
-from quorate.service.domain.vote_types import Recorded, Request
+from quorate.service.domain.vote_types import RecordedVote, Request
 from quorate.service.microbatch import LATER, Later
-from quorate.service.store.failures import StoreBusy, StoreUnavailable
+from quorate.service.store.store import StoreBusy, StoreUnavailable
 
 log = logging.getLogger("quorate.service")
 WORTH_COUNTING = 1.0  # seconds
@@ -47,7 +47,7 @@ class Call:
 class Answer:
     """What became of a call. `items` is None if none were asked for, or none can be had now."""
 
-    recorded: Recorded | None = None
+    recorded: RecordedVote | None = None
     project: Project | None = None
     items: list[Leased] | None = None
 

@@ -70,7 +70,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedVote:
     """What was stored. For an owner's eyes, never for a voter's: `decision` (None for a skip), and `late`, whether the
     item was closed already."""
 

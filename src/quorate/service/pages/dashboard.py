@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from fastapi import APIRouter, Request, Response
+from sqlalchemy import Connection
 
 from quorate.reasons import SHORT
 from quorate.service.access.request_context import now_of, store_of
@@ -15,7 +16,7 @@ from quorate.service.api.dependencies import Anyone, ProjectId, Viewer, projects
 from quorate.service.domain.open_items import count_set_aside
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.stats import LIVE_SECONDS, latest_stats
-from quorate.service.pages.charts import Line, bar, columns, line_chart
+from quorate.service.pages.charts import ChartLine, bar, columns, line_chart
 from quorate.service.pages.rendering import go, render
 
 HOUR, SHORTEST = 3600.0, 60.0  # seconds; a pace is measured over a minute at least
@@ -23,7 +24,7 @@ FEWEST = 5  # closed items a forecast needs
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
+class VoteForecast:
     """`pace` votes per hour, in the last hour if somebody voted in it; `votes_left`, `hours_left`: None if unknown."""
 
     pace: float
@@ -32,24 +33,24 @@ class Forecast:
     hours_left: float | None
 
 
-def forecast(numbers: Mapping[str, Any]) -> Forecast:
-    """What the numbers of `deciding.stats` lead one to expect.
+def forecast(numbers: Mapping[str, Any]) -> VoteForecast:
+    """The pace of voting and what is left, from the numbers of `domain.stats`.
 
     >>> hours = [{"votes": 10.0, "seconds": 3600.0}, {"votes": 20.0, "seconds": 1800.0}]
     >>> forecast({"hours": hours, "num_open": 10, "num_closed": 10, "votes_per_closed": 3.0, "num_votes": 35,
     ...           "votes_on_closed": 30, "num_abstained": 0})
-    Forecast(pace=40.0, is_recent=True, votes_left=25.0, hours_left=0.625)
+    VoteForecast(pace=40.0, is_recent=True, votes_left=25.0, hours_left=0.625)
     """
     hours = [hour["votes"] for hour in numbers["hours"]]
     busy = [votes for votes in hours if votes > 0]
     last = hours[-1] * HOUR / max(numbers["hours"][-1]["seconds"], SHORTEST) if hours else 0.0
     pace = last or (sum(busy) / len(busy) if busy else 0.0)
     if numbers["num_closed"] < FEWEST:
-        return Forecast(pace, bool(last), None, None)
+        return VoteForecast(pace, bool(last), None, None)
     given = numbers["num_votes"] - numbers["votes_on_closed"]
     least = float(numbers["num_open"])  # each open item needs one more
     left = max(numbers["num_open"] * numbers["votes_per_closed"] - given, least)
-    return Forecast(pace, bool(last), left, left / pace if pace else None)
+    return VoteForecast(pace, bool(last), left, left / pace if pace else None)
 
 
 router = APIRouter(include_in_schema=False)
@@ -87,7 +88,7 @@ def _shown(request: Request, project_id: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _worth(projects_: Projects, project: Project, numbers: dict[str, Any], connection: Any) -> dict[str, Any]:  # noqa: ANN401
+def _worth(projects_: Projects, project: Project, numbers: dict[str, Any], connection: Connection) -> dict[str, Any]:
     """What the classifier is worth now, and how that came about: theta, phi, and tau for each class."""
     start = projects_.params(connection, project, 0)
     params = projects_.params(connection, project, project.learn_event) if numbers["learning"] else start
@@ -116,4 +117,4 @@ def _worth(projects_: Projects, project: Project, numbers: dict[str, Any], conne
 
 def _curve(title: str, values: list[float], colour: int, most: float) -> str:
     told = f"{title}: from {values[0]:.2f} to {values[-1]:.2f}"
-    return line_chart([Line(title, colour, values)], title=told, most=1.05 * most)
+    return line_chart([ChartLine(title, colour, values)], title=told, most=1.05 * most)

@@ -1,4 +1,4 @@
-"""The data page: import by drop with a preview, exports as links, webhooks with their last delivery."""
+"""The data page: import with a preview, exports as links, webhooks with their last delivery (secrets show once)."""
 
 from __future__ import annotations
 
@@ -6,30 +6,35 @@ import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, HTTPException, Request, Response, UploadFile
+from pydantic import JsonValue
 from starlette.concurrency import run_in_threadpool
 
-from quorate.errors import InvalidInput, QuorateError
+from quorate.errors import QuorateError
 from quorate.service.access.principal import Member
 from quorate.service.access.request_context import now_of, store_of
 from quorate.service.api.bodies import in_batch_thread, parsed
 from quorate.service.api.dependencies import Owner, ProjectId, Viewer, projects_of
 from quorate.service.domain.items import MOST_ITEMS, add_items, names_there
-from quorate.service.pages.item_files import Reading, read_items
-from quorate.service.pages.rendering import render
+from quorate.service.pages.form_fields import Fields, in_words_of_the_form
+from quorate.service.pages.item_files import ItemsFile, read_items
+from quorate.service.pages.rendering import go, render, status_of
+from quorate.service.problems import of_error
 from quorate.service.store.store import Store
 from quorate.service.webhooks import hooks
+from quorate.service.webhooks.deliveries import KINDS
+from quorate.validate import broken
 
 EXPORTS = (
     (
         "decisions",
         "Decisions",
-        "the answer of every closed item, how sure, how many votes, why",
+        "the answer of every closed item, with confidence, number of votes and reason",
         ("csv", "json", "parquet"),
     ),
     (
         "votes",
         "Votes",
-        "who voted what, when, who could not tell or skipped; late and taken-back ones marked",
+        "who voted for what and when, abstentions and skips; late and undone votes are marked",
         ("csv", "json", "parquet"),
     ),
     (
@@ -38,7 +43,12 @@ EXPORTS = (
         "everything that happened, with every decision and its parameters",
         ("csv", "json", "parquet"),
     ),
-    ("journal", "Journal", "the same as the library reads: quorate.Session.resume goes on from it", ("jsonl",)),
+    (
+        "journal",
+        "Journal",
+        "the same events in the library's format: quorate.Session.resume continues from it",
+        ("jsonl",),
+    ),
 )
 NOTHING_LOOKED_AT: dict[str, Any] = {
     "file_name": "", "problem": None, "reading": None, "added": None, "there": frozenset(),
@@ -49,25 +59,25 @@ HOOK_KINDS = {
     "item.reopened": "a closed item is open again",
     "audit.completed": "an audited item is voted to the end",
     "project.completed": "every item is closed",
-    "project.learned": "the classifier's worth was learned anew",
+    "project.learned": "the parameters were fitted again",
     "project.changed": "the settings were changed",
 }
-HOOK_LABELS = {"url": "Address", "kinds": "Tell it when"}
+HOOK_LABELS = {"url": "Address", "kinds": "Notify it when"}
 NO_HOOK_SENT: dict[str, Any] = {
     "hook_secret": None, "hook_problem": None, "hook_url": "", "hook_kinds": ("item.completed",)
 }  # fmt: skip
 
 
-def data_page_of(request: Request, project_id: str, caller: Member, **more: Any) -> Response:  # noqa: ANN401
+def data_page_of(request: Request, project_id: str, caller: Member, **more: object) -> Response:
     """The whole page; `more` is what a form sent to it led to."""
     shown = {
         "project": projects_of(request).get(project_id), "me": caller.principal, "role": caller.role, "tab": "data",
         "exports": EXPORTS, "project_id": project_id, "kinds": HOOK_KINDS, "hook_labels": HOOK_LABELS,
         "webhooks": _hooks(store_of(request), project_id) if caller.role == "owner" else [],
     }  # fmt: skip
-    problem = more.get("hook_problem")
-    status = problem["status"] if problem else 200
-    return render(request, "data.html", status, **(shown | NOTHING_LOOKED_AT | NO_HOOK_SENT | more))
+    return render(
+        request, "data.html", status_of(more.get("hook_problem")), **(shown | NOTHING_LOOKED_AT | NO_HOOK_SENT | more)
+    )
 
 
 def _hooks(store: Store, project_id: str) -> list[tuple[hooks.Webhook, Any]]:
@@ -105,7 +115,7 @@ def _imported(request: Request, project_id: str, file: UploadFile, action: str, 
         name, project, allow = (
             file.filename or "",
             projects_.get(project_id),
-            bool(request.app.state.config.allow_private_webhooks),
+            bool(request.app.state.config.allow_private_addresses),
         )
         reading = read_items(name, file.file.read(), project, _images(images), allow_private=allow)
         shown["reading"] = reading
@@ -118,13 +128,13 @@ def _imported(request: Request, project_id: str, file: UploadFile, action: str, 
     return shown
 
 
-def _there(request: Request, project_id: str, reading: Reading) -> set[str]:
+def _there(request: Request, project_id: str, reading: ItemsFile) -> set[str]:
     """The ids of items that were stored before: they stay as they are."""
     with store_of(request).read() as connection:
         return names_there(connection, project_id, [item.name for item in reading.items])
 
 
-def _store(request: Request, project_id: str, reading: Reading) -> dict[str, int]:
+def _store(request: Request, project_id: str, reading: ItemsFile) -> dict[str, int]:
     """Add the good rows, in batches; how many of each fate."""
     fates = {"open": 0, "closed": 0, "exists": 0}
     for start in range(0, len(reading.items), MOST_ITEMS):
@@ -135,10 +145,42 @@ def _store(request: Request, project_id: str, reading: Reading) -> dict[str, int
 
 
 def _images(text: str) -> dict[str, str]:
+    found: JsonValue
     try:
         found = parsed(text.encode("utf-8", "replace"))
     except (json.JSONDecodeError, HTTPException):
         found = None
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
-        raise InvalidInput("images is no object of upload ids by file name; reload the page and try again.")
-    return found
+        raise broken("images", text[:80], "an object of upload ids by file name", "reload the page and try again.")
+    return {name: str(value) for name, value in found.items()}
+
+
+@router.post("/p/{project_id}/webhooks/add")
+def add_webhook(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
+    """A new webhook; its secret is on the answer, and nowhere else ever again."""
+    kinds, url = [kind for kind in KINDS if fields.get(kind)], fields.get("url", "").strip()
+    allow = bool(request.app.state.config.allow_private_addresses)
+    try:
+        _, secret = hooks.create_webhook(
+            store_of(request), project_id, url, kinds, allow_private=allow, by=caller.principal.account_id,
+            now=now_of(request),
+        )  # fmt: skip
+    except QuorateError as error:
+        problem = in_words_of_the_form(of_error(error).body(), {"url": url, "kinds": ", ".join(kinds)}, HOOK_LABELS)
+        return data_page_of(request, project_id, caller, hook_problem=problem, hook_url=url, hook_kinds=kinds)
+    return data_page_of(request, project_id, caller, hook_secret=secret)
+
+
+@router.post("/p/{project_id}/webhooks/test")
+def test_webhook(request: Request, project_id: ProjectId, _caller: Owner, fields: Fields) -> Response:
+    """Send a delivery that says nothing; the list shows what became of it."""
+    hooks.ping(store_of(request), project_id, fields.get("id", ""), now=now_of(request))
+    return go(f"/p/{project_id}/data", "pinged")
+
+
+@router.post("/p/{project_id}/webhooks/remove")
+def remove_webhook(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
+    """Tell it nothing any more."""
+    store, me = store_of(request), caller.principal.account_id
+    hooks.remove_webhook(store, project_id, fields.get("id", ""), by=me, now=now_of(request))
+    return go(f"/p/{project_id}/data", "hook-removed")

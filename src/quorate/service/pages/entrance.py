@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Form, Request, Response
 from sqlalchemy import select
 
 from quorate.errors import InvalidInput
-from quorate.service.access import browsers, cookies, csrf, invitations, links
+from quorate.service.access import cookies, csrf, invitations, links
 from quorate.service.access.accounts import Role, memberships_of
 from quorate.service.access.limits import entered, limit_entry
 from quorate.service.access.links import SignedIn
@@ -26,7 +26,7 @@ from quorate.service.store.schema import accounts, api_keys
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class ProjectCard:
     """One project of somebody; `numbers` of its dashboard if that opens to them."""
 
     project: Project
@@ -34,7 +34,7 @@ class Card:
     numbers: dict[str, Any] | None
 
 
-def cards(projects_: Projects, me: Principal, *, now: float) -> list[Card]:
+def cards(projects_: Projects, me: Principal, *, now: float) -> list[ProjectCard]:
     """All projects that are opened to somebody, those that are not archived first, by name."""
     mine = memberships_of(projects_.store, me.account_id, only=me.only_project, limit=500)
     found = []
@@ -43,7 +43,7 @@ def cards(projects_: Projects, me: Principal, *, now: float) -> list[Card]:
             project = projects_.get_in(connection, membership.project_id)
             is_told = membership.role == "reader" or (membership.role == "owner" and me.only_project is None)
             numbers = latest_stats(connection, project, now=now) if is_told else None
-            found.append(Card(project, membership.role, numbers))
+            found.append(ProjectCard(project, membership.role, numbers))
     return sorted(found, key=lambda card: (card.project.state == "archived", card.project.name.lower()))
 
 
@@ -95,7 +95,7 @@ def _come_in(
     """Give the browser its sign-in, and let it remember whose it is."""
     response = go(path, note)
     cookies.set_cookie(request, response, signed.session_id)
-    browsers.remember(request, response, signed.account_id, how=signed.how, only_project=only_project)
+    cookies.remember(request, response, signed.account_id, how=signed.how, only_project=only_project)
     return response
 
 
@@ -114,7 +114,7 @@ def sign_out(request: Request, caller: Caller) -> Response:
     response = go("/", "left")
     cookies.clear_cookie(request, response)
     only = caller.only_project
-    browsers.remember(request, response, caller.account_id, how=caller.signed_in_by, only_project=only)
+    cookies.remember(request, response, caller.account_id, how=caller.signed_in_by, only_project=only)
     return response
 
 
@@ -182,7 +182,7 @@ def join(
     Nobody joins another project by a sign-in to one. Who the browser remembers is not made somebody new unless they
     say that they are (`other`).
     """
-    store, now, browser = store_of(request), now_of(request), browsers.browser_of(request)
+    store, now, browser = store_of(request), now_of(request), cookies.browser_of(request)
     if as_me:
         me = from_thread.run(current, request, sent)
         project_id = invitations.join(store, token, me.account_id, only_project=me.only_project, now=now)
@@ -213,7 +213,7 @@ def join(
 
 def _back(request: Request, token: str, account_id: str) -> Response:
     """Sign in again who the browser remembers."""
-    store, browser = store_of(request), browsers.browser_of(request)
+    store, browser = store_of(request), cookies.browser_of(request)
     signed = invitations.come_back(store, token, account_id, browser=browser, now=now_of(request))
     entered(request)
     return _come_in(request, f"/p/{signed.project_id}", signed, only_project=signed.only_project)
@@ -222,7 +222,7 @@ def _back(request: Request, token: str, account_id: str) -> Response:
 def _invitation(
     request: Request, token: str, problem: object = None, name: str = "", *, other: bool = False
 ) -> Response:
-    browser = browsers.browser_of(request)
+    browser = cookies.browser_of(request)
     found = invitations.look(store_of(request), token, browser=None if other else browser, now=now_of(request))
     me = signed_in(request) if request.method != "POST" else None
     if me is not None:

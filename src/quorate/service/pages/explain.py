@@ -1,20 +1,134 @@
-"""Why an item was asked about, or closed: one sentence from its last decision, in words an owner can repeat.
+"""An item's events -> its timeline (who did what when, votes and belief after it) and one sentence per decision.
 
-Pure. `because` takes what was decided and the policy that decided; called by the item's page and the items table.
+Pure: `timeline` takes what `trail` and the row say, `because` a decision and the policy that made it. Called by the
+item's page and the items table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from quorate.decision.belief import TIE_WIDTH
+from quorate.decision.policy import QueryPolicy
 from quorate.decision.value import optimistic_gain
+from quorate.service.access.log import owner_of_link
+from quorate.service.domain.item_projection import ABSENT
+from quorate.service.domain.trail import same
 from quorate.service.pages.format_filters import decimal, percent, plural
-from quorate.service.pages.timeline import likeliest
+
+TOLD = ("ask", "label", "confidence", "reason")  # of a decision, on the page
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One event: `probs` and `asks` after it (None: nothing was decided), `agrees` with the decision made again."""
+
+    seq: int
+    time: float
+    kind: str
+    who: str | None
+    label: str | None
+    is_late: bool
+    votes: tuple[int, ...]
+    num_abstained: int  # as the votes, after this event
+    num_absent: int  # experts that an owner had taken out of the pool by then
+    is_absent: bool  # the event is of such an expert
+    probs: tuple[float, ...] | None
+    asks: bool | None
+    answer: str | None
+    confidence: float | None
+    reason: str | None
+    agrees: bool | None
+    params: int | None
+    tune: int | None
+    link_by: str | None  # whose link signed the voter in, if an owner made it
+
+    @property
+    def tied(self) -> int:
+        """How many classes are as likely as the likeliest one."""
+        return 1 if self.probs is None else len(likeliest(self.probs))
+
+
+def likeliest(probs: Sequence[float]) -> list[int]:
+    """The classes as likely as the likeliest one, by number: several in a tie.
+
+    >>> likeliest([0.2, 0.4, 0.4])
+    [1, 2]
+    """
+    return [index for index, each in enumerate(probs) if max(probs) - each <= TIE_WIDTH]
+
+
+def timeline(
+    events: Sequence[Mapping[str, Any]],
+    classes: Sequence[str],
+    names: Mapping[str, str],
+    signed_in_by: Mapping[int, str] | None = None,
+) -> list[Step]:
+    """Every event in order, with what it led to.
+
+    >>> (step,) = timeline([{"seq": 1, "time": 0.0, "type": "open", "decision": {"ask": True}}], ["a", "b"], {})
+    >>> step.kind, step.votes
+    ('open', (0, 0))
+    """
+    ballots: dict[str, str | None] = {}  # None: cannot tell
+    steps = []
+    for event in events:
+        voter = event.get("voter")
+        if event["type"] in ("vote", "abstain") and voter is not None:
+            ballots[voter] = event.get("label")
+        elif event["type"] == "retract" and voter is not None:
+            ballots.pop(voter, None)
+        given = list(ballots.values())
+        votes = tuple(given.count(name) for name in classes)
+        link_by = _link_by((signed_in_by or {}).get(event["seq"]), names)
+        absent = sum(name.startswith(ABSENT) for name in ballots)
+        steps.append(_step(event, votes, given.count(None) - absent, absent, names, link_by))
+    return steps
+
+
+def _link_by(signed_in_by: str | None, names: Mapping[str, str]) -> str | None:
+    """The name of the owner whose link signed the voter in; None if no owner's did."""
+    owner = owner_of_link(signed_in_by)
+    return owner if owner is None else names.get(owner, owner or "an owner")
+
+
+def _step(
+    event: Mapping[str, Any],
+    votes: tuple[int, ...],
+    num_abstained: int,
+    num_absent: int,
+    names: Mapping[str, str],
+    link_by: str | None,
+) -> Step:
+    decision, again = event.get("decision", {}), event.get("recomputed")
+    voter = event.get("voter")
+    probs = tuple(again["probs"]) if again and again["probs"] is not None else None
+    return Step(
+        seq=event["seq"],
+        time=event["time"],
+        kind="unskip" if event.get("undone") else event["type"],
+        who=None if voter is None else names.get(voter, voter.removeprefix("ext:")),
+        label=event.get("label"),
+        is_late=bool(event.get("late")),
+        votes=votes,
+        num_abstained=num_abstained,
+        num_absent=num_absent,
+        is_absent=voter is not None and voter.startswith(ABSENT),
+        probs=probs,
+        asks=decision.get("ask") if again else None,
+        answer=decision.get("label"),
+        confidence=decision.get("confidence"),
+        reason=decision.get("reason"),
+        agrees=None if again is None else same({name: decision[name] for name in TOLD}, again),
+        params=decision.get("params"),
+        tune=decision.get("tune"),
+        link_by=link_by,
+    )
+
 
 TINY = "less than 0.01 points"
 NUMBERS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
@@ -22,7 +136,7 @@ MOST_NAMED = 4  # classes of a tie that are named; more are counted
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecisionFacts:
     """A decision and what it was made from: `pool_left` is the pool less those who could not tell."""
 
     reason: str
@@ -53,11 +167,12 @@ class Decided:
         return [] if self.probs is None else likeliest(self.probs)
 
 
-def because(decided: Decided, policy: Any) -> str:  # noqa: ANN401
+def because(decided: DecisionFacts, policy: QueryPolicy) -> str:
     """One sentence: asked again, or closed, and why.
 
-    >>> from quorate.decision.value import ValueOfInformation
-    >>> decided = Decided("not_worth_it", "cat", 0.981, [0.981, 0.019], [3, 0], 9, 9, 0, None, ["cat", "dog"])
+    >>> from quorate.decision.policy import QueryPolicy
+from quorate.decision.value import ValueOfInformation
+    >>> decided = DecisionFacts("not_worth_it", "cat", 0.981, [0.981, 0.019], [3, 0], 9, 9, 0, None, ["cat", "dog"])
     >>> because(decided, ValueOfInformation(min_gain=0.01)).replace("\\xa0", " ")
     "Closed after 3 votes: a fourth vote was worth at most 0.47 points of accuracy, not more than the 1 point \
 it must exceed: 98.1 % sure that the pool of 9 would say 'cat'."
@@ -66,7 +181,7 @@ it must exceed: 98.1 % sure that the pool of 9 would say 'cat'."
     return tell(decided, policy)
 
 
-def _asked(decided: Decided, policy: Any) -> str:  # noqa: ANN401
+def _asked(decided: DecisionFacts, policy: QueryPolicy) -> str:
     after = f"Asked again after {plural(decided.num_votes, 'vote')}" if decided.num_votes else "Asked"
     if decided.num_votes < decided.min_votes:
         return f"{after}: each item gets at least {plural(decided.min_votes, 'vote')}; {_sure(decided)} so far."
@@ -82,13 +197,13 @@ def _asked(decided: Decided, policy: Any) -> str:  # noqa: ANN401
     return f"{after}: the method's rule wants another vote; {_sure(decided)} so far."
 
 
-def _confident(decided: Decided, policy: Any) -> str:  # noqa: ANN401
+def _confident(decided: DecisionFacts, policy: QueryPolicy) -> str:
     threshold = getattr(policy, "threshold", None)
     limit = "" if threshold is None else f", above the threshold of {percent(threshold)}"
     return f"{_closed(decided)}: {_sure(decided)}{limit}."
 
 
-def _not_worth_it(decided: Decided, policy: Any) -> str:  # noqa: ANN401
+def _not_worth_it(decided: DecisionFacts, policy: QueryPolicy) -> str:
     least = getattr(policy, "min_gain", None)
     if least is None or decided.probs is None:
         return f"{_closed(decided)}: another vote was not worth its price; {_sure(decided)}."
@@ -100,7 +215,7 @@ def _not_worth_it(decided: Decided, policy: Any) -> str:  # noqa: ANN401
     )
 
 
-def _settled(decided: Decided, policy: Any) -> str:  # noqa: ANN401
+def _settled(decided: DecisionFacts, policy: QueryPolicy) -> str:
     if len(decided.leaders) > 1:  # nobody is left who could part them
         return _exhausted(decided, policy)
     return (
@@ -108,20 +223,20 @@ def _settled(decided: Decided, policy: Any) -> str:  # noqa: ANN401
     )
 
 
-def _exhausted(decided: Decided, _policy: Any) -> str:  # noqa: ANN401
+def _exhausted(decided: DecisionFacts, _policy: QueryPolicy) -> str:
     return f"{_closed(decided)}: everybody of {_pool(decided)} was asked; {_outcome(decided)}."
 
 
-def _quota(decided: Decided, _policy: Any) -> str:  # noqa: ANN401
+def _quota(decided: DecisionFacts, _policy: QueryPolicy) -> str:
     most = "" if decided.most_votes is None else f" ({decided.most_votes})"
     return f"{_closed(decided)}: that is the most that may be asked for this item{most}; {_sure(decided)}."
 
 
-def _by_hand(decided: Decided, _policy: Any) -> str:  # noqa: ANN401
+def _by_hand(decided: DecisionFacts, _policy: QueryPolicy) -> str:
     return f"{_closed(decided)}, by an owner: {_sure(decided)}."
 
 
-def _by_rule(decided: Decided, policy: Any) -> str:  # noqa: ANN401
+def _by_rule(decided: DecisionFacts, policy: QueryPolicy) -> str:
     name = getattr(policy, "name", "the method")
     return f"{_closed(decided)}: the rule of {name} wants no more; {_sure(decided)}."
 
@@ -138,23 +253,23 @@ REASONS = {
 
 
 def audit_sentence(audit: str | None, rate: float | None, loss: float | None) -> str | None:
-    """What became of the item's coin, if it is closed and one was tossed.
+    """Whether the item was drawn for the audit, and what came of it; None if no draw was made.
 
     >>> (audit_sentence("done", 0.05, 0.0) or "").replace("\\xa0", " ")
-    'A coin (5 %) drew it for the audit: voted to the end, the pool agrees with the answer.'
+    'Drawn for the audit (5 % of closed items are): voted to the end, the pool agrees with the answer.'
     """
     if rate is None:
         return None
     if audit is None:
-        return f"A coin ({percent(rate)}) did not draw it for the audit."
-    drawn = f"A coin ({percent(rate)}) drew it for the audit: "
+        return f"Not drawn for the audit ({percent(rate)} of closed items are)."
+    drawn = f"Drawn for the audit ({percent(rate)} of closed items are): "
     if audit == "drawn":
         return f"{drawn}it is still voted on, to measure how often closed items are wrong."
     verdict = "agrees with the answer" if loss == 0 else "is tied" if loss and loss < 1 else "says something else"
     return f"{drawn}voted to the end, the pool {verdict}."
 
 
-def _outcome(decided: Decided) -> str:
+def _outcome(decided: DecisionFacts) -> str:
     """What the votes of the whole pool say; where classes tie, how the answer was found."""
     leaders = decided.leaders
     if not decided.num_votes:
@@ -168,22 +283,22 @@ def _outcome(decided: Decided) -> str:
     return f"{tie}, and {_drawn(decided, leaders)}"
 
 
-def _named(decided: Decided, classes: Sequence[int]) -> str:
+def _named(decided: DecisionFacts, classes: Sequence[int]) -> str:
     if len(classes) > MOST_NAMED:
         return f"{len(classes)} classes"
     *names, last = [f"'{decided.classes[index]}'" for index in classes]
     return f"{', '.join(names)} and {last}"
 
 
-def _drawn(decided: Decided, classes: Sequence[int]) -> str:
+def _drawn(decided: DecisionFacts, classes: Sequence[int]) -> str:
     return f"the answer was drawn {'between' if len(classes) == 2 else 'among'} them: '{decided.label}'"
 
 
-def _closed(decided: Decided) -> str:
+def _closed(decided: DecisionFacts) -> str:
     return f"Closed after {plural(decided.num_votes, 'vote')}" if decided.num_votes else "Closed without a vote"
 
 
-def _sure(decided: Decided) -> str:
+def _sure(decided: DecisionFacts) -> str:
     tied = decided.likeliest
     if len(tied) > 1:
         tie = f"{_named(decided, tied)} tie as the answer of {_pool(decided)}, at {percent(decided.confidence)} each"
@@ -191,17 +306,17 @@ def _sure(decided: Decided) -> str:
     return f"{percent(decided.confidence)} sure that {_pool(decided)} would say '{decided.label}'"
 
 
-def _pool(decided: Decided) -> str:
+def _pool(decided: DecisionFacts) -> str:
     less = f" (less {decided.num_abstained} who cannot tell)" if decided.num_abstained else ""
     return f"the pool of {decided.pool_size}{less}"
 
 
-def _next(decided: Decided) -> str:
+def _next(decided: DecisionFacts) -> str:
     place = decided.num_votes
     return NUMBERS[place] if place < len(NUMBERS) else "further"
 
 
-def _gain(decided: Decided) -> float:
+def _gain(decided: DecisionFacts) -> float:
     probs, votes = np.asarray(decided.probs, float), np.asarray(decided.votes, np.int64)
     return float(optimistic_gain(probs, votes, decided.pool_left - decided.num_votes))
 

@@ -12,28 +12,29 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-from fastapi import HTTPException
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from quorate.errors import InvalidInput, QuorateError
-from quorate.service.api.bodies import parsed
+from quorate.service.api.bodies import Unreadable, parsed
 from quorate.service.api.items import ItemIn, new_item
 from quorate.service.domain.items import NewItem
 from quorate.service.domain.projects import Project
 from quorate.service.pydantic_errors import complaints
 from quorate.session.inputs import parse_prediction
-from quorate.validate import shown
+from quorate.validate import broken, shown
 
+SAVE_AS_CSV = "In a spreadsheet, save it as CSV UTF-8."
+WITH_TABLE = "Drop it without a table, or together with the one that names it."
 KINDS = (  # how files begin that people drop by mistake
-    (b"%PDF", "a PDF", ""),
-    (b"PK\x03\x04", "a ZIP archive or an Excel workbook", " In a spreadsheet, save it as CSV UTF-8."),
-    (b"\xd0\xcf\x11\xe0", "an old Excel or Word file", " In a spreadsheet, save it as CSV UTF-8."),
-    (b"\x1f\x8b", "a compressed file", " Unpack it first."),
-    (b"\x89PNG", "a PNG image", ""),
-    (b"\xff\xd8\xff", "a JPEG image", ""),
-    (b"GIF8", "a GIF image", ""),
-    (b"PAR1", "a Parquet file", " Write it as CSV or JSON lines."),
-    (b"SQLite format 3", "a database", " Export it as CSV."),
+    (b"%PDF", "a PDF", "Write its rows as CSV."),
+    (b"PK\x03\x04", "a ZIP archive or an Excel workbook", SAVE_AS_CSV),
+    (b"\xd0\xcf\x11\xe0", "an old Excel or Word file", SAVE_AS_CSV),
+    (b"\x1f\x8b", "a compressed file", "Unpack it first."),
+    (b"\x89PNG", "a PNG image", WITH_TABLE),
+    (b"\xff\xd8\xff", "a JPEG image", WITH_TABLE),
+    (b"GIF8", "a GIF image", WITH_TABLE),
+    (b"PAR1", "a Parquet file", "Write it as CSV or JSON lines."),
+    (b"SQLite format 3", "a database", "Export it as CSV."),
 )
 MARKS = (b"\xff\xfe", b"\xfe\xff")  # of UTF-16
 
@@ -45,17 +46,22 @@ def text_of(content: bytes) -> str:
     ('id,text', 'id')
     """
     if not content.removeprefix(b"\xef\xbb\xbf").strip():
-        raise InvalidInput("The file is empty.")
+        raise _unreadable("The file is empty", "Choose a file with a row for each item.")
     for start, name, fix in KINDS:
         if content.startswith(start):
-            raise InvalidInput(f"This is {name}, not a table.{fix}")
+            raise _unreadable(f"This is {name}, not a table", fix)
     is_wide = content[:2] in MARKS
     if not is_wide and b"\0" in content:
-        raise InvalidInput("This is a binary file, not a table.")
+        raise _unreadable("This is a binary file, not a table", SAVE_AS_CSV)
     try:
         return content.decode("utf-16" if is_wide else "utf-8-sig")
     except UnicodeDecodeError:
-        raise InvalidInput("the file is not UTF-8 text; save it as UTF-8 (in a spreadsheet: CSV UTF-8).") from None
+        raise _unreadable("The file is not UTF-8 text", SAVE_AS_CSV) from None
+
+
+def _unreadable(wrong: str, fix: str, rule: str = "a table: CSV, TSV, JSON or JSON lines") -> InvalidInput:
+    """What is wrong with the file as a whole."""
+    return InvalidInput(f"{wrong}. {fix}", field="file", value=wrong, rule=rule, fix=fix)
 
 
 IDS = ("id", "item", "item_id", "name")
@@ -69,6 +75,15 @@ Record = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
+class _Row:
+    """A row as it was read: a record to check, or what is wrong with it (of the item with this id, if it is known)."""
+
+    record: object = None
+    problem: InvalidInput | None = None
+    item: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RowProblem:
     """What is wrong with one row, by its number in the file (the first item is 1) and the item's id if it has one."""
 
@@ -78,7 +93,7 @@ class RowProblem:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ItemsFile:
     """What a file holds: items that can be added, rows that cannot, columns that were not understood.
 
     `meant`: of those columns, the ones whose names nearly are a class's, and that class.
@@ -97,7 +112,7 @@ class Reading:
 
 def read_items(
     name: str, content: bytes, project: Project, images: Mapping[str, str], *, allow_private: bool = False
-) -> Reading:
+) -> ItemsFile:
     """Read a file by its name's end; `images` are uploads by file name, for rows that name them.
 
     `allow_private`: images may come from this machine or its network.
@@ -105,40 +120,34 @@ def read_items(
     text = text_of(content)
     end = name.rpartition(".")[2].lower()
     if end in ("json", "jsonl", "ndjson"):
-        records, ignored = _json_records(text, is_lines=end != "json"), list[str]()
+        rows, ignored = _json_rows(text, is_lines=end != "json"), list[str]()
     elif end in ("csv", "tsv", "txt", "tab"):
-        records, ignored = _table_records(text, project)
+        rows, ignored = _table_rows(text, project)
     else:
-        raise InvalidInput(
-            f"file={shown(name)}; expected a name ending in .csv, .tsv, .json or .jsonl; save it as one."
-        )
+        raise broken("file", name, "a name ending in .csv, .tsv, .json or .jsonl", "save it as one.")
     items, problems = [], []
     seen: dict[str, int] = {}
-    for row, record in enumerate(records, start=1):
+    for number, row in enumerate(rows, start=1):
         try:
-            item = _item(_with_id(record, row), project, images, allow_private)
+            item = _item(row, project, images, allow_private=allow_private)
             if item.name in seen:
-                raise InvalidInput(
-                    f"id {shown(item.name)} stands in row {seen[item.name]}, too; every item needs its own."
-                )
-            seen[item.name] = row
+                rule = f"an id of its own for every item; row {seen[item.name]} has this one, too"
+                raise broken("id", item.name, rule, "rename one.")
+            seen[item.name] = number
             items.append(item)
         except (QuorateError, ValidationError) as error:
-            problems.append(RowProblem(row, _named(record), _words(error, record)))
-    return Reading(items, problems, ignored, _meant(ignored, project))
+            problems.append(RowProblem(number, row.item or _id_of(row.record), _words(error, row.record)))
+    return ItemsFile(items, problems, ignored, _meant(ignored, project))
 
 
-def _with_id(record: Any, row: int) -> Any:  # noqa: ANN401
-    if isinstance(record, dict) and "_problem" not in record and record.get("id") in (None, ""):
-        raise InvalidInput(f"row {row} has no id; every item needs one of its own: write it there, or drop the row.")
-    return record
-
-
-def _item(record: Any, project: Project, images: Mapping[str, str], allow_private: bool) -> NewItem:  # noqa: ANN401
+def _item(row: _Row, project: Project, images: Mapping[str, str], *, allow_private: bool) -> NewItem:
+    record = row.record
+    if row.problem is not None:
+        raise row.problem
     if not isinstance(record, dict):
-        raise InvalidInput(f"{shown(record)}; expected an object with an id, e.g. {{'id': 'a'}}; correct it.")
-    if "_problem" in record:
-        raise InvalidInput(record["_problem"])
+        raise broken("row", record, "an object with an id, e.g. {'id': 'a'}", "correct it.")
+    if record.get("id") in (None, ""):
+        raise broken("id", "", "an id of its own for every item", "write one, or drop the row.")
     show = record.get("show")
     given = {**{key: record[key] for key in record if key != "show"}, **show} if isinstance(show, dict) else record
     item = new_item(project, ItemIn.model_validate(_with_image(given, images)), 0, allow_private=allow_private)
@@ -153,34 +162,43 @@ def _with_image(given: Record, images: Mapping[str, str]) -> Record:
     if name in images:
         return {**given, "image": images[name]}
     if isinstance(image, str) and IMAGE_FILE.fullmatch(image) and not image.startswith("/"):
-        raise InvalidInput(f"{name} was not dropped with the table: drop both together.")
+        raise broken("image", name, "an image that was dropped with the table, or an address", "drop both together.")
     return given
 
 
-def _json_records(text: str, *, is_lines: bool) -> list[Any]:
+def _json_rows(text: str, *, is_lines: bool) -> list[_Row]:
     """A JSON list, an object with `items`, or one object on each line; a line that is no JSON is its row's problem."""
     try:
         whole = parsed(text.encode())
         rows = whole.get("items", [whole]) if isinstance(whole, dict) else whole
-        return rows if isinstance(rows, list) else [rows]
-    except HTTPException as refusal:
+        return [_Row(each) for each in rows] if isinstance(rows, list) else [_Row(rows)]
+    except Unreadable as refusal:
         if not is_lines:
-            raise InvalidInput(str(refusal.detail).replace("the body", "the file", 1)) from None
+            raise _unreadable(f"The file {refusal.wrong}", f"Expected {refusal.rule}; {refusal.fix}") from None
     except json.JSONDecodeError:
         pass
-    return [_line(line) for line in text.split("\n") if line.strip()]
+    return [_json_row(line) for line in text.split("\n") if line.strip()]
 
 
-def _line(line: str) -> Any:  # noqa: ANN401
+def _json_row(line: str) -> _Row:
     try:
-        return parsed(line.encode())
+        return _Row(_json(line, "row"))
+    except InvalidInput as problem:
+        return _Row(problem=problem)
+
+
+def _json(text: str, where: str) -> JsonValue:
+    """The value of a JSON text, or what is wrong with it."""
+    try:
+        return parsed(text.encode())
     except json.JSONDecodeError as error:
-        return {"_problem": f"not JSON ({error.msg} at character {error.pos + 1}); write one object on each line."}
-    except HTTPException as refusal:
-        return {"_problem": str(refusal.detail).replace("the body", "the row", 1)}
+        rule = f"valid JSON ({error.msg} at character {error.pos + 1})"
+        raise broken(where, text[:LONGEST_NAME], rule, "write one object on each line.") from None
+    except Unreadable as refusal:
+        raise broken(where, text[:LONGEST_NAME], refusal.rule, refusal.fix) from None
 
 
-def _table_records(text: str, project: Project) -> tuple[list[Record], list[str]]:
+def _table_rows(text: str, project: Project) -> tuple[list[_Row], list[str]]:
     """The rows of a table, and the columns that mean nothing here."""
     head = text.partition("\n")[0]
     delimiter = max("\t;,", key=head.count)
@@ -190,7 +208,8 @@ def _table_records(text: str, project: Project) -> tuple[list[Record], list[str]
     if not any(kind == "id" for kind, *_ in meanings.values()):
         found = ", ".join(name[:LONGEST_NAME] for name in names[:MOST_NAMES]) or "nothing"
         more = ", …" if len(names) > MOST_NAMES else ""
-        raise InvalidInput(f"No column id (found: {found}{more}). Rename the one that holds the items' ids.")
+        fix = "Rename the one that holds the items' ids."
+        raise _unreadable(f"No column id (found: {found}{more})", fix, rule="a column named id")
     rows = [_record(row, len(names), meanings, project) for row in table if any(cell.strip() for cell in row)]
     return rows, [name for index, name in enumerate(names) if index not in meanings and name]
 
@@ -204,10 +223,10 @@ def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
                 yield row
             row = following
     except csv.Error as error:
-        raise InvalidInput(f"the file is no table that can be read: {error}; write it again as CSV.") from None
+        raise _unreadable(f"The table cannot be read: {error}", "Write it again as CSV.") from None
     if row != [END]:
-        wrong = "a quotation mark is opened and never closed, so that the rest of the file would be one cell"
-        raise InvalidInput(f'{wrong}; close it, or write "" for one that is part of a text.')
+        wrong = "A quotation mark is opened and never closed, so that the rest of the file would be one cell"
+        raise _unreadable(wrong, 'Close it, or write "" for one that is part of a text.')
 
 
 def _meaning(name: str, project: Project) -> tuple[str, ...] | None:
@@ -246,12 +265,11 @@ def _models_in(name: str, project: Project) -> Iterator[tuple[str, str]]:
         yield models[0], name
 
 
-def _record(cells: Sequence[str], width: int, meanings: Mapping[int, tuple[str, ...]], project: Project) -> Record:
+def _record(cells: Sequence[str], width: int, meanings: Mapping[int, tuple[str, ...]], project: Project) -> _Row:
     """One row as the API would take it; empty cells are left out."""
     if len(cells) != width:
-        return {
-            "_problem": f"{len(cells)} cells; expected {width}, as the first line has; quote text that holds commas."
-        }
+        rule = f"{width} cells, as the first line has"
+        return _Row(problem=broken("row", f"{len(cells)} cells", rule, "quote text that holds commas."))
     record: Record = {}
     probs: dict[str, dict[str, float]] = {}
     try:
@@ -261,27 +279,24 @@ def _record(cells: Sequence[str], width: int, meanings: Mapping[int, tuple[str, 
                 probs.setdefault(rest[0], {})[rest[1]] = _number(cell, rest[1])
             elif cell:
                 record[kind] = _cell(kind, cell)
-    except InvalidInput as error:
-        return {"_problem": str(error), "id": record.get("id", "")}
+    except InvalidInput as problem:
+        return _Row(problem=problem, item=str(record.get("id", "")))
     if len(project.settings.models) > 1 and probs:
         record["predictions"] = probs
     elif probs:
         (record["prediction"],) = probs.values()
-    return record
+    return _Row(record)
 
 
-def _cell(kind: str, cell: str) -> Any:  # noqa: ANN401
+def _cell(kind: str, cell: str) -> JsonValue:
     if kind in ("pool_size", "priority"):
         value = _number(cell, kind)
         if value != int(value):
-            raise InvalidInput(f"{kind}={shown(cell)}; expected a whole number; drop the decimals.")
+            raise broken(kind, cell, "a whole number", "drop the decimals.")
         return int(value)
     if kind != "prediction" or cell[:1] not in "[{":
         return cell
-    value = _line(cell)
-    if isinstance(value, dict) and "_problem" in value:
-        raise InvalidInput(f"prediction: {value['_problem']}")
-    return value
+    return _json(cell, "prediction")
 
 
 def _number(cell: str, where: str) -> float:
@@ -290,15 +305,15 @@ def _number(cell: str, where: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise InvalidInput(f"{where}={shown(cell)}; expected a number; write e.g. 0.8.")
+        raise broken(where, cell, "a number", "write e.g. 0.8.")
     return value
 
 
-def _named(record: Any) -> str:  # noqa: ANN401
+def _id_of(record: object) -> str:
     return str(record.get("id", "")) if isinstance(record, dict) else ""
 
 
-def _words(error: Exception, record: Any) -> str:  # noqa: ANN401
+def _words(error: Exception, record: object) -> str:
     if isinstance(error, ValidationError):
         first = complaints([{**each, "loc": ("body", *each["loc"])} for each in error.errors()], record)[0]
         value = f" ({shown(first['value'])})" if first.get("value") is not None else ""

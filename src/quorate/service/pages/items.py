@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, cast
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request, Response
@@ -18,21 +18,20 @@ from quorate.service.access.log import owner_of_link
 from quorate.service.access.request_context import now_of, store_of
 from quorate.service.api.bodies import in_batch_thread
 from quorate.service.api.dependencies import Owner, ProjectId, Viewer, projects_of
-from quorate.service.api.item_content import for_browser
 from quorate.service.domain.ballots import act
+from quorate.service.domain.items import for_browser
+from quorate.service.domain.listing import Filter, Status, conditions
 from quorate.service.domain.open_items import change_pool, clear_image, close_open, reports_of, restore, withdraw
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.trail import find, standing_probs, trail
 from quorate.service.domain.vote_types import Request as Act
-from quorate.service.pages.charts import REST, Line, bar, line_chart, swatch
-from quorate.service.pages.explain import Decided, audit_sentence, because
+from quorate.service.pages.charts import REST, ChartLine, bar, line_chart, swatch
+from quorate.service.pages.explain import DecisionFacts, Step, audit_sentence, because, likeliest, timeline
 from quorate.service.pages.form_fields import Fields, whole_number
 from quorate.service.pages.rendering import go, render
-from quorate.service.pages.timeline import Step, likeliest, story
-from quorate.service.store.schema import accounts, events, items, not_withdrawn
+from quorate.service.store.schema import accounts, events, items
 
 PER_PAGE = 50
-State = Literal["", "open", "closed", "audit", "aside", "withdrawn"]
 ORDERS: dict[str, tuple[str, Sequence[ColumnElement[Any]]]] = {
     "": ("as they came", (items.c.number,)),
     "closed": ("closed last", (items.c.closed_event.desc().nulls_last(), items.c.number)),
@@ -43,7 +42,7 @@ ORDERS: dict[str, tuple[str, Sequence[ColumnElement[Any]]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ItemsQuery:
     """What is looked for; empty: everything."""
 
     search: str = ""
@@ -56,7 +55,7 @@ class Wanted:
     def query(self, **changes: object) -> str:
         """The same as the end of an address, with changes.
 
-        >>> Wanted(state="open", page=2).query(page=3)
+        >>> ItemsQuery(state="open", page=2).query(page=3)
         '?state=open&page=3'
         """
         values = {name: getattr(self, name) for name in self.__dataclass_fields__} | changes
@@ -70,7 +69,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ItemsPage:
     """Some rows, how many there are in all, and the number of the last page."""
 
     rows: Sequence[Row[Any]]
@@ -78,36 +77,18 @@ class Page:
     last: int
 
 
-def page_of(connection: Connection, project: Project, wanted: Wanted) -> Page:
+def page_of(connection: Connection, project: Project, wanted: ItemsQuery) -> ItemsPage:
     """One page of items."""
-    matching = _matching(project, wanted)
+    chosen = Filter(
+        cast("Status", wanted.state) or None, wanted.search.strip() or None, wanted.label or None, wanted.reason or None
+    )
+    matching = list(conditions(project.id, chosen))
     total = int(connection.execute(select(func.count()).where(*matching)).scalar_one())
     last = max(1, -(-total // PER_PAGE))
     order = ORDERS.get(wanted.order, ORDERS[""])[1]
     start = PER_PAGE * (min(max(wanted.page, 1), last) - 1)
     rows = connection.execute(select(items).where(*matching).order_by(*order).limit(PER_PAGE).offset(start)).all()
-    return Page(rows, total, last)
-
-
-def _matching(project: Project, wanted: Wanted) -> list[ColumnElement[bool]]:
-    found = [items.c.project_id == project.id]
-    if wanted.search:
-        words = wanted.search.strip().lower()
-        found.append(func.lower(items.c.name).contains(words, autoescape=True))
-    if wanted.state:
-        found.append(items.c.withdrawn.is_not(None) if wanted.state == "withdrawn" else not_withdrawn)
-    if wanted.state == "open":
-        found.append(items.c.is_open)
-    if wanted.state == "closed":
-        found.append(~items.c.is_open)
-    if wanted.state == "audit":
-        found.append(items.c.audit.is_not(None))
-    if wanted.state == "aside":
-        found.append(items.c.set_aside.is_not(None))
-    for name in ("label", "reason"):
-        if getattr(wanted, name):
-            found.append(items.c[name] == getattr(wanted, name))
-    return found
+    return ItemsPage(rows, total, last)
 
 
 router = APIRouter(include_in_schema=False)
@@ -122,7 +103,7 @@ def items_page(
     search: Words = "", state: Words = "", label: Words = "", reason: Words = "", order: Words = "", page: int = 1,
 ) -> Response:  # fmt: skip
     """A page of the project's items, narrowed and ordered."""
-    wanted = Wanted(search, state, label, reason, order, page)
+    wanted = ItemsQuery(search, state, label, reason, order, page)
     with store_of(request).read() as connection:
         project = projects_of(request).get_in(connection, project_id)
         found = page_of(connection, project, wanted)
@@ -154,14 +135,14 @@ def close_item(request: Request, project_id: ProjectId, caller: Owner, id: str) 
 @router.post("/p/{project_id}/item/withdraw")
 def withdraw_item(request: Request, project_id: ProjectId, caller: Owner, id: str) -> Response:  # noqa: A002
     """Take the item out of everything."""
-    withdraw(projects_of(request), project_id, id, who=caller.principal.account_id, now=now_of(request))
+    withdraw(projects_of(request), project_id, id, by=caller.principal.account_id, now=now_of(request))
     return go(f"/p/{project_id}/items", "withdrawn")
 
 
 @router.post("/p/{project_id}/item/restore")
 def restore_item(request: Request, project_id: ProjectId, caller: Owner, id: str) -> Response:  # noqa: A002
     """Bring a withdrawn item back."""
-    restore(projects_of(request), project_id, id, who=caller.principal.account_id, now=now_of(request))
+    restore(projects_of(request), project_id, id, by=caller.principal.account_id, now=now_of(request))
     return go(f"/p/{project_id}/items", "restored")
 
 
@@ -170,7 +151,7 @@ async def change_open_pool(request: Request, project_id: ProjectId, caller: Owne
     """Another pool for all items that still ask."""
     size, me, now = whole_number(fields, "pool_size") or 0, caller.principal, now_of(request)
     change = partial(change_pool, projects_of(request), project_id, size)
-    await in_batch_thread(request, partial(change, who=me.account_id, signed_in_by=me.signed_in_by, now=now))
+    await in_batch_thread(request, partial(change, by=me.account_id, signed_in_by=me.signed_in_by, now=now))
     return go(f"/p/{project_id}/items", "pool")
 
 
@@ -179,14 +160,14 @@ async def close_open_items(request: Request, project_id: ProjectId, caller: Owne
     """Answer everything now, with the votes there are."""
     me, now = caller.principal, now_of(request)
     close = partial(close_open, projects_of(request), project_id)
-    await in_batch_thread(request, partial(close, who=me.account_id, signed_in_by=me.signed_in_by, now=now))
+    await in_batch_thread(request, partial(close, by=me.account_id, signed_in_by=me.signed_in_by, now=now))
     return go(f"/p/{project_id}/items", "closed")
 
 
 @router.post("/p/{project_id}/item/clear")
 def clear_item(request: Request, project_id: ProjectId, caller: Owner, id: str) -> Response:  # noqa: A002
     """Ask voters again about an item that was set aside."""
-    clear_image(projects_of(request), project_id, id, who=caller.principal.account_id, now=now_of(request))
+    clear_image(projects_of(request), project_id, id, by=caller.principal.account_id, now=now_of(request))
     return go(f"/p/{project_id}/items", "cleared")
 
 
@@ -204,7 +185,7 @@ def _item(projects_: Projects, connection: Connection, project: Project, name: s
     skips = _skips(connection, row.id)
     written = sorted([*whole["events"], *skips], key=lambda event: event["seq"])
     ways = whole["signed_in_by"]
-    steps = story(written, project.settings.classes, _names(connection, written, ways.values()), ways)
+    steps = timeline(written, project.settings.classes, _names(connection, written, ways.values()), ways)
     decided = [step for step in steps if step.agrees is not None]
     reports = reports_of(connection, row.id)
     names = _names(connection, [{"voter": voter} for voter, _ in reports])
@@ -234,7 +215,7 @@ def _why(
     limits = [limit for limit in (opening["quota"], opening["max_votes"]) if limit is not None]
     era = projects_.era(connection, project, step.params or 0, step.tune or 0)
     abstained, pool = step.num_abstained, opening["pool_size"] - step.num_absent  # at that time, not today
-    decided = Decided(
+    decided = DecisionFacts(
         reason=step.reason or "ask", label=project.settings.shown(step.answer or ""),
         confidence=step.confidence or 0.0, probs=step.probs, votes=step.votes,
         pool_size=pool, pool_left=max(pool - abstained, sum(step.votes)),
@@ -244,7 +225,9 @@ def _why(
     return because(decided, era.method.policy)
 
 
-def _by_class(project: Project, row: Row[Any], predictions: Any, decided: list[Step]) -> list[dict[str, Any]]:  # noqa: ANN401
+def _by_class(
+    project: Project, row: Row[Any], predictions: Sequence[Sequence[float]], decided: list[Step]
+) -> list[dict[str, Any]]:
     """For each class: the classifiers' word, the votes, the belief over time; the likeliest first, with its colour."""
     votes, told = json.loads(row.votes), [step.probs for step in decided if step.probs is not None]
     says = [max(each) - min(each) > NOTHING for each in predictions]  # no prediction is kept as all classes alike
@@ -265,10 +248,10 @@ def _belief_chart(table: list[dict[str, Any]]) -> dict[str, Any] | None:
     if len(table[0]["beliefs"]) < 2:
         return None
     likely = [each for each in table[:REST] if each is table[0] or max(each["beliefs"]) >= WORTH_A_LINE]
-    lines = [Line(each["name"], each["colour"], each["beliefs"]) for each in likely]
+    lines = [ChartLine(each["name"], each["colour"], each["beliefs"]) for each in likely]
     rest = [each["beliefs"] for each in table if each not in likely]
     if rest:
-        lines.append(Line("all others", REST, [sum(values) for values in zip(*rest, strict=True)]))
+        lines.append(ChartLine("all others", REST, [sum(values) for values in zip(*rest, strict=True)]))
     title = "The belief after each vote: " + ", ".join(f"{line.name} {line.values[-1]:.0%}" for line in lines[:3])
     return {"svg": line_chart(lines, title=title, most=1.0), "lines": lines}
 

@@ -1,4 +1,7 @@
-"""The people of a project: members and their roles, invitations by link, the reader's API keys. Secrets show once."""
+"""The people of a project: members and roles, invitations by link, the reader's API keys; and the project's access log.
+
+Secrets are shown once.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,22 @@ from functools import partial
 from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request, Response
+from sqlalchemy import Connection, select
 
 from quorate.errors import QuorateError
-from quorate.service.access import accounts, browsers, invitations, keys, links
+from quorate.service.access import accounts, cookies, invitations, keys, links
+from quorate.service.access.log import LogEntry, lines_of, owner_of_link
 from quorate.service.access.principal import Member
 from quorate.service.access.request_context import now_of, store_of
 from quorate.service.api.dependencies import Owner, ProjectId, base_url_of, projects_of
 from quorate.service.pages.form_fields import Fields, in_words_of_the_form, number, whole_number
-from quorate.service.pages.rendering import go, render
+from quorate.service.pages.rendering import go, render, status_of
 from quorate.service.problems import of_error
+from quorate.service.store import schema
 from quorate.validate import broken
 
 router = APIRouter(include_in_schema=False)
-INVITATION = {"name": "For whom", "role": "They come as", "days": "Valid, days", "most_uses": "Most people"}
+INVITATION = {"name": "For whom", "role": "They join as", "days": "Valid, days", "most_uses": "Most people"}
 USUAL = {"name": "", "role": "voter", "days": "14", "most_uses": ""}
 LEAST_DAYS, MOST_DAYS = 0.01, round(invitations.LONGEST / invitations.DAY)
 BATCH = 500
@@ -116,13 +122,13 @@ def revoke_key(request: Request, project_id: ProjectId, caller: Owner, fields: F
     return go(f"/p/{project_id}/people", "revoked")
 
 
-def _page(request: Request, project_id: str, caller: Member, **more: Any) -> Response:  # noqa: ANN401
+def _page(request: Request, project_id: str, caller: Member, **more: object) -> Response:
     store, now, me = store_of(request), now_of(request), caller.principal
     members = _all(partial(accounts.list_members, store, project_id), lambda each: each.account_id)
     invited = _all(partial(invitations.list_invitations, store, project_id), lambda each: each.id)
     mine = _all(partial(keys.list_keys, store, me.account_id), lambda each: each.id)
     with store.read() as connection:
-        shared = browsers.sharing_browsers(connection, project_id)
+        shared = cookies.sharing_browsers(connection, project_id)
     shown = {
         "shared": shared, "same_name": same_names(members),
         "me": me, "role": caller.role, "tab": "people", "project": projects_of(request).get(project_id),
@@ -132,8 +138,7 @@ def _page(request: Request, project_id: str, caller: Member, **more: Any) -> Res
         "invitation_link": None, "member_link": None, "key": None, "labels": INVITATION,
         "invite": USUAL, "invite_problem": None,
     }  # fmt: skip
-    problem = more.get("problem")
-    return render(request, "people.html", problem["status"] if problem else 200, **(shown | more))
+    return render(request, "people.html", status_of(more.get("problem")), **(shown | more))
 
 
 def same_names(members: Sequence[accounts.Membership]) -> set[str]:
@@ -148,3 +153,30 @@ def _all(page: Callable[..., list[Listed]], place: Callable[[Listed], str]) -> l
     while more := page(after=place(found[-1]) if found else "", limit=BATCH):
         found += more
     return found
+
+
+LINES = 100  # of a page
+
+
+@router.get("/p/{project_id}/access")
+def access_page(request: Request, project_id: ProjectId, caller: Owner, before: int | None = None) -> Response:
+    """The newest lines, or those before a line."""
+    with store_of(request).read() as connection:
+        project = projects_of(request).get_in(connection, project_id)
+        found = lines_of(connection, project_id, before=before, limit=LINES + 1)
+        owners = _link_makers(connection, found)
+    lines = found[:LINES]
+    shown: dict[str, Any] = {"project": project, "lines": lines, "owners": owners}
+    shown["older"] = lines[-1].id if len(found) > LINES else None
+    return render(
+        request, "access_log.html", me=caller.principal, role=caller.role, tab="people", before=before, **shown
+    )
+
+
+def _link_makers(connection: Connection, lines: list[LogEntry]) -> dict[str, str]:
+    """By how somebody was signed in: the name of the owner who made the link."""
+    ways = {line.details["how"] for line in lines if "how" in line.details}
+    makers = {way: owner for way in ways if (owner := owner_of_link(way))}
+    query = select(schema.accounts.c.id, schema.accounts.c.name).where(schema.accounts.c.id.in_(makers.values()))
+    names = {row.id: row.name for row in connection.execute(query)}
+    return {way: names[owner] for way, owner in makers.items() if owner in names}

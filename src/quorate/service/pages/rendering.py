@@ -1,55 +1,119 @@
-"""A template and its values -> an HTML response; QR codes; and problems as pages where a browser asked for one."""
+"""A template and its values -> an HTML response; QR codes; problems as pages; the static files and their addresses.
+
+Static files are read once and sent with a digest in their address, so that browsers keep them. Only files that lie in
+`static/` when the process starts are ever sent; no path of a request touches the disk.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import segno
-from fastapi import Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from quorate.service.access.csrf import csrf_token
 from quorate.service.access.request_context import now_of
 from quorate.service.pages import format_filters as words
-from quorate.service.pages.static_files import address
+from quorate.service.problems import nothing_here
+
+STATIC = Path(__file__).parent / "static"
+TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".png": "image/png"}
+FOR_EVER = "public, max-age=31536000, immutable"
 
 
-def qr_code(address: str, title: str) -> Markup:
-    """The code; `title` is what a screen reader says.
+@dataclass(frozen=True, slots=True)
+class StaticFile:
+    """One file as it is sent."""
 
-    >>> str(qr_code("https://example.org/join/abc", "QR code of the link"))[:52]
-    '<div class="qr" role="img" aria-label="QR code of th'
+    content: bytes
+    media_type: str
+    version: str
+
+
+def _read() -> dict[str, StaticFile]:
+    """Every file; scripts that import each other get one version for all, as the import names no digest."""
+    paths = {path.name: path for path in sorted(STATIC.iterdir()) if path.suffix in TYPES}
+    content = {name: path.read_bytes() for name, path in paths.items()}
+    version = sha256(b"".join(content.values())).hexdigest()[:12]
+    return {name: StaticFile(content[name], TYPES[paths[name].suffix], version) for name in paths}
+
+
+FILES = _read()
+router = APIRouter(include_in_schema=False)
+
+
+def address(name: str) -> str:
+    """Where a page finds a static file.
+
+    >>> address("style.css").startswith("/static/"), address("style.css").endswith("/style.css")
+    (True, True)
     """
-    code = segno.make_qr(address, error="m")
-    svg = code.svg_inline(omitsize=True, border=4, dark="#000", light="#fff", svgclass=None, lineclass=None)
-    return Markup(f'<div class="qr" role="img" aria-label="{escape(title)}">{svg}</div>')
+    return f"/static/{FILES[name].version}/{name}"
 
 
-FOLDER = Path(__file__).parent / "templates"
+@router.get("/static/{version}/{name}")
+def static_file(version: str, name: str) -> Response:
+    """One file; under an address of another version it is sent, too, but not to be kept."""
+    held = FILES.get(name)
+    if held is None:
+        raise nothing_here(f"/static/{version}/{name}")
+    keep = FOR_EVER if version == held.version else "no-cache"
+    return Response(held.content, media_type=held.media_type, headers={"Cache-Control": keep})
+
+
+@router.get("/favicon.ico")
+def favicon() -> Response:
+    """The icon browsers ask for by themselves."""
+    return Response(FILES["icon.svg"].content, media_type="image/svg+xml", headers={"Cache-Control": "max-age=86400"})
+
+
+TEMPLATES = Path(__file__).parent / "templates"
 NOTES = {  # what a page says after it was sent back to by a form
     "saved": "Saved.",
-    "created": "The project is there. Next: bring in items, then invite people to vote.",
+    "created": "The project was created. Next: import items, then invite people to vote.",
     "removed": "Removed.",
-    "revoked": "Revoked: it opens nothing any more.",
+    "revoked": "Revoked: it no longer works.",
     "role": "The role was changed.",
     "cleared": "Voters are asked about this item again.",
     "closed": "Closed with the votes there are.",
-    "withdrawn": "Withdrawn: nobody is asked about it any more, and only the audit may still count it.",
-    "restored": "Restored: it counts again.",
+    "withdrawn": "Withdrawn: nobody is asked about it any more; only the audit may still include it.",
+    "restored": "Restored: it is included again.",
     "pool": "The pool of open items was changed.",
-    "pinged": "A test is on its way; load the page again to see what became of it.",
-    "hook-removed": "Removed: nothing more is sent there.",
+    "pinged": "A test was sent; reload the page to see the result.",
+    "hook-removed": "Removed: nothing is sent there any more.",
     "left": "You are signed out.",
     "left-everywhere": "You are signed out in every browser.",
     "joined": "Welcome.",
 }
 
 environment = Environment(
-    loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
+
+
+def macro(name: str, *values: object) -> Markup:
+    """What a macro of `_charts.html` makes of these values."""
+    made: Markup = getattr(environment.get_template("_charts.html").module, name)(*values)
+    return made
+
+
+def qr_code(url: str, title: str) -> Markup:
+    """The code; `title` is what a screen reader says.
+
+    >>> str(qr_code("https://example.org/join/abc", "QR code of the link"))[:52]
+    '<div class="qr" role="img" aria-label="QR code of th'
+    """
+    code = segno.make_qr(url, error="m")
+    svg = code.svg_inline(omitsize=True, border=4, dark="#000", light="#fff", svgclass=None, lineclass=None)
+    return macro("qr", title, Markup(svg))
+
+
 environment.filters |= {
     "count": words.count,
     "percent": words.percent,
@@ -66,7 +130,7 @@ environment.filters |= {
 environment.globals |= {"static": address, "qr_code": qr_code}
 
 
-def render(request: Request, template: str, status: int = 200, /, **shown: Any) -> Response:  # noqa: ANN401
+def render(request: Request, template: str, status: int = 200, /, **shown: object) -> Response:
     """The page of this template."""
     now = now_of(request)
     context = {
@@ -83,6 +147,11 @@ def render(request: Request, template: str, status: int = 200, /, **shown: Any) 
         "link": None,
     }
     return HTMLResponse(environment.get_template(template).render(context | shown), status)
+
+
+def status_of(problem: object) -> int:
+    """The status of a page that shows this problem; 200 without one."""
+    return int(problem["status"]) if isinstance(problem, dict) else 200
 
 
 def go(path: str, note: str | None = None) -> Response:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from quorate.catalogue import catalogue
 from quorate.errors import InvalidInput
@@ -17,6 +17,7 @@ from quorate.service.pages.format_filters import decimal
 from quorate.validate import broken
 
 DEFAULT_METHOD = "quorate"
+Given = TypeVar("Given", int, float)
 GOALS = ("value", "threshold", "budget", "target_error")
 NUMBERS = {goal: goal for goal in GOALS[1:]} | {"value": "error_price"}  # the field with the number of a goal
 USUAL = {"error_price": "500", "threshold": "95", "budget": "3", "target_error": "2"}  # shown where a goal has none
@@ -37,14 +38,14 @@ LABELS = {
     "price": "Price of one vote",
     "currency": "Currency",
     "error_price": "One wrong answer is as bad as this many extra votes",
-    "threshold": "Close an item as soon as its answer is this sure",
-    "budget": "Spend so many votes per item on average, where they help most",
+    "threshold": "Close an item as soon as its answer is this likely",
+    "budget": "Spend this many votes per item on average, where they help most",
     "target_error": "Aim for at most this share of wrong answers; the audit shows whether it is held",
 }
 DISPLAY_NAME = "display_name_"  # with the number of the class: its field of the form
 SHORT = {
-    "value": "asking while a vote is worth it",
-    "threshold": "closing at a given sureness",
+    "value": "asking while a vote is worth its cost",
+    "threshold": "closing at a given confidence",
     "budget": "a budget of votes",
     "target_error": "a share of wrong answers",
 }
@@ -110,7 +111,7 @@ def _plain(text: str) -> str:
     return text.replace("\r\n", "\n").strip()
 
 
-def _given(value: Any, name: str) -> Any:  # noqa: ANN401
+def _given(value: Given | None, name: str) -> Given:
     if value is None:
         raise broken(name, "", "a number", "write one.")
     return value
@@ -138,8 +139,8 @@ def why_not_all(settings: ProjectSettings) -> str | None:
     """In words, which ways to say when enough have been asked are not offered, and why; None if all are.
 
     >>> why_not_all(ProjectSettings(classes=["cat", "dog"], pool_size=5))
-    'Not offered here: closing at a given sureness. This project asks by what a vote is worth, and past decisions rely \
-on that; a new project can be started by another rule.'
+    'Not offered here: closing at a given confidence. This project asks by what a vote is worth, and past decisions \
+rely on that; a new project can be started by another rule.'
     """
     missing = [SHORT[goal] for goal in GOALS if goal not in goals_of(settings)]
     if not missing:
@@ -238,7 +239,7 @@ def _goal(fields: Mapping[str, str], goal: str, before: ProjectSettings | None) 
         found = number(fields, goal)
     elif goal == "threshold":
         num_classes = len(lines(fields, "classes") if before is None else before.classes)
-        why = f" (one of {num_classes} classes: else every item would close unasked)"
+        why = f" (one of {num_classes} classes: else every item would close without a vote)"
         found = share(fields, goal, above=100 / num_classes if num_classes > 1 else 0.0, why=why)
     else:
         found = share(fields, goal, above=0.0)

@@ -1,31 +1,150 @@
-"""A database, in use or not -> one file with every row of it, as of one moment.
+"""A database, in use or not -> one file with every row as of one moment (`backup`), and back (`restore`).
 
 The file is a SQLite database with a table for each of the service's, whatever database they come from, and a table
-`backup` with the revision, the counts and the digests: `restore` makes of it a database of either kind. Called by
-`quorate service backup`.
+`backup` with the revision, the counts and the digests. SQLite and PostgreSQL give the same plain values for a row, so a
+digest taken on one holds on the other: every restored row is checked before anything is kept. It is also the way from
+SQLite to PostgreSQL. Called by `quorate service backup` and `restore`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sqlite3
 import time
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Connection, Table, func, select
+from sqlalchemy import (
+    Boolean,
+    Connection,
+    Float,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Numeric,
+    Table,
+    func,
+    inspect,
+    select,
+    text,
+)
 from sqlalchemy.engine import URL
 
 from quorate.errors import InvalidInput
 from quorate.files import atomic_file
-from quorate.service.store.copying import Counter, Progress, Tally, plain_rows, storage, tables_of
-from quorate.service.store.snapshot import existing, snapshot
-from quorate.service.store.upgrade import revision_of
+from quorate.service.store.store import Store, existing, snapshot
+from quorate.service.store.upgrade import VERSION_TABLE, bring_to, newest, revision_of, revisions
+from quorate.validate import broken
 from quorate.version import __version__
 
+Row = tuple[Any, ...]
+Progress = Callable[[int, int, str], None]
+
+BATCH = 1000  # rows held in memory
+LARGE_BATCH = 4  # of rows that hold files
+_MODULUS = 1 << 256
+
+
+@dataclass(frozen=True, slots=True)
+class TableDigest:
+    """How many rows a table has, and a digest of them: the sum of the rows' SHA-256, modulo 2^256."""
+
+    num_rows: int
+    digest: str
+
+
+class TableCounter:
+    """Tallies rows as they pass."""
+
+    def __init__(self, table: Table) -> None:
+        names = [column.name for column in table.c]
+        self._order = sorted(range(len(names)), key=names.__getitem__)
+        self.num_rows, self._sum = 0, 0
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Take these into the tally."""
+        for row in rows:
+            text = json.dumps([row[place] for place in self._order], default=_digest)
+            self._sum += int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
+        self._sum %= _MODULUS
+        self.num_rows += len(rows)
+
+    @property
+    def tally(self) -> TableDigest:
+        """Of the rows so far."""
+        return TableDigest(self.num_rows, f"{self._sum:064x}")
+
+
+def tables_of(connection: Connection) -> list[Table]:
+    """The database's tables as they are now, whatever its revision; each after those it refers to."""
+    found = MetaData()
+    found.reflect(connection)
+    return [table for table in found.sorted_tables if table.name != VERSION_TABLE]
+
+
+def batch_size(table: Table) -> int:
+    """Rows to hold in memory at a time."""
+    return LARGE_BATCH if any(isinstance(column.type, LargeBinary) for column in table.c) else BATCH
+
+
+@contextmanager
+def plain_rows(connection: Connection, table: Table) -> Iterator[Iterator[list[Row]]]:
+    """The table's rows in batches, as plain values, streamed while the block lasts."""
+    makers = [_plain(column.type) for column in table.c]
+    options = {"yield_per": batch_size(table)}
+    with connection.execute(table.select(), execution_options=options) as result:
+        yield ([_made(makers, row) for row in batch] for batch in result.partitions())
+
+
+def insert_rows(connection: Connection, table: Table, rows: Iterable[Row]) -> None:
+    """Write plain values into the table."""
+    names = [column.name for column in table.c]
+    makers = [bool if isinstance(column.type, Boolean) else _as_is for column in table.c]
+    values: list[Mapping[str, Any]] = [dict(zip(names, _made(makers, row), strict=True)) for row in rows]
+    connection.execute(table.insert(), values)
+
+
+def storage(table: Table) -> list[tuple[str, str]]:
+    """Name and SQLite type of each column in a backup."""
+    return [(column.name, _storage(column.type)) for column in table.c]
+
+
+def _storage(kind: object) -> str:
+    if isinstance(kind, (Boolean, Integer)):
+        return "INTEGER"
+    if isinstance(kind, (Float, Numeric)):  # Double is a Float
+        return "REAL"
+    return "BLOB" if isinstance(kind, LargeBinary) else "TEXT"
+
+
+def _made(makers: Sequence[Callable[[Any], Any]], row: Sequence[Any]) -> Row:
+    return tuple(None if value is None else make(value) for make, value in zip(makers, row, strict=True))
+
+
+def _plain(kind: object) -> Callable[[Any], Any]:
+    makers: dict[str, Callable[[Any], Any]] = {"INTEGER": int, "REAL": _real, "BLOB": bytes, "TEXT": _as_is}
+    return makers[_storage(kind)]
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _real(value: float) -> float:
+    return float(value) + 0.0  # SQLite keeps no minus before zero
+
+
+def _as_is(value: object) -> object:
+    return value
+
+
 FORMAT = 1
+ANOTHER = "use another backup."
 APPLICATION = 0x71756F72  # SQLite's application_id: `file` and we recognise a backup by it
 
 
@@ -35,7 +154,7 @@ class Copied:
 
     path: Path
     revision: str
-    tables: dict[str, Tally]
+    tables: dict[str, TableDigest]
 
     @property
     def num_rows(self) -> int:
@@ -55,7 +174,7 @@ def backup(database: str | URL, path: str | os.PathLike[str], *, progress: Progr
         revision = revision_of(connection)
         if revision is None:
             name = connection.engine.url.render_as_string()
-            raise InvalidInput(f"database={name!r} holds nothing of quorate's; there is nothing to back up.")
+            raise broken("database", name, "a database of quorate's", "name another: there is nothing to back up.")
         with atomic_file(target, private=True) as unfinished:
             with closing(sqlite3.connect(unfinished)) as file:
                 tables = _write(connection, file, progress)
@@ -64,15 +183,15 @@ def backup(database: str | URL, path: str | os.PathLike[str], *, progress: Progr
     return Copied(target, revision, tables)
 
 
-def _write(connection: Connection, file: sqlite3.Connection, progress: Progress | None) -> dict[str, Tally]:
+def _write(connection: Connection, file: sqlite3.Connection, progress: Progress | None) -> dict[str, TableDigest]:
     """Copy table by table."""
     for pragma in ("journal_mode=OFF", "synchronous=OFF", f"application_id={APPLICATION}"):  # synced once, at the end
         file.execute(f"PRAGMA {pragma}")
     tables = tables_of(connection)
     total = sum(connection.execute(select(func.count()).select_from(table)).scalar_one() for table in tables)
-    tallies: dict[str, Tally] = {}
+    tallies: dict[str, TableDigest] = {}
     for table in tables:
-        counter = Counter(table)
+        counter = TableCounter(table)
         columns = ", ".join(f'"{name}" {kind}' for name, kind in storage(table))
         file.execute(f'CREATE TABLE "{table.name}" ({columns})')
         done = sum(each.num_rows for each in tallies.values())
@@ -91,7 +210,7 @@ def _insert(table: Table) -> str:
     return f'INSERT INTO "{table.name}" VALUES ({", ".join("?" * len(table.c))})'
 
 
-def _describe(file: sqlite3.Connection, revision: str, tables: dict[str, Tally]) -> None:
+def _describe(file: sqlite3.Connection, revision: str, tables: dict[str, TableDigest]) -> None:
     """The last thing written: a file without it is no backup."""
     facts = {
         "format": FORMAT,
@@ -104,11 +223,122 @@ def _describe(file: sqlite3.Connection, revision: str, tables: dict[str, Tally])
     file.execute("INSERT INTO backup VALUES (?)", (json.dumps(facts),))
     file.commit()
     if file.execute("PRAGMA integrity_check").fetchone() != ("ok",):
-        raise InvalidInput("the backup came out damaged: is its disk sound? Nothing was kept; try another folder.")
+        wrong, fix = "the backup came out damaged: is its disk sound?", "try another folder; nothing was kept."
+        raise InvalidInput(f"{wrong} {fix}", field="file", rule="a folder on a sound disk", fix=fix)
 
 
 def _refuse_existing(target: Path) -> None:
     if target.exists():
-        raise InvalidInput(f"path={str(target)!r} exists; a backup never replaces a file. Choose another name.")
+        raise broken("file", str(target), "a new file: a backup never replaces one", "choose another name.")
     if not target.parent.is_dir():
-        raise InvalidInput(f"path={str(target)!r}: there is no folder {str(target.parent)!r}; create it first.")
+        raise broken("file", str(target), "a file in a folder that exists", "create the folder first.")
+
+
+def restore(path: str | os.PathLike[str], database: str | URL, *, progress: Progress | None = None) -> Copied:
+    """Fill an empty database from the backup `path`, and upgrade it to this program's revision.
+
+    Every row is read back and its digest compared with the backup's before the transaction is committed. Refuses a
+    database that holds anything, a file that is no whole backup, and a backup of a newer quorate.
+    """
+    source = Path(path).absolute()
+    with closing(_opened(source)) as file:
+        copied = _described(file, source)
+        store = Store(database)
+        try:
+            with store.write() as connection:
+                _refuse_full(connection)
+                bring_to(connection, copied.revision)
+                _fill(connection, file, copied, progress)
+                bring_to(connection, newest())
+        finally:
+            store.close()
+    return copied
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    if not path.is_file():
+        raise broken("file", str(path), "a backup; there is no such file", "correct the name.")
+    return sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
+
+
+def _described(file: sqlite3.Connection, path: Path) -> Copied:
+    """What the backup says of itself."""
+    try:
+        is_ours = file.execute("PRAGMA application_id").fetchone() == (APPLICATION,)
+        is_sound = is_ours and file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        facts = json.loads(file.execute("SELECT facts FROM backup").fetchone()[0]) if is_sound else {}
+    except sqlite3.DatabaseError as cause:
+        raise broken("file", str(path), f"a whole backup ({cause})", ANOTHER) from cause
+    if not facts:
+        rule = "an undamaged backup" if is_ours else "a file that `quorate service backup` wrote"
+        raise broken("file", str(path), rule, ANOTHER)
+    if facts["format"] != FORMAT or facts["revision"] not in revisions():
+        newer = f"quorate {facts['quorate']} (revision {facts['revision']}) wrote it"
+        rule = f"a backup of quorate {__version__} or older; {newer}"
+        raise broken("file", str(path), rule, "pip install --upgrade 'quorate[service]'.")
+    return Copied(path, facts["revision"], {name: TableDigest(**each) for name, each in facts["tables"].items()})
+
+
+def _refuse_full(connection: Connection) -> None:
+    tables = inspect(connection).get_table_names()
+    if tables:
+        rule = f"a new, empty database; this one holds {len(tables)} tables"
+        fix = "name a file that does not exist, or create an empty database."
+        raise broken("database", connection.engine.url.render_as_string(), rule, fix)
+
+
+def _fill(connection: Connection, file: sqlite3.Connection, copied: Copied, progress: Progress | None) -> None:
+    """Write every row, then read each back."""
+    tables = tables_of(connection)
+    if {table.name for table in tables} != set(copied.tables):
+        raise broken("file", str(copied.path), "a backup with all tables of its revision", ANOTHER)
+    report = _counting(progress, total=2 * max(copied.num_rows, 1))
+    for table in tables:
+        for rows in _kept_rows(file, table):
+            insert_rows(connection, table, rows)
+            report(len(rows), f"{table.name}, writing")
+        _go_on_counting(connection, table)
+    for table in tables:
+        found, expected = _tally(connection, table, report), copied.tables[table.name]
+        if found != expected:
+            did = f"{found.num_rows} of {expected.num_rows} rows of {table.name} did"
+            rule = f"a backup whose rows come back as they were written; {did}"
+            raise broken("file", str(copied.path), rule, f"nothing was kept; {ANOTHER}")
+
+
+def _tally(connection: Connection, table: Table, report: Callable[[int, str], None]) -> TableDigest:
+    counter = TableCounter(table)
+    with plain_rows(connection, table) as batches:
+        for rows in batches:
+            counter.add(rows)
+            report(len(rows), f"{table.name}, checking")
+    return counter.tally
+
+
+def _counting(progress: Progress | None, *, total: int) -> Callable[[int, str], None]:
+    """Tells `progress` how many there were so far."""
+    done = 0
+
+    def report(more: int, what: str) -> None:
+        nonlocal done
+        done += more
+        if progress is not None:
+            progress(done, total, what)
+
+    return report
+
+
+def _kept_rows(file: sqlite3.Connection, table: Table) -> Iterator[list[Row]]:
+    names = ", ".join(f'"{column.name}"' for column in table.c)
+    cursor = file.execute(f'SELECT {names} FROM "{table.name}"')
+    while rows := cursor.fetchmany(batch_size(table)):
+        yield rows
+
+
+def _go_on_counting(connection: Connection, table: Table) -> None:
+    """The next number drawn is above those restored (SQLite sees to it by itself)."""
+    column = table.autoincrement_column
+    if column is None or connection.dialect.name != "postgresql":
+        return
+    query = f"SELECT setval(pg_get_serial_sequence(:table, :column), max({column.name})) FROM {table.name}"
+    connection.execute(text(query), {"table": table.name, "column": column.name})

@@ -1,16 +1,115 @@
-"""Many rows in one statement: inserted, changed or deleted; and small SQL that both databases understand."""
+"""Many rows in one statement: inserted, changed, deleted, or compared with lists of any length in one parameter.
+
+Lists are an array on PostgreSQL, JSON on SQLite: the statement stays the same and is planned once, where an IN with a
+parameter for each value would be another statement for each length.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, Table, TextClause, bindparam, delete, insert, update
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Connection,
+    Insert,
+    Row,
+    Table,
+    TableValuedAlias,
+    Text,
+    TextClause,
+    bindparam,
+    column,
+    delete,
+    func,
+    insert,
+    types,
+    update,
+)
 from sqlalchemy import text as sql
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import Dialect
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
 
-from quorate.service.store.lists import encode
+encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+class Many(types.TypeDecorator[Any]):
+    """A list of values of one type, as one parameter: an array, or JSON where there are no arrays."""
+
+    impl = Text
+    cache_ok = True
+
+    def __init__(self, one: types.TypeEngine[Any]) -> None:
+        super().__init__()
+        self.one = one
+
+    def load_dialect_impl(self, dialect: Dialect) -> types.TypeEngine[Any]:
+        """As the database takes it."""
+        return dialect.type_descriptor(ARRAY(self.one) if dialect.name == "postgresql" else Text())
+
+    def process_bind_param(self, value: Sequence[object] | None, dialect: Dialect) -> list[object] | str:
+        """As the driver takes it."""
+        return list(value or ()) if dialect.name == "postgresql" else encode(list(value or ()))
+
+
+class among(FunctionElement[bool]):  # noqa: N801  # reads as a word in a query, like SQLAlchemy's own
+    """Whether a column's value is one of the list given as the parameter `name`."""
+
+    inherit_cache = True
+    type = types.Boolean()
+    _is_implicitly_boolean = True  # or SQLite would be told "... = 1", which no index serves
+
+    def __init__(self, column: ColumnElement[Any], name: str) -> None:
+        super().__init__(column, bindparam(name, type_=Many(column.type)))
+
+
+def each_of(**columns: ColumnElement[Any]) -> TableValuedAlias:
+    """PostgreSQL: a row for each place of the lists given as parameters, named and typed as these columns.
+
+    What is looked up for each row by a subquery is found by its index, however wrong the planner is about the table: a
+    plan made when a table was small is kept while it grows.
+    """
+    lists = (bindparam(name, type_=Many(each.type)) for name, each in columns.items())
+    named = (column(name, each.type) for name, each in columns.items())
+    return func.unnest(*lists).table_valued(*named).render_derived(name="given")
+
+
+class paired(FunctionElement[bool]):  # noqa: N801
+    """Whether two columns' values stand at the same place of two lists, given as the parameters named. SQLite."""
+
+    inherit_cache = True
+    type = types.Boolean()
+    _is_implicitly_boolean = True
+
+    def __init__(self, first: ColumnElement[Any], second: ColumnElement[Any], names: tuple[str, str]) -> None:
+        lists = (bindparam(name, type_=Many(each.type)) for name, each in zip(names, (first, second), strict=True))
+        super().__init__(first, second, *lists)
+
+
+@compiles(among, "postgresql")
+def _any_of(element: among, compiler: SQLCompiler, **options: object) -> str:
+    column, listed = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"{column} = ANY ({listed})"
+
+
+@compiles(among, "sqlite")
+def _in_json(element: among, compiler: SQLCompiler, **options: object) -> str:
+    column, listed = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"{column} IN (SELECT value FROM json_each({listed}))"
+
+
+@compiles(paired, "sqlite")
+def _of_json(element: paired, compiler: SQLCompiler, **options: object) -> str:
+    first, second, one, other = (compiler.process(clause, **options) for clause in element.clauses)
+    both = f"json_each({one}) AS one JOIN json_each({other}) AS other ON one.key = other.key"
+    each = f"{first} IN (SELECT value FROM json_each({one})) AND {second} IN (SELECT value FROM json_each({other}))"
+    return f"({each} AND ({first}, {second}) IN (SELECT one.value, other.value FROM {both}))"  # each: for the index
 
 
 def upsert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
@@ -31,7 +130,7 @@ def insert_rows(
     if connection.dialect.name == "postgresql":
         found = connection.execute(_pg_insert(table, names, keys, told), {"rows": encode(list(rows))})
         return list(found.all()) if told else []
-    statement: Any = _sqlite_insert(table, names, keys)
+    statement = _sqlite_insert(table, names, keys)
     if not told:
         connection.execute(statement, list(rows))
         return []
@@ -95,7 +194,7 @@ def _given(table: Table) -> str:
 
 
 @cache
-def _sqlite_insert(table: Table, names: tuple[str, ...], keys: tuple[str, ...]) -> Any:  # noqa: ANN401
+def _sqlite_insert(table: Table, names: tuple[str, ...], keys: tuple[str, ...]) -> Insert:
     if not keys:
         return insert(table)
     plain = sqlite.insert(table)

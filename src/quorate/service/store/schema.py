@@ -47,7 +47,9 @@ projects = Table(
     Column("version", Integer, nullable=False, server_default="1"),  # of the settings; workers cache by it
     Column("state", String(10), nullable=False, server_default="active"),  # active, paused, archived
     Column("created", Double, nullable=False),
-    Column("coin_key", String(40), nullable=False, server_default=""),  # secret: nobody can foretell an audit's coin
+    Column(
+        "coin_key", String(40), nullable=False, server_default=""
+    ),  # secret: nobody can foretell which items are audited
     Column("next_number", Integer, nullable=False, server_default="0"),
     Column("learn_event", BigInteger, nullable=False, server_default="0"),  # the "learn" event in force
     Column("tune_event", BigInteger, nullable=False, server_default="0"),  # the "tune" event in force
@@ -81,7 +83,7 @@ items = Table(
     Column("first_vote_event", BigInteger),  # order of entry into the learning window
     Column("closed_event", BigInteger),
     Column("decided_votes", Integer),  # votes the answer rests on
-    Column("audit_rate", Double),  # probability of its coin; null: not tossed
+    Column("audit_rate", Double),  # probability of being drawn for the audit; null: no draw was made
     Column("audit", String(10)),  # null, "drawn", "done"
     Column("audit_loss", Double),
     Column("is_settled", Boolean, nullable=False, server_default=text("false")),
@@ -92,7 +94,7 @@ items = Table(
     UniqueConstraint("project_id", "number"),
 )
 not_withdrawn = items.c.withdrawn.is_(None)
-counts_in_audit = not_withdrawn | items.c.audit_rate.is_not(None)  # who withdraws knows how the coin fell: it stays in
+counts_in_audit = not_withdrawn | items.c.audit_rate.is_not(None)  # who withdraws knows what was drawn: it stays in
 wanted = (items.c.is_wanted) & (items.c.slots > 0)
 Index(
     "ix_items_queue",
@@ -197,7 +199,7 @@ owner_actions = Table(  # what owners did, beside the events; only ever appended
     Column("id", Id, primary_key=True, autoincrement=True),
     Column("project_id", String(40), ForeignKey("projects.id"), nullable=False),
     Column("item_id", Id, ForeignKey("items.id")),  # null: of the project
-    Column("kind", String(20), nullable=False),  # create, change, pool, close-open, withdraw, restore
+    Column("kind", String(20), nullable=False),  # create, change, pool, close-open, withdraw, restore, clear
     Column("who", String(60), nullable=False),  # the account; empty: not known
     Column("time", Double, nullable=False),
     Column("body", Text, nullable=False),  # JSON

@@ -1,7 +1,8 @@
 """A database URL -> a `Store` with `read()` and `write()` transactions. SQLite and PostgreSQL behave alike through it.
 
 A write is committed, durably, when its `with` block ends, or has not happened. On SQLite writers queue in the process
-before they queue in the database, so that none starves. Called by everything in `service` that touches the database.
+before they queue in the database, so that none starves. `StoreUnavailable` says that a write did not happen, or may
+have happened: the same request, sent again with the same idempotency key, is safe either way.
 """
 
 from __future__ import annotations
@@ -17,11 +18,56 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from quorate.errors import InvalidInput
-from quorate.service.store.failures import StoreUnavailable, failure
+from quorate.errors import InvalidInput, MissingExtra, QuorateError
+from quorate.validate import broken
+
+FULL = ("disk is full", "no space left", "could not extend file", "disk i/o error", "readonly database")
+BUSY = ("database is locked", "deadlock detected", "could not serialize", "canceling statement")
+BUSY_CODES = ("40001", "40P01", "55P03", "57014")  # PostgreSQL's, whatever language it speaks; 55P03: lock_timeout
+
+
+class StoreUnavailable(QuorateError):
+    """The database cannot take this now; send the same request again."""
+
+    def __init__(self, message: str, *, retry_after: float = 1.0, in_shell: str | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        self.in_shell = in_shell  # for whoever runs a command, and may know where the database is
+
+
+class StoreBusy(StoreUnavailable):
+    """The database gave way to another transaction; nothing was changed, and trying again will do."""
+
+
+def failure(problem: DBAPIError) -> StoreUnavailable | None:
+    """What a caller is told; None for an error that is a bug of ours."""
+    words = str(problem.orig).lower()
+    if any(phrase in words for phrase in FULL):
+        return StoreUnavailable(
+            "the database's disk is full or cannot be written; nothing was changed. Free space, then send this again.",
+            retry_after=30.0,
+        )
+    if any(phrase in words for phrase in BUSY) or getattr(problem.orig, "sqlstate", None) in BUSY_CODES:
+        return StoreBusy("the database is busy; nothing was changed. Send this again.", retry_after=1.0)
+    if getattr(problem.orig, "sqlite_errorname", "") == "SQLITE_ERROR":  # a statement that is wrong, not a broken disk
+        return None
+    if problem.connection_invalidated or isinstance(problem, (OperationalError, InterfaceError)):
+        reason = " ".join(str(problem.orig).split("\n")[0].split())
+        return StoreUnavailable(
+            "the database cannot be reached; send this again with the same idempotency key.",
+            retry_after=2.0,
+            in_shell=f"the database cannot be reached ({reason}); check --database{_and_its_server(problem)}.",
+        )
+    return None
+
+
+def _and_its_server(problem: DBAPIError) -> str:
+    """SQLite has none."""
+    return "" if type(problem.orig).__module__.startswith("sqlite3") else ", and whether its server runs"
+
 
 BUSY_SECONDS = 15.0
 WAL = "journal_mode=WAL"
@@ -95,35 +141,36 @@ def as_url(url: str | URL) -> URL:
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):  # both quote the URL, which may hold a password; so they are not passed on
+        rule = "a file, e.g. quorate.db, or postgresql://user@host:port/name with a port of digits"
+        wrong = "`database` is no database URL (it is not shown, as it may hold a password)"
         raise InvalidInput(
-            "database is no database URL (it is not shown, for it may hold a password); expected a file, e.g. "
-            "quorate.db, or postgresql://user@host:port/name with a port of digits; correct it."
+            f"{wrong}; expected {rule}; correct it.", field="database", rule=rule, fix="correct it."
         ) from None
     if parsed.drivername in ("postgres", "postgresql"):
         parsed = parsed.set(drivername="postgresql+psycopg")
     if parsed.get_backend_name() not in ("sqlite", "postgresql"):
-        raise InvalidInput(
-            f"database is of the kind {parsed.get_backend_name()[:20]!r}; expected SQLite (a file) or PostgreSQL "
-            "(postgresql://user@host/name), where quorate keeps its events; choose one."
-        )
+        rule = "SQLite (a file) or PostgreSQL (postgresql://user@host/name), where quorate keeps its events"
+        raise broken("database", f"{parsed.get_backend_name()[:20]}://...", rule, "choose one.")
     return parsed
 
 
 def _sqlite(url: URL) -> Engine:
     if url.database in (None, "", ":memory:"):
-        raise InvalidInput("database=':memory:' would lose every vote at the end; pass a file, e.g. quorate.db.")
+        rule = "a file, as memory would lose every vote at the end"
+        raise broken("database", url.database or "", rule, "pass e.g. `database=quorate.db`.")
     folder = Path(str(url.database)).absolute().parent
     if not folder.is_dir():
-        raise InvalidInput(f"database={url.database!r}: the folder {str(folder)!r} does not exist; create it first.")
+        rule = f"a file in a folder that exists; {str(folder)!r} does not"
+        raise broken("database", url.database, rule, "create the folder first.")
     engine = create_engine(url, pool_size=POOL, max_overflow=POOL, connect_args={"timeout": BUSY_SECONDS})
 
     @event.listens_for(engine, "do_connect")
-    def _create(_dialect: Any, _record: Any, names: list[str], given: dict[str, Any]) -> None:  # noqa: ANN401
+    def _create(_dialect: object, _record: object, names: list[str], given: dict[str, object]) -> None:
         if not given.get("uri"):
             _create_private(names[0])
 
     @event.listens_for(engine, "connect")
-    def _prepare(dbapi: sqlite3.Connection, _record: Any) -> None:  # noqa: ANN401
+    def _prepare(dbapi: sqlite3.Connection, _record: object) -> None:
         dbapi.isolation_level = None  # we say BEGIN ourselves, below
         _into_wal(dbapi)
         for pragma in PRAGMAS:
@@ -166,7 +213,7 @@ def _postgresql(url: URL) -> Engine:
     try:
         return create_engine(url, **sizes, pool_pre_ping=False, pool_recycle=3600, connect_args=_limits(url))
     except ModuleNotFoundError as cause:
-        raise InvalidInput("PostgreSQL needs its driver: pip install 'quorate[postgres]'.") from cause
+        raise MissingExtra("PostgreSQL needs its driver: pip install 'quorate[postgres]'.") from cause
 
 
 def _limits(url: URL) -> dict[str, Any]:
@@ -204,3 +251,29 @@ def _named_failures() -> Iterator[None]:
         if named is None:
             raise
         raise named from cause
+
+
+REPEATABLE: dict[str, Any] = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+
+
+@contextmanager
+def snapshot(store: Store) -> Iterator[Connection]:
+    """The database as it is at the first query (SQLite in WAL mode does so by itself)."""
+    with store.read() as connection:
+        if not store.is_sqlite:
+            connection.execution_options(**REPEATABLE)
+        wait_as_long_as_it_takes(connection)  # whoever reads may do much between two batches
+        yield connection
+
+
+@contextmanager
+def existing(database: str | URL) -> Iterator[Store]:
+    """A store on a database that must be there already: a misspelt file is not created."""
+    store = Store(database)
+    if store.is_sqlite and not Path(str(store.url.database)).exists():
+        rule = "the database of a service; there is no such file"
+        raise broken("database", store.url.database, rule, "correct the name.")
+    try:
+        yield store
+    finally:
+        store.close()

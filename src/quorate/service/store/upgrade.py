@@ -17,9 +17,9 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import DatabaseError
 
-from quorate.errors import InvalidInput
 from quorate.service.store import migrations
 from quorate.service.store.store import Store, wait_as_long_as_it_takes
+from quorate.validate import broken
 from quorate.version import __version__
 
 FOLDER = str(Path(migrations.__file__).parent)
@@ -57,9 +57,7 @@ def prepare(store: Store) -> Upgrade:
     except DatabaseError as cause:
         if "not a database" not in str(cause.orig):
             raise
-        raise InvalidInput(
-            f"database={store.url.render_as_string()!r} is no SQLite database; name another file."
-        ) from cause
+        raise broken("database", store.url.render_as_string(), "a SQLite database", "name another file.") from cause
 
 
 def newest() -> str:
@@ -105,16 +103,19 @@ def _refuse_what_is_not_ours(connection: Connection, before: str | None) -> None
     if before is None:
         tables = sorted(set(inspect(connection).get_table_names()) - {VERSION_TABLE})
         if tables:
-            raise InvalidInput(
-                f"database={name!r} holds tables that are not quorate's ({', '.join(tables[:3])}, {len(tables)} in "
-                "all); nothing was changed. Name a new file, or create an empty database for quorate alone."
-            )
+            others = f"{', '.join(tables[:3])}, {len(tables)} in all"
+            rule = f"an empty database; it holds tables that are not quorate's ({others})"
+            fix = "nothing was changed. Name a new file, or create an empty database for quorate alone."
+            raise broken("database", name, rule, fix)
     elif before not in revisions():
-        raise InvalidInput(
-            f"database={name!r} is at revision {before}, written by a newer quorate than this one ({__version__}, "
-            f"revision {newest()}); nothing was changed. Install the newer one: pip install --upgrade "
-            "'quorate[service]'; or restore a backup that was made before the upgrade."
+        rule = (
+            f"revision {newest()} or older; it is at {before}, written by a newer quorate than this one ({__version__})"
         )
+        fix = (
+            "nothing was changed. Install the newer one: pip install --upgrade 'quorate[service]'; or restore a backup "
+            "that was made before the upgrade."
+        )
+        raise broken("database", name, rule, fix)
 
 
 def _scripts() -> ScriptDirectory:

@@ -37,7 +37,7 @@ def checked_url(url: str, *, allow_private: bool) -> str:
 def refuse_private(url: str, host: str, *, where: str, allow_private: bool) -> None:
     """Raise for an address of this machine or its network, unless these are allowed. For webhooks and for images."""
     if not allow_private and not may_be_public(host):
-        fix = "pass a public one, or restart the service with QUORATE_PRIVATE_WEBHOOKS=1 to allow these."
+        fix = "pass a public one, or restart the service with QUORATE_PRIVATE_ADDRESSES=1 to allow these."
         raise broken(where, url[:80], "an address outside this machine and its network", fix)
 
 

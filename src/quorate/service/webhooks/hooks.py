@@ -15,10 +15,10 @@ from sqlalchemy import Connection, Row, func, insert, select, tuple_, update
 
 from quorate.service.access.log import note
 from quorate.service.access.refusals import NotFound
-from quorate.service.domain.notices import KINDS
 from quorate.service.store.schema import deliveries, webhooks
 from quorate.service.store.store import Store
 from quorate.service.webhooks.addresses import checked_url
+from quorate.service.webhooks.deliveries import KINDS
 from quorate.validate import broken
 
 MOST = 20  # of a project

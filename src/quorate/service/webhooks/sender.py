@@ -21,10 +21,9 @@ from urllib.parse import SplitResult, urlsplit
 
 import httpx
 
-from quorate.service.store.failures import StoreUnavailable
-from quorate.service.store.store import Store
+from quorate.service.store.store import Store, StoreUnavailable
 from quorate.service.webhooks.addresses import NotAllowedAddress, allowed_addresses, with_address
-from quorate.service.webhooks.queue import Due, claim, delivered, postponed, refused
+from quorate.service.webhooks.deliveries import Due, claim, delivered, postponed, refused
 from quorate.service.webhooks.signature import signed
 from quorate.version import __version__
 

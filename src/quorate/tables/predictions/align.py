@@ -13,7 +13,7 @@ import numpy as np
 
 from quorate.tables.predictions.checks import Checked, sums
 from quorate.tables.readers.arrow import pc
-from quorate.tables.rules import SUM_ROUNDING, SUM_TOLERANCE, Entry, fired
+from quorate.tables.rules import SUM_ROUNDING, SUM_TOLERANCE, Fired, fired
 from quorate.tables.votes.labels import match_labels
 from quorate.types import FloatArray
 from quorate.validate import PREDICTION_FLOOR, floored
@@ -26,7 +26,7 @@ class Aligned:
     table: Checked
     probs: FloatArray
     usable: np.ndarray
-    entries: tuple[Entry, ...]
+    entries: tuple[Fired, ...]
 
 
 def named_classes(tables: Sequence[Checked], given: tuple[str, ...] | None) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ def looked_up(source: Aligned, items: Any) -> tuple[FloatArray, np.ndarray, np.n
 
 def _class_entries(
     table: Checked, classes: tuple[str, ...], names: dict[str, str], target: Sequence[int]
-) -> list[Entry]:
+) -> list[Fired]:
     dropped = [name for name in table.classes if name not in names]
     absent = [name for number, name in enumerate(classes) if number not in set(target)]
     entries = []
@@ -101,12 +101,12 @@ def _class_entries(
     return entries
 
 
-def _about(rule: str, source: str, names: Sequence[str]) -> Entry:
+def _about(rule: str, source: str, names: Sequence[str]) -> Fired:
     few = list(names[:5])
     return fired(rule, source, np.zeros(len(few)), count=len(names), values=few)
 
 
-def _still_sums(table: Checked, values: FloatArray) -> tuple[np.ndarray, list[Entry]]:
+def _still_sums(table: Checked, values: FloatArray) -> tuple[np.ndarray, list[Fired]]:
     total = sums(values)
     off = np.maximum(total - 1, 0) if table.shares_rest else np.abs(total - 1)
     far = table.usable & (off > SUM_TOLERANCE)

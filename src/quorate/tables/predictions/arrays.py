@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from quorate.errors import InvalidInput
 from quorate.numpy_files import plain_arrays
 from quorate.tables.predictions.checks import Given
 from quorate.tables.readers.arrow import TEXT, pa
 from quorate.tables.readers.sheets import cell_text
 from quorate.tables.votes.codes import encode
-from quorate.validate import as_floats, class_names
+from quorate.validate import as_floats, broken, class_names
 
 _PROBS = ("probs", "predictions", "probabilities")
 _IDS = ("ids", "items", "item_ids", "tasks")
@@ -38,10 +37,8 @@ def from_array(
     where = source or model
     stack = as_floats(array, where=where)
     if stack.ndim not in (2, 3) or stack.shape[-1] < 2:
-        raise InvalidInput(
-            f"{where} has shape {stack.shape}; expected (items, classes) or (models, items, classes); "
-            "for one score or label per item use a table."
-        )
+        rule = f"an array (items, classes) or (models, items, classes), not of shape {stack.shape}"
+        raise broken("source", where, rule, "for one score or label per item use a table.")
     stack = stack if stack.ndim == 3 else stack[None]
     num_models, num_items, num_classes = stack.shape
     names = tuple(classes) if classes is not None else tuple(str(number) for number in range(num_classes))
@@ -54,7 +51,8 @@ def from_array(
         ("models", labels, num_models),
     ):
         if len(found) != expected:
-            raise InvalidInput(f"{what} has {len(found)} names; {where} has shape {stack.shape}; name all {expected}.")
+            rule = f"{expected} names for {where}, which has shape {stack.shape}"
+            raise broken(what, list(found), rule, f"name all {expected}; there are {len(found)}.")
     given = [_given(each, label, where, names, items) for each, label in zip(stack, labels, strict=True)]
     return [replace(each, is_unnamed=ids is None) for each in given]
 
@@ -64,7 +62,7 @@ def from_file(file: Path, model: str, *, classes: Sequence[str] | None, ids: Seq
     arrays = _load(file)
     key = next((name for name in _PROBS if name in arrays), None)
     if key is None:
-        raise InvalidInput(f"source={str(file)!r} holds {sorted(arrays)}; expected `probs`; save it under that name.")
+        raise broken("source", str(file), f"an array called probs, not {sorted(arrays)}", "save it under that name.")
     own_ids = next((arrays[name] for name in _IDS if name in arrays), None)
     own_classes = class_names([str(name) for name in arrays["classes"]]) if "classes" in arrays else None
     models = [str(name) for name in arrays["models"]] if "models" in arrays else None

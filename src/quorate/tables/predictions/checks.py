@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.tables.rules import SUM_ROUNDING, SUM_TOLERANCE, Entry, fired
+from quorate.tables.rules import SUM_ROUNDING, SUM_TOLERANCE, Fired, fired
 from quorate.tables.votes.clean import tidy_ids
 from quorate.tables.votes.codes import Coded, constant, encode
 from quorate.tables.votes.gather import Raw
@@ -39,7 +39,7 @@ class Given:
     rows: IntArray
     shares_rest: bool
     decisions: tuple[str, ...] = ()
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[Fired, ...] = ()
     is_unnamed: bool = False
 
 
@@ -59,7 +59,7 @@ class Checked:
     usable: np.ndarray
     rows: IntArray
     shares_rest: bool
-    entries: tuple[Entry, ...]
+    entries: tuple[Fired, ...]
     is_unnamed: bool = False
 
 
@@ -85,7 +85,7 @@ def checked(given: Given) -> Checked:
     )
 
 
-def narrowed(table: Checked, keep: Sequence[int], *, entries: Sequence[Entry]) -> Checked:
+def narrowed(table: Checked, keep: Sequence[int], *, entries: Sequence[Fired]) -> Checked:
     """The predictions over some of the columns, judged anew, with `entries` more."""
     kept = table.values[:, list(keep)]
     blank = [entry.rows for entry in table.entries if entry.rule == "blank-prediction"]
@@ -110,7 +110,7 @@ def sums(values: FloatArray) -> FloatArray:
     return np.asarray(np.nansum(values, axis=1))
 
 
-def _last_of_each(given: Given, task: Coded) -> tuple[np.ndarray, list[Entry]]:
+def _last_of_each(given: Given, task: Coded) -> tuple[np.ndarray, list[Fired]]:
     named = np.flatnonzero(task.codes >= 0)
     last = np.zeros(len(given.rows), dtype=bool)
     _, from_end = np.unique(task.codes[named][::-1], return_index=True)
@@ -124,7 +124,7 @@ def _last_of_each(given: Given, task: Coded) -> tuple[np.ndarray, list[Entry]]:
     return last, entries
 
 
-def _judged(given: Given, task: Coded, among: np.ndarray) -> tuple[np.ndarray, list[Entry]]:
+def _judged(given: Given, task: Coded, among: np.ndarray) -> tuple[np.ndarray, list[Fired]]:
     """Which rows are probabilities, and entries for those that are not or had to be renormalised."""
     values, total = given.values, sums(given.values)
     with np.errstate(invalid="ignore"):

@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from quorate.errors import InvalidInput
 from quorate.tables.predictions.checks import Given
 from quorate.tables.predictions.nested_cells import unnested
 from quorate.tables.readers.arrow import pa
 from quorate.tables.readers.cells import Numbers, as_numbers
 from quorate.tables.readers.sources import Opened, batches, head
-from quorate.tables.rules import MOST_SAMPLES, NEARLY_ALL, RULES, SUM_TOLERANCE, Entry, fired
+from quorate.tables.rules import MOST_SAMPLES, NEARLY_ALL, RULES, SUM_TOLERANCE, Fired, fired
 from quorate.tables.votes.clean import blank_cells
 from quorate.tables.votes.codes import Coded, encode, merge
-from quorate.tables.votes.columns import SYNONYMS, find_column, is_nameless, refuse_own_output, squeezed
+from quorate.tables.votes.columns import GO_ON, SYNONYMS, find_column, is_nameless, refuse_own_output, squeezed
 from quorate.tables.votes.labels import match_labels
+from quorate.validate import broken
 
 PREFIXES = ("probability_", "proba_", "prob_", "score_", "pred_", "p_")
 
@@ -33,23 +33,21 @@ def from_table(
     id_column: str | None,
     accuracy: float,
     as_read: bool = False,
+    task: str | None = None,
 ) -> Given:
-    """The predictions of a table with an id column."""
+    """The predictions of a table with an id column; without `id_column` that of the votes, `task`, is tried first."""
     if not as_read:
         refuse_own_output(opened.columns, opened.name, expected="predictions")
     about = {"source": opened.name, "advice": opened.advice}
-    item = find_column("item", opened.columns, named=id_column, argument="id_column", **about)
+    item = find_column("item", opened.columns, named=id_column, argument="id_column", tried=task, **about)
     if item is None:
-        raise InvalidInput(
-            f"{opened.name} has no id column among {list(opened.columns)[:30]}; name it: id_column='...'"
-            f"{opened.advice}."
-        )
+        rule = f"an id column; it has {list(opened.columns)[:30]}"
+        raise broken("source", opened.name, rule, f"name it: `id_column=...`{opened.advice}.")
     others = [name for name in opened.columns if name != item]
     first = head(opened)
     if first.num_rows == 0:
-        raise InvalidInput(
-            f"{opened.name} holds no predictions: no row follows the header{opened.advice}. Export it again."
-        )
+        rule = "predictions; no row follows the header"
+        raise broken("source", opened.name, rule, f"export it again{opened.advice}.")
     opened, nested = unnested(opened, first, others, classes)
     if nested:
         first, others = head(opened), [name for name in opened.columns if name != item]
@@ -66,21 +64,17 @@ def from_table(
         return _labels(opened, model, item, label, score, classes=classes, accuracy=accuracy)
     if score is not None:
         return _scores(opened, model, item, score, classes)
-    raise InvalidInput(
-        f"{opened.name} has no probabilities, label or score beside {item!r} in {others[:30]}; expected a column per "
-        f"class{_percent_signs(first, others)}; name the classes: classes=[...]{opened.advice}."
-    )
+    signs = _percent_signs(first, others)
+    rule = f"a column per class, a label or a score beside {item!r}; it has {others[:30]}{signs}"
+    raise broken("source", opened.name, rule, f"name the classes: `classes=[...]`{opened.advice}.")
 
 
 def _refuse_votes(opened: Opened, others: Sequence[str], columns: dict[str, str]) -> None:
     """Refuse a table with a worker and a label in each row, unless columns beside them hold probabilities."""
     worker, label = find_column("worker", others), find_column("label", others)
     if worker is not None and label is not None and not [name for name in columns if name not in (worker, label)]:
-        raise InvalidInput(
-            f"{opened.name} has a worker {worker!r} and a label {label!r} in each row, as votes have; expected a "
-            "prediction per item; are votes= and predictions= the wrong way round? If the data are like that, pass "
-            "as_read=True (--as-read)."
-        )
+        rule = f"a prediction per item, not a worker {worker!r} and a label {label!r} in each row, as votes have"
+        raise broken("source", opened.name, rule, f"are `votes` and `predictions` swapped? Otherwise, {GO_ON}")
 
 
 def _refuse_long(source: str, first: Any, item: str, label: str, score: str) -> None:  # noqa: ANN401
@@ -91,12 +85,15 @@ def _refuse_long(source: str, first: Any, item: str, label: str, score: str) -> 
     sizes = np.bincount(codes[named], minlength=1)
     sums = np.bincount(codes[named], weights=scores[named], minlength=1)[sizes > 0]
     if (sizes > 1).sum() > 0.5 * (sizes > 0).sum() and np.mean(np.abs(sums - 1) <= SUM_TOLERANCE) > 0.5:
-        raise InvalidInput(
-            f"{source} has a row for each class of an item: item {item!r}, class {label!r}, probability {score!r}, "
-            "which sum to 1 over the rows of an item; expected a row per item with a column per class; turn it round: "
-            f"in pandas frame.pivot(index={item!r}, columns={label!r}, values={score!r}).reset_index(). If each row is "
-            "a prediction of its own, pass as_read=True (--as-read)."
+        rule = (
+            f"a row per item with a column per class, not a row per class: the {score!r} of an item sum to 1 over its "
+            f"rows, one for each {label!r}"
         )
+        fix = (
+            f"in pandas: frame.pivot(index={item!r}, columns={label!r}, values={score!r}).reset_index(); if each row "
+            "is a prediction of its own, pass `as_read=True`."
+        )
+        raise broken("source", source, rule, fix)
 
 
 def _percent_signs(table: Any, others: Sequence[str]) -> str:  # noqa: ANN401
@@ -104,7 +101,7 @@ def _percent_signs(table: Any, others: Sequence[str]) -> str:  # noqa: ANN401
     for name in others:
         text = next((str(cell).strip() for cell in table[name].slice(0, 20).to_pylist() if cell is not None), "")
         if text.endswith("%"):
-            return f", but {name!r} holds {text!r}: write 92% as 0.92"
+            return f", and {name!r} holds {text!r}: write 92% as 0.92"
     return ""
 
 
@@ -152,7 +149,7 @@ def _is_numeric(column: Any) -> bool:  # noqa: ANN401
 
 def _vectors(opened: Opened, model: str, item: str, columns: dict[str, str], others: Sequence[str]) -> Given:
     tasks, values, blanks, rows = [], [], [], []
-    entries: list[Entry] = list(opened.entries)
+    entries: list[Fired] = list(opened.entries)
     commas = 0
     for batch in batches(opened, [item, *columns], None):
         cells = [as_numbers(batch.table[name], blank=np.nan) for name in columns]
@@ -193,7 +190,7 @@ def _labels(
     accuracy: float,
 ) -> Given:
     tasks, labels, scores, rows = [], [], [], []
-    entries: list[Entry] = list(opened.entries)
+    entries: list[Fired] = list(opened.entries)
     for batch in batches(opened, [item, label] if score is None else [item, label, score], None):
         tasks.append(encode(batch.table[item]))
         labels.append(encode(batch.table[label]))
@@ -218,7 +215,7 @@ def from_labels(
     *,
     classes: tuple[str, ...] | None,
     told: tuple[str, ...],
-    entries: Sequence[Entry] = (),
+    entries: Sequence[Fired] = (),
 ) -> Given:
     """Hard labels, each with how sure it is: that for the label, nothing said of the other classes."""
     names = label.names.to_pylist()
@@ -252,10 +249,9 @@ def _sureness(table: Any, score: str | None, accuracy: float) -> Numbers:  # noq
 
 def _scores(opened: Opened, model: str, item: str, score: str, classes: tuple[str, ...] | None) -> Given:
     if classes is None or len(classes) != 2:
-        raise InvalidInput(
-            f"{opened.name} has one score {score!r} and no label; expected to know whose it is: call the column after "
-            "its class, or pass classes=[other, scored], two names."
-        )
+        rule = f"a label beside the score {score!r}, or a column named after the class that is scored"
+        fix = "rename the column, or name both classes, the scored one last: `classes=[...]`."
+        raise broken("source", opened.name, rule, fix)
     given = _vectors(opened, model, item, {score: classes[1]}, [score])
     decision = f"one score {score!r} per item: the probability of {classes[1]!r}, the rest for {classes[0]!r}"
     return Given(
@@ -269,7 +265,7 @@ def _told(opened: Opened, decision: str) -> tuple[str, ...]:
     return (*opened.decisions, f"{opened.name}: {decision}")
 
 
-def _ignored(opened: Opened, left: Sequence[str]) -> list[Entry]:
+def _ignored(opened: Opened, left: Sequence[str]) -> list[Fired]:
     if not left:
         return []
     return [fired("ignored-column", opened.name, [0] * min(len(left), 5), count=len(left), values=list(left[:5]))]

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from quorate.errors import InvalidInput
 from quorate.tables.predictions.align import Aligned
 from quorate.tables.predictions.checks import Checked, sums
+from quorate.tables.votes.columns import GO_ON
 from quorate.types import FloatArray
+from quorate.validate import broken
 
 LEAST_USABLE = 0.5  # of a classifier's rows
 FEWEST_ROWS = 10  # rows below which one usable is enough
@@ -22,11 +23,8 @@ def refuse_unusable(source: Aligned) -> None:
     count, usable = len(source.usable), int(source.usable.sum())
     if not count or (usable and (count < FEWEST_ROWS or usable >= LEAST_USABLE * count)):
         return
-    raise InvalidInput(
-        f"{table.source}: {usable} of {count} predictions are probabilities that sum to 1 over the classes; expected "
-        f"most of them. {_diagnosis(source)} {columns_read(table)} If the data are like that, pass as_read=True "
-        "(--as-read)."
-    )
+    rule = f"probabilities that sum to 1 over the classes; {usable} of {count} rows are"
+    raise broken("predictions", table.source, rule, f"{_diagnosis(source)} {columns_read(table)} Otherwise, {GO_ON}")
 
 
 def columns_read(table: Checked) -> str:
@@ -35,11 +33,11 @@ def columns_read(table: Checked) -> str:
     >>> import pyarrow as pa
     >>> from quorate.tables import read_predictions
     >>> columns_read(read_predictions(pa.table({"id": ["a"], "cat": [0.9], "epoch": [12]})).tables[0])
-    "Read as classes: 'cat', 'epoch'; if one is none, or one is missing, name them: classes=[...]."
+    "Read as classes: 'cat', 'epoch'; if one is not a class, or one is missing, name them: `classes=[...]`."
     """
     names = ", ".join(repr(name) for name in table.classes[:10])
     more = f" and {len(table.classes) - 10} more" if len(table.classes) > 10 else ""
-    return f"Read as classes: {names}{more}; if one is none, or one is missing, name them: classes=[...]."
+    return f"Read as classes: {names}{more}; if one is not a class, or one is missing, name them: `classes=[...]`."
 
 
 def _diagnosis(source: Aligned) -> str:
@@ -47,7 +45,7 @@ def _diagnosis(source: Aligned) -> str:
     if table.usable.sum() > source.usable.sum():
         left = [entry for entry in source.entries if entry.rule == "class-not-asked-for"]
         names = [name for entry in left for name in entry.values.to_pylist()]
-        return f"The classes asked for leave out {names}, which the predictions have: correct classes=[...]."
+        return f"The classes asked for leave out {names}, which the predictions have: correct `classes`."
     return likely_form(table)
 
 
@@ -77,7 +75,7 @@ def likely_form(table: Checked) -> str:
             "each class was scored by itself (sigmoid), divide each row by its sum."
         )
     if (rows[np.isfinite(rows)] % 1 == 0).all():
-        return f"They look like counts of votes ({such}): give the file as votes=, or divide each row by its sum."
+        return f"They look like counts of votes ({such}): give the file as `votes`, or divide each row by its sum."
     return f"They look like scores before the softmax ({such}): apply a softmax to each row."
 
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from quorate.errors import InvalidInput
 from quorate.tables.readers.arrow import TEXT, pa
 from quorate.tables.readers.sources import Batch, Opened, unique_columns
+from quorate.validate import broken
 
 NOT_A_PREDICTION = "no prediction"  # is no number, so that the rule for bad probabilities meets it
 
@@ -50,11 +50,9 @@ def _names(opened: Opened, column: str, cells: Any, classes: tuple[str, ...] | N
     if isinstance(found, dict):
         return tuple(dict.fromkeys(str(key) for cell in _parsed(cells) if isinstance(cell, dict) for key in cell))
     if classes is None or found is None or len(classes) != len(found):
-        told = "none are given" if classes is None else f"{len(classes)} are given, {list(classes[:10])}"
-        raise InvalidInput(
-            f"{opened.name}: {column!r} holds {len(found or ())} numbers in each row and {told}; expected the name of "
-            "each, in order: classes=[...] (--classes cat,dog)."
-        )
+        told = "" if classes is None else f"; {len(classes)} are given, {list(classes[:10])}"
+        rule = f"the classes of {column!r}, which is a list of {len(found or ())}{told}"
+        raise broken("source", opened.name, rule, "name them in order: `classes=['a', 'b', ...]`.")
     return classes
 
 

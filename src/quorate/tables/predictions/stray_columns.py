@@ -13,7 +13,7 @@ import numpy as np
 from quorate.tables.predictions.align import matched
 from quorate.tables.predictions.checks import Checked, narrowed
 from quorate.tables.predictions.read import Predictions
-from quorate.tables.rules import MOST_SAMPLES, NEARLY_ALL, SUM_ROUNDING, SUM_TOLERANCE, Entry, fired
+from quorate.tables.rules import MOST_SAMPLES, NEARLY_ALL, SUM_ROUNDING, SUM_TOLERANCE, Fired, fired
 from quorate.tables.votes.labels import match_labels, meant
 from quorate.tables.votes.read import Votes
 from quorate.types import FloatArray
@@ -67,7 +67,7 @@ def class_places(table: Checked, voted: Sequence[str]) -> list[int]:
     return every
 
 
-def unvoted_classes(tables: Sequence[Checked], classes: tuple[str, ...], voted: Sequence[str]) -> list[Entry]:
+def unvoted_classes(tables: Sequence[Checked], classes: tuple[str, ...], voted: Sequence[str]) -> list[Fired]:
     """An entry for each classifier with classes that nobody voted for, which names the first few."""
     entries = []
     for table in tables:
@@ -78,7 +78,7 @@ def unvoted_classes(tables: Sequence[Checked], classes: tuple[str, ...], voted: 
     return entries
 
 
-def unpredicted_labels(tables: Sequence[Checked], predicted: Sequence[str], votes: Votes) -> list[Entry]:
+def unpredicted_labels(tables: Sequence[Checked], predicted: Sequence[str], votes: Votes) -> list[Fired]:
     """Votes for labels that no classifier speaks of, with the class that was perhaps meant: an entry, or none.
 
     Classifiers that name one class, or the top one, leave classes unsaid: there only a near spelling is told.
@@ -112,6 +112,6 @@ def _has_fractions(table: Checked, places: Sequence[int]) -> bool:
     return bool((values[np.isfinite(values)] % 1 != 0).any())
 
 
-def _ignored(table: Checked, keep: Sequence[int]) -> Entry:
+def _ignored(table: Checked, keep: Sequence[int]) -> Fired:
     left = [name for place, name in enumerate(table.classes) if place not in keep]
     return fired("ignored-column", table.source, [0] * min(len(left), 5), count=len(left), values=left[:5])

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from quorate.errors import InvalidInput, MissingExtra
+from quorate.errors import MissingExtra
 from quorate.tables.own_types import name_text
 from quorate.tables.readers.arrow import INSTALL, TEXT, pa
 from quorate.tables.readers.sheets import cell_text
 from quorate.tables.readers.sources import Batch, Opened, unique_columns
 from quorate.tables.rules import fired
 from quorate.tables.votes.columns import SYNONYMS, find_column, squeezed
-from quorate.validate import shown
+from quorate.validate import broken
 
 BLOCK_ROWS = 1 << 17
 
@@ -41,9 +41,8 @@ def open_frame(frame: Any, *, name: str = "frame") -> Opened:  # noqa: ANN401
     try:
         known = nw.from_native(frame)
     except TypeError as cause:
-        raise InvalidInput(
-            f"source={shown(frame)} is a {type(frame).__name__}; expected a path, or a pandas, polars or PyArrow table."
-        ) from cause
+        rule = f"a path, or a pandas, polars or PyArrow table, not {type(frame).__name__}"
+        raise broken("source", frame, rule, "pass one of these.") from cause
     if isinstance(known, nw.LazyFrame):
         known = known.collect()
     columns = [str(column) for column in known.columns]
@@ -118,7 +117,8 @@ def give_back(table: Any, backend: str) -> Any:  # noqa: ANN401
     try:
         return nw.from_arrow(table, backend=backend).to_native()
     except (ImportError, ValueError, TypeError) as cause:
-        raise InvalidInput(f"backend={backend!r}: {cause}; expected pandas, polars or pyarrow, installed.") from cause
+        rule = f"pandas, polars or pyarrow, installed ({cause})"
+        raise broken("backend", backend, rule, "install it, or name another.") from cause
 
 
 def _narwhals() -> Any:  # noqa: ANN401

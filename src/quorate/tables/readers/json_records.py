@@ -15,6 +15,7 @@ from quorate.errors import InvalidInput
 from quorate.tables.readers.arrow import Counted, pa
 from quorate.tables.readers.sniff import encoding_of
 from quorate.unpacked import max_size, too_large
+from quorate.validate import broken
 
 CHUNK = 1 << 20
 FIRST = 1 << 23  # characters of the first records, unless the first has more
@@ -41,7 +42,7 @@ def _sized(path: Path) -> Iterator[tuple[int, Any, int, int]]:
     except InvalidInput:
         raise
     except (UnicodeError, OSError) as cause:
-        raise InvalidInput(f"source={str(path)!r} cannot be read: {cause}; save it as JSON in UTF-8.") from cause
+        raise broken("source", str(path), f"JSON in UTF-8 ({cause})", "save it again.") from cause
 
 
 def is_lines(path: Path) -> bool:
@@ -107,11 +108,12 @@ def _lines(text: TextIO, path: Path) -> Iterator[tuple[int, Any, int]]:
 
 def _elements(text: TextIO, path: Path) -> Iterator[tuple[int, Any, int]]:
     """The elements of one JSON array, decoded as they come."""
-    most, name = max(1, max_size() // IN_MEMORY), path.name
+    most = max(1, max_size() // IN_MEMORY)
     chunk = min(CHUNK, most)
     buffer = text.read(chunk).lstrip()
     if not buffer.startswith("["):
-        raise InvalidInput(f"{name} does not begin with [; expected a JSON array of records; name JSONL files .jsonl.")
+        rule = "a JSON array of records, which begins with ["
+        raise broken("source", str(path), rule, "if it has a record per line, rename it to .jsonl.")
     buffer, number = buffer[1:], 0
     while True:
         buffer = buffer.lstrip().removeprefix(",").lstrip()
@@ -120,15 +122,15 @@ def _elements(text: TextIO, path: Path) -> Iterator[tuple[int, Any, int]]:
         try:
             record, end = _DECODER.raw_decode(buffer)
         except RecursionError as cause:
-            raise InvalidInput(f"{name}: record {number + 1} is nested too deeply; expected a plain record.") from cause
+            rule = f"plain records; record {number + 1} is nested too deeply"
+            raise broken("source", str(path), rule, "take it out.") from cause
         except ValueError as cause:
             if len(buffer) > most:
                 raise too_large(path, IN_MEMORY * len(buffer), max_size()) from cause
             more = text.read(max(chunk, len(buffer)))  # doubling: a large record is not decoded again and again
             if not more:
-                raise InvalidInput(
-                    f"{name} is not a JSON array: record {number + 1}: {cause}; export it again."
-                ) from cause
+                rule = f"a JSON array of records; record {number + 1} is broken ({cause})"
+                raise broken("source", str(path), rule, "export it again.") from cause
             buffer += more
             continue
         number, buffer = number + 1, buffer[end:]

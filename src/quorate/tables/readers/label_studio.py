@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from quorate.errors import InvalidInput
 from quorate.tables.predictions.checks import Given
 from quorate.tables.predictions.forms import from_labels
 from quorate.tables.readers import json_records
@@ -19,6 +18,7 @@ from quorate.tables.readers.sources import Progress
 from quorate.tables.rules import fired
 from quorate.tables.votes.codes import Coded, encode
 from quorate.tables.votes.gather import Chunk
+from quorate.validate import broken
 
 BLOCK = 50_000  # votes per chunk
 
@@ -91,7 +91,7 @@ def field_names(path: Path) -> list[str]:
 def check_field(path: Path, name: str | None, *, argument: str) -> None:
     """Refuse a field that the first task does not have."""
     if name is not None and name != "id" and name not in field_names(path):
-        raise InvalidInput(f"{argument}={name!r} is not a field of `data` in {path.name}; it has {field_names(path)}.")
+        raise broken(argument, name, f"a field of the data in {path.name}: {field_names(path)}", "name one of them.")
 
 
 def _annotations(number: int, record: Mapping[str, Any], task: str | None, control: str | None) -> list[Annotation]:
@@ -159,7 +159,8 @@ def from_studio(file: Path, model: str, *, task: str | None, field: str | None, 
                 version = str(prediction.get("model_version") or model)
                 by_version.setdefault(version, []).append(_said(number, item_id(record, task), prediction))
     if not by_version:
-        raise InvalidInput(f"{file.name} has no predictions; name the field of `data` with probabilities: field='...'.")
+        rule = "an export with predictions; this one has none"
+        raise broken("source", file.name, rule, "name the field of the data with probabilities: `field=...`.")
     return [_from_choices(file.name, version, said, accuracy) for version, said in by_version.items()]
 
 
@@ -196,7 +197,8 @@ def _from_field(file: Path, model: str, task: str | None, field: str) -> Given:
             found.append((number, item_id(record, task), said if isinstance(said, dict) else {}))
     classes = tuple(dict.fromkeys(name for _, _, said in found for name in said))
     if not classes:
-        raise InvalidInput(f"field={field!r} of {file.name} holds no mapping of class to probability; name another.")
+        rule = f"a field of the data in {file.name} that maps classes to probabilities"
+        raise broken("field", field, rule, "name another.")
     columns = [pa.array([json_records.plain(said.get(name)) for _, _, said in found], type=TEXT) for name in classes]
     values = np.column_stack([as_numbers(column, blank=0.0).values for column in columns])
     return Given(

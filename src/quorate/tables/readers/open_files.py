@@ -23,6 +23,7 @@ from quorate.tables.readers.sniff import Sniffed, sniff
 from quorate.tables.readers.sources import Batch, Opened, Reader, unique_columns
 from quorate.tables.rules import fired
 from quorate.unpacked import VOTE_BYTES, check_size
+from quorate.validate import broken
 
 BLOCK_BYTES = 8 << 20  # text read at a time
 BLOCK_ROWS = 1 << 17  # rows of JSON read at a time
@@ -45,9 +46,7 @@ def open_file(path: str | Path) -> Opened:
         **dict.fromkeys((".xlsx", ".xlsm"), open_sheet),
     }
     if ending not in openers:
-        raise InvalidInput(
-            f"source={str(path)!r} ends in {ending!r}; expected one of {sorted(openers)}. Save it as CSV or Parquet."
-        )
+        raise broken("source", str(path), f"a file that ends in one of {sorted(openers)}", "save it as CSV or Parquet.")
     opened = openers[ending](file)
     is_packed = file.suffix.lower() in _PACKED or opened.kind in ("parquet", "xlsx")
     return replace(opened, read=partial(_counted, file, opened.read)) if is_packed else opened
@@ -66,9 +65,9 @@ def existing(path: str | Path) -> Path:
     """The path, if a file with something in it is there; `book.xlsx#sheet` keeps the name of its sheet."""
     file, sheet = sheet_of(Path(path))
     if not file.is_file():
-        raise InvalidInput(f"source={str(path)!r} is not a file; name one that exists.")
+        raise broken("source", str(path), "a file that exists", "check its name and folder.")
     if file.stat().st_size == 0:
-        raise InvalidInput(f"source={str(path)!r} is empty; expected a header and rows. Export it again.")
+        raise broken("source", str(path), "a header and rows; the file is empty", "export it again.")
     return file if sheet is None else Path(path)
 
 
@@ -84,13 +83,11 @@ def _open_text(file: Path) -> Opened:
         with pa.input_stream(str(file)) as stream:  # unpacks .gz and the like
             first = stream.read(HEAD_BYTES)
     except OSError as cause:
-        raise InvalidInput(f"source={str(file)!r} cannot be read: {cause}; save or pack it again.") from cause
+        raise broken("source", str(file), f"a file that can be read ({cause})", "save or pack it again.") from cause
     found = sniff(first, is_cut=len(first) == HEAD_BYTES)
     if not found.columns:
-        raise InvalidInput(
-            f"source={str(file)!r} begins with an empty line, or one beyond {HEAD_BYTES} bytes; expected a header; "
-            "put it first."
-        )
+        rule = f"a header in the first line, which is empty or beyond {HEAD_BYTES} bytes"
+        raise broken("source", str(file), rule, "put the header first.")
     names = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
     entries = (fired("byte-order-mark", file.name, count=1),) if found.has_mark else ()
     return Opened(
@@ -115,9 +112,7 @@ def _read_text(file: Path, found: Sniffed, columns: Sequence[str] | None) -> Ite
     except InvalidInput:
         raise
     except (pa.ArrowInvalid, OSError) as cause:
-        raise InvalidInput(
-            f"source={str(file)!r} cannot be read as {found.encoding} text: {cause}. Save it as CSV in UTF-8."
-        ) from cause
+        raise broken("source", str(file), f"{found.encoding} text ({cause})", "save it as CSV in UTF-8.") from cause
     if last := ragged.entries():
         yield _empty(columns or found.columns, total, last)
 
@@ -150,7 +145,7 @@ def _open_parquet(file: Path) -> Opened:
     try:
         columns = pq.read_schema(file).names
     except (pa.ArrowInvalid, OSError) as cause:
-        raise InvalidInput(f"source={str(file)!r} is not a Parquet file: {cause}; save it again.") from cause
+        raise broken("source", str(file), f"a Parquet file ({cause})", "save it again.") from cause
     return Opened(file.name, "parquet", unique_columns(columns, file.name), partial(_read_parquet, file))
 
 
@@ -166,7 +161,7 @@ def _open_json(file: Path) -> Opened:
     first = json_records.first_records(file)
     columns = tuple(dict.fromkeys(key for record in first for key in record))
     if not columns:
-        raise InvalidInput(f"source={str(file)!r} has no JSON object in its first records; expected one per vote.")
+        raise broken("source", str(file), "a JSON object in each record; the first have none", "export it again.")
     entries = (fired("byte-order-mark", file.name, count=1),) if json_records.has_mark(file) else ()
     kind = "jsonl" if json_records.is_lines(file) else "json"
     return Opened(file.name, kind, columns, partial(_read_json, file, columns), entries=entries)

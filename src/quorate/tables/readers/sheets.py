@@ -20,6 +20,7 @@ from quorate.errors import InvalidInput, MissingExtra
 from quorate.tables.readers.arrow import INSTALL, TEXT, pa
 from quorate.tables.readers.sources import Batch, Opened, unique_columns
 from quorate.unpacked import check_size, max_size
+from quorate.validate import broken
 
 BLOCK_ROWS = 1 << 15
 BLOCK_CELLS = 1 << 20  # a sheet may be 16384 columns wide
@@ -54,10 +55,8 @@ def open_sheet(path: Path) -> Opened:
     read = titles[0] if sheet is None else sheet
     others = [title for title in titles if title != read]
     if not columns:
-        raise InvalidInput(
-            f"source={str(path)!r} has an empty first row in its sheet {read!r}; expected a header"
-            f"{_instead(file, others)}."
-        )
+        rule = f"a header in the first row of the sheet {read!r}, which is empty"
+        raise broken("source", str(path), rule, f"put the header first{_instead(file, others)}.")
     more = f"; not read: {', '.join(map(repr, others[:MOST_NAMED]))}{' ...' if others[MOST_NAMED:] else ''}"
     return Opened(
         name=path.name,
@@ -106,14 +105,12 @@ def _rows(file: Path, sheet: str | None) -> Iterator[tuple[Any, ...]]:
         except InvalidInput:
             raise
         except (BadZipFile, KeyError, ValueError, OSError) as cause:
-            raise InvalidInput(f"source={str(file)!r} is not an Excel workbook: {cause}; save it as .xlsx.") from cause
+            raise broken("source", str(file), f"an Excel workbook ({cause})", "save it as .xlsx.") from cause
         try:
             titles = tuple(each.title for each in book.worksheets)
             if sheet is not None and sheet not in titles:
-                raise InvalidInput(
-                    f"{file.name} has no sheet {sheet!r}; expected one of {list(titles[:MOST_NAMED])}; name one of "
-                    "them behind the #."
-                )
+                rule = f"one of the sheets {list(titles[:MOST_NAMED])} behind the #"
+                raise broken("source", f"{file}#{sheet}", rule, "name one of them.")
             found = book.worksheets[0 if sheet is None else titles.index(sheet)].iter_rows(values_only=True)
             yield next(found, ())
             yield titles

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from quorate.tables.readers.arrow import pa
-from quorate.tables.rules import Entry, fired
+from quorate.tables.rules import Fired, fired
 from quorate.types import IntArray
 from quorate.validate import broken
 
@@ -25,7 +25,7 @@ class Batch:
     rows: IntArray
     done: int
     total: int
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[Fired, ...] = ()
 
 
 Reader = Callable[[Sequence[str] | None], Iterator[Batch]]
@@ -45,7 +45,7 @@ class Opened:
     columns: tuple[str, ...]
     read: Reader
     decisions: tuple[str, ...] = ()
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[Fired, ...] = ()
     backend: str = "pyarrow"
     advice: str = ""
     frame: Any = None

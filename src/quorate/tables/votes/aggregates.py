@@ -128,11 +128,11 @@ def _refused(source: str, found: Sequence[str], columns: Sequence[str], *, worke
     ignored = ",".join(found)
     if worker:
         rule = f"one person's votes in each column of {source}, not what can be computed from the other columns"
-        fix = f"pass ignore_columns={ignored!r}; if they are people, list them all: worker='{listed},{ignored}'."
+        fix = f"pass `ignore_columns={ignored!r}`; if they are people, list them all: `worker='{listed},{ignored}'`."
     else:
         rule = f"a count of votes for one class in each column of {source}, not a summary of the other columns"
-        fix = f"pass ignore_columns={ignored!r}; if they are classes, list them all: classes='{listed},{ignored}'."
-    return broken("votes", list(found), rule, fix)
+        fix = f"pass `ignore_columns={ignored!r}`; if they are classes, list them all: `classes='{listed},{ignored}'`."
+    return broken("source", list(found), rule, fix)
 
 
 def _computed(codes: np.ndarray, labels: Sequence[str]) -> list[str | None]:

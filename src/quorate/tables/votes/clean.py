@@ -10,7 +10,7 @@ import numpy as np
 
 from quorate.tables.readers.arrow import TEXT, pa, pc
 from quorate.tables.readers.cells import filled
-from quorate.tables.rules import MOST_SAMPLES, RULES, Entry, fired
+from quorate.tables.rules import MOST_SAMPLES, RULES, Fired, fired
 from quorate.tables.votes.codes import Coded, renamed
 from quorate.tables.votes.gather import Raw, only
 from quorate.tables.votes.labels import are_abstentions, match_labels
@@ -37,7 +37,7 @@ def clean(raw: Raw, classes: Sequence[str] | None, abstain: Sequence[str] = ()) 
     return replace(labelled, entries=everything)
 
 
-def tidy_ids(coded: Coded, raw: Raw) -> tuple[Coded, list[Entry]]:
+def tidy_ids(coded: Coded, raw: Raw) -> tuple[Coded, list[Fired]]:
     """Ids compared as text: outer white space goes, 7.0 is 7, leading zeros stay."""
     spaced = pc.utf8_trim_whitespace(coded.names)
     whole = pc.replace_substring_regex(spaced, WHOLE_NUMBER, r"\1")
@@ -52,7 +52,7 @@ def tidy_ids(coded: Coded, raw: Raw) -> tuple[Coded, list[Entry]]:
     return renamed(coded, pc.if_else(blank, pa.scalar(None, TEXT), whole)), entries
 
 
-def relabelled(raw: Raw, classes: Sequence[str] | None, *, given: bool) -> tuple[Raw, list[Entry]]:
+def relabelled(raw: Raw, classes: Sequence[str] | None, *, given: bool) -> tuple[Raw, list[Fired]]:
     """The votes with each label as the class it names; unknown labels are set aside only if classes were `given`."""
     names = raw.label.names.to_pylist()
     used = np.bincount(raw.label.codes[raw.label.codes >= 0], minlength=len(names)) > 0
@@ -78,7 +78,7 @@ def blank_cells(coded: Coded) -> np.ndarray:
     return np.append(blank.to_numpy(zero_copy_only=False), True)[coded.codes]
 
 
-def _without_blanks(raw: Raw) -> tuple[Raw, list[Entry]]:
+def _without_blanks(raw: Raw) -> tuple[Raw, list[Fired]]:
     no_task, no_label, no_worker = (blank_cells(each) for each in (raw.task, raw.label, raw.worker))
     empty = no_task & no_label & (no_worker | (not raw.has_workers))
     entries = _entry("blank-row", raw, empty)
@@ -91,7 +91,7 @@ def _without_blanks(raw: Raw) -> tuple[Raw, list[Entry]]:
     return only(replace(raw, worker=worker), keep), entries
 
 
-def _without_abstentions(raw: Raw, named: Sequence[str]) -> tuple[Raw, list[Entry]]:
+def _without_abstentions(raw: Raw, named: Sequence[str]) -> tuple[Raw, list[Fired]]:
     """The votes but those for a label that was named as an abstention."""
     if not named:
         return raw, []
@@ -102,7 +102,7 @@ def _without_abstentions(raw: Raw, named: Sequence[str]) -> tuple[Raw, list[Entr
     return only(replace(raw, classes=known), ~hit), _entry("abstained", raw, hit, raw.label)
 
 
-def _line_breaks(raw: Raw) -> list[Entry]:
+def _line_breaks(raw: Raw) -> list[Fired]:
     entries = []
     for coded in (raw.task, raw.worker, raw.label):
         hit = pc.match_substring(coded.names, "\n").to_numpy(zero_copy_only=False)
@@ -111,7 +111,7 @@ def _line_breaks(raw: Raw) -> list[Entry]:
     return entries
 
 
-def _entry(rule: str, raw: Raw, hit: np.ndarray, value: Coded | None = None) -> list[Entry]:
+def _entry(rule: str, raw: Raw, hit: np.ndarray, value: Coded | None = None) -> list[Fired]:
     """An entry for the votes where `hit`, or none."""
     at = np.flatnonzero(hit)
     if not len(at):
@@ -136,10 +136,10 @@ def _time(raw: Raw) -> np.ndarray:
     return np.empty(0) if raw.time is None else raw.time
 
 
-def settle(raw: Raw) -> tuple[np.ndarray, tuple[Entry, ...]]:
+def settle(raw: Raw) -> tuple[np.ndarray, tuple[Fired, ...]]:
     """Which votes count (V,), and entries for those that do not and for the items left without any."""
     kept = np.ones(len(raw.rows), dtype=bool)
-    entries: list[Entry] = []
+    entries: list[Fired] = []
     at = _contested(raw)
     if len(at):
         verdict = _verdicts(raw, at)
@@ -184,7 +184,7 @@ def _verdicts(raw: Raw, at: IntArray) -> IntArray:
     return verdict
 
 
-def _voteless(raw: Raw, kept: np.ndarray) -> tuple[Entry, ...]:
+def _voteless(raw: Raw, kept: np.ndarray) -> tuple[Fired, ...]:
     votes = np.bincount(raw.task.codes[kept], minlength=len(raw.task.names))
     without = np.flatnonzero(votes == 0)
     if not len(without):

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.errors import InvalidInput
 from quorate.tables.readers.arrow import TEXT, pa, pc
 from quorate.types import IntArray
+from quorate.validate import broken
 
 Codes = NDArray[np.int32]
 
@@ -41,9 +41,8 @@ def encode(column: Any) -> Coded:  # noqa: ANN401
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if pa.types.is_nested(column.type):
-        raise InvalidInput(
-            f"a column of type {column.type} holds no ids or labels; expected one text or number a cell."
-        )
+        rule = "one text or number in each cell of a column of ids or labels"
+        raise broken("source", str(column.type), rule, "take the cells apart, or name another column.")
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     indices = column.indices.cast(pa.int32())
@@ -52,10 +51,10 @@ def encode(column: Any) -> Coded:  # noqa: ANN401
 
 
 def texts(values: Any) -> Any:  # noqa: ANN401
-    """Values of any plain type as text. A whole number kept as a float becomes "7.0", as a CSV would have it.
+    """Values of any plain type as text. A whole number in a column of floats is "7": pandas has no other with gaps.
 
     >>> texts(pa.array([7.0, 0.5, None])).to_pylist()
-    ['7.0', '0.5', None]
+    ['7', '0.5', None]
     """
     kind = values.type
     try:
@@ -63,9 +62,8 @@ def texts(values: Any) -> Any:  # noqa: ANN401
             return _float_texts(values.cast(pa.float64()))
         return values.cast(TEXT)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as cause:
-        raise InvalidInput(
-            f"a column of type {kind} cannot be read as text: {cause}; pass ids and labels as text or numbers in UTF-8."
-        ) from cause
+        rule = f"a column of ids or labels that can be read as text ({cause})"
+        raise broken("source", str(kind), rule, "pass ids and labels as numbers, or as text in UTF-8.") from cause
 
 
 def _float_texts(values: Any) -> Any:  # noqa: ANN401
@@ -73,8 +71,7 @@ def _float_texts(values: Any) -> Any:  # noqa: ANN401
     whole = np.isfinite(numbers) & (np.abs(numbers) < 2**53)
     whole &= np.where(whole, numbers, 0.5) == np.floor(np.where(whole, numbers, 0.5))
     as_whole = pa.array(np.where(whole, numbers, 0).astype(np.int64)).cast(TEXT)
-    dotted = pc.binary_join_element_wise(as_whole, pa.scalar("0", TEXT), pa.scalar(".", TEXT))
-    chosen = pc.if_else(pa.array(whole), dotted, values.cast(TEXT))
+    chosen = pc.if_else(pa.array(whole), as_whole, values.cast(TEXT))
     return pc.if_else(pa.array(np.isnan(numbers)), pa.scalar(None, TEXT), chosen)
 
 

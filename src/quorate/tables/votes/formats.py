@@ -8,14 +8,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from quorate.errors import InvalidInput
 from quorate.tables.own_types import TEXTS, OwnTypes, cell_type, header_type
 from quorate.tables.readers.cells import as_numbers
 from quorate.tables.readers.sources import Opened, Progress, head
-from quorate.tables.rules import Entry, fired
+from quorate.tables.rules import Fired, fired
 from quorate.tables.votes.aggregates import only_people, refuse_summed_counts, summary_columns
 from quorate.tables.votes.codes import encode
-from quorate.tables.votes.columns import find_column, label_like, looks_like_worker, refuse_own_output
+from quorate.tables.votes.columns import (
+    GO_ON,
+    find_column,
+    find_label,
+    label_like,
+    looks_like_worker,
+    refuse_own_output,
+)
 from quorate.tables.votes.gather import Raw, collect
 from quorate.tables.votes.layouts import (
     LongColumns,
@@ -34,7 +40,6 @@ FEWEST = 10  # rows below which nothing is concluded
 MOST_REPEATED = 0.1  # share of rows whose item stood before
 MOST_NUMBERS = 20  # different numbers that are not whole: more are no classes
 _FORMS = {1.0: "probabilities", 100.0: "percentages"}
-GO_ON = "If the data are like that, pass as_read=True (--as-read)."
 
 
 def refuse_other_tables(table: Any, source: str, item: str, columns: Sequence[str], *, layout: str) -> None:  # noqa: ANN401
@@ -53,14 +58,14 @@ def _refuse_probabilities(table: Any, source: str, columns: Sequence[str]) -> No
     if len(cells) < 2:
         return
     numbers = np.column_stack(list(cells.values()))
-    broken = numbers[np.isfinite(numbers) & (numbers % 1 != 0)]
+    fractions = numbers[np.isfinite(numbers) & (numbers % 1 != 0)]
     form = next((what for total, what in _FORMS.items() if _mostly_sum_to(numbers, total)), None)
-    if len(broken) and (form or (len(cells) == len(columns) and len(np.unique(broken)) > MOST_NUMBERS)):
-        raise InvalidInput(
-            f"{source} holds {form or 'numbers'} in the columns {list(cells)[:10]}, no votes; expected labels or "
-            "counts; are votes= and predictions= the wrong way round? The table of votes names an item, a label and "
-            f"perhaps a worker in each row. {GO_ON}"
+    if len(fractions) and (form or (len(cells) == len(columns) and len(np.unique(fractions)) > MOST_NUMBERS)):
+        rule = f"labels or counts of votes, but the columns {list(cells)[:10]} hold {form or 'numbers'}"
+        fix = (
+            "are `votes` and `predictions` swapped? A table of votes has an item, a label and perhaps a worker per row"
         )
+        raise broken("source", source, rule, f"{fix}; {GO_ON}")
 
 
 def _mostly_sum_to(numbers: np.ndarray, total: float) -> bool:
@@ -82,24 +87,28 @@ def _repeated(table: Any, item: str) -> tuple[int, int]:  # noqa: ANN401
 def _refuse_repeated_items(table: Any, source: str, item: str, columns: Sequence[str], layout: str) -> None:  # noqa: ANN401
     again, named = _repeated(table, item)
     if again > MOST_REPEATED * named:
-        raise InvalidInput(
-            f"{source}: no label column was found by its name, so {item!r} was taken for the item of each row and "
-            f"{list(columns)[:10]} for {'annotators' if layout == 'wide' else 'classes'}, but {again} of {named} "
-            "rows have an item that stood before: it looks like a row per vote. Name the columns: task='...', "
-            f"label='...', worker='...'; or say what it is: format={layout!r}. {GO_ON}"
+        rule = (
+            f"a label column, or one row per item; no column is named like labels, so {item!r} was taken for the item "
+            f"and {list(columns)[:10]} for {'annotators' if layout == 'wide' else 'classes'}, but {again} of {named} "
+            "rows repeat an item, as in a table with a row per vote"
         )
+        fix = f"name the columns: `task=...`, `label=...`, `worker=...`; or pass `format={layout!r}`"
+        raise broken("source", source, rule, f"{fix}; {GO_ON}")
 
 
 def _refuse_unlike_columns(table: Any, source: str, item: str, columns: Sequence[str]) -> None:  # noqa: ANN401
     values = [distinct_values(table[name]) for name in columns]
     filled = [found for found in values if found]
     if len(filled) >= 2 and len(set().union(*filled)) == sum(len(found) for found in filled):
-        raise InvalidInput(
-            f"{source}: no label column was found by its name, so {item!r} was taken for the item of each row and "
-            f"{list(columns)[:10]} for annotators, but no two of them share a label; expected annotators who use the "
-            "same labels. For a row per vote name the columns: task='...', label='...', worker='...'; for a column per "
-            f"annotator list them: worker=[...]. {GO_ON}"
+        rule = (
+            f"a label column, or annotators who use the same labels; no column is named like labels, so {item!r} was "
+            f"taken for the item and {list(columns)[:10]} for annotators, but no two of them share a label"
         )
+        fix = (
+            "for a row per vote name the columns: `task=...`, `label=...`, `worker=...`; for a column per annotator "
+            "list them: `worker=[...]`"
+        )
+        raise broken("source", source, rule, f"{fix}; {GO_ON}")
 
 
 GUESSED_COUNTS = "every cell is a whole number"
@@ -112,7 +121,7 @@ class Layout:
     kind: Literal["long", "wide", "counts", "cells"]
     read: Callable[[Progress | None], Raw]
     decisions: tuple[str, ...]
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[Fired, ...] = ()
     own: OwnTypes = TEXTS
 
 
@@ -132,7 +141,8 @@ def choose(
         refuse_own_output(opened.columns, opened.name, expected="votes")
     about = {"source": opened.name, "advice": opened.advice}
     item = find_column("task", opened.columns, named=task, **about)
-    answer = find_column("label", [name for name in opened.columns if name != item], named=label, **about)
+    rest = [name for name in opened.columns if name != item]
+    answer = find_column("label", rest, named=label, **about) if label is not None else _label(opened, item, rest)
     worker = _several(worker, opened.columns)
     listed = None if worker is None or isinstance(worker, str) else list(worker)
     if format == "cells" or (format in ("auto", "long") and worker is None):
@@ -149,6 +159,10 @@ def choose(
     if format == "counts" or (format == "auto" and listed is None and _are_counts(opened, others, classes)):
         return _counts(opened, item, others, classes, told=format == "counts", as_read=as_read)
     return _wide(opened, item, others, classes, told=format == "wide", listed=listed is not None, as_read=as_read)
+
+
+def _label(opened: Opened, item: str | None, rest: Sequence[str]) -> str | None:
+    return find_label(rest, is_per_vote=lambda: item is not None and has_repeated_items(head(opened), item))
 
 
 def _several(worker: str | Sequence[str] | None, columns: Sequence[str]) -> str | Sequence[str] | None:
@@ -170,12 +184,12 @@ def _long(
 ) -> Layout:
     if task is None or label is None:
         missing = "item" if task is None else "label"
-        raise InvalidInput(
-            f"{opened.name} has no column for the {missing} among {list(opened.columns)[:30]}; "
-            f"name it: {'task' if task is None else 'label'}='...'{opened.advice}."
+        rule = f"a column for the {missing}; it has {list(opened.columns)[:30]}"
+        raise broken(
+            "source", opened.name, rule, f"name it: `{'task' if task is None else 'label'}=...`{opened.advice}."
         )
     if worker is not None and not isinstance(worker, str):
-        raise InvalidInput(f"worker={list(worker)!r} names several columns; a long table has one; name it alone.")
+        raise broken("worker", list(worker), "one column, as a long table has", "name it alone.")
     rest = [name for name in opened.columns if name not in (task, label)]
     about = {"source": opened.name, "advice": opened.advice}
     who = find_column("worker", opened.columns if worker else rest, named=worker, **about)
@@ -204,18 +218,18 @@ def _cells(opened: Opened, task: str | None, label: str | None, *, told: bool) -
     first = head(opened)
     item = task or find_column("item", opened.columns)
     if item is None and told:
-        raise broken("task", None, f"a column of {opened.name} for the item", "name it: task='...'.")
+        raise broken("task", None, f"a column of {opened.name} for the item", "name it: `task=...`.")
     if item is None or (not told and has_repeated_items(first, item)):
         return None
     others = [name for name in opened.columns if name != item] if label is None else [label]
     found = nested_columns(first, others, told=told or label is not None)
     if len(found) > 1:
-        fix = "name the column of the votes: label='...', or leave others out: ignore_columns='...'."
+        fix = "name the column of the votes: `label=...`, or leave others out: `ignore_columns=...`."
         raise broken("label", list(found), f"one column of {opened.name} with all votes of an item in a cell", fix)
     if not found:
         if told:
             rule = f"a column of {opened.name} with a list of labels or a mapping of label to count in each cell"
-            raise broken("format", "cells", rule, "name it: label='...', or pass another format.")
+            raise broken("format", "cells", rule, "name it: `label=...`, or pass another format.")
         return None
     (column, form), *_ = found.items()
     what = "a list of labels" if form == "list" else "how many voted for each label"
@@ -231,15 +245,11 @@ def _cells(opened: Opened, task: str | None, label: str | None, *, told: bool) -
 
 def _first_column(opened: Opened, format: str) -> str:  # noqa: A002
     if len(opened.columns) < 2:
-        raise InvalidInput(
-            f"{opened.name} has the columns {list(opened.columns)}; expected an item and a label column at least. "
-            f"Name them: task='...', label='...'{opened.advice}."
-        )
-    if format == "auto" and find_column("label", opened.columns) is not None:
-        raise InvalidInput(
-            f"{opened.name} has a label column but none for the item among {list(opened.columns)[:30]}; "
-            f"name it: task='...'{opened.advice}."
-        )
+        rule = f"an item and a label column at least; it has {list(opened.columns)}"
+        raise broken("source", opened.name, rule, f"name them: `task=...`, `label=...`{opened.advice}.")
+    if format == "auto" and find_label(opened.columns, is_per_vote=lambda: False) is not None:
+        rule = f"a column for the item beside the label; it has {list(opened.columns)[:30]}"
+        raise broken("source", opened.name, rule, f"name it: `task=...`{opened.advice}.")
     return opened.columns[0]
 
 
@@ -264,7 +274,8 @@ def _counts(
         beside = summary_columns(head(opened), picked)
         picked = [name for name in picked if name not in beside]
     if not picked:
-        raise InvalidInput(f"{opened.name}: none of the columns {list(others)[:30]} is a class; check classes.")
+        rule = f"a column of {opened.name} for each class; it has {list(others)[:30]}"
+        raise broken("classes", list(classes or ()), rule, "name the classes as the columns are named.")
     if not (told or as_read):
         refuse_other_tables(head(opened), opened.name, task, picked, layout="counts")
     if classes is None and not as_read:
@@ -294,9 +305,8 @@ def _wide(
         refuse_other_tables(first, opened.name, task, others, layout="wide")
     picked = list(others) if listed else vote_columns(first, others, classes)
     if not picked:
-        raise InvalidInput(
-            f"{opened.name}: no column of {list(others)[:30]} holds votes; name the annotators' columns: worker=[...]."
-        )
+        rule = f"a column per annotator; none of {list(others)[:30]} holds votes"
+        raise broken("source", opened.name, rule, "name the annotators' columns: `worker=[...]`.")
     if not (listed or as_read):
         picked = only_people(first, opened.name, picked)
     why = "" if told or listed else "; pass `format='long'` or name the columns if that is wrong"
@@ -309,7 +319,7 @@ def _wide(
     return Layout("wide", read, (decision,), _ignored(opened, others, picked), own)
 
 
-def _ignored(opened: Opened, others: Sequence[str], picked: Sequence[str]) -> tuple[Entry, ...]:
+def _ignored(opened: Opened, others: Sequence[str], picked: Sequence[str]) -> tuple[Fired, ...]:
     left = [name for name in others if name not in picked]
     if not left:
         return ()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from quorate.tables.rules import MOST_SAMPLES, Entry
+from quorate.tables.rules import MOST_SAMPLES, Fired
 from quorate.tables.votes.codes import Coded, merge
 from quorate.types import FloatArray, IntArray
 
@@ -27,7 +27,7 @@ class Chunk:
     label: Coded
     time: FloatArray | None
     rows: IntArray
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[Fired, ...] = ()
     num_rows: int = 0
     odd_times: tuple[str, ...] = ()
 
@@ -45,7 +45,7 @@ class Raw:
     label: Coded
     time: FloatArray | None
     rows: IntArray
-    entries: tuple[Entry, ...]
+    entries: tuple[Fired, ...]
     num_rows: int
     has_workers: bool = True
     classes: tuple[str, ...] | None = None
@@ -65,7 +65,7 @@ def collect(chunks: Iterable[Chunk], source: str, *, has_workers: bool = True) -
     piles = [_Pile([]), _Pile([]), _Pile([])]
     times: list[FloatArray | None] = []
     rows: list[IntArray] = []
-    entries: list[Entry] = []
+    entries: list[Fired] = []
     odd: list[str] = []
     num_rows = 0
     for chunk in chunks:

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from quorate.errors import InvalidInput
-from quorate.validate import shown
+from quorate.validate import broken
 
 _WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]*))\.0+")
 
@@ -119,12 +118,11 @@ def abstain_names(labels: str | Sequence[str] | None, classes: Sequence[str] | N
     parts = labels.split(",") if isinstance(labels, str) else list(labels)
     names = tuple(dict.fromkeys(str(name).strip() for name in parts))
     if not all(names):
-        raise InvalidInput(
-            f"abstain_labels={shown(labels)}; expected labels that are not empty; a blank cell is one anyway."
-        )
+        rule = "labels that are not empty"
+        raise broken("abstain_labels", labels, rule, "leave the empty one out: a blank cell is an abstention anyway.")
     both = [name for name in names if name in (classes or ())]
     if both:
-        raise InvalidInput(f"abstain_labels and classes both have {both[0]!r}; expected it in one; leave one out.")
+        raise broken("abstain_labels", both[0], "a label that is not one of `classes`", "leave it out of one of them.")
     return names
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from quorate.tables.readers.arrow import TEXT, pa
 from quorate.tables.readers.cells import as_numbers, seconds, unread
 from quorate.tables.readers.sources import Batch, Opened, Progress, batches
-from quorate.tables.rules import Entry, fired
+from quorate.tables.rules import Fired, fired
 from quorate.tables.votes.aggregates import sums_up
 from quorate.tables.votes.clean import blank_cells, tidy_ids
 from quorate.tables.votes.codes import Coded, constant, encode, merge
@@ -129,7 +129,7 @@ def distinct_values(column: Any) -> set[str]:  # noqa: ANN401
 def read_counts(opened: Opened, task: str, classes: Sequence[str], progress: Progress | None) -> Raw:
     """The votes that the counts stand for."""
     parts, items, rows = [], [], []
-    entries: list[Entry] = []
+    entries: list[Fired] = []
     for batch in batches(opened, [task, *classes], progress):
         table = np.column_stack([as_numbers(batch.table[name], blank=0.0).values for name in classes])  # (n, K)
         items.append(encode(batch.table[task]))
@@ -163,12 +163,12 @@ def looks_like_counts(table: Any, columns: Sequence[str]) -> bool:  # noqa: ANN4
     return True
 
 
-def _as_raw(source: str, task: Coded, rows: Any, entries: tuple[Entry, ...]) -> Raw:  # noqa: ANN401
+def _as_raw(source: str, task: Coded, rows: Any, entries: tuple[Fired, ...]) -> Raw:  # noqa: ANN401
     nobody = constant(None, len(rows))
     return Raw(source, task, nobody, nobody, None, rows, entries, len(rows), has_workers=False)
 
 
-def _usable(source: str, task: Coded, table: np.ndarray, rows: Any) -> tuple[np.ndarray, list[Entry]]:  # noqa: ANN401
+def _usable(source: str, task: Coded, table: np.ndarray, rows: Any) -> tuple[np.ndarray, list[Fired]]:  # noqa: ANN401
     """Rows with an item and proper counts, the last of each item; and entries for the others."""
     absent = task.codes < 0
     with np.errstate(invalid="ignore"):

@@ -16,7 +16,7 @@ import numpy as np
 from quorate.tables.own_types import name_text
 from quorate.tables.readers.arrow import TEXT, pa
 from quorate.tables.readers.sources import Opened, Progress, batches
-from quorate.tables.rules import Entry, fired
+from quorate.tables.rules import Fired, fired
 from quorate.tables.votes.aggregates import sums_up
 from quorate.tables.votes.codes import Coded, constant, encode
 from quorate.tables.votes.gather import Chunk, Raw, collect
@@ -93,7 +93,7 @@ def _chunks(
         )
 
 
-def _unread(source: str, items: Coded, cells: Any, rows: Any, bad: Sequence[int]) -> list[Entry]:  # noqa: ANN401
+def _unread(source: str, items: Coded, cells: Any, rows: Any, bad: Sequence[int]) -> list[Fired]:  # noqa: ANN401
     if not bad:
         return []
     at = np.asarray(bad, dtype=np.int64)

@@ -49,7 +49,7 @@ def refuse_wrong_people(table: Any, source: str, item: str, worker: str, unread:
             f"one vote of each person on an item of {source}, but by this column {again} of {int(named.sum())} votes "
             f"are a person's second or later one, and by {fitting[0]!r} none is"
         )
-        fix = f"name the column of the people: worker={fitting[0]!r}; if people did vote again, worker={worker!r}."
+        fix = f"name the column of the people: `worker={fitting[0]!r}`; if people did vote again, `worker={worker!r}`."
         raise broken("worker", worker, rule, fix)
 
 

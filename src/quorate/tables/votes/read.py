@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, get_args
 
 import numpy as np
 
-from quorate.errors import InvalidInput
+from quorate.tables.options import Format
 from quorate.tables.own_types import TEXTS, OwnTypes, class_texts, name_texts
 from quorate.tables.readers.arrow import TEXT, pa
 from quorate.tables.readers.frames import open_frame
@@ -20,16 +20,13 @@ from quorate.tables.readers.label_studio import check_field, is_label_studio, st
 from quorate.tables.readers.open_files import ending_of, existing, open_file
 from quorate.tables.readers.sources import Progress, without_columns
 from quorate.tables.report import Report, refuse_dirt
-from quorate.tables.rules import Entry, fired
+from quorate.tables.rules import Fired, fired
 from quorate.tables.votes.clean import clean, settle
 from quorate.tables.votes.codes import by_first
 from quorate.tables.votes.formats import choose
 from quorate.tables.votes.gather import Raw, collect
 from quorate.tables.votes.labels import abstain_names, differ_by_case, means_no_answer
-from quorate.validate import shown
-
-Format = Literal["auto", "long", "wide", "counts", "cells", "label-studio"]
-FORMATS = ("auto", "long", "wide", "counts", "cells", "label-studio")
+from quorate.validate import broken
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +39,7 @@ class Votes:
 
     raw: Raw
     counts_vote: np.ndarray
-    settled: tuple[Entry, ...]
+    settled: tuple[Fired, ...]
     decisions: tuple[str, ...]
     given: tuple[str, ...] | None = None
     backend: str = "pyarrow"
@@ -110,8 +107,8 @@ def read_votes(
     >>> votes.num_votes, votes.items, votes.classes
     (3, ('a', 'b'), ('1', '0'))
     """
-    if format not in FORMATS:
-        raise InvalidInput(f"format={shown(format)}; expected one of {list(FORMATS)}.")
+    if format not in get_args(Format):
+        raise broken("format", format, f"one of {', '.join(get_args(Format))}", "pass one of them.")
     given = class_texts(classes)
     task, worker, label, timestamp = (name_texts(each) for each in (task, worker, label, timestamp))
     abstain = abstain_names(abstain_labels, given)
@@ -129,7 +126,7 @@ def read_votes(
         raw = replace(raw, entries=(*opened.entries, *layout.entries, *raw.entries))
         told, backend, own = (*opened.decisions, *layout.decisions), opened.backend, layout.own
     if raw.num_rows == 0 and not raw.entries:
-        raise InvalidInput(f"{raw.source} holds no votes: no row follows the header. Export it again.")
+        raise broken("source", raw.source, "votes; no row follows the header", "export it again.")
     cleaned = clean(raw, given, abstain)
     kept, entries = settle(cleaned)
     return _judged(Votes(cleaned, kept, entries, told, given, backend, own), strict=strict)
@@ -143,12 +140,12 @@ def _judged(votes: Votes, *, strict: bool) -> Votes:
     return votes
 
 
-def label_entries(votes: Votes) -> tuple[Entry, ...]:
+def label_entries(votes: Votes) -> tuple[Fired, ...]:
     """What is odd about labels that became classes: some differ by case only, some often mean no answer."""
     return (*_case_entries(votes), *_no_answers(votes))
 
 
-def _case_entries(votes: Votes) -> tuple[Entry, ...]:
+def _case_entries(votes: Votes) -> tuple[Fired, ...]:
     """Labels that differ by case only, with the row each was first met in."""
     names = differ_by_case(votes.classes)
     if not names:
@@ -158,7 +155,7 @@ def _case_entries(votes: Votes) -> tuple[Entry, ...]:
     return (fired("labels-differ-by-case", votes.raw.source, rows, values=pa.array(names, type=TEXT)),)
 
 
-def _no_answers(votes: Votes) -> tuple[Entry, ...]:
+def _no_answers(votes: Votes) -> tuple[Fired, ...]:
     """How many votes are for labels that often mean no answer, with the labels."""
     names = votes.raw.label.names.to_pylist()
     alike = np.array([means_no_answer(name) for name in names] + [False], dtype=bool)

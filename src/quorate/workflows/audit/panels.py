@@ -16,8 +16,9 @@ from quorate.errors import InvalidInput, source_is
 from quorate.validate import shown
 
 if TYPE_CHECKING:
+    from quorate.tables.options import Format
     from quorate.tables.report import Report
-    from quorate.tables.votes.read import Format, Votes
+    from quorate.tables.votes.read import Votes
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,5 +121,5 @@ def _notes(read: Votes, passed_over: int) -> tuple[str, ...]:
     notes = [*(f"{each}." for each in read.report.decisions), told]
     for each in read.report.findings:
         done = "the vote is missing" if each.rule == "blank-label" else each.done
-        notes.append(f"{each.count} x {each.met}: {done} ({each.rule}).")
+        notes.append(f"{each.told}: {done} ({each.rule}).")
     return tuple(notes)

@@ -7,7 +7,7 @@ Each answer's confidence, at the moment the asking stopped, is set against the v
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -21,16 +21,17 @@ from quorate.session.decide import NO_LIMIT
 from quorate.streams import Simulation, simulate
 from quorate.streams.prepare import Stream, prepare
 from quorate.streams.simulate import run_compiled
+from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
 from quorate.types import FloatArray, IntArray, PriorParams, VoteDataset
 from quorate.validate import whole
 from quorate.version import __version__
 from quorate.workflows.calibrate.measure import NUM_BINS, Honesty, class_scores, honesty
+from quorate.workflows.run.inputs import read_inputs
 from quorate.workflows.score.items import score_arrays, scorer
 
 if TYPE_CHECKING:
     from quorate.tables.readers.sources import Progress
     from quorate.tables.report import Report
-    from quorate.workflows.run.inputs import Columns
 
 FEWEST = 30  # decisions a group by votes must have to be shown
 QUARTERS = ("first", "second", "third", "last")
@@ -115,6 +116,7 @@ class Calibration:
         return reliability_figure(self)
 
 
+@shows(TableKeywords)
 def calibrate(
     votes: Any,  # noqa: ANN401
     predictions: Any = None,  # noqa: ANN401
@@ -127,16 +129,14 @@ def calibrate(
     num_bins: int = NUM_BINS,
     window: int | None = 500,
     refit_every: int = 20,
-    columns: Columns | None = None,
-    strict: bool = False,
     progress: Progress | None = None,
+    **tables: Unpack[TableKeywords],
 ) -> Calibration:
     """Replay the votes under `method` and compare each confidence with what the whole pool says.
 
-    `votes`, `predictions` as `quorate.tables` reads them, `columns` saying how (`workflows.run_inputs.Columns`), or a
-    `VoteDataset` alone. An item's pool is everyone who
-    voted on it, or `pool_size` of them drawn by `seed`; items come in an order drawn by `seed`. `prefixes` judges the
-    belief after every vote too, not only where the method stopped.
+    `votes`, `predictions` and how to read them (`tables`): as `quorate.run` takes them; or a `VoteDataset` alone. An
+    item's pool is everyone who voted on it, or `pool_size` of them drawn by `seed`; items come in an order drawn by
+    `seed`. `prefixes` judges the belief after every vote too, not only where the method stopped.
 
     >>> from quorate.datasets import synthetic
     >>> found = calibrate(synthetic(num_items=400, pool_size=7, seed=1), method="finexp")
@@ -144,7 +144,7 @@ def calibrate(
     (400, True)
     """
     bins, draw = whole(num_bins, where="num_bins", most=1000), whole(seed, where="seed", least=0)
-    data, report = _dataset(votes, predictions, columns, strict, progress)
+    data, report = _dataset(votes, predictions, table_options(tables), progress)
     chosen = as_method(method)
     stream = prepare(data, pool_size, model, draw)
     size = None if window is None else whole(window, where="window")
@@ -180,18 +180,14 @@ def calibrate(
 def _dataset(
     votes: Any,  # noqa: ANN401
     predictions: Any,  # noqa: ANN401
-    columns: Columns | None,
-    strict: bool,
+    options: TableOptions,
     progress: Progress | None,
 ) -> tuple[VoteDataset, Report | None]:
     if isinstance(votes, VoteDataset):
         if predictions is not None:
             raise InvalidInput("votes is a VoteDataset, which has its predictions; pass predictions=None with it.")
         return votes, None
-    from quorate.workflows.run.inputs import Columns, read_inputs  # noqa: PLC0415 - PyArrow is an extra
-
-    chosen = Columns() if columns is None else columns
-    joined, _ = read_inputs(votes, predictions, chosen, by_time=False, strict=strict, progress=progress)
+    joined, _ = read_inputs(votes, predictions, options, by_time=False, progress=progress)
     return joined.to_dataset(), joined.report
 
 

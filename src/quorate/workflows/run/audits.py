@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.audit import audit_of
-from quorate.audit.statement import rounded_up
+from quorate.audit.statement import rounded_up, standing
 from quorate.reasons import CERTAIN
 from quorate.streams.class_targets import ClassTarget
 from quorate.streams.replay import Replay
 from quorate.streams.target_error import AUDIT_RATE, TargetErrorControl
 from quorate.types import FloatArray
+
+__all__ = ["class_rows", "class_sentence", "proved_error", "standing", "target_sentence"]
 
 
 def proved_error(run: Replay, final: TargetErrorControl) -> float | None:
@@ -104,19 +106,6 @@ def class_rows(run: Replay, classes: Sequence[str]) -> list[dict[str, Any]]:
         }
         rows.append(row | {"sentence": class_sentence(row, each.sureness)})
     return rows
-
-
-def standing(target: float, reached: float | None, proved: float | None) -> dict[str, Any]:
-    """Is the target held or an aim, and may the estimate be shown? Both by the audit's bound alone.
-
-    >>> standing(0.05, 0.03, 0.08)
-    {'supported': False, 'status': 'aim', 'estimate_supported': True}
-    >>> standing(0.05, 0.03, None)["estimate_supported"], standing(0.05, 0.03, 0.04)["status"]
-    (False, 'held')
-    """
-    held = proved is not None and proved <= target
-    shown = proved is not None and reached is not None and reached <= proved
-    return {"supported": held, "status": "held" if held else "aim", "estimate_supported": shown}
 
 
 def _number(value: float) -> float | None:

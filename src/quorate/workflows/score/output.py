@@ -19,7 +19,7 @@ from quorate.tables.own_types import TEXTS, OwnTypes, in_own_type
 from quorate.tables.readers.arrow import TEXT, arrow_csv, pa, pq
 from quorate.tables.rejects import SCHEMA, reject_tables
 from quorate.tables.report import Report, refuse_dirt
-from quorate.tables.rules import MOST_SAMPLES, RULES, Entry
+from quorate.tables.rules import MOST_SAMPLES, RULES, Fired
 from quorate.types import FloatArray, IntArray
 
 ENDINGS = (".parquet", ".pq", ".csv")
@@ -86,12 +86,12 @@ class Findings:
     path: Path
     strict: bool = False
     _decisions: dict[str, None] = field(default_factory=dict)
-    _merged: dict[tuple[str, str], Entry] = field(default_factory=dict)
+    _merged: dict[tuple[str, str], Fired] = field(default_factory=dict)
     _out: Any = None
     _files: ExitStack = field(default_factory=ExitStack)
     num_set_aside: int = 0
 
-    def add(self, entries: Sequence[Entry]) -> None:
+    def add(self, entries: Sequence[Fired]) -> None:
         """Take the entries of a batch; what concerns a whole column or file counts once."""
         new = [entry for entry in entries if not (_is_of_file(entry) and (entry.rule, entry.source) in self._merged)]
         if self.strict:
@@ -128,11 +128,11 @@ class Findings:
             self.path.unlink(missing_ok=True)  # of an earlier run
 
 
-def _is_of_file(entry: Entry) -> bool:
+def _is_of_file(entry: Fired) -> bool:
     return entry.rule == "byte-order-mark" or (len(entry.rows) > 0 and not entry.rows.any())
 
 
-def _merged(old: Entry | None, new: Entry) -> Entry:
+def _merged(old: Fired | None, new: Fired) -> Fired:
     """Counts add up; the first few rows stay as samples."""
     if old is not None and len(old.rows) >= MOST_SAMPLES:
         return replace(old, count=old.count + new.count)

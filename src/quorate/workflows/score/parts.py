@@ -8,22 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from quorate.tables.predictions.read import HARD_LABEL_ACCURACY
+from quorate.tables.options import HARD_LABEL_ACCURACY, Format
 from quorate.tables.readers.arrow import pa
 from quorate.tables.readers.sources import Batch, Opened
-from quorate.tables.rules import Entry
-from quorate.tables.votes.read import Format
+from quorate.tables.rules import Fired
 from quorate.types import IntArray
 
 
 class Told(Protocol):
     """Who is told what reading found: `add` the rules that fired, `decide` how a table was understood."""
 
-    def add(self, entries: Sequence[Entry]) -> None:
+    def add(self, entries: Sequence[Fired]) -> None:
         """Rules that fired."""
 
     def decide(self, decisions: Sequence[str]) -> None:
@@ -39,7 +38,7 @@ class Reading:
     """
 
     id_column: str | None = None
-    ids: Sequence[Any] | None = None
+    ids: Sequence[object] | None = None
     task: str | None = None
     worker: str | Sequence[str] | None = None
     label: str | None = None

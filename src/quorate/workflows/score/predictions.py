@@ -24,7 +24,7 @@ from quorate.tables.readers.frames import open_frame
 from quorate.tables.readers.label_studio import is_label_studio
 from quorate.tables.readers.open_files import ending_of, existing, open_file
 from quorate.tables.readers.sources import Opened
-from quorate.tables.rules import Entry, fired
+from quorate.tables.rules import Fired, fired
 from quorate.tables.votes.clean import tidy_ids
 from quorate.tables.votes.codes import Coded, constant, encode
 from quorate.tables.votes.columns import find_column
@@ -111,7 +111,7 @@ class _Cleaner:
         return Rows(table.ids.to_pylist(), found.probs, done, total)
 
 
-def _first_rows(given: Given, seen: SeenIds) -> tuple[Given, list[Entry]]:
+def _first_rows(given: Given, seen: SeenIds) -> tuple[Given, list[Fired]]:
     """The rows without an id, and those whose item is there for the first time; an entry for the others."""
     nobody = constant(None, len(given.rows))
     raw = Raw(given.source, given.task, nobody, nobody, None, given.rows, (), len(given.rows), has_workers=False)
@@ -137,6 +137,7 @@ def _first_rows(given: Given, seen: SeenIds) -> tuple[Given, list[Entry]]:
 
 def _table_model(opened: Opened, name: str, classes: tuple[str, ...], reading: Reading, told: Told) -> Model:
     how: dict[str, Any] = {"id_column": reading.id_column, "accuracy": reading.accuracy, "as_read": reading.as_read}
+    how["task"] = reading.task
 
     def rows() -> Iterator[Rows]:
         cleaner = _Cleaner(classes, reading, told)
@@ -148,7 +149,9 @@ def _table_model(opened: Opened, name: str, classes: tuple[str, ...], reading: R
 
 def _own_types(opened: Opened, classes: tuple[str, ...], reading: Reading) -> OwnTypes:
     """The types of the ids and of the classes in a frame; text if an id, once written as text, cannot be converted."""
-    item = find_column("item", opened.columns, named=reading.id_column, argument="id_column", source=opened.name)
+    item = find_column(
+        "item", opened.columns, named=reading.id_column, argument="id_column", source=opened.name, tried=reading.task
+    )
     if opened.frame is None or item is None:
         return TEXTS
     kind = cell_type(opened, item)
@@ -193,7 +196,7 @@ def _whole_models(file: Path, classes: tuple[str, ...], reading: Reading, told: 
     """Read whole, given in batches."""
     found = read_predictions(
         file, classes=classes, id_column=reading.id_column, ids=reading.ids, accuracy=reading.accuracy,
-        as_read=reading.as_read,
+        as_read=reading.as_read, task=reading.task,
     )  # fmt: skip
 
     def rows(number: int) -> Iterator[Rows]:

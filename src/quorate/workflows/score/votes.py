@@ -20,7 +20,7 @@ from quorate.tables.readers.frames import open_frame
 from quorate.tables.readers.label_studio import is_label_studio
 from quorate.tables.readers.open_files import ending_of, existing, open_file
 from quorate.tables.readers.sources import Batch, Opened, head, without_columns
-from quorate.tables.rules import Entry
+from quorate.tables.rules import Fired
 from quorate.tables.votes.clean import clean, settle
 from quorate.tables.votes.codes import by_first, encode
 from quorate.tables.votes.columns import find_column
@@ -95,7 +95,7 @@ def counted_votes(opened: Opened, classes: tuple[str, ...], reading: Reading, to
 
 
 def counted(
-    raw: Raw, classes: tuple[str, ...], told: Told, done: int = 0, total: int = 0, more: Sequence[Entry] = ()
+    raw: Raw, classes: tuple[str, ...], told: Told, done: int = 0, total: int = 0, more: Sequence[Fired] = ()
 ) -> Rows:
     """Clean votes -> counts of the votes that count, by item in the order of its first vote."""
     kept, entries = settle(raw)

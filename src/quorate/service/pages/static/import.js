@@ -38,7 +38,7 @@ if (form) {
       const headers = { "X-CSRF-Token": csrf, "Content-Type": file.type };
       const answer = await fetch(`${api}/uploads`, { method: "POST", headers, body: file });
       const body = await answer.json();
-      if (!answer.ok) return body.detail ?? "it was not taken.";
+      if (!answer.ok) return body.detail ?? "it was not accepted.";
       images[file.name] = body.image ?? `upload:${body.id}`;
       return null;
     } catch {

@@ -14,7 +14,7 @@ const buttons = [...choices.querySelectorAll("button")];
 const zoom = new Zoom(part("zoom"));
 const NOTHING = {
   active: "Nothing left to vote on. Thank you.",
-  paused: "Paused by the project's owner. It goes on here by itself.",
+  paused: "Paused by the project's owner. This page continues automatically.",
   archived: "This project is over. Thank you.",
 };
 const NOT_YET = "There is nothing to vote on yet.";
@@ -61,7 +61,7 @@ function told(name, act, body) {
 function refused(act, body) {
   if (act.label) { counts.session = Math.max(0, counts.session - 1); counts.today = Math.max(0, counts.today - 1); progress(); }
   if (isRemoved(body)) return leave(act.path === "votes" ? 1 : 0);
-  const words = act.path === "undo" ? "It is too late to take that back."
+  const words = act.path === "undo" ? "It is too late to undo that."
     : body.status === 409 ? "You answered this one before, perhaps in another tab. The first answer counts."
     : body.status === 404 ? "This one is no longer yours to answer. Your answer was not counted."
     : "Your answer was not accepted.";
@@ -183,7 +183,7 @@ function draw(here) {
   const size = show.text?.length > 240 ? "long" : "";
   if (show.text) shown.append(Object.assign(document.createElement("p"), { textContent: show.text, className: size }));
   if (show.link) {
-    const link = { href: show.link, textContent: "Open what this is about", target: "_blank", rel: "noopener noreferrer" };
+    const link = { href: show.link, textContent: "Open the link", target: "_blank", rel: "noopener noreferrer" };
     shown.append(Object.assign(document.createElement("a"), { ...link, className: "button" }));
   }
   const isBare = !show.image && !show.text && !show.link; // an id may give the answer away: it is shown only if there is nothing else
@@ -316,7 +316,7 @@ const skip = () => act("votes", { skip: true }, "Skipped");
 const abstain = () => act("votes", { abstain: true }, "You said you cannot tell");
 
 function undo() {
-  if (!past || performance.now() - past.at > 1000 * undoSeconds) return announce("Nothing to undo any more.", true);
+  if (!past || performance.now() - past.at > 1000 * undoSeconds) return announce("It is too late to undo.", true);
   const { here, name, isVote } = past;
   past = null;
   if (!outbox.recall(name)) outbox.add({ path: "undo", item: here.item });
@@ -324,8 +324,8 @@ function undo() {
   held.unshift(here);
   if (isVote) { counts.session -= 1; counts.today -= 1; progress(); }
   show();
-  last.textContent = "Taken back: vote again";
-  announce(`Taken back. ${say.textContent}`);
+  last.textContent = "Undone: vote again";
+  announce(`Undone. ${say.textContent}`);
   offerUndo();
 }
 
@@ -404,7 +404,7 @@ function narrow() {
     key.hidden = !button.dataset.key;
     key.textContent = button.dataset.key;
   }
-  const words = shown ? "" : "No answer fits. Escape clears the search.";
+  const words = shown ? "" : "No answer matches. Escape clears the search.";
   if (part("none-found").textContent !== words) part("none-found").textContent = words;
 }
 filter?.addEventListener("input", narrow);

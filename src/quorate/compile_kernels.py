@@ -1,0 +1,75 @@
+"""Compile every kernel into the cache on disk: `python -m quorate.compile_kernels`. Started by `quorate.compiled`.
+
+Makes each kind of call once on a tiny stream and writes down how many are done, then leaves the marker that says that
+all is there. A second process that comes at the same time waits for the first.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from quorate import compiled, files
+from quorate.datasets import synthetic
+from quorate.decision.belief import FINITE
+from quorate.densities import log_dirichlet_multinomial
+from quorate.posterior.finite import plurality_finite
+from quorate.posterior.infinite import plurality_infinite
+from quorate.prior.concentration import concentration
+from quorate.session import Session
+from quorate.streams import prepare, simulate
+from quorate.streams.fixed_paths import fixed_paths
+from quorate.types import PriorParams, VoteDataset
+
+
+def live(data: VoteDataset, name: str) -> None:
+    """A session with two items voted to the end, and one fit."""
+    session = Session(name, classes=data.classes, pool_size=3, window=4, refit_every=1)
+    for item in range(2):
+        session.open(str(item), data.predictions[0, item])
+        for voter in range(3):
+            session.vote(str(item), data.classes[voter % 2], f"v{voter}")
+            if voter == 0:
+                session.askable_at_once(str(item))
+
+
+def calls() -> list[Callable[[], object]]:
+    """What compiles all kernels: the session first, because a service waits for it."""
+    data = synthetic(num_items=6, num_classes=3, pool_size=3, seed=0)
+    alpha, votes = np.ones((2, 3)), np.ones((2, 3), dtype=np.int64)
+    return [
+        partial(live, data, "quorate"),
+        partial(live, data, "mp"),
+        partial(simulate, data, "quorate", seed=0, window=4, refit_every=2),
+        partial(fixed_paths, prepare(data, 3, 0, 3), FINITE),
+        partial(plurality_finite, alpha, votes, pool_size=5),
+        partial(plurality_infinite, alpha, votes),
+        partial(log_dirichlet_multinomial, votes, alpha),
+        partial(concentration, PriorParams(theta=1.0, phi=1.0, tau=np.ones(3)), data.predictions[0]),
+    ]
+
+
+def main() -> None:
+    """Compile, unless another process just did."""
+    compiled.compile_here()
+    marker = compiled.marker_file()
+    if marker is None:
+        sys.exit("quorate: no folder for compiled kernels; set NUMBA_CACHE_DIR to one that can be written to")
+    if hasattr(os, "nice"):
+        os.nice(5)
+    with files.alone(marker.with_suffix(".lock")):
+        if marker.exists():
+            return
+        everything = calls()
+        for number, call in enumerate(everything):
+            files.write_atomic(marker.with_suffix(".progress"), f"{number}/{len(everything)}", durable=False)
+            call()
+        marker.touch()
+
+
+if __name__ == "__main__":
+    main()

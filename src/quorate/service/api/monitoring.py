@@ -1,0 +1,218 @@
+"""Health, readiness and Prometheus metrics: requests by route and status, votes, items and webhooks waiting.
+
+Each worker counts its own requests; where PROMETHEUS_MULTIPROC_DIR names a folder, in files there, and any worker
+adds them all up. Items and deliveries are read from the database.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import time
+from collections.abc import Iterator
+from ipaddress import ip_address
+from typing import Annotated, Literal, cast
+
+from anyio import CapacityLimiter, to_thread
+from fastapi import APIRouter, Header, Request, Response
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+from sqlalchemy import func, select
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from quorate.service.api.dependencies import TheStore
+from quorate.service.api.fields import Out, problems
+from quorate.service.problems import Problem
+from quorate.service.store.schema import deliveries, items, not_withdrawn, pending
+from quorate.service.store.store import Store
+from quorate.service.store.upgrade import newest, revision_of
+
+SHARED = "PROMETHEUS_MULTIPROC_DIR"  # read by prometheus_client when it is imported
+BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+class Metrics:
+    """The numbers of one app, in a registry of its own."""
+
+    def __init__(self, store: Store) -> None:
+        self.registry = CollectorRegistry()
+        labels = ("method", "route", "status")
+        self.requests = Counter("quorate_requests", "Requests answered", labels, registry=self.registry)
+        self.seconds = Histogram(
+            "quorate_request_seconds", "Time to answer", ("method", "route"), registry=self.registry, buckets=BUCKETS
+        )
+        self.acts = Counter(
+            "quorate_acts", "Votes, abstentions, skips, undos stored", ("kind",), registry=self.registry
+        )
+        self._stored = _Stored(store)
+        self._counted: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}  # as many as there are routes
+
+    def note(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count and time one request."""
+        both = self._counted.get((method, route, status))
+        if both is None:
+            both = self.requests.labels(method, route, str(status)), self.seconds.labels(method, route)
+            self._counted[method, route, status] = both
+        both[0].inc()
+        both[1].observe(seconds)
+
+    def text(self) -> bytes:
+        """Everything, in the format Prometheus reads: of all workers, if they share a folder."""
+        told, folder = CollectorRegistry(), os.environ.get(SHARED)
+        told.register(self._stored)
+        if folder is None:
+            return generate_latest(self.registry) + generate_latest(told)
+        MultiProcessCollector(told, folder)  # type: ignore[no-untyped-call]
+        return generate_latest(told)
+
+
+class _Stored(Collector):
+    """Numbers that are read from the database."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def describe(self) -> Iterator[Metric]:
+        """Nothing is read until somebody asks."""
+        return iter(())
+
+    def collect(self) -> Iterator[Metric]:
+        """Items by state; deliveries that wait, and for how long the oldest does."""
+        with self.store.read() as connection:
+            out = ~not_withdrawn
+            states = connection.execute(select(out, items.c.is_open, func.count()).group_by(out, items.c.is_open))
+            found = dict.fromkeys(("open", "closed", "withdrawn"), 0)
+            for is_out, is_open, number in states:
+                found["withdrawn" if is_out else "open" if is_open else "closed"] += int(number)
+            waiting = select(func.count(), func.min(deliveries.c.created)).where(pending)
+            backlog, oldest = connection.execute(waiting).one()
+        by_state = GaugeMetricFamily("quorate_items", "Items by state", labels=["state"])
+        for state, number in found.items():
+            by_state.add_metric([state], number)
+        yield by_state
+        yield GaugeMetricFamily("quorate_webhook_backlog", "Deliveries that wait", value=backlog)
+        age = 0.0 if oldest is None else max(0.0, time.time() - oldest)
+        yield GaugeMetricFamily("quorate_webhook_oldest_seconds", "Age of the oldest that waits", value=age)
+
+
+class MetricsMiddleware:
+    """ASGI middleware that counts and times every request under its route's template, never under its path."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self.app, self.metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on; note its status and time."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        begin, status = time.perf_counter(), 500
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noted)
+        finally:
+            route = getattr(scope.get("route"), "path", "none")
+            method = scope["method"] if scope["method"] in METHODS else "other"
+            self.metrics.note(method, route, status, time.perf_counter() - begin)
+
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+
+router = APIRouter(tags=["health"])
+FORWARDED = ("x-forwarded-for", "x-real-ip", "forwarded", "via")
+
+
+class AliveOut(Out):
+    """The process answers."""
+
+    status: Literal["ok"]
+
+
+class ReadyOut(Out):
+    """The database answers and has the tables this program works with."""
+
+    status: Literal["ready"]
+    revision: str
+
+
+@router.get("/healthz", summary="Is the process alive?")
+async def alive() -> AliveOut:
+    """Says nothing of the database. Needs no worker thread, so it is answered while all of them are busy."""
+    return AliveOut(status="ok")
+
+
+@router.get("/readyz", summary="Can it take requests?", responses=problems())
+async def ready(request: Request, store: TheStore) -> ReadyOut:
+    """503 while the database cannot be reached or has other tables than this program's."""
+
+    def revision() -> str | None:
+        with store.read() as connection:
+            return revision_of(connection)
+
+    found = await to_thread.run_sync(revision, limiter=_own_thread(request))
+    if found != newest():
+        raise Problem(503, "Not ready", f"the database is at revision {found}; this program needs {newest()}.")
+    return ReadyOut(status="ready", revision=found)
+
+
+@router.get(
+    "/metrics",
+    summary="Numbers for Prometheus",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {}}}, **problems(403)},
+)
+async def metrics(
+    request: Request, authorization: Annotated[str | None, Header(include_in_schema=False)] = None
+) -> Response:
+    """Only from this machine, not through a proxy; or from anywhere with the metrics token as Bearer."""
+    token = request.app.state.config.metrics_token
+    if not (_has_token(authorization, token) or (token is None and _is_local(request))):
+        raise Problem(
+            403, "Not allowed", "metrics are read from this machine, or with the metrics token.", field="Authorization",
+            rule="a request from a loopback address, or Authorization: Bearer <metrics token>",
+            fix="set a metrics token in the configuration and send it.",
+        )  # fmt: skip
+    text = await to_thread.run_sync(request.app.state.metrics.text, limiter=_own_thread(request))
+    return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+def _own_thread(request: Request) -> CapacityLimiter:
+    """A thread for these checks alone: they do not wait for those that serve voters and owners."""
+    state = request.app.state
+    if not hasattr(state, "health_thread"):
+        state.health_thread = CapacityLimiter(1)
+    return cast(CapacityLimiter, state.health_thread)
+
+
+def _has_token(authorization: str | None, token: str | None) -> bool:
+    sent = (authorization or "").removeprefix("Bearer ").encode("utf-8", "replace")
+    return token is not None and hmac.compare_digest(sent, token.encode())
+
+
+def _is_local(request: Request) -> bool:
+    """From a loopback address to one, and not sent on by a proxy on this machine.
+
+    The header Host must name this machine, too: a page elsewhere whose name was made to lead here (DNS rebinding), or
+    a proxy that adds no header, sends another.
+    """
+    if request.client is None or any(name in request.headers for name in FORWARDED):
+        return False
+    return _is_loopback(request.client.host) and _is_loopback(request.url.hostname or "")
+
+
+def _is_loopback(host: str) -> bool:
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

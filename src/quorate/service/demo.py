@@ -1,0 +1,253 @@
+"""`quorate serve --demo`: a project of handwritten digits, and simulated colleagues who vote in it.
+
+The images, a real classifier's predictions and how often people choose each digit are in `demo_digits.npz`, which
+`benchmarks/demo_digits.py` makes. The colleagues are a thread beside the requests and call the same `next_items` and
+`act` as people do. When few items are left, more digits are added. With several workers, one runs the colleagues.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import struct
+import threading
+import time
+import zlib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import func, insert, select
+
+from quorate.errors import InvalidInput
+from quorate.rng import stream
+from quorate.service.access.accounts import add_member, create_account
+from quorate.service.access.links import sign_in_link
+from quorate.service.domain.ballots import act
+from quorate.service.domain.items import ItemContent, NewItem, add_items
+from quorate.service.domain.projects import Projects
+from quorate.service.domain.queue import next_items
+from quorate.service.domain.settings import ProjectSettings
+from quorate.service.domain.vote_types import Request
+from quorate.service.steward import Steward
+from quorate.service.store.schema import accounts, items, memberships, not_withdrawn, projects, uploads
+from quorate.service.store.store import Store, StoreUnavailable
+from quorate.types import FloatArray
+
+SIDE, MARGIN, SCALE = 8, 2, 16
+WHITE = 16.0  # the brightest pixel
+
+
+@dataclass(frozen=True, slots=True)
+class Digits:
+    """`pixels` (T, 64) 0 to 16, `predictions` (T, 10) of the classifier, `votes` (T, 10): how colleagues vote."""
+
+    pixels: NDArray[np.uint8]
+    predictions: FloatArray
+    votes: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.pixels)
+
+    def png(self, number: int) -> bytes:
+        """One digit, dark on light, with a margin, smoothly enlarged."""
+        small = np.pad(1.0 - self.pixels[number].reshape(SIDE, SIDE) / WHITE, MARGIN, constant_values=1.0)
+        return as_png(np.round(255 * enlarged(small, SCALE)).astype(np.uint8))
+
+
+@cache
+def digits() -> Digits:
+    """All of them, read once."""
+    with np.load(Path(__file__).with_name("demo_digits.npz"), allow_pickle=False) as file:
+        predictions, votes = (file[name].astype(np.float64) for name in ("predictions", "votes"))
+        pixels = file["pixels"]
+    return Digits(
+        pixels, predictions / predictions.sum(axis=1, keepdims=True), votes / votes.sum(axis=1, keepdims=True)
+    )
+
+
+def enlarged(image: FloatArray, scale: int) -> FloatArray:
+    """Bilinear interpolation of a square image, `scale` times its size."""
+    side = len(image)
+    places = np.clip((np.arange(side * scale) + 0.5) / scale - 0.5, 0, side - 1)
+    low = np.minimum(places.astype(int), side - 2)
+    share = places - low
+    rows = image[low] * (1 - share)[:, None] + image[low + 1] * share[:, None]
+    return np.asarray(rows[:, low] * (1 - share) + rows[:, low + 1] * share)
+
+
+def as_png(gray: NDArray[np.uint8]) -> bytes:
+    """A grey image as a PNG file.
+
+    >>> as_png(np.zeros((2, 3), dtype=np.uint8))[:8]
+    b'\\x89PNG\\r\\n\\x1a\\n'
+    """
+    height, width = gray.shape
+    lines = b"".join(b"\x00" + line.tobytes() for line in gray)
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(lines, 9)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*chunk) for chunk in chunks)
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+PROJECT = "Demo: which digit is it?"
+OWNER = "Demo owner"
+COLLEAGUE = "Colleague {} (simulated)"
+NUM_COLLEAGUES = 12
+FIRST_BATCH = 200
+SETTINGS = ProjectSettings(
+    classes=tuple(str(digit) for digit in range(10)),
+    pool_size=NUM_COLLEAGUES,
+    models=("logistic regression",),
+    price=0.08,
+    currency="EUR",
+    audit_rate=0.1,
+    refit_every=15,
+    seed=7,
+    instructions="Which digit was written here? If nobody could say, choose “Cannot tell”.",
+)
+
+
+def seed(store: Store, base_url: str, *, now: float) -> str:
+    """Fill the database if it is empty; a link that signs the demo's owner in, once."""
+    with store.read() as connection:
+        owner = connection.execute(select(accounts.c.id).where(accounts.c.name == OWNER)).scalar_one_or_none()
+        made = connection.execute(select(projects.c.id).where(projects.c.name == PROJECT)).scalar_one_or_none()
+    if owner is None:
+        owner = create_account(store, OWNER, may_create=True, now=now).id
+    if made is None:
+        made = Projects(store).create(PROJECT, SETTINGS, now=now).id
+    _people(store, made, owner, now)
+    add_digits(store, made, FIRST_BATCH, now=now)
+    return sign_in_link(store, owner, base_url, now=now)
+
+
+def is_over(store: Store) -> bool:
+    """Has every digit come in, and is none of them voted on any more, not even for an audit?"""
+    mine = select(func.count()).select_from(items).join(projects).where(projects.c.name == PROJECT)
+    with store.read() as connection:
+        num_wanted = connection.execute(mine.where(items.c.is_wanted)).scalar_one()
+        return num_wanted == 0 and connection.execute(mine).scalar_one() >= len(digits())
+
+
+def _people(store: Store, project_id: str, owner: str, now: float) -> None:
+    """The owner and the colleagues, those who are not there yet."""
+    with store.read() as connection:
+        query = select(accounts.c.name).join(memberships, memberships.c.account_id == accounts.c.id)
+        there = set(connection.execute(query.where(memberships.c.project_id == project_id)).scalars())
+    if OWNER not in there:
+        add_member(store, project_id, owner, role="owner", now=now)
+    for number in range(1, NUM_COLLEAGUES + 1):
+        name = COLLEAGUE.format(number)
+        if name not in there:
+            add_member(store, project_id, create_account(store, name, now=now).id, role="voter", now=now)
+
+
+def add_digits(store: Store, project_id: str, up_to: int, *, now: float) -> None:
+    """The first `up_to` digits as items of the project; those that are there stay as they are."""
+    known = digits()
+    batch = []
+    for number in range(min(up_to, len(known))):
+        image = _upload(store, project_id, known.png(number), now)
+        prediction = [float(value) for value in known.predictions[number]]
+        batch.append(NewItem(f"digit-{number:04d}", prediction, ItemContent(image=f"upload:{image}")))
+    add_items(Projects(store), project_id, batch, now=now)
+
+
+def _upload(store: Store, project_id: str, content: bytes, now: float) -> str:
+    digest = hashlib.sha256(content).hexdigest()
+    name = f"u_{digest[:24]}"
+    with store.write() as connection:
+        same = select(uploads.c.id).where(uploads.c.project_id == project_id, uploads.c.digest == digest)
+        there = connection.execute(same).scalar_one_or_none()
+        if there is not None:
+            return str(there)
+        row = {"id": name, "project_id": project_id, "media_type": "image/png", "digest": digest}
+        connection.execute(insert(uploads).values(row | {"content": content, "created": now}))
+    return name
+
+
+log = logging.getLogger("quorate.service.demo")
+
+VOTES_PER_SECOND = 4.0
+CANNOT_TELL = 0.01
+FEW = 40  # open items below which more come in
+MORE = 50
+
+
+class Colleagues:
+    """`start` and `stop` as the app's other work beside requests."""
+
+    def __init__(self, projects_: Projects, *, votes_per_second: float = VOTES_PER_SECOND, seed: int = 0) -> None:
+        self.projects, self.pause, self.seed = projects_, 1.0 / votes_per_second, seed
+        self._chances: dict[str, np.random.Generator] = {}
+        self._hold = Steward(projects_)
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to vote."""
+        self._thread = threading.Thread(target=self._run, name="quorate-demo", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop voting."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(10.0)
+
+    def _run(self) -> None:
+        while not self._stop.wait(self.pause):
+            try:
+                if not self.one_vote(now=time.time()):
+                    self._stop.wait(2.0)
+            except (StoreUnavailable, InvalidInput) as problem:  # e.g. the owner closed the item meanwhile
+                log.info("a simulated colleague could not vote: %s", problem)
+            except Exception:
+                log.exception("the simulated colleagues stumbled")
+                self._stop.wait(5.0)
+
+    def one_vote(self, *, now: float) -> bool:
+        """One colleague votes on one item; False if there was nothing to do."""
+        project_id, voters = self._who()
+        if project_id is None or not self._hold.hold(project_id, "demo"):
+            return False
+        self._more_if_few(project_id, now)
+        order = stream(self.seed, "turn", int(now * 10)).permutation(len(voters))
+        for index in order:
+            for leased in next_items(self.projects, project_id, voters[index], now=now):
+                self._vote(project_id, voters[index], leased.item, now)
+                return True
+        return False
+
+    def _vote(self, project_id: str, voter: str, item: str, now: float) -> None:
+        chance = self._chances.setdefault(voter, stream(self.seed, "colleague", voter))
+        number = int(item.rpartition("-")[2]) if item.startswith("digit-") else 0
+        if chance.random() < CANNOT_TELL:
+            act(self.projects, Request(project_id, item, voter, "abstain", signed_in_by="demo"), now=now)
+            return
+        label = str(int(chance.choice(10, p=digits().votes[number])))
+        act(self.projects, Request(project_id, item, voter, "vote", label, signed_in_by="demo"), now=now)
+
+    def _who(self) -> tuple[str | None, list[str]]:
+        """The demo's project, if it is active, and its simulated voters."""
+        with self.projects.store.read() as connection:
+            found = select(projects.c.id).where(projects.c.name == PROJECT, projects.c.state == "active")
+            project_id = connection.execute(found).scalar_one_or_none()
+            query = select(accounts.c.id).join(memberships, memberships.c.account_id == accounts.c.id)
+            query = query.where(memberships.c.project_id == project_id, memberships.c.removed.is_(None))
+            query = query.where(accounts.c.name.like(COLLEAGUE.format("%"))).order_by(accounts.c.name)
+            return project_id, list(connection.execute(query).scalars())
+
+    def _more_if_few(self, project_id: str, now: float) -> None:
+        with self.projects.store.read() as connection:
+            mine = select(func.count()).select_from(items).where(items.c.project_id == project_id)
+            there = connection.execute(mine).scalar_one()
+            left = connection.execute(mine.where(items.c.is_open, not_withdrawn)).scalar_one()
+        if left < FEW and there < len(digits()):
+            add_digits(self.projects.store, project_id, there + MORE, now=now)

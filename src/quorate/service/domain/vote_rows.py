@@ -1,0 +1,243 @@
+"""Rows of a batch of votes: locks the items, loads ballots, leases and events; then writes what the votes change.
+
+As many statements as for one vote, one per table. The lock is a statement of its own: what is read by the statement
+that waits for a lock may be older than the lock. Called by `ballots`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, bindparam, select
+
+from quorate.errors import QuorateError
+from quorate.service.domain.events import append_item_events
+from quorate.service.domain.projects import Project, Projects, archived
+from quorate.service.domain.vote_types import Request, not_here, not_met, reused
+from quorate.service.store.bulk import among, change_rows, delete_rows, each_of, insert_rows, paired
+from quorate.service.store.schema import ballots, events, items, leases
+from quorate.service.webhooks.deliveries import Notice, announce, closed
+from quorate.session.journal import Event
+from quorate.types import Decision
+
+LOCK = select(items).where(items.c.project_id == bindparam("project"), among(items.c.name, "names"))
+LOCK = LOCK.order_by(items.c.id).with_for_update()  # in one order everywhere, so that nobody deadlocks
+LEASES = select(leases.c.item_id, leases.c.voter, leases.c.is_out).where(among(leases.c.item_id, "ids"))
+PAST = select(events.c.item_id, events.c.body).where(among(events.c.item_id, "ids"), events.c.kind != "skip")
+PAST = PAST.order_by(events.c.item_id, events.c.seq)
+
+
+def _ballots() -> dict[str, Select[Any]]:
+    """The ballots of pairs of an item and a voter, in each database's words."""
+    told = (ballots.c.kind, ballots.c.time)
+    given = each_of(ids=ballots.c.item_id, voters=ballots.c.voter)
+    mine = (ballots.c.item_id == given.c.ids, ballots.c.voter == given.c.voters)
+    found = [select(each).where(*mine).scalar_subquery().label(each.name) for each in told]
+    plain = select(ballots.c.item_id, ballots.c.voter, *told)
+    return {
+        "postgresql": select(given.c.ids.label("item_id"), given.c.voters.label("voter"), *found),
+        "sqlite": plain.where(paired(ballots.c.item_id, ballots.c.voter, ("ids", "voters"))),
+    }
+
+
+def _repeats_of() -> dict[str, Select[Any]]:
+    """The events of pairs of a voter and an idempotency key."""
+    here = (events.c.project_id == bindparam("project"), events.c.request.is_not(None))  # as the index says it
+    given = each_of(voters=events.c.voter, requests=events.c.request)
+    mine = (*here, events.c.voter == given.c.voters, events.c.request == given.c.requests)
+    number = select(events.c.id).where(*mine).scalar_subquery().label("id")
+    plain = select(events.c.voter, events.c.request, events.c.id)
+    return {
+        "postgresql": select(given.c.voters.label("voter"), given.c.requests.label("request"), number),
+        "sqlite": plain.where(*here, paired(events.c.voter, events.c.request, ("voters", "requests"))),
+    }
+
+
+BALLOTS, REPEATS = _ballots(), _repeats_of()
+
+
+@dataclass(frozen=True, slots=True)
+class VoteContext:
+    """What an act is checked against. `row`: the item's, locked. `acted`, `acted_at`: the voter's ballot, None if none.
+
+    `holds`: whether the voter's lease still counts, None without one. `repeats`: the event this request made before.
+    """
+
+    project: Project
+    row: Row[Any]
+    acted: str | None
+    acted_at: float | None
+    holds: bool | None
+    others_out: int
+    repeats: int | None
+    past: Sequence[str]
+
+    @property
+    def events(self) -> list[Event]:
+        """The item's events in order, as the session core folds them."""
+        return [json.loads(body) for body in self.past]
+
+
+def load_contexts(
+    projects_: Projects, connection: Connection, project_id: str, requests: Sequence[Request]
+) -> list[VoteContext | QuorateError]:
+    """Locks the items, then loads what is around them; for each request its context, or why it is refused."""
+    names = sorted({request.item for request in requests})
+    found = {row.name: row for row in connection.execute(LOCK, {"project": project_id, "names": names}).all()}
+    project = projects_.get_in(connection, project_id)
+    if project.state == "archived":
+        return [archived(project) for _ in requests]
+    loaded = _load(connection, project, found, requests)
+    return [
+        loaded.context(found[request.item], request) if request.item in found else loaded.unknown(request)
+        for request in requests
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """What was read of all items and voters of a transaction."""
+
+    project: Project
+    ballots: dict[tuple[int, str], Row[Any]]
+    leases: dict[int, dict[str, bool]]
+    repeats: dict[tuple[str, str], int]
+    past: dict[int, list[str]]
+
+    def context(self, row: Row[Any], request: Request) -> VoteContext:
+        """The context of one request."""
+        voter = request.voter
+        ballot, out = self.ballots.get((row.id, voter)), self.leases.get(row.id, {})
+        return VoteContext(
+            project=self.project,
+            row=row,
+            acted=None if ballot is None else ballot.kind,
+            acted_at=None if ballot is None else ballot.time,
+            holds=out.get(voter),
+            others_out=sum(is_out for whose, is_out in out.items() if whose != voter),
+            repeats=None if request.request is None else self.repeats.get((voter, request.request)),
+            past=self.past[row.id],
+        )
+
+    def unknown(self, request: Request) -> QuorateError:
+        """Why an item is refused that is not there. Voters do not learn which items exist that they were not given."""
+        if (request.voter, request.request) in self.repeats:
+            return reused(request.request)
+        return not_met(request.item, request.kind) if request.served else not_here(request.item)
+
+
+def _load(connection: Connection, project: Project, found: dict[str, Row[Any]], requests: Sequence[Request]) -> _Loaded:
+    ids = [row.id for row in found.values()]
+    leased: dict[int, dict[str, bool]] = defaultdict(dict)
+    for lease in connection.execute(LEASES, {"ids": ids}).all():
+        leased[lease.item_id][lease.voter] = lease.is_out
+    past: dict[int, list[str]] = defaultdict(list)
+    for event in connection.execute(PAST, {"ids": ids}).all():
+        past[event.item_id].append(event.body)
+    there = [request for request in requests if request.item in found]
+    asked = {"ids": [found[request.item].id for request in there], "voters": [request.voter for request in there]}
+    acted: dict[tuple[int, str], Row[Any]] = {}
+    for ballot in connection.execute(BALLOTS[connection.dialect.name], asked).all():
+        if ballot.kind is not None:
+            acted[ballot.item_id, ballot.voter] = ballot
+    return _Loaded(project, acted, leased, _repeats(connection, project, requests), past)
+
+
+def _repeats(connection: Connection, project: Project, requests: Sequence[Request]) -> dict[tuple[str, str], int]:
+    """The events that some of the requests made before, by voter and key."""
+    keyed = [(request.voter, request.request) for request in requests if request.request is not None]
+    if not keyed:
+        return {}
+    voters, keys = zip(*keyed, strict=True)
+    asked = {"project": project.id, "voters": voters, "requests": keys}
+    found = connection.execute(REPEATS[connection.dialect.name], asked).all()
+    return {(row.voter, row.request): row.id for row in found if row.id is not None}
+
+
+CHANGED = (  # what an act may change of an item's row
+    "votes", "num_votes", "num_ballots", "num_abstained", "num_late", "is_open", "is_wanted", "slots", "to_close",
+    "label", "confidence", "reason", "seq", "closed", "first_vote_event", "closed_event", "decided_votes",
+    "audit_rate", "audit", "audit_loss", "is_settled",
+)  # fmt: skip
+
+ANSWER = ("label", "confidence", "decided_votes", "reason")  # told of a closed item, and again where an undo changes it
+
+
+@dataclass(frozen=True, slots=True)
+class VoteWrite:
+    """An act that is allowed: the event it makes, and what becomes of the item's row."""
+
+    request: Request
+    context: VoteContext
+    event: Event
+    values: dict[str, Any]
+    decision: Decision | None
+
+
+def write_votes(connection: Connection, writes: Sequence[VoteWrite], *, now: float) -> dict[int, int]:
+    """Write them; the number of each one's event, by its item."""
+    if not writes:
+        return {}
+    numbers = append_item_events(connection, [_event_row(write) for write in writes])
+    _ballots_and_leases(connection, writes, now)
+    change_rows(connection, items, [_item_row(write, numbers[write.context.row.id]) for write in writes])
+    told = [notice for write in writes for notice in notices_of(write.context.row, write.values)]
+    announce(connection, writes[0].context.project.id, told, now=now)
+    return numbers
+
+
+def _event_row(write: VoteWrite) -> dict[str, Any]:
+    request, row = write.request, write.context.row
+    ours = {"item_id": row.id, "voter": request.voter, "request": request.request}
+    ours |= {"signed_in_by": request.signed_in_by}
+    return {"project_id": write.context.project.id, "event": write.event} | ours
+
+
+def _ballots_and_leases(connection: Connection, writes: Sequence[VoteWrite], now: float) -> None:
+    """A voter who acted never sees the item again; after an undo it is theirs, for as long as any item is."""
+    entered, undone, leased, ended = [], [], [], []
+    for write in writes:
+        request, context = write.request, write.context
+        mine = {"item_id": context.row.id, "voter": request.voter}
+        names = mine | {"project_id": context.project.id}
+        if request.kind == "retract":
+            undone.append(mine)
+            if request.served:
+                until = now + context.project.settings.lease_seconds
+                leased.append(names | {"granted": now, "expires": until, "is_out": True})
+        elif request.kind != "close":
+            entered.append(names | {"kind": request.kind, "label": request.label, "time": now})
+            if context.holds is not None:
+                ended.append(mine)
+    insert_rows(connection, ballots, entered)
+    delete_rows(connection, ballots, undone)
+    insert_rows(connection, leases, leased)
+    delete_rows(connection, leases, ended)
+
+
+def _item_row(write: VoteWrite, number: int) -> dict[str, Any]:
+    """All that an act may change, changed or not: one statement serves all items of a transaction."""
+    row, values = write.context.row._mapping, write.values
+    new = {name: values[name] if name in values else row[name] for name in ("id", *CHANGED)}
+    if values.get("closed") is not None:
+        new["closed_event"] = number
+    if write.request.kind == "vote" and row["first_vote_event"] is None:
+        new["first_vote_event"] = number
+    return new
+
+
+def notices_of(row: Row[Any], values: Mapping[str, Any]) -> list[Notice]:
+    """What is told of an item whose row changes to these values."""
+    if "is_open" not in values or row.withdrawn is not None:
+        return []
+    if not values["is_open"] and (row.is_open or any(values[name] != getattr(row, name) for name in ANSWER)):
+        return [closed({**values, "name": row.name})]
+    if values["is_open"] and not row.is_open:
+        return [("item.reopened", {"item": row.name})]
+    if values.get("audit") == "done" and row.audit == "drawn":
+        return [("audit.completed", {"item": row.name, "loss": values["audit_loss"]})]
+    return []

@@ -1,0 +1,162 @@
+"""Deliveries to webhooks: queued in the transaction of what they report, claimed by one worker, sent until accepted.
+
+So nothing is reported that did not happen, and nothing that happened is forgotten. A claim lasts HOLD seconds; if its
+worker dies, another sends the same delivery, with the same id. Called by `domain` (`announce`) and by `sender`.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select, update
+
+from quorate.service.store.schema import deliveries, pending, webhooks
+from quorate.service.store.store import Store
+
+HOLD = 120.0
+BATCH = 64
+EACH = 8  # deliveries of one webhook at a time: one that is down does not keep others waiting
+FIRST_DELAY, LONGEST_DELAY = 5.0, 3600.0
+GIVE_UP = 3 * 86400.0
+FARTHEST = 2 * LONGEST_DELAY  # nothing is put off as long: what is due later was set by a clock that was ahead
+LONGEST_PROBLEM = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """One delivery to send now."""
+
+    id: str
+    webhook_id: str
+    url: str
+    secret: str
+    body: str
+    created: float
+    attempts: int
+
+
+def claim(store: Store, *, now: float, but: Collection[str] = ()) -> list[Due]:
+    """Some deliveries that are due, ours for HOLD seconds, none of the webhooks `but`. Removed ones' are given up."""
+    with store.write() as connection:
+        gone = select(webhooks.c.id).where(webhooks.c.removed.is_not(None))
+        over = update(deliveries).where(_is_due(now), deliveries.c.webhook_id.in_(gone))
+        connection.execute(over.values(failed=now, problem="the webhook was removed"))
+        found = _due(connection, now, but)
+        ids = [each.id for each in found]
+        connection.execute(update(deliveries).where(deliveries.c.id.in_(ids)).values(due=now + HOLD))
+    return found
+
+
+def _is_due(now: float) -> ColumnElement[bool]:
+    return and_(pending, or_(deliveries.c.due <= now, deliveries.c.due > now + FARTHEST))
+
+
+def _due(connection: Connection, now: float, but: Collection[str]) -> list[Due]:
+    is_due = and_(_is_due(now), deliveries.c.webhook_id.not_in(but))
+    rank = func.row_number().over(partition_by=deliveries.c.webhook_id, order_by=(deliveries.c.due, deliveries.c.id))
+    ranked = select(deliveries.c.id, rank.label("rank")).where(is_due).subquery()
+    first = select(ranked.c.id).where(ranked.c.rank <= EACH)
+    query = select(
+        deliveries.c.id, deliveries.c.webhook_id, webhooks.c.url, webhooks.c.secret, deliveries.c.body,
+        deliveries.c.created, deliveries.c.attempts,
+    )  # fmt: skip
+    query = query.join(webhooks, webhooks.c.id == deliveries.c.webhook_id)
+    query = query.where(deliveries.c.id.in_(first), is_due)
+    query = query.order_by(deliveries.c.due, deliveries.c.id).limit(BATCH)
+    rows = connection.execute(query.with_for_update(of=deliveries, skip_locked=True))
+    return [Due(**row._mapping) for row in rows]
+
+
+def delivered(store: Store, due: Due, *, now: float) -> None:
+    """It was taken."""
+    values = {"delivered": now, "attempts": due.attempts + 1, "problem": None}
+    with store.write() as connection:
+        connection.execute(update(deliveries).where(deliveries.c.id == due.id).values(values))
+
+
+def refused(store: Store, due: Due, waiting: Sequence[Due], problem: str, *, now: float, chance: Random) -> None:
+    """It was not taken: try again later, or give up. Whatever is `waiting` for the same webhook waits with it.
+
+    The others come first then, so that one delivery that is never taken does not keep the rest back.
+    """
+    later = now + delay(due.attempts, chance)
+    values = {"attempts": due.attempts + 1, "problem": problem[:LONGEST_PROBLEM], "due": later + 1.0}
+    if now - due.created > GIVE_UP:
+        values["failed"] = now
+    with store.write() as connection:
+        _postpone(connection, due.webhook_id, waiting, later)
+        connection.execute(update(deliveries).where(deliveries.c.id == due.id).values(values))
+
+
+def postponed(store: Store, waiting: Sequence[Due], *, until: float) -> None:
+    """These, and all that is due for their webhook before, wait until then: others come first."""
+    with store.write() as connection:
+        _postpone(connection, waiting[0].webhook_id, waiting, until)
+
+
+def _postpone(connection: Connection, webhook_id: str, waiting: Sequence[Due], until: float) -> None:
+    others = or_(deliveries.c.due < until, deliveries.c.id.in_([each.id for each in waiting]))
+    same = and_(deliveries.c.webhook_id == webhook_id, pending, others)
+    connection.execute(update(deliveries).where(same).values(due=until))
+
+
+def delay(attempts: int, chance: Random) -> float:
+    """Seconds until the next attempt: 5, 10, 20 ... up to an hour, each up to a fifth shorter or longer.
+
+    >>> [round(delay(n, Random(0))) for n in (0, 1, 2, 20)]
+    [6, 11, 23, 4096]
+    """
+    return min(FIRST_DELAY * 2.0 ** min(attempts, 30), LONGEST_DELAY) * chance.uniform(0.8, 1.2)
+
+
+KINDS = (
+    "item.completed",
+    "item.reopened",
+    "audit.completed",
+    "project.completed",
+    "project.learned",
+    "project.changed",
+)
+
+
+Notice = tuple[str, Mapping[str, Any]]
+"""A kind and what is told of it."""
+
+
+def announce(connection: Connection, project_id: str, notices: Sequence[Notice], *, now: float) -> None:
+    """Queue a delivery of each notice for each webhook of the project that listens to its kind."""
+    if not notices:
+        return
+    wanted = select(webhooks.c.id, webhooks.c.kinds)
+    wanted = wanted.where(webhooks.c.project_id == project_id, webhooks.c.removed.is_(None))
+    hooks = [(row.id, json.loads(row.kinds)) for row in connection.execute(wanted)]
+    rows = [
+        _delivery(project_id, hook, kind, content, now)
+        for kind, content in notices
+        for hook, kinds in hooks
+        if kind in kinds
+    ]
+    if rows:
+        connection.execute(insert(deliveries), rows)
+
+
+def _delivery(project_id: str, hook: str, kind: str, content: Mapping[str, Any], now: float) -> dict[str, Any]:
+    delivery = f"d_{secrets.token_hex(12)}"
+    body = {"id": delivery, "type": kind, "time": now, "project": project_id, "data": dict(content)}
+    return {"id": delivery, "webhook_id": hook, "kind": kind, "body": json.dumps(body), "created": now, "due": now}
+
+
+def closed(row: Mapping[str, Any]) -> Notice:
+    """An item has its answer."""
+    return "item.completed", {
+        "item": row["name"],
+        "label": row["label"],
+        "confidence": row["confidence"],
+        "num_votes": row["decided_votes"],
+        "reason": row["reason"],
+    }

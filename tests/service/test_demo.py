@@ -1,0 +1,71 @@
+"""The demo: something to look at, colleagues who vote, items that close; started twice it stays one project."""
+
+import struct
+import zlib
+
+import numpy as np
+import pytest
+from sqlalchemy import func, select, update
+
+from quorate.service.demo import FIRST_BATCH, MORE, NUM_COLLEAGUES, Colleagues, as_png, digits, enlarged, seed
+from quorate.service.domain.projects import Projects
+from quorate.service.domain.stats import stats
+from quorate.service.domain.trail import disagreements
+from quorate.service.store.schema import accounts, items, projects, uploads
+
+
+def count(store, table):
+    with store.read() as connection:
+        return connection.execute(select(func.count()).select_from(table)).scalar_one()
+
+
+def test_the_database_is_filled_once(store):
+    first = seed(store, "http://127.0.0.1:8000", now=1000.0)
+    second = seed(store, "http://127.0.0.1:8000", now=1001.0)
+    assert first.startswith("http://127.0.0.1:8000/") and first != second
+    assert (count(store, projects), count(store, items), count(store, uploads)) == (1, FIRST_BATCH, FIRST_BATCH)
+    assert count(store, accounts) == 1 + NUM_COLLEAGUES
+
+
+def test_the_colleagues_vote_and_items_close(store):
+    seed(store, "http://127.0.0.1:8000", now=1000.0)
+    colleagues = Colleagues(Projects(store))
+    assert all(colleagues.one_vote(now=1001.0 + number / 10) for number in range(60))
+    with store.read() as connection:
+        project = Projects(store).of_row(connection.execute(select(projects)).one())
+        told = stats(connection, project, now=1010.0)
+        assert list(disagreements(Projects(store), connection, project)) == []
+    assert told.num_votes + told.num_abstained == 60
+    assert told.num_closed > 0 and len(told.voters) > 3
+
+
+def test_more_digits_come_in_when_the_owner_withdrew_those_there_were(store):
+    seed(store, "http://127.0.0.1:8000", now=1000.0)
+    with store.write() as connection:
+        connection.execute(update(items).values(withdrawn=1000.5, is_wanted=False, slots=0))
+    assert Colleagues(Projects(store)).one_vote(now=1001.0)
+    assert count(store, items) == FIRST_BATCH + MORE
+
+
+def test_an_image_is_the_digit_it_shows():
+    png = digits().png(3)
+    width, height, depth, colour = struct.unpack(">IIBB", png[16:26])
+    assert (width, height, depth, colour) == (192, 192, 8, 0)
+    data = png[png.index(b"IDAT") + 4 : png.index(b"IEND") - 8]
+    rows = np.frombuffer(zlib.decompress(data), dtype=np.uint8).reshape(192, 193)[:, 1:]
+    small = 255 * (1 - digits().pixels[3].reshape(8, 8) / 16)
+    np.testing.assert_allclose(rows[40:160:16, 40:160:16], small, atol=16)
+
+
+def test_an_enlarged_image_keeps_its_corners_and_its_mean():
+    image = np.arange(16.0).reshape(4, 4)
+    large = enlarged(image, 6)
+    assert large.shape == (24, 24) and large[0, 0] == 0 and large[-1, -1] == 15
+    assert large.mean() == pytest.approx(image.mean())
+    assert as_png(np.zeros((4, 4), dtype=np.uint8)).endswith(b"IEND\xaeB`\x82")
+
+
+def test_the_classifier_is_good_but_not_perfect():
+    known = digits()
+    agree = (known.predictions.argmax(axis=1) == known.votes.argmax(axis=1)).mean()
+    assert 0.85 < agree < 0.97 and len(known) == 600

@@ -1,0 +1,40 @@
+"""Which deliveries are due, also after the clock was wrong for a while."""
+
+from random import Random
+
+import pytest
+
+from quorate.service.domain.projects import Projects
+from quorate.service.domain.settings import ProjectSettings
+from quorate.service.webhooks import hooks
+from quorate.service.webhooks.deliveries import FARTHEST, HOLD, claim, delay, refused
+
+NOW, YEARS = 1e9, 10 * 365 * 86400.0
+
+
+@pytest.fixture
+def waiting(store):
+    """A store in which one delivery waits."""
+    project = Projects(store).create("pets", ProjectSettings(classes=["cat", "dog"], pool_size=5), now=NOW)
+    hook, _ = hooks.create_webhook(
+        store, project.id, "https://example.org/h", ["item.completed"], allow_private=True, now=NOW
+    )
+    hooks.ping(store, project.id, hook.id, now=NOW)
+    return store
+
+
+def test_a_claim_of_a_clock_that_was_ahead_is_no_claim(waiting):
+    assert len(claim(waiting, now=NOW + YEARS)) == 1
+    assert len(claim(waiting, now=NOW + 60.0)) == 1
+    assert claim(waiting, now=NOW + 61.0) == []  # that one is
+
+
+def test_what_was_put_off_is_tried_at_once_when_the_clock_is_set_back(waiting):
+    (due,) = claim(waiting, now=NOW)
+    refused(waiting, due, [], "no", now=NOW + 1.0, chance=Random(0))
+    assert claim(waiting, now=NOW + 2.0) == []  # it waits for its second attempt
+    assert len(claim(waiting, now=NOW - YEARS)) == 1
+
+
+def test_no_claim_or_delay_is_as_far_ahead_as_what_is_taken_for_wrong():
+    assert max(HOLD, *(delay(99, Random(seed)) for seed in range(200))) + 60.0 < FARTHEST
