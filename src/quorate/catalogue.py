@@ -11,8 +11,8 @@ from quorate.methods import METHODS, Method, method
 from quorate.validate import broken
 
 
-def parse_method(spec: str, **extra: Any) -> Method:  # noqa: ANN401
-    """`name` or `name:knob=value,knob=value`; `extra` knobs are added unless None.
+def parse_method(spec: str, **extra: object) -> Method:
+    """`name` or `name:parameter=value,parameter=value`; `extra` parameters are added unless None.
 
     >>> parse_method("unanimous-then-cap:first=3,cap=5").policy
     UnanimousThenCap(first=3, cap=5)
@@ -31,7 +31,7 @@ def parse_method(spec: str, **extra: Any) -> Method:  # noqa: ANN401
     return method(name, **knobs)
 
 
-def _knob(text: str, spec: str) -> tuple[str, Any]:
+def _knob(text: str, spec: str) -> tuple[str, object]:
     key, equals, value = (part.strip() for part in text.partition("="))
     if not (key and equals and value):
         rule = f"a name, a colon, and parameters as name=value, not {text!r}"
@@ -39,7 +39,7 @@ def _knob(text: str, spec: str) -> tuple[str, Any]:
     return key, _value(value)
 
 
-def _value(text: str) -> Any:  # noqa: ANN401
+def _value(text: str) -> bool | float | str:
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     for kind in (int, float):
@@ -51,7 +51,7 @@ def _value(text: str) -> Any:  # noqa: ANN401
 
 
 def knob_text(knobs: Mapping[str, Any]) -> str:
-    """What a method is turned by, short; how it learns (hyperprior, bias) is left out.
+    """The parameters of a method, short; how it learns (hyperprior, bias) is left out.
 
     >>> knob_text(method("finexp", threshold=0.9).knobs), knob_text(method("ask-all").knobs)
     ('threshold 0.9', '')
@@ -83,21 +83,21 @@ SENTENCES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One method: its name, one sentence, and its knobs with their defaults."""
+class MethodEntry:
+    """One method: its name, one sentence, and its parameters with their defaults."""
 
     name: str
     sentence: str
     knobs: dict[str, Any]
 
 
-def catalogue() -> tuple[Entry, ...]:
+def catalogue() -> tuple[MethodEntry, ...]:
     """Every method of `METHODS`, in its order.
 
     >>> catalogue()[-1].name, catalogue()[-1].knobs
     ('beta', {'threshold': 0.95})
     """
-    return tuple(Entry(name, SENTENCES[name], dict(method(name).describe()["knobs"])) for name in METHODS)
+    return tuple(MethodEntry(name, SENTENCES[name], dict(method(name).describe()["knobs"])) for name in METHODS)
 
 
 def is_simple(chosen: Method) -> bool:

@@ -118,7 +118,7 @@ def hyperprior_from(values: Mapping[str, float]) -> Hyperprior:
 
 
 def _rule(policy: Callable[..., QueryPolicy]) -> Callable[..., Method]:
-    def build(**knobs: Any) -> Method:  # noqa: ANN401
+    def build(**knobs: object) -> Method:
         return Method("", policy(**knobs), VOTES, VOTES)
 
     build.__signature__ = signature(policy)  # type: ignore[attr-defined]
@@ -154,9 +154,9 @@ METHODS: Mapping[str, Callable[..., Method]] = MappingProxyType(
 def method(
     name: str | QueryPolicy,
     /,
-    **knobs: Any,  # noqa: ANN401
+    **knobs: object,
 ) -> Method:
-    """The method of that name with its knobs; or a method around your own policy.
+    """The method of that name with its parameters; or a method around your own policy.
 
     Your own policy asks and predicts with exact FinExp and a learned prior (`posterior="infinite"`, `learn=False` and
     `bias=False` change that).
@@ -190,16 +190,16 @@ def as_method(given: Method | str | QueryPolicy) -> Method:
     raise broken("method", given, "a name, quorate.method(...) or a policy of your own", "pass one of these.")
 
 
-def _resolved(build: Callable[..., Method], built: Method, knobs: dict[str, Any]) -> dict[str, Any]:
-    """Every knob with the value in force, so that a journal means the same when a default changes."""
+def _resolved(build: Callable[..., Method], built: Method, knobs: Mapping[str, object]) -> dict[str, object]:
+    """Every parameter with the value in force, so that a journal means the same when a default changes."""
     defaults = {key: parameter.default for key, parameter in signature(build).parameters.items()}
-    values = {key: _plain(value) for key, value in (defaults | knobs).items() if value is not None}
+    values = {key: _plain(value) for key, value in {**defaults, **knobs}.items() if value is not None}
     if isinstance(built.policy, ValueOfInformation):
         values["min_gain"] = built.policy.min_gain
     return values
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401
+def _plain(value: object) -> object:
     """A NumPy number as a Python one, which JSON can hold."""
     return value.item() if isinstance(value, np.generic) else value
 
@@ -207,10 +207,10 @@ def _plain(value: Any) -> Any:  # noqa: ANN401
 def _own(
     policy: QueryPolicy,
     *,
-    posterior: str = "finite",
-    learn: bool = True,
-    bias: bool = True,
-    **unknown: Any,  # noqa: ANN401
+    posterior: object = "finite",
+    learn: object = True,
+    bias: object = True,
+    **unknown: object,
 ) -> Method:
     if isinstance(policy, type) or not isinstance(policy, QueryPolicy):
         rule = "an instance of a policy, with name, init, quota, asks and update"
@@ -220,7 +220,7 @@ def _own(
         raise broken(name, value, rule, "use one of these.", error=UnknownMethod)
     if posterior not in ("finite", "infinite"):
         raise broken("posterior", posterior, "'finite' (the pool as it is) or 'infinite'", "pass one of these.")
-    belief = Belief(posterior, learned=bool(learn))  # type: ignore[arg-type]
+    belief = Belief(posterior, learned=bool(learn))
     learner = Learner(hyperprior("default"), bias=bool(bias)) if learn else None
     knobs: dict[str, Any] = {"posterior": posterior, "learn": bool(learn), "bias": bool(bias)}
     if is_dataclass(policy):

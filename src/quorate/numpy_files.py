@@ -13,6 +13,7 @@ from typing import IO, Any
 from zipfile import ZipFile, ZipInfo
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate.errors import InvalidInput
 from quorate.unpacked import check_size
@@ -46,7 +47,7 @@ def plain_arrays(file: Path) -> Any:  # noqa: ANN401
         raise broken("source", str(file), f"a file of plain arrays ({said[:300]})", _FIX) from cause
 
 
-def _read(stream: IO[bytes], file: Path) -> Any:  # noqa: ANN401
+def _read(stream: IO[bytes], file: Path) -> NDArray[Any] | dict[str, NDArray[Any]]:
     is_zip = stream.read(4) in _ZIP
     stream.seek(0)
     if is_zip:
@@ -75,7 +76,7 @@ def _check_count(stream: IO[bytes], found: int) -> None:
         raise ValueError(f"the archive counts {counted} members; {found} are listed")
 
 
-def _member(archive: ZipFile, member: ZipInfo) -> Any:  # noqa: ANN401
+def _member(archive: ZipFile, member: ZipInfo) -> NDArray[Any] | None:
     is_array = member.filename.endswith(".npy")
     if is_array:
         with archive.open(member) as content:

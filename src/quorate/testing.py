@@ -11,13 +11,13 @@ from typing import Any, get_args
 
 import numpy as np
 
-from quorate.decision.policy import QueryPolicy, broken_policy
+from quorate.decision.policy import PolicyState, QueryPolicy, broken_policy
 from quorate.errors import PolicyError
 from quorate.methods import method
 from quorate.posterior.finite import plurality_finite
 from quorate.rng import stream
 from quorate.session import Session
-from quorate.types import Item, Reason
+from quorate.types import FloatArray, IntArray, Item, Reason, frozen_array
 from quorate.validate import broken
 
 REASONS = get_args(Reason)
@@ -85,7 +85,7 @@ def _walk(policy: QueryPolicy, num_classes: int, pool_size: int, num_items: int)
     return answers
 
 
-def _asks(policy: QueryPolicy, state: Any, item: Item) -> bool:  # noqa: ANN401
+def _asks(policy: QueryPolicy, state: PolicyState, item: Item) -> bool:
     probs = plurality_finite(0.5 + 3 * item.prediction, item.votes, pool_size=item.pool_size)
     given = [item.prediction, item.predictions, item.votes, probs]
     before = [array.copy() for array in given]
@@ -102,14 +102,12 @@ def _asks(policy: QueryPolicy, state: Any, item: Item) -> bool:  # noqa: ANN401
     return bool(answer)
 
 
-def _item(prediction: Any, votes: Any, pool_size: int, quota: int | None) -> Item:  # noqa: ANN401
-    arrays = [np.array(prediction), np.array(prediction)[None], np.array(votes)]
-    for array in arrays:
-        array.flags.writeable = False
-    return Item(arrays[0], arrays[1], arrays[2], pool_size, quota)
+def _item(prediction: FloatArray, votes: IntArray, pool_size: int, quota: int | None) -> Item:
+    alone = frozen_array(prediction)
+    return Item(alone, frozen_array(alone[None]), frozen_array(votes, np.int64), pool_size, quota)
 
 
-def _through_json(policy: QueryPolicy, state: Any) -> Any:  # noqa: ANN401
+def _through_json(policy: QueryPolicy, state: PolicyState) -> PolicyState:
     try:
         copy = json.loads(json.dumps(state, allow_nan=False))
     except (TypeError, ValueError) as cause:

@@ -35,7 +35,7 @@ PredictionValue = _OnePrediction | Sequence[_OnePrediction]  # of one item: see 
 Reason = Literal["ask", "confident", "not_worth_it", "rule", "quota", "settled", "exhausted", "closed"]
 
 
-def frozen_array(values: Any, dtype: type = np.float64) -> Any:  # noqa: ANN401
+def frozen_array(values: ArrayLike, dtype: type = np.float64) -> NDArray[Any]:
     """A read-only copy of `values` as an array of `dtype`."""
     array: NDArray[Any] = np.array(values, dtype=dtype)
     array.flags.writeable = False

@@ -20,7 +20,7 @@ from quorate.types import FitReport, FloatArray, IntArray, PriorParams
 from quorate.validate import broken, counts, members, probabilities, shown
 
 
-def checked_predictions(predictions: Any) -> FloatArray:  # noqa: ANN401
+def checked_predictions(predictions: ArrayLike) -> FloatArray:
     """Probabilities (T, K), or (T, M, K) for M classifiers."""
     probs = probabilities(predictions, where="predictions")
     if probs.ndim not in (2, 3) or len(probs) == 0:
@@ -29,7 +29,7 @@ def checked_predictions(predictions: Any) -> FloatArray:  # noqa: ANN401
     return probs
 
 
-def class_array(given: Any, votes: np.ndarray, num_classes: int) -> np.ndarray:  # noqa: ANN401
+def class_array(given: ArrayLike | None, votes: np.ndarray, num_classes: int) -> np.ndarray:
     """The classes in the order of the probabilities: as given, else of the labels in `votes`, else 0 .. K-1."""
     found = np.unique(votes) if votes.ndim == 1 else np.arange(num_classes)
     names = found if given is None else np.asarray(given)
@@ -83,7 +83,7 @@ class ConsensusClassifier:
         self,
         method: Method | str | QueryPolicy = "quorate",
         *,
-        classes: Any = None,  # noqa: ANN401
+        classes: ArrayLike | None = None,
         pool_size: int | None = None,
     ) -> None:
         self.method = method
@@ -141,7 +141,7 @@ class ConsensusClassifier:
         """The arguments of __init__ as they are, as scikit-learn's `clone` wants them."""
         return {name: getattr(self, name) for name in signature(type(self)).parameters}
 
-    def set_params(self, **params: Any) -> Self:  # noqa: ANN401
+    def set_params(self, **params: object) -> Self:
         """Change arguments of __init__; call `fit` again."""
         known = self.get_params()
         for name, value in params.items():
@@ -154,7 +154,7 @@ class ConsensusClassifier:
         given = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
         return f"{type(self).__name__}({given})"
 
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
+    def __sklearn_tags__(self) -> object:
         """What scikit-learn 1.6 and later asks an estimator; called by it alone, so it is there to import."""
         tags = import_module("sklearn.utils")
         return tags.Tags(

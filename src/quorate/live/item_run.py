@@ -1,6 +1,6 @@
-"""One item in hand: who is next, what was answered, what it cost. The session is told of everything at once.
+"""One item being decided: who is next, what was answered, what it cost. Every answer goes to the session at once.
 
-Made by the docket for each item; driven by the plain and by the asyncio loop.
+Made by the work list for each item; driven by the plain and by the asyncio loop.
 """
 
 from __future__ import annotations
@@ -8,22 +8,22 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any
+from typing import cast
 
 from quorate.errors import UnknownItem
-from quorate.live.judges import Judge, Panel
+from quorate.live.judges import ExpertPanel, Judge
 from quorate.live.results import Act, Kind, Outcome
 from quorate.session import Session
 from quorate.session.inputs import class_number
-from quorate.types import Decision
+from quorate.types import Decision, PredictionValue
 
 log = logging.getLogger("quorate.live")
 
 
-class Hearing:
+class ItemRun:
     """An item from its opening, or from where a resumed session has it, to its decision."""
 
-    def __init__(self, session: Session, panel: Panel, item_id: str, prediction: Any) -> None:  # noqa: ANN401
+    def __init__(self, session: Session, panel: ExpertPanel, item_id: str, prediction: PredictionValue) -> None:
         self.session, self.item_id = session, item_id
         try:
             decision, known = session.decision(item_id), True
@@ -48,11 +48,11 @@ class Hearing:
             self.session.close(self.item_id)
         return judges
 
-    def checked(self, answer: Any) -> str | None:  # noqa: ANN401
+    def checked(self, answer: object) -> str | None:
         """The answer if it is a class or an abstention; anything else is the expert's failure, as is an exception."""
         if answer is not None:
             class_number(answer, self.session.settings["classes"], where="answer")
-        return answer  # type: ignore[no-any-return]
+        return cast("str | None", answer)
 
     def hear(self, judge: Judge, answer: str | None, failed_calls: int = 0) -> None:
         """Tell the session of a vote or an abstention; on a closed item it is a late one."""
@@ -91,14 +91,14 @@ def told(error: BaseException | None) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-def _earlier_acts(panel: Panel, ballots: Mapping[str, str | None], num_votes: int) -> list[Act]:
+def _earlier_acts(panel: ExpertPanel, ballots: Mapping[str, str | None], num_votes: int) -> list[Act]:
     """What an open item of a resumed session has: named ballots, and votes of the nameless."""
     named = [_earlier_act(panel, *ballot) for ballot in ballots.items()]
     nameless = num_votes - sum(act.kind == "vote" for act in named)
     return named + [Act(None, "vote", None, panel.price_of(""))] * nameless
 
 
-def _earlier_act(panel: Panel, voter: str, label: str | None) -> Act:
+def _earlier_act(panel: ExpertPanel, voter: str, label: str | None) -> Act:
     return Act(voter, "abstention" if label is None else "vote", label, panel.price_of(voter))
 
 

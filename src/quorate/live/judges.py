@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, Literal, Protocol, get_args
+from typing import Literal, Protocol, get_args
 
 from quorate.rng import stream
 from quorate.session.inputs import checked_id
@@ -46,7 +46,7 @@ class Judge:
             object.__setattr__(self, price, bounded(getattr(self, price), where=price, least=0.0))
 
 
-class Panel(Protocol):
+class ExpertPanel(Protocol):
     """What a loop needs to know of the experts."""
 
     def line(self, item_id: str, acted: Collection[str]) -> Iterator[Judge]:
@@ -123,12 +123,12 @@ class Anyone:
         return float(pool_size)
 
 
-def as_panel(ask: Any, *, pool_size: int, seed: int) -> Panel:  # noqa: ANN401
+def as_panel(ask: object, *, pool_size: int, seed: int) -> ExpertPanel:
     """The panel that was given, or the one around a list of judges or a function; it must fit the pool."""
     if callable(ask):
         return Anyone(ask)
-    jury: Jury = ask
-    if not isinstance(ask, Jury):
+    jury = ask
+    if not isinstance(jury, Jury):
         if not isinstance(ask, Sequence) or isinstance(ask, str):
             raise broken("ask", ask, "a function of the item's id, a Jury, or a list of Judges", "pass one of these.")
         jury = Jury(ask, seed=seed)
@@ -138,7 +138,7 @@ def as_panel(ask: Any, *, pool_size: int, seed: int) -> Panel:  # noqa: ANN401
     return jury
 
 
-def _named(judge: Any) -> str:  # noqa: ANN401
+def _named(judge: object) -> str:
     if not isinstance(judge, Judge) or judge.name is None:
         raise broken("judges", judge, "a Judge with a name", "pass Judge(name, ask, cost).")
     return judge.name

@@ -5,25 +5,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from functools import partial
 from inspect import isawaitable, iscoroutine
 from typing import Any
 
 from quorate.errors import InvalidInput
-from quorate.live.item_run import Hearing
+from quorate.live.item_run import ItemRun
 from quorate.live.judges import Ask, Judge, Jury
 from quorate.live.results import LiveResult
 from quorate.live.work_list import (
     GIVE_UP_AFTER,
     AskFailed,
-    Care,
-    Docket,
     Entries,
+    ErrorCare,
     OnError,
     OnItem,
+    WorkList,
     entries,
-    make_docket,
+    make_work_list,
 )
 from quorate.session import Session
 from quorate.validate import bounded, broken, whole
@@ -38,7 +38,7 @@ def decide_all(
     retries: int = 0,
     give_up_after: int = GIVE_UP_AFTER,
     on_item: OnItem | None = None,
-    **settings: Any,  # noqa: ANN401
+    **settings: object,
 ) -> LiveResult:
     """Decide every item, asking one expert at a time for as long as the session's method wants a vote.
 
@@ -57,45 +57,52 @@ def decide_all(
     >>> result.labels, result.summary()["votes"]
     ({'x1': 'cat', 'x2': 'dog'}, 5)
     """
-    care = Care(on_error, retries, give_up_after, on_item)
-    docket = make_docket(ask, session, care=care, settings=settings)
+    care = ErrorCare(on_error, retries, give_up_after, on_item)
+    work = make_work_list(ask, session, care=care, settings=settings)
     try:
-        for entry in entries(items):
-            _decide(docket, docket.open(entry))
+        for entry in _plain_entries(items):
+            _decide(work, work.open(entry))
     except AskFailed as failure:
-        failure.result = docket.result()
+        failure.result = work.result()
         raise
-    return docket.result()
+    return work.result()
 
 
-def _decide(docket: Docket, hearing: Hearing) -> None:
+def _decide(work: WorkList, run: ItemRun) -> None:
     """Ask about one item until its session says stop."""
-    while hearing.asks:
-        for judge in hearing.next_judges():
-            _question(docket, hearing, judge)
-    docket.finish(hearing)
+    while run.asks:
+        for judge in run.next_judges():
+            _question(work, run, judge)
+    work.finish(run)
 
 
-def _question(docket: Docket, hearing: Hearing, judge: Judge) -> None:
+def _question(work: WorkList, run: ItemRun, judge: Judge) -> None:
     """One answer, or one failure after all its retries."""
     error: Exception
-    for failed_calls in range(docket.care.retries + 1):
+    for failed_calls in range(work.care.retries + 1):
         try:
-            answer = hearing.checked(_plain(judge.ask(hearing.item_id)))
+            answer = run.checked(_plain(judge.ask(run.item_id)))
         except _Asynchronous:
             raise
         except Exception as problem:  # whatever an expert's function raises is that expert's failure
             error = problem
         else:
-            return hearing.hear(judge, answer, failed_calls)
-    return docket.failed(hearing, judge, error, docket.care.retries + 1)
+            return run.hear(judge, answer, failed_calls)
+    return work.failed(run, judge, error, work.care.retries + 1)
+
+
+def _plain_entries(items: Entries) -> Iterable[object]:
+    pairs = entries(items)
+    if isinstance(pairs, Iterable):
+        return pairs
+    raise broken("items", items, "items that need not be awaited", "use `await adecide_all(items, ask, ...)`.")
 
 
 class _Asynchronous(InvalidInput):
     """The wrong loop for this function: not an expert's failure."""
 
 
-def _plain(answer: Any) -> Any:  # noqa: ANN401
+def _plain(answer: object) -> object:
     """The answer itself; one that has to be awaited needs the other loop."""
     if not isawaitable(answer):
         return answer
@@ -121,7 +128,7 @@ async def adecide_all(
     retries: int = 0,
     give_up_after: int = GIVE_UP_AFTER,
     on_item: OnItem | None = None,
-    **settings: Any,  # noqa: ANN401
+    **settings: object,
 ) -> LiveResult:
     """`decide_all` for an `async def ask(item_id)`, with up to `concurrency` items open at once.
 
@@ -139,29 +146,31 @@ async def adecide_all(
     >>> asyncio.run(adecide_all([("x1", {"cat": 0.9}), ("x2", None)], ask, classes=["cat", "dog"], pool_size=3)).labels
     {'x1': 'cat', 'x2': 'cat'}
     """
-    care = Care(on_error, retries, give_up_after, on_item)
-    docket = make_docket(ask, session, care=care, settings=settings)
+    care = ErrorCare(on_error, retries, give_up_after, on_item)
+    work = make_work_list(ask, session, care=care, settings=settings)
     crew = _Crew(
-        docket,
+        work,
         entries(items),
         ahead=whole(ahead, where="ahead"),
         timeout=None if timeout is None else bounded(timeout, where="timeout", least=0.0),
     )
     await crew.run(whole(concurrency, where="concurrency"))
     if isinstance(crew.error, AskFailed):
-        crew.error.result = docket.result()
+        crew.error.result = work.result()
     if crew.error is not None:
         raise crew.error
-    return docket.result()
+    return work.result()
 
 
 class _Crew:
     """Workers who take one item each from the same source, until it ends or one of them meets an error."""
 
-    def __init__(self, docket: Docket, pairs: Any, *, ahead: int, timeout: float | None) -> None:  # noqa: ANN401
-        self.docket, self.ahead, self.timeout = docket, ahead, timeout
+    def __init__(
+        self, work: WorkList, pairs: Iterable[object] | AsyncIterable[object], *, ahead: int, timeout: float | None
+    ) -> None:
+        self.work, self.ahead, self.timeout = work, ahead, timeout
         self.error: Exception | None = None
-        self._source: Iterator[Any] | AsyncIterator[Any]
+        self._source: Iterator[object] | AsyncIterator[object]
         self._source = aiter(pairs) if isinstance(pairs, AsyncIterable) else iter(pairs)
         self._turn = asyncio.Lock()  # an async generator may not be asked for two items at once
         self._waiting: set[asyncio.Task[Any]] = set()
@@ -172,7 +181,7 @@ class _Crew:
     async def _work(self) -> None:
         try:
             while self.error is None and (entry := await self._next()) is not _END:
-                await self._decide(self.docket.open(entry))
+                await self._decide(self.work.open(entry))
                 await asyncio.sleep(0)  # items that need no expert must not keep the event loop to themselves
         except Exception as problem:
             self._stop(problem)
@@ -183,7 +192,7 @@ class _Crew:
         for task in self._waiting:
             task.cancel()
 
-    async def _next(self) -> Any:  # noqa: ANN401
+    async def _next(self) -> object:
         """The next entry; _END at the end of the source or of the work."""
         if not isinstance(self._source, AsyncIterator):
             return next(self._source, _END)
@@ -200,37 +209,37 @@ class _Crew:
         finally:
             self._waiting.discard(task)
 
-    async def _decide(self, hearing: Hearing) -> None:
-        while self.error is None and hearing.asks:
-            most = 1 if self.ahead == 1 else self.docket.session.askable_at_once(hearing.item_id, self.ahead)
-            judges = hearing.next_judges(most)
+    async def _decide(self, run: ItemRun) -> None:
+        while self.error is None and run.asks:
+            most = 1 if self.ahead == 1 else self.work.session.askable_at_once(run.item_id, self.ahead)
+            judges = run.next_judges(most)
             if len(judges) == 1:
-                await self._question(hearing, judges[0])
+                await self._question(run, judges[0])
             elif judges:
-                await _all_of([partial(self._caught, hearing, judge) for judge in judges])
-        if not hearing.asks:
-            self.docket.finish(hearing)
+                await _all_of([partial(self._caught, run, judge) for judge in judges])
+        if not run.asks:
+            self.work.finish(run)
 
-    async def _caught(self, hearing: Hearing, judge: Judge) -> None:
+    async def _caught(self, run: ItemRun, judge: Judge) -> None:
         """One of several questions on an item: its error stops the work but not its neighbours."""
         try:
-            await self._question(hearing, judge)
+            await self._question(run, judge)
         except Exception as problem:
             self._stop(problem)
 
-    async def _question(self, hearing: Hearing, judge: Judge) -> None:
+    async def _question(self, run: ItemRun, judge: Judge) -> None:
         """One answer, or one failure after all its retries."""
         error: Exception
-        for failed_calls in range(self.docket.care.retries + 1):
+        for failed_calls in range(self.work.care.retries + 1):
             try:
                 async with asyncio.timeout(self.timeout):
-                    given = judge.ask(hearing.item_id)
-                    answer = hearing.checked(await given if isawaitable(given) else given)
+                    given = judge.ask(run.item_id)
+                    answer = run.checked(await given if isawaitable(given) else given)
             except Exception as problem:  # whatever an expert's function raises is that expert's failure
                 error = problem
             else:
-                return hearing.hear(judge, answer, failed_calls)
-        return self.docket.failed(hearing, judge, error, self.docket.care.retries + 1)
+                return run.hear(judge, answer, failed_calls)
+        return self.work.failed(run, judge, error, self.work.care.retries + 1)
 
 
 async def _all_of(jobs: Sequence[Job]) -> None:

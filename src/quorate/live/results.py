@@ -1,6 +1,6 @@
 """What a live loop did: every act of every expert, the outcome of each item, and the sums people ask for.
 
-Filled by `hearing.py` and `docket.py`; returned by `decide_all` and `adecide_all`. Values only.
+Filled by `item_run.py` and `work_list.py`; returned by `decide_all` and `adecide_all`. Values only.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from quorate.errors import ItemExists, QuorateError
-from quorate.live.item_run import Hearing, told
-from quorate.live.judges import Judge, Jury, Panel, as_panel
+from quorate.live.item_run import ItemRun, told
+from quorate.live.judges import ExpertPanel, Judge, Jury, as_panel
 from quorate.live.results import LiveResult, Outcome
 from quorate.session import Session
 from quorate.session.inputs import checked_id
@@ -42,7 +42,7 @@ class AskFailed(QuorateError):
 
 
 @dataclass(frozen=True, slots=True)
-class Care:
+class ErrorCare:
     """What a loop does when asking fails, and whom it tells of each item."""
 
     on_error: OnError
@@ -59,18 +59,18 @@ class Care:
 
 
 @dataclass(slots=True)
-class Docket:
+class WorkList:
     """What a loop works with. Items of one loop have different ids."""
 
     session: Session
-    panel: Panel
-    care: Care
+    panel: ExpertPanel
+    care: ErrorCare
     outcomes: list[Outcome] = field(default_factory=list)
     _seen: set[str] = field(default_factory=set)
     _in_a_row: int = 0
     _last_failure: AskFailed | None = None
 
-    def open(self, entry: Any) -> Hearing:  # noqa: ANN401
+    def open(self, entry: object) -> ItemRun:
         """The next item in hand."""
         if not isinstance(entry, tuple) or len(entry) != 2:
             raise broken("items", entry, "pairs (item_id, prediction)", "pass None for no prediction.")
@@ -79,11 +79,11 @@ class Docket:
             fix = "give every item an id of its own."
             raise broken("items", item_id, "each item once", fix, error=ItemExists)
         self._seen.add(item_id)
-        return Hearing(self.session, self.panel, item_id, prediction)
+        return ItemRun(self.session, self.panel, item_id, prediction)
 
-    def failed(self, hearing: Hearing, judge: Judge, error: Exception, failed_calls: int) -> None:
+    def failed(self, run: ItemRun, judge: Judge, error: Exception, failed_calls: int) -> None:
         """A call failed for good: raise it, or count it as an abstention."""
-        item, name = hearing.item_id, judge.name
+        item, name = run.item_id, judge.name
         failure = AskFailed(
             f"asking {name or 'an expert'} about item {item!r} failed: {told(error)}. The item stays "
             "open; call the loop again with session=error.session, or pass on_error='abstain'.",
@@ -94,11 +94,11 @@ class Docket:
         if self.care.on_error == "raise":
             raise failure
         self._last_failure = failure
-        hearing.excuse(judge, error, failed_calls)
+        run.excuse(judge, error, failed_calls)
 
-    def finish(self, hearing: Hearing) -> None:
+    def finish(self, run: ItemRun) -> None:
         """The item is closed: note its outcome; raise if too many in a row had failures and no vote at all."""
-        outcome = hearing.outcome()
+        outcome = run.outcome()
         self.outcomes.append(outcome)
         if self.care.on_item is not None:
             self.care.on_item(outcome)
@@ -122,17 +122,19 @@ class Docket:
         return LiveResult(tuple(self.outcomes), self.session)
 
 
-def make_docket(ask: Any, session: Session | None, *, care: Care, settings: Mapping[str, Any]) -> Docket:  # noqa: ANN401
-    """The docket around the session given, or around one made of `settings`."""
+def make_work_list(
+    ask: object, session: Session | None, *, care: ErrorCare, settings: Mapping[str, object]
+) -> WorkList:
+    """The list around the session given, or around one made of `settings`."""
     if session is not None and settings:
         name, value = next(iter(settings.items()))
         raise broken(name, value, "no setting beside `session`, which has its own", "pass one of them.")
     held = _new_session(ask, dict(settings)) if session is None else session
     known = held.settings
-    return Docket(held, as_panel(ask, pool_size=known["pool_size"], seed=known["seed"]), care)
+    return WorkList(held, as_panel(ask, pool_size=known["pool_size"], seed=known["seed"]), care)
 
 
-def _new_session(ask: Any, settings: dict[str, Any]) -> Session:  # noqa: ANN401
+def _new_session(ask: object, settings: dict[str, Any]) -> Session:
     """A session from the loop's further arguments; a jury says itself how large the pool is."""
     method = settings.pop("method", "quorate")
     judges = ask.judges if isinstance(ask, Jury) else ask
@@ -145,7 +147,7 @@ def _new_session(ask: Any, settings: dict[str, Any]) -> Session:  # noqa: ANN401
     return Session(method, **settings)
 
 
-def entries(items: Any) -> Any:  # noqa: ANN401
+def entries(items: object) -> Iterable[object] | AsyncIterable[object]:
     """Pairs (item_id, prediction), from pairs or from a mapping."""
     pairs = items.items() if isinstance(items, Mapping) else items
     if not isinstance(pairs, (Iterable, AsyncIterable)) or isinstance(pairs, str):

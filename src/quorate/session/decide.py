@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from quorate.decision.belief import (
     pick_label,
     stop_before_rule,
 )
-from quorate.decision.policy import broken_policy
+from quorate.decision.policy import PolicyState, broken_policy
 from quorate.decision.rules import rule_asks, rule_of
 from quorate.methods import Method
 from quorate.session.items import ItemState, Prior
@@ -71,7 +71,9 @@ def believe(belief: Belief, learned: Prior, item: ItemState, votes: IntArray, po
     return probs
 
 
-def decide(method: Method, learned: Prior, policy_state: Any, item: ItemState, *, closing: bool = False) -> Verdict:  # noqa: ANN401
+def decide(
+    method: Method, learned: Prior, policy_state: PolicyState, item: ItemState, *, closing: bool = False
+) -> Verdict:
     """Ask one more, or stop and answer. `closing`: nobody is available, so stop now whatever the policy says."""
     votes, pool_size = item.votes, item.pool_left
     code = stop_code(method, item)
@@ -92,7 +94,7 @@ def decide(method: Method, learned: Prior, policy_state: Any, item: ItemState, *
     return Verdict(reason == "ask", label, float(predicting[label]), predicting, reason)
 
 
-def draw_quota(method: Method, policy_state: Any, item: ItemState, *, rng: np.random.Generator) -> int | None:  # noqa: ANN401
+def draw_quota(method: Method, policy_state: PolicyState, item: ItemState, *, rng: np.random.Generator) -> int | None:
     """How many votes the policy allows the item, drawn when it opens; None for no limit."""
     draw = method.policy.quota(policy_state, item.view(), rng=rng)
     if draw is None:
@@ -102,7 +104,7 @@ def draw_quota(method: Method, policy_state: Any, item: ItemState, *, rng: np.ra
     return int(draw)
 
 
-def _rule_asks(method: Method, policy_state: Any, item: ItemState, probs: FloatArray) -> bool:  # noqa: ANN401
+def _rule_asks(method: Method, policy_state: PolicyState, item: ItemState, probs: FloatArray) -> bool:
     rule = rule_of(method.policy)
     if rule is not None:
         return bool(rule_asks(*rule, probs, item.votes, item.pool_left - item.votes.sum()))
@@ -128,7 +130,7 @@ def stop_reason(method: Method) -> Reason:
     return reason
 
 
-def through_json(policy_state: Any, method: Method) -> Any:  # noqa: ANN401
+def through_json(policy_state: PolicyState, method: Method) -> PolicyState:
     """The state as a journal would give it back, so that a live session and a resumed one hold the same."""
     try:
         return json.loads(json.dumps(policy_state, allow_nan=False))
@@ -137,7 +139,7 @@ def through_json(policy_state: Any, method: Method) -> Any:  # noqa: ANN401
         raise broken_policy(method.policy, "state", policy_state, rule, fix) from cause
 
 
-def updated_state(method: Method, policy_state: Any, closing: ItemState) -> Any:  # noqa: ANN401
+def updated_state(method: Method, policy_state: PolicyState, closing: ItemState) -> PolicyState:
     """The policy's state after the item closed; the old one is not touched, even by a policy that writes in place."""
     return through_json(method.policy.update(through_json(policy_state, method), closing.view()), method)
 
@@ -148,7 +150,7 @@ MOST_STATES = 500  # ways the answers can fall that are looked at; beyond them w
 def safe_ahead(
     method: Method,
     prior: Prior,
-    policy_state: Any,  # noqa: ANN401
+    policy_state: PolicyState,
     item: ItemState,
     *,
     most: int,

@@ -7,11 +7,11 @@ and `check_after` at the decision it led to; `check_decision` makes the decision
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from quorate.decision.belief import ASK, EXHAUSTED, SETTLED, STOP_REASONS
+from quorate.decision.policy import PolicyState
 from quorate.methods import METHODS, Method
 from quorate.reasons import REASONS
 from quorate.session.decide import NO_LIMIT, decide, stop_code, stop_reason, through_json
@@ -83,7 +83,7 @@ def _check_open(state: State, event: Event) -> None:
     _check_decision_fields(state, event)
 
 
-def _check_prediction(rows: Any, num_classifiers: int, num_classes: int) -> None:  # noqa: ANN401
+def _check_prediction(rows: object, num_classifiers: int, num_classes: int) -> None:
     """Probabilities as `parse_prediction` leaves them: above 0, and summing to 1, for every classifier."""
     rule = f"{num_classifiers} list(s) of {num_classes} probabilities above 0 that sum to 1"
     if not isinstance(rows, list) or len(rows) != num_classifiers:
@@ -143,7 +143,7 @@ def _check_decision_fields(state: State, event: Event) -> None:
         _check_policy_state(state, event["policy_state"])
 
 
-def _check_policy_state(state: State, given: Any) -> None:  # noqa: ANN401
+def _check_policy_state(state: State, given: PolicyState) -> None:
     """Built as the method's first state is. A user's own policy may keep what it likes."""
     method = state.settings.method
     if method.name in METHODS:
@@ -152,7 +152,7 @@ def _check_policy_state(state: State, given: Any) -> None:  # noqa: ANN401
             raise broken("policy_state", given, f"numbers at least 0, in the form of {first!r}", RESTORE)
 
 
-def _is_alike(given: Any, first: Any) -> bool:  # noqa: ANN401
+def _is_alike(given: PolicyState, first: PolicyState) -> bool:
     if isinstance(first, dict):
         return (
             isinstance(given, dict) and list(given) == list(first) and _is_alike([*given.values()], [*first.values()])
@@ -162,7 +162,7 @@ def _is_alike(given: Any, first: Any) -> bool:  # noqa: ANN401
     return type(given) is type(first) and (given is None or (math.isfinite(given) and given >= 0))
 
 
-def _integer(value: Any, name: str) -> int:  # noqa: ANN401
+def _integer(value: object, name: str) -> int:
     if type(value) is not int:
         raise broken(name, value, "a whole number", RESTORE)
     return value
@@ -197,7 +197,7 @@ class Recomputed:
         self._priors: dict[int, Prior] = {state.prior.seq: state.prior}
         self._methods: dict[int, Method] = {state.tune_seq: state.method}
 
-    def compare(self, state: State, event: Event, policy_state: Any) -> None:  # noqa: ANN401
+    def compare(self, state: State, event: Event, policy_state: PolicyState) -> None:
         """Refuse a decision that differs; `policy_state` is the one from before the event."""
         self._priors[state.prior.seq], self._methods[state.tune_seq] = state.prior, state.method
         item = state.find(event["item"]) if "item" in event else None

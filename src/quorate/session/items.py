@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from quorate.types import FloatArray, IntArray, Item, Reason
 
 ABSTAINED = -1
+Numbers = TypeVar("Numbers", FloatArray, IntArray)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +83,8 @@ class ItemState:
 
     def view(self) -> Item:
         """What the policy may see."""
-        shown = [_read_only(array) for array in (self.prediction, self.predictions, self.votes)]
-        return Item(shown[0], shown[1], shown[2], self.pool_left, self.quota)
+        seen = _read_only(self.prediction), _read_only(self.predictions), _read_only(self.votes)
+        return Item(*seen, self.pool_left, self.quota)
 
 
 def opened(event: Mapping[str, Any], number: int) -> ItemState:
@@ -142,7 +143,7 @@ def _changed(votes: IntArray, label: int, change: int) -> IntArray:
     return counts
 
 
-def _read_only(array: Any) -> Any:  # noqa: ANN401
+def _read_only(array: Numbers) -> Numbers:
     shown = array.view()
     shown.flags.writeable = False
     return shown

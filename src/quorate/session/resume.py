@@ -43,7 +43,7 @@ def settings_from(header: Header | None, given: Method | None, expected: dict[st
         raise _corrupt("the session's header", 1, cause) from cause
 
 
-def _compare(what: str, asked: Any, stored: Any) -> None:  # noqa: ANN401
+def _compare(what: str, asked: object, stored: object) -> None:
     if asked != stored:
         fix = f"leave `{what}` out to go on as before, or start a new journal."
         raise broken(what, asked, f"{stored!r}, with which the journal was written", fix, error=JournalMismatch)
@@ -59,7 +59,7 @@ def replay(state: State, event: Event) -> None:
         raise _corrupt(f"event {event.get('seq')!r}, {event.get('type')!r}", None, cause) from cause
 
 
-class Replay:
+class JournalReplay:
     """Takes the events of a journal one by one: each is checked as a live call is, then applied.
 
     `verify`: the decision in each event is computed again and compared.

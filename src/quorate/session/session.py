@@ -35,7 +35,7 @@ from quorate.session.state import (
     learn_event,
 )
 from quorate.session.tuning import checked_knobs, in_force, policy_knobs
-from quorate.types import Decision, FitReport, PriorParams
+from quorate.types import Decision, FitReport, PredictionValue, PriorParams
 from quorate.validate import broken, members, vote_limits, whole
 
 log = logging.getLogger("quorate.session")
@@ -95,7 +95,7 @@ class Session:
         method: Method | str | QueryPolicy | None = None,
         progress: Callable[[int, int], None] | None = None,
         verify: bool = False,
-        **expected: Any,  # noqa: ANN401
+        **expected: object,
     ) -> Session:
         """The session as its journal has it, ready to go on.
 
@@ -112,7 +112,7 @@ class Session:
         settings = resuming.settings_from(store.header(), given, expected)
         session = cls.__new__(cls)
         session._use(settings, store)
-        replay = resuming.Replay(session._state, verify=verify)
+        replay = resuming.JournalReplay(session._state, verify=verify)
         for event in store.events(progress=progress or resuming.StderrProgress()):
             replay(event)
         return session
@@ -120,7 +120,7 @@ class Session:
     def open(
         self,
         item_id: str,
-        prediction: Any = None,  # noqa: ANN401
+        prediction: PredictionValue = None,
         pool_size: int | None = None,
         *,
         min_votes: int | None = None,
@@ -211,7 +211,7 @@ class Session:
                 return self.decision(item_id)
             return self._commit(event, self._state.find(item_id))  # changes nothing but that the request is known
 
-    def predict(self, prediction: Any, pool_size: int | None = None) -> Decision:  # noqa: ANN401
+    def predict(self, prediction: PredictionValue, pool_size: int | None = None) -> Decision:
         """The answer with no experts at all (the query-free phase): no item is opened, nothing is stored."""
         with self._lock:
             settings = self._state.settings
@@ -284,8 +284,8 @@ class Session:
             self._report = report
             return report
 
-    def tune(self, *, time: float | None = None, request_id: str | None = None, **knobs: Any) -> dict[str, Any]:  # noqa: ANN401
-        """From now on the policy asks by other knobs, e.g. `tune(min_gain=0.01)`; returns those in force.
+    def tune(self, *, time: float | None = None, request_id: str | None = None, **knobs: object) -> dict[str, Any]:
+        """From now on the policy asks by other parameters, e.g. `tune(min_gain=0.01)`; returns those in force.
 
         Decisions already given stand; an open item is judged anew with its next event. A value already in force
         writes no event.
@@ -302,7 +302,7 @@ class Session:
 
     @property
     def knobs(self) -> dict[str, Any]:
-        """The policy's knobs in force: as the session was started, or as `tune` left them."""
+        """The policy's parameters in force: as the session was started, or as `tune` left them."""
         with self._lock:
             return policy_knobs(self._state.method)
 
@@ -324,6 +324,21 @@ class Session:
             still_open = len(state.open)
             closed = state.num_opened - still_open
             return {"opened": state.num_opened, "open": still_open, "closed": closed, "votes": state.num_votes}
+
+    def item(self, item_id: str) -> ItemState:
+        """An open or recent item in full: its votes, ballots, abstentions, limits and standing decision. Read only."""
+        with self._lock:
+            return self._state.held(item_id)
+
+    @property
+    def method(self) -> Method:
+        """The method in force, with the parameters of its policy as `tune` left them."""
+        return self._state.method
+
+    def would_ask(self, item: ItemState) -> bool:
+        """Would the session, as it is now, ask one more expert about an item in this state? Nothing is stored."""
+        with self._lock:
+            return self._decide(item).ask
 
     # -- how an event comes about -----------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
@@ -61,14 +61,14 @@ class Settings:
 def checked_settings(
     method: Method,
     *,
-    classes: Any,  # noqa: ANN401
-    pool_size: Any,  # noqa: ANN401
-    window: Any,  # noqa: ANN401
-    refit_every: Any,  # noqa: ANN401
-    seed: Any,  # noqa: ANN401
-    num_classifiers: Any,  # noqa: ANN401
-    min_votes: Any,  # noqa: ANN401
-    max_votes: Any,  # noqa: ANN401
+    classes: Iterable[str],
+    pool_size: object,
+    window: object,
+    refit_every: object,
+    seed: object,
+    num_classifiers: object,
+    min_votes: object,
+    max_votes: object,
 ) -> Settings:
     """The settings as a caller gives them or a journal's header holds them, each checked."""
     settings = Settings(

@@ -1,4 +1,4 @@
-"""A method and new values of its policy's knobs -> the same method, asking by them. Pure.
+"""A method and new values of its policy's parameters -> the same method, asking by them. Pure.
 
 Called by `Session.tune` before the event is written, and by `state.apply` when it takes effect or is replayed.
 """
@@ -19,7 +19,7 @@ from quorate.validate import broken
 
 
 def policy_knobs(method: Method) -> dict[str, Any]:
-    """The knobs of the method's policy with the values in force: what `tune` may change.
+    """The parameters of the method's policy with the values in force: what `tune` may change.
 
     >>> from quorate.methods import method
     >>> policy_knobs(method("quorate", min_gain=0.02)), policy_knobs(method("until-settled"))
@@ -48,7 +48,7 @@ def in_force(method: Method, knobs: Mapping[str, Any]) -> bool:
 
 
 def tuned(method: Method, knobs: Mapping[str, Any]) -> Method:
-    """The method with other values for knobs of its policy; its name, beliefs and learner stay.
+    """The method with other values for parameters of its policy; its name, beliefs and learner stay.
 
     >>> from quorate.methods import method
     >>> tuned(method("finexp", threshold=0.9), {"threshold": 0.95}).policy
@@ -73,7 +73,7 @@ def _untunable(method: Method, name: str, value: object, known: Mapping[str, obj
     return broken(name, value, rule, "start a new session for the rest.", error=UnknownMethod)
 
 
-def _plain(name: str, value: Any) -> Any:  # noqa: ANN401
+def _plain(name: str, value: object) -> object:
     """The value as a journal gives it back."""
     plain = value.item() if isinstance(value, np.generic) else value
     try:

@@ -18,7 +18,6 @@ from quorate.posterior.settled import is_settled, plurality_shares
 from quorate.service.domain.projects import Project
 from quorate.service.domain.settings import decisions_ahead, target_control
 from quorate.session import Session
-from quorate.session.decide import decide
 from quorate.session.items import ItemState
 from quorate.types import Decision, IntArray
 
@@ -91,9 +90,7 @@ def audit_draw(values: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def held(session: Session, name: str) -> ItemState:
     """The item in full, from a session that knows it alone."""
-    item = session._state.find(name)
-    assert item is not None
-    return item
+    return session.item(name)
 
 
 def audit_rate(project: Project, confidence: float) -> float:
@@ -114,13 +111,12 @@ def to_close(session: Session, item: ItemState) -> int:
 
     Fewer are looked at where decisions are slow (`cost.AHEAD_SECONDS`): then an item counts as far from closing.
     """
-    state = session._state
     lead = int(item.standing.label) if item.standing is not None else 0
     after = replace(item, votes=item.votes.copy())
-    looks = decisions_ahead(state.method, len(item.votes), item.pool_left, most=FARTHEST - 1)
+    looks = decisions_ahead(session.method, len(item.votes), item.pool_left, most=FARTHEST - 1)
     for more in range(1, looks + 1):
         after.votes[lead] += 1
-        if not decide(state.method, state.prior, state.policy_state, after).ask:
+        if not session.would_ask(after):
             return more
     return FARTHEST
 
