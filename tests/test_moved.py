@@ -22,3 +22,13 @@ def test_other_unknown_names_are_still_unknown():
     install()
     with pytest.raises(ModuleNotFoundError):
         import_module("quorate.nothing")
+
+
+@pytest.mark.parametrize(("old", "new"), [("Batch", "BatchBound"), ("Coin", "AuditDraw"), ("Tally", "AuditCounts")])
+def test_classes_of_audits_are_found_by_their_old_names_with_a_warning(old, new):
+    import quorate.audit
+
+    with pytest.warns(DeprecationWarning, match=new):
+        assert getattr(quorate.audit, old) is getattr(quorate.audit, new)
+    with pytest.raises(AttributeError):
+        getattr(quorate.audit, f"{old}s")

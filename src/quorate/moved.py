@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -27,6 +27,19 @@ MOVED: dict[str, tuple[str, ...]] = {  # old -> new
     "quorate.workflows.run_result": ("quorate.workflows.run.result",),
 }
 PACKAGES = ("quorate.simulation", "quorate.experiments")
+
+
+def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], object]:
+    """A `__getattr__` for a module whose classes have new names: the old ones work for one release, with a warning."""
+
+    def find(name: str) -> object:
+        if name not in names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        warnings.warn(f"{module}.{name} is now {module}.{names[name]}.", DeprecationWarning, stacklevel=2)
+        found: object = getattr(sys.modules[module], names[name])
+        return found
+
+    return find
 
 
 class _MovedModules(MetaPathFinder, Loader):

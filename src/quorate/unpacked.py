@@ -72,5 +72,4 @@ def too_large(file: Path | str, num_bytes: int, limit: int) -> InvalidInput:
     """The error that states the size found (so far) and the option that allows it."""
     allow = f"{-(-num_bytes // 10**9) * 2}GB"
     fix = f"if you trust the file, set {VARIABLE}={allow}, or pass --max-size {allow} to a command that reads tables."
-    rule = f"at most {limit} bytes unpacked, not {num_bytes} or more"
-    return broken("source", str(file), rule, fix)
+    return broken("max_size", num_bytes, f"at most {limit} bytes unpacked", fix, place=str(file))

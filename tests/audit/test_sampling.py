@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quorate.audit import Coin, draw
+from quorate.audit import AuditDraw, draw
 from quorate.errors import InvalidInput
 
 IDS = [f"item-{number}" for number in range(4000)]
@@ -40,7 +40,7 @@ def test_rate_one_audits_everything():
 
 def test_each_item_may_have_its_own_rate_and_a_higher_one_only_adds_audits():
     low, high = draw(IDS, 0.1, seed=3), draw(IDS, [0.1, 0.4] * 2000, seed=3)
-    assert high[0] == Coin(IDS[0], 0.1, low[0].audited)
+    assert high[0] == AuditDraw(IDS[0], 0.1, low[0].audited)
     assert all(b.audited for a, b in zip(low, high, strict=True) if a.audited)
     assert sum(coin.audited for coin in high) > sum(coin.audited for coin in low)
 

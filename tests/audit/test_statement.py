@@ -4,9 +4,11 @@ import re
 
 import pytest
 
-from quorate.audit import ASSUMPTIONS, Batch, Bound, Tally, batch_sentence, running_sentence
+from quorate.audit import ASSUMPTIONS, AuditCounts, BatchBound, Bound, batch_sentence, running_sentence
 
-TALLY = Tally(num_items=4000, num_settled=1600, num_audited=240, num_wrong=3.5, num_incomplete=2, settled_loss=1.5)
+TALLY = AuditCounts(
+    num_items=4000, num_settled=1600, num_audited=240, num_wrong=3.5, num_incomplete=2, settled_loss=1.5
+)
 
 
 def test_the_running_sentence_names_every_number():
@@ -32,7 +34,7 @@ def test_what_is_printed_is_never_below_the_bound_and_hardly_above(total):
 
 
 def test_the_batch_sentence_adds_the_ties_of_whole_pools():
-    sentence = batch_sentence(TALLY, Batch(0.05, 2400, 240, 0, 28))
+    sentence = batch_sentence(TALLY, BatchBound(0.05, 2400, 240, 0, 28))
     assert "at most 28 of the batch's 2400 unsettled items" in sentence
     assert "0.74 % of all 4000" in sentence  # (28 + 1.5) / 4000
     assert "1.5 for ties" in sentence
@@ -40,5 +42,5 @@ def test_the_batch_sentence_adds_the_ties_of_whole_pools():
 
 def test_the_assumptions_say_what_an_error_is_and_what_happens_to_missing_panels():
     text = " ".join(ASSUMPTIONS)
-    for part in ("plurality of the full panel", "before its coin", "not completed counts as an error"):
+    for part in ("plurality of the full panel", "before its draw", "not completed counts as an error"):
         assert part in text

@@ -86,7 +86,7 @@ def test_what_the_session_wrote_is_resumed_and_verified():
 @pytest.mark.parametrize(
     ("kind", "changes", "field"),
     [
-        ("vote", {"item": "never-opened"}, None),
+        ("vote", {"item": "never-opened"}, "item_id"),
         ("vote", {"label": "cow"}, "label"),
         ("vote", {"decision__confidence": 1.5}, "decision.confidence"),
         ("vote", {"decision__num_votes": 3}, "decision.num_votes"),
@@ -103,8 +103,8 @@ def test_what_the_session_wrote_is_resumed_and_verified():
         ("open", {"tie_draw": 1.0}, "tie_draw"),
         ("retract", {"voter": "nobody"}, "voter"),
         ("learn", {"tau": [1.0, 1.0], "bias": None}, "tau"),
-        ("learn", {"theta": -1.0}, None),
-        ("tune", {"knobs": {}}, None),
+        ("learn", {"theta": -1.0}, "theta"),
+        ("tune", {"knobs": {}}, "knobs"),
     ],
 )
 def test_a_changed_event_is_refused_with_its_line(kind, changes, field):

@@ -15,7 +15,7 @@ from quorate.audit.running import level_in_range
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class BatchBound:
     """With confidence 1 - alpha: at most `most_errors` of the `num_unsettled` items are wrong.
 
     `num_audited` were checked, `num_wrong` found wrong; of the unsettled items only, the settled ones are not in it.
@@ -55,13 +55,13 @@ def most_errors(num_unsettled: int, num_audited: int, num_wrong: int, *, alpha: 
 
 def end_of_batch(
     rates: Sequence[float], audited: Sequence[bool], losses: Sequence[float | None], *, alpha: float = 0.05
-) -> Batch:
-    """The exact statement from the coins of the batch's unsettled items; `losses` are read where audited.
+) -> BatchBound:
+    """The exact statement from the draws of the batch's unsettled items; `losses` are read where audited.
 
     A panel that was not completed (None) and a tie that the answer shares (a loss between 0 and 1) count as errors.
-    Coins of one and the same rate, given how many fell on "audit", pick every set of that size with equal chance: a
-    draw without replacement. Coins of different rates do not, and are refused: the running bound is made for them.
-    It also needs decisions that did not depend on this batch's coins: do not feed audits back before its end.
+    Draws of one and the same rate, given how many items are audited, pick every set of that size with equal chance:
+    a sample without replacement. Draws of different rates do not, and are refused: the running bound is for them. It
+    also needs decisions that did not depend on this batch's draws: do not feed audits back before its end.
 
     >>> end_of_batch([0.5] * 6, [True, True, True, False, False, False], [0, 0, 1, None, None, None]).most_errors
     4
@@ -77,7 +77,7 @@ def end_of_batch(
             "without replacement, as the exact end-of-batch statement needs"
         )
         raise validate.broken("rates", chances.tolist(), rule, "use the running bound.")
-    found = [loss for coin, loss in zip(audited, losses, strict=True) if coin]
+    found = [loss for is_audited, loss in zip(audited, losses, strict=True) if is_audited]
     wrong = sum(loss is None or validate.fraction(loss, where="losses") > 0 for loss in found)
     most = most_errors(len(chances), len(found), wrong, alpha=alpha)
-    return Batch(level_in_range(alpha), len(chances), len(found), wrong, most)
+    return BatchBound(level_in_range(alpha), len(chances), len(found), wrong, most)

@@ -1,6 +1,6 @@
 r"""The mixture of eight exponential supermartingales behind the running bound, and its solution for the sum of losses.
 
-Why it holds. Item i has u_i and q_i fixed before its coin A_i, and an unknown loss l_i in [0, 1]. Y = -(A/q)(l - u) has
+Why it holds. Item i has u_i and q_i fixed before its draw A_i, and an unknown loss l_i in [0, 1]. Y = -(A/q)(l - u) has
 mean u - l and is at least -c, c = 1/q_min. For such Y and 0 <= c x < 1, exp(x Y - psi(x) Y^2) <= 1 + x Y with
 psi(x) = (-log(1 - c x) - c x) / c^2 (Fan, Grama and Liu, 2015), so with X = u - Y, which has mean l,
 

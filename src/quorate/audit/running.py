@@ -42,7 +42,7 @@ class Bound:
 class RunningAudit:
     """What has been seen of the closed items so far; starts as `RunningAudit(min_rate=q_min)`.
 
-    `min_rate` q_min, declared before the first coin   `num_settled` of `num_items`: no coin, loss known (0 unless tied)
+    `min_rate` q_min, declared before the first draw   `num_settled` of `num_items`: no draw, loss known (0 unless tied)
     `num_incomplete` of `num_audited`: panels that could not be completed (yet)   `known_loss` losses seen, plus 1 for
     each incomplete panel   `estimate` sum of X   `sums` (8,) exponents of `audit.mixture`
 
@@ -75,7 +75,7 @@ class RunningAudit:
         return self.num_items - self.num_settled - self.num_audited
 
     def settle(self, loss: float = 0.0) -> RunningAudit:
-        """One more closed item whose votes leave nothing open: no coin, and its loss is known.
+        """One more closed item whose votes leave nothing open: no draw, and its loss is known.
 
         0, or 1 - 1/t where the whole pool has voted and t classes are tied, the answer among them.
         """
@@ -92,7 +92,7 @@ class RunningAudit:
     def update(self, *, expected_loss: float, rate: float, audited: bool, loss: float | None = None) -> RunningAudit:
         """One more closed, unsettled item; O(8).
 
-        `expected_loss` u = 1 - confidence and `rate` q, both fixed before the coin; `audited` the coin; `loss` what the
+        `expected_loss` u = 1 - confidence and `rate` q, both fixed before the draw; `audited` the draw; `loss` what the
         full panel says of the answer, None if the panel is not complete: it counts as wrong. Ignored if not audited.
         """
         u = validate.fraction(expected_loss, where="expected_loss")

@@ -1,6 +1,6 @@
 """Takes the ids of closed, unsettled items, a rate and a seed; returns which of them go to the full panel.
 
-One coin per item, by its id alone: neither the order of the items nor the items that come later move it.
+One draw per item, by its id alone: neither the order of the items nor later items change it.
 Called by `workflows.audit` and by anyone who audits a live session.
 """
 
@@ -15,8 +15,8 @@ from quorate.rng import stream
 
 
 @dataclass(frozen=True, slots=True)
-class Coin:
-    """One toss: `item` goes to the full panel (`audited`), which had probability `rate`."""
+class AuditDraw:
+    """One draw: `item` goes to the full panel (`audited`), which had probability `rate`."""
 
     item: str
     rate: float
@@ -25,23 +25,23 @@ class Coin:
 
 def draw(
     items: Iterable[str], rates: float | Sequence[float], *, seed: int, min_rate: float | None = None
-) -> tuple[Coin, ...]:
-    """Toss the coin of each item: audited iff U(seed, item) < rate, with U uniform on [0, 1) and a function of both.
+) -> tuple[AuditDraw, ...]:
+    """Draw for each item: audited iff U(seed, item) < rate, with U uniform on [0, 1) and a function of both.
 
     `rates`: one for all, or one per item, each above 0 (and not below `min_rate`, the q_min declared for the running
     bound). Who closes the items must not know the seed while they do: choose it afterwards, or let someone else.
 
     >>> draw(["a", "b", "c", "d"], 0.5, seed=3)[2]
-    Coin(item='c', rate=0.5, audited=True)
+    AuditDraw(item='c', rate=0.5, audited=True)
     >>> draw(["c", "x"], 0.5, seed=3)[0]
-    Coin(item='c', rate=0.5, audited=True)
+    AuditDraw(item='c', rate=0.5, audited=True)
     """
     ids = _ids(items)
     root = validate.whole(seed, where="seed", least=0)
     least = None if min_rate is None else rate_in_range(min_rate, where="min_rate")
     chances = _rates(rates, len(ids), least)
     return tuple(
-        Coin(item, rate, bool(stream(root, "audit", item).random() < rate))
+        AuditDraw(item, rate, bool(stream(root, "audit", item).random() < rate))
         for item, rate in zip(ids, chances, strict=True)
     )
 

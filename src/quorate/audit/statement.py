@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from quorate.audit.batch import Batch
+from quorate.audit.batch import BatchBound
 from quorate.audit.running import Bound
 
 ASSUMPTIONS = (
     "An error is an answer other than the plurality of the full panel; an answer that shares a tie of t classes counts "
     "as 1 - 1/t of an error. The panel itself may be wrong about the world: that is not measured here.",
-    "Answer, confidence and audit rate of an item were fixed before its coin was tossed (the random yes or no that "
-    "sends it to the full panel), nobody who closed items knew the coins, and no coin was tossed twice.",
+    "Answer, confidence and audit rate of an item were fixed before its draw (the random yes or no that sends it to "
+    "the full panel), nobody who closed items knew the draws, and no item was drawn for twice.",
     "Items stand in the order in which they were closed, if audits influenced later decisions; else in any order.",
     "An audited item got the votes it would have got in a full panel, and its answer was not changed afterwards.",
     "A panel that was not completed counts as an error.",
@@ -30,7 +30,7 @@ BATCH = (
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class AuditCounts:
     """The counts behind a sentence.
 
     `num_settled` of the `num_items` closed items left nothing open: no vote could change them; `settled_loss` is what
@@ -51,10 +51,10 @@ class Tally:
         return self.num_items - self.num_settled
 
 
-def running_sentence(tally: Tally, bound: Bound) -> str:
+def running_sentence(tally: AuditCounts, bound: Bound) -> str:
     """What the running bound says, in words.
 
-    >>> tally = Tally(num_items=4000, num_settled=1600, num_audited=240, num_wrong=3)
+    >>> tally = AuditCounts(num_items=4000, num_settled=1600, num_audited=240, num_wrong=3)
     >>> print(running_sentence(tally, Bound(0.05, 4000, 108.2, 30.0, True)))
     With 95 % confidence, at most 2.71 % of the 4000 closed items (108.2 of them) are answered other than by the full
     panel's plurality. Basis: the votes settled 1600 items; of the other 2400, a random draw sent 240 to the full panel,
@@ -72,11 +72,11 @@ def running_sentence(tally: Tally, bound: Bound) -> str:
     )
 
 
-def batch_sentence(tally: Tally, batch: Batch) -> str:
+def batch_sentence(tally: AuditCounts, batch: BatchBound) -> str:
     """What the exact end-of-batch statement says, in words; ties and known errors of settled items are added.
 
-    >>> tally = Tally(num_items=4000, num_settled=1600, num_audited=240, num_wrong=0)
-    >>> print(batch_sentence(tally, Batch(0.05, 2400, 240, 0, 28)))
+    >>> tally = AuditCounts(num_items=4000, num_settled=1600, num_audited=240, num_wrong=0)
+    >>> print(batch_sentence(tally, BatchBound(0.05, 2400, 240, 0, 28)))
     With 95 % confidence, at most 28 of the batch's 2400 unsettled items are wrong: at most 0.70 % of all 4000 closed
     items.
     """
@@ -89,7 +89,7 @@ def batch_sentence(tally: Tally, batch: Batch) -> str:
     )
 
 
-def _basis(tally: Tally) -> str:
+def _basis(tally: AuditCounts) -> str:
     missing = f" ({tally.num_incomplete} because the panel was not completed)" if tally.num_incomplete else ""
     ties = f" (ties and known errors among them count {_up(tally.settled_loss)})" if tally.settled_loss else ""
     wrong = f"{rounded_up(tally.num_wrong):g} wrong{missing}"

@@ -15,10 +15,10 @@ import numpy as np
 
 from quorate.audit import (
     ASSUMPTIONS,
-    Batch,
+    AuditCounts,
+    BatchBound,
     Bound,
     RunningAudit,
-    Tally,
     batch_sentence,
     draw,
     end_of_batch,
@@ -74,9 +74,9 @@ class AuditReport:
     votes for items that were not audited   `rejects` the file of the rows set aside, None if there are none
     """
 
-    tally: Tally
+    tally: AuditCounts
     bound: Bound
-    batch: Batch | None
+    batch: BatchBound | None
     batch_refused: str | None
     checkpoints: tuple[Checkpoint, ...]
     smallest_pool: int
@@ -194,7 +194,7 @@ def report_audit(
         notes.append(f"{num_open} items are still open (stop_reason ask) and are not part of this.")
     losses = {item: panel_loss(panel, tidy(coins[item].label), sizes[item]) for item, panel in panels.votes.items()}
     state, checkpoints = _fold(closed, coins, losses, min_rate=drawn.min_rate, alpha=alpha)
-    tally = Tally(
+    tally = AuditCounts(
         num_items=state.num_items,
         num_settled=state.num_settled,
         num_audited=state.num_audited,
@@ -358,7 +358,7 @@ def _fold(
 
 def _batch(
     rows: Sequence[DrawnItem], losses: Mapping[str, float | None], alpha: float
-) -> tuple[Batch | None, str | None]:
+) -> tuple[BatchBound | None, str | None]:
     found = [losses.get(row.item) for row in rows]
     try:
         return end_of_batch([row.rate for row in rows], [row.audited for row in rows], found, alpha=alpha), None
