@@ -127,12 +127,12 @@ def _refused(source: str, found: Sequence[str], columns: Sequence[str], *, worke
     listed = ",".join(rest[:30]) + (",..." if len(rest) > 30 else "")
     ignored = ",".join(found)
     if worker:
-        rule = f"one person's votes in each column of {source}, not what can be computed from the other columns"
+        rule = "one person's votes in each column, not what can be computed from the other columns"
         fix = f"pass `ignore_columns={ignored!r}`; if they are people, list them all: `worker='{listed},{ignored}'`."
     else:
-        rule = f"a count of votes for one class in each column of {source}, not a summary of the other columns"
+        rule = "the votes for one class in each column, not a summary of the other columns"
         fix = f"pass `ignore_columns={ignored!r}`; if they are classes, list them all: `classes='{listed},{ignored}'`."
-    return broken("source", list(found), rule, fix)
+    return broken("columns", list(found), rule, fix, place=source)
 
 
 def _computed(codes: np.ndarray, labels: Sequence[str]) -> list[str | None]:
