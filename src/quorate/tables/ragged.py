@@ -6,10 +6,9 @@ the good rows are found from how many good rows stand before each bad one.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from quorate.tables.readers.arrow import arrow_csv
 from quorate.tables.rules import Fired, fired
 from quorate.types import IntArray
 
@@ -26,7 +25,7 @@ class Ragged:
         self._rows: list[int] = []  # to be listed in the next entry
         self._texts: list[str] = []
 
-    def keep_apart(self, row: Any) -> str:  # noqa: ANN401
+    def keep_apart(self, row: arrow_csv.InvalidRow) -> str:
         """What PyArrow calls for a bad row."""
         good_before = row.number - 2 - self._num_bad
         self._num_bad += 1

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from quorate.tables.readers.arrow import TEXT, arrow_csv, pa, pq
 from quorate.tables.rules import RULES, Fired
@@ -38,7 +37,7 @@ def write_rejects(entries: Iterable[Fired], path: str | Path) -> int:
     return written
 
 
-def reject_tables(entries: Iterable[Fired]) -> Iterator[Any]:
+def reject_tables(entries: Iterable[Fired]) -> Iterator[pa.Table]:
     """The rows set aside, as Arrow tables of bounded size, rule by rule."""
     for entry in entries:
         if RULES[entry.rule].set_aside:
@@ -46,14 +45,14 @@ def reject_tables(entries: Iterable[Fired]) -> Iterator[Any]:
                 yield _table(entry, start)
 
 
-def _table(entry: Fired, start: int) -> Any:  # noqa: ANN401
+def _table(entry: Fired, start: int) -> pa.Table:
     rows = entry.rows[start : start + BLOCK]
     rule = RULES[entry.rule]
 
-    def texts(values: Any) -> Any:  # noqa: ANN401
+    def texts(values: pa.Array | None) -> pa.Array:
         return pa.nulls(len(rows), TEXT) if values is None else values.slice(start, len(rows))
 
-    def same(text: str) -> Any:  # noqa: ANN401
+    def same(text: str) -> pa.Array:
         return pa.repeat(pa.scalar(text, TEXT), len(rows))
 
     columns = [same(entry.source), pa.array(rows), same(rule.name), same(rule.met)]
@@ -61,7 +60,7 @@ def _table(entry: Fired, start: int) -> Any:  # noqa: ANN401
     return pa.Table.from_arrays(columns, schema=SCHEMA)
 
 
-def _writer(file: Path, kind: str) -> Any:  # noqa: ANN401
+def _writer(file: Path, kind: str) -> pq.ParquetWriter | arrow_csv.CSVWriter:
     try:
         if kind == ".parquet":
             return pq.ParquetWriter(file, SCHEMA)

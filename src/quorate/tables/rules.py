@@ -6,14 +6,16 @@ and docs/tables.md has one line per rule (a test compares them).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quorate.tables.readers.arrow import TEXT, pa
 from quorate.types import IntArray
 
+Texts = Iterable[object]  # Arrow arrays too
 MOST_SAMPLES = 5  # rows shown per rule in a summary
 SUM_ROUNDING = 1e-3  # sums this close to 1 are rounding, as everywhere in quorate
 SUM_TOLERANCE = 0.05  # farther than this a row is not probabilities
@@ -321,20 +323,20 @@ class Fired:
     source: str
     count: int
     rows: IntArray
-    tasks: Any = None
-    workers: Any = None
-    values: Any = None
+    tasks: pa.Array | None = None
+    workers: pa.Array | None = None
+    values: pa.Array | None = None
 
 
 def fired(
     rule: str,
     source: str,
-    rows: Any = (),  # noqa: ANN401
+    rows: ArrayLike = (),
     *,
     count: int | None = None,
-    tasks: Any = None,  # noqa: ANN401
-    workers: Any = None,  # noqa: ANN401
-    values: Any = None,  # noqa: ANN401
+    tasks: Texts | None = None,
+    workers: Texts | None = None,
+    values: Texts | None = None,
 ) -> Fired:
     """An entry from row numbers and, beside each, the texts that a reader of the rejects needs."""
     numbers = np.asarray(rows, dtype=np.int64)
@@ -342,7 +344,7 @@ def fired(
     return Fired(rule, source, len(numbers) if count is None else count, numbers, *texts)
 
 
-def as_text(values: Any) -> Any:  # noqa: ANN401
+def as_text(values: Texts) -> pa.Array:
     """Values as one Arrow array of text."""
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from quorate.tables.predictions.checks import Checked, sums
-from quorate.tables.readers.arrow import pc
+from quorate.tables.readers.arrow import pa, pc
 from quorate.tables.rules import SUM_ROUNDING, SUM_TOLERANCE, Fired, fired
 from quorate.tables.votes.labels import match_labels
 from quorate.types import FloatArray
@@ -71,7 +70,7 @@ def matched(table: Checked, known: tuple[str, ...], *, given: bool) -> dict[str,
     return found
 
 
-def looked_up(source: Aligned, items: Any) -> tuple[FloatArray, np.ndarray, np.ndarray]:  # noqa: ANN401
+def looked_up(source: Aligned, items: pa.Array) -> tuple[FloatArray, np.ndarray, np.ndarray]:
     """Probabilities of the items (T, K), all alike where there are none; which are in the table, and are usable."""
     at = pc.fill_null(pc.index_in(items, value_set=source.table.ids), -1).to_numpy(zero_copy_only=False)
     present = at >= 0

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from quorate.tables.readers.arrow import pa
 from quorate.tables.rules import SUM_ROUNDING, SUM_TOLERANCE, Fired, fired
 from quorate.tables.votes.clean import tidy_ids
 from quorate.tables.votes.codes import Coded, constant, encode
@@ -54,7 +54,7 @@ class Checked:
     model: str
     source: str
     classes: tuple[str, ...]
-    ids: Any
+    ids: pa.Array
     values: FloatArray
     usable: np.ndarray
     rows: IntArray
@@ -147,7 +147,7 @@ def _judged(given: Given, task: Coded, among: np.ndarray) -> tuple[np.ndarray, l
     return fine & ~far, entries
 
 
-def _shown(given: Given, where: Any) -> list[str]:  # noqa: ANN401
+def _shown(given: Given, where: np.ndarray) -> list[str]:
     """The rows' numbers and their sum, for the rejects."""
     picked = given.values[where]
     return [f"sum {total:.6g}: {_few(row)}" for row, total in zip(picked, sums(picked), strict=True)]

@@ -44,7 +44,7 @@ def _diagnosis(source: Aligned) -> str:
     table = source.table
     if table.usable.sum() > source.usable.sum():
         left = [entry for entry in source.entries if entry.rule == "class-not-asked-for"]
-        names = [name for entry in left for name in entry.values.to_pylist()]
+        names = [name for entry in left if entry.values is not None for name in entry.values.to_pylist()]
         return f"The classes asked for leave out {names}, which the predictions have: correct `classes`."
     return likely_form(table)
 

@@ -22,8 +22,10 @@ from quorate.tables.readers.frames import open_frame
 from quorate.tables.readers.label_studio import from_studio, is_label_studio
 from quorate.tables.readers.open_files import ending_of, existing, open_file
 from quorate.tables.report import Report, refuse_dirt
-from quorate.types import FloatArray
+from quorate.types import FloatArray, PredictionLike
 from quorate.validate import broken, fraction
+
+PredictionSources = PredictionLike | Sequence[PredictionLike] | Mapping[str, PredictionLike]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +47,7 @@ class Predictions:
 
 
 def read_predictions(
-    sources: Any,  # noqa: ANN401
+    sources: PredictionSources,
     *,
     classes: Sequence[Any] | None = None,
     id_column: str | None = None,
@@ -96,7 +98,7 @@ def _read_as_classes(tables: Sequence[Checked]) -> str:
     return columns_read(off[0]) if off and not off[0].shares_rest else ""
 
 
-def named_sources(sources: Any) -> list[tuple[str | None, Any]]:  # noqa: ANN401
+def named_sources(sources: PredictionSources) -> list[tuple[str | None, PredictionLike]]:
     """Each source with the name its caller gave it, or None."""
     pairs: list[tuple[str | None, Any]]
     if isinstance(sources, Mapping):
@@ -111,7 +113,7 @@ def named_sources(sources: Any) -> list[tuple[str | None, Any]]:  # noqa: ANN401
 
 
 def _open(
-    source: Any,  # noqa: ANN401
+    source: PredictionLike,
     name: str | None,
     classes: tuple[str, ...] | None,
     *,

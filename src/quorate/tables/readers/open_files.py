@@ -117,7 +117,12 @@ def _read_text(file: Path, found: Sniffed, columns: Sequence[str] | None) -> Ite
         yield _empty(columns or found.columns, total, last)
 
 
-def _csv_reader(stream: Any, found: Sniffed, columns: Sequence[str] | None, bad_row: Any) -> Any:  # noqa: ANN401
+def _csv_reader(
+    stream: pa.NativeFile | Counted,
+    found: Sniffed,
+    columns: Sequence[str] | None,
+    bad_row: Callable[[arrow_csv.InvalidRow], str],
+) -> arrow_csv.CSVStreamingReader:
     return arrow_csv.open_csv(
         stream,
         read_options=arrow_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, encoding=found.encoding),

@@ -75,7 +75,7 @@ def _instead(file: Path, others: Sequence[str]) -> str:
     return f"; other sheets are {list(others[:MOST_NAMED])}: to read one, name it: {file.name}#{others[0]}"
 
 
-def cell_text(value: Any) -> str | None:  # noqa: ANN401
+def cell_text(value: object) -> str | None:
     """A cell's value as text, as a CSV would have it.
 
     >>> cell_text(7.0), cell_text("007"), cell_text(True), cell_text(None)

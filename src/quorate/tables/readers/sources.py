@@ -21,7 +21,7 @@ Progress = Callable[[int, int, str], None]
 class Batch:
     """Some rows: an Arrow `table`, their numbers in the source, and how far reading is (`done` of `total`)."""
 
-    table: Any
+    table: pa.Table
     rows: IntArray
     done: int
     total: int
@@ -48,7 +48,7 @@ class Opened:
     entries: tuple[Fired, ...] = ()
     backend: str = "pyarrow"
     advice: str = ""
-    frame: Any = None
+    frame: pa.Table | None = None
     headers: Mapping[str, Any] = field(default_factory=dict)
     headed: str = ""
 
@@ -72,7 +72,7 @@ def without_columns(opened: Opened, names: str | Sequence[str] | None) -> Opened
     return replace(opened, columns=kept, read=read, entries=(*opened.entries, told))
 
 
-def head(opened: Opened) -> Any:  # noqa: ANN401
+def head(opened: Opened) -> pa.Table:
     """The first batch with every column, to see what is in it; an empty table if there are no rows."""
     for batch in opened.read(None):
         return batch.table

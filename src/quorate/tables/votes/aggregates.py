@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from quorate.tables.readers.arrow import pa
 from quorate.tables.readers.cells import as_numbers
 from quorate.tables.votes.codes import encode, merge
 from quorate.tables.votes.columns import squeezed
@@ -67,7 +67,7 @@ def may_sum_up(column: str) -> bool:
     return sums_up(column) or bool(parts & _SUMMING_UP)
 
 
-def only_people(table: Any, source: str, columns: Sequence[str]) -> list[str]:  # noqa: ANN401
+def only_people(table: pa.Table, source: str, columns: Sequence[str]) -> list[str]:
     """Annotators' columns without those that sum up the others by name and content; refuses those by one of them."""
     named = [name for name in columns if may_sum_up(name)]
     computed = _computed_columns(table, columns) if named else []
@@ -81,7 +81,7 @@ def only_people(table: Any, source: str, columns: Sequence[str]) -> list[str]:  
     return people
 
 
-def _computed_columns(table: Any, columns: Sequence[str]) -> list[str]:  # noqa: ANN401
+def _computed_columns(table: pa.Table, columns: Sequence[str]) -> list[str]:
     """The columns that can be computed from the other ones: their plurality, number, mean ..."""
     if len(columns) < 3 or table.num_rows < FEWEST:
         return []
@@ -97,7 +97,7 @@ def _computed_columns(table: Any, columns: Sequence[str]) -> list[str]:  # noqa:
     return [name for name, what in zip(columns, _computed(codes, labels), strict=True) if what]
 
 
-def refuse_summed_counts(table: Any, source: str, columns: Sequence[str]) -> None:  # noqa: ANN401
+def refuse_summed_counts(table: pa.Table, source: str, columns: Sequence[str]) -> None:
     """Refuse columns of counts that are the sum of the others, or are called after a summary of the votes."""
     numbers = np.column_stack([as_numbers(table[name], blank=0.0).values for name in columns])
     found = [name for name in columns if may_sum_up(name)]
@@ -115,7 +115,7 @@ def refuse_summed_counts(table: Any, source: str, columns: Sequence[str]) -> Non
         raise _refused(source, found, columns, worker=False)
 
 
-def summary_columns(table: Any, columns: Sequence[str]) -> list[str]:  # noqa: ANN401
+def summary_columns(table: pa.Table, columns: Sequence[str]) -> list[str]:
     """Columns beside counts that are no counts and called after a summary of the votes, such as the majority's name."""
     named = [name for name in columns if may_sum_up(name)]
     cells = {name: as_numbers(table[name], blank=np.nan).values for name in named}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -67,7 +66,7 @@ def relabelled(raw: Raw, classes: Sequence[str] | None, *, given: bool) -> tuple
     return only(replace(raw, label=label), label.codes >= 0), entries
 
 
-def changed(before: Any, after: Any) -> np.ndarray:  # noqa: ANN401
+def changed(before: pa.Array, after: pa.Array) -> np.ndarray:
     """Which names are not what they were."""
     return np.asarray(pc.fill_null(pc.not_equal(before, after), False).to_numpy(zero_copy_only=False))
 
@@ -128,7 +127,7 @@ def _cells(coded: Coded, of_name: np.ndarray) -> np.ndarray:
     return np.append(of_name, False)[coded.codes]
 
 
-def _texts(names: Iterable[str | None]) -> Any:  # noqa: ANN401
+def _texts(names: Iterable[str | None]) -> pa.Array:
     return pa.array(list(names), type=TEXT)
 
 

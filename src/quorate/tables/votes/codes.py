@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,15 +23,15 @@ class Coded:
     """A column: `codes` (n,) number of each cell's name, -1 for none; `names` Arrow text, not always unique."""
 
     codes: Codes
-    names: Any
+    names: pa.Array
 
-    def texts(self, at: Any) -> Any:  # noqa: ANN401
+    def texts(self, at: NDArray[np.integer | np.bool_]) -> pa.Array:
         """The cells at these positions, as Arrow text, null for none."""
         codes = self.codes[at]
         return self.names.take(pa.array(codes, mask=codes < 0))
 
 
-def encode(column: Any) -> Coded:  # noqa: ANN401
+def encode(column: pa.ChunkedArray | pa.Array) -> Coded:
     """A column as codes; nulls are -1.
 
     >>> encode(pa.chunked_array([["b", "a", None, "b"]])).codes
@@ -50,7 +49,7 @@ def encode(column: Any) -> Coded:  # noqa: ANN401
     return Coded(indices.to_numpy(zero_copy_only=False), texts(column.dictionary))
 
 
-def texts(values: Any) -> Any:  # noqa: ANN401
+def texts(values: pa.Array) -> pa.Array:
     """Values of any plain type as text. A whole number in a column of floats is "7": pandas has no other with gaps.
 
     >>> texts(pa.array([7.0, 0.5, None])).to_pylist()
@@ -66,7 +65,7 @@ def texts(values: Any) -> Any:  # noqa: ANN401
         raise broken("source", str(kind), rule, "pass ids and labels as numbers, or as text in UTF-8.") from cause
 
 
-def _float_texts(values: Any) -> Any:  # noqa: ANN401
+def _float_texts(values: pa.Array) -> pa.Array:
     numbers = values.to_numpy(zero_copy_only=False)
     whole = np.isfinite(numbers) & (np.abs(numbers) < 2**53)
     whole &= np.where(whole, numbers, 0.5) == np.floor(np.where(whole, numbers, 0.5))
@@ -94,7 +93,7 @@ def merge(parts: Sequence[Coded]) -> Coded:
     return Coded(codes, encoded.dictionary)
 
 
-def renamed(coded: Coded, names: Any) -> Coded:  # noqa: ANN401
+def renamed(coded: Coded, names: pa.Array) -> Coded:
     """The same cells under new names, which may coincide or be null (then the cell has none)."""
     return merge([Coded(coded.codes, names)])
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ NEARLY_ALL = 0.98
 _OF_PEOPLE = re.compile(r"(id|ids|by|name|nr|no|code|initials)$")
 
 
-def unread_people(table: Any, item: str, unread: Sequence[str]) -> list[str]:  # noqa: ANN401
+def unread_people(table: pa.Table, item: str, unread: Sequence[str]) -> list[str]:
     """The unread columns that look like the people who voted, the likeliest first.
 
     Within an item no value comes again, yet values come again in other items. Numbers must also be called like ids: a
@@ -36,7 +35,7 @@ def unread_people(table: Any, item: str, unread: Sequence[str]) -> list[str]:  #
     return sorted(found, key=lambda name: (not looks_like_worker(name), _OF_PEOPLE.search(squeezed(name)) is None))
 
 
-def refuse_wrong_people(table: Any, source: str, item: str, worker: str, unread: Sequence[str]) -> None:  # noqa: ANN401
+def refuse_wrong_people(table: pa.Table, source: str, item: str, worker: str, unread: Sequence[str]) -> None:
     """Refuse a worker column, found by its name, by which people vote again and again while another column fits."""
     tasks, people = encode(table[item]), encode(table[worker])
     named = (tasks.codes >= 0) & (people.codes >= 0)
@@ -53,7 +52,7 @@ def refuse_wrong_people(table: Any, source: str, item: str, worker: str, unread:
         raise broken("worker", worker, rule, fix)
 
 
-def _are_people(column: Any, name: str, tasks: Coded) -> bool:  # noqa: ANN401
+def _are_people(column: pa.ChunkedArray, name: str, tasks: Coded) -> bool:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_nested(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         return False
