@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.tables.votes.test_aggregates import chaos_records
+from tests.tables.votes.test_people import chaos_records
 from tests.tables.writing import write_csv
 
 NUM_ITEMS, CLASSES = 40, ("cat", "dog")

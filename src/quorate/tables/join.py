@@ -13,7 +13,7 @@ from quorate.tables.misread_checks import refuse_misread_pools, refuse_misread_p
 from quorate.tables.options import Items
 from quorate.tables.own_types import class_texts
 from quorate.tables.predictions.align import Aligned, aligned, looked_up, matched, named_classes
-from quorate.tables.predictions.checks import Checked
+from quorate.tables.predictions.checks import CheckedPredictions
 from quorate.tables.predictions.read import Predictions, uniform
 from quorate.tables.predictions.stray_columns import unpredicted_labels, unvoted_classes, without_strays
 from quorate.tables.readers.arrow import TEXT, pa, pc
@@ -27,7 +27,7 @@ from quorate.types import FloatArray, IntArray, frozen_array
 from quorate.validate import broken
 
 
-def refuse_unnamed_rows(votes: Votes, table: Checked) -> None:
+def refuse_unnamed_rows(votes: Votes, table: CheckedPredictions) -> None:
     """Rows of an array without ids are called 0 to T-1: an error unless the items of the votes are exactly these."""
     if not table.is_unnamed:
         return
@@ -42,7 +42,7 @@ def refuse_unnamed_rows(votes: Votes, table: Checked) -> None:
     raise broken("predictions", table.source, rule, fix)
 
 
-def refuse_other_classes(votes: Votes, table: Checked, classes: tuple[str, ...], *, given: bool) -> None:
+def refuse_other_classes(votes: Votes, table: CheckedPredictions, classes: tuple[str, ...], *, given: bool) -> None:
     """An error if no label of the votes, or none of the classes `given`, is a class of the classifier."""
     named = set(matched(table, classes, given=given).values())
     if named.intersection(votes.classes):

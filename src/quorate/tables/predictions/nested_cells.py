@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from quorate.tables.readers.arrow import TEXT, pa
-from quorate.tables.readers.sources import Batch, Opened, unique_columns
+from quorate.tables.readers.sources import Opened, TableBatch, unique_columns
 from quorate.validate import broken
 
 NOT_A_PREDICTION = "no prediction"  # is no number, so that the rule for bad probabilities meets it
@@ -35,7 +35,7 @@ def unnested(
     names = _names(opened, column, first[column], classes)
     kept = tuple(name for name in opened.columns if name != column)
 
-    def read(columns: Sequence[str] | None) -> Iterator[Batch]:
+    def read(columns: Sequence[str] | None) -> Iterator[TableBatch]:
         wanted = list(kept) + list(names) if columns is None else list(columns)
         plain = [name for name in wanted if name in kept]
         for batch in opened.read([*plain, column]):

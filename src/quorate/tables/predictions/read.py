@@ -14,10 +14,10 @@ import numpy as np
 
 from quorate.tables.options import HARD_LABEL_ACCURACY
 from quorate.tables.own_types import class_texts, name_texts
+from quorate.tables.predictions.align import columns_read
 from quorate.tables.predictions.arrays import from_array, from_file
-from quorate.tables.predictions.checks import Checked, Given, checked
+from quorate.tables.predictions.checks import CheckedPredictions, Given, checked
 from quorate.tables.predictions.forms import from_table
-from quorate.tables.predictions.misread_checks import columns_read
 from quorate.tables.readers.frames import open_frame
 from quorate.tables.readers.label_studio import from_studio, is_label_studio
 from quorate.tables.readers.open_files import ending_of, existing, open_file
@@ -32,7 +32,7 @@ PredictionSources = PredictionLike | Sequence[PredictionLike] | Mapping[str, Pre
 class Predictions:
     """What M classifiers say, each over its own items and classes; `join` brings them together."""
 
-    tables: tuple[Checked, ...]
+    tables: tuple[CheckedPredictions, ...]
     report: Report
 
     @property
@@ -92,7 +92,7 @@ def read_predictions(
     return Predictions(tables, Report(tuple(dict.fromkeys(decisions)), totals, entries))
 
 
-def _read_as_classes(tables: Sequence[Checked]) -> str:
+def _read_as_classes(tables: Sequence[CheckedPredictions]) -> str:
     """Which columns were taken for classes, where rows do not sum to 1: one of them may be none."""
     off = [table for table in tables if {"sum-off", "sum-near-one"} & {entry.rule for entry in table.entries}]
     return columns_read(off[0]) if off and not off[0].shares_rest else ""

@@ -15,7 +15,7 @@ from quorate.errors import MissingExtra
 from quorate.tables.own_types import name_text
 from quorate.tables.readers.arrow import INSTALL, TEXT, pa
 from quorate.tables.readers.sheets import cell_text
-from quorate.tables.readers.sources import Batch, Opened, unique_columns
+from quorate.tables.readers.sources import Opened, TableBatch, unique_columns
 from quorate.tables.rules import fired
 from quorate.tables.votes.columns import SYNONYMS, find_column, squeezed
 from quorate.validate import broken
@@ -148,10 +148,10 @@ def _cell(value: object) -> str | None:
     return cell_text(value.item() if isinstance(value, np.generic) else value)
 
 
-def _read(table: pa.Table, columns: Sequence[str] | None) -> Iterator[Batch]:
+def _read(table: pa.Table, columns: Sequence[str] | None) -> Iterator[TableBatch]:
     picked = table if columns is None else table.select(list(columns))
     total = picked.num_rows
     for start in range(0, total, BLOCK_ROWS):
         part = picked.slice(start, BLOCK_ROWS)
         end = start + part.num_rows
-        yield Batch(part, np.arange(start, end, dtype=np.int64) + 1, end, total)
+        yield TableBatch(part, np.arange(start, end, dtype=np.int64) + 1, end, total)

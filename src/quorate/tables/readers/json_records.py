@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from quorate.errors import InvalidInput
 from quorate.tables.readers.arrow import Counted, pa
-from quorate.tables.readers.sniff import encoding_of
+from quorate.tables.readers.csv_files import encoding_of
 from quorate.unpacked import max_size, too_large
 from quorate.validate import broken
 

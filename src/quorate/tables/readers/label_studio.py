@@ -16,8 +16,7 @@ from quorate.tables.readers.arrow import TEXT, pa
 from quorate.tables.readers.cells import as_numbers, seconds
 from quorate.tables.readers.sources import Progress
 from quorate.tables.rules import fired
-from quorate.tables.votes.codes import Coded, encode
-from quorate.tables.votes.gather import Chunk
+from quorate.tables.votes.codes import Chunk, Coded, encode
 from quorate.validate import broken
 
 BLOCK = 50_000  # votes per chunk

@@ -10,8 +10,7 @@ import numpy as np
 from quorate.tables.readers.arrow import TEXT, pa, pc
 from quorate.tables.readers.cells import filled
 from quorate.tables.rules import MOST_SAMPLES, RULES, Fired, fired
-from quorate.tables.votes.codes import Coded, renamed
-from quorate.tables.votes.gather import Raw, only
+from quorate.tables.votes.codes import Coded, Raw, only, renamed
 from quorate.tables.votes.labels import are_abstentions, match_labels
 from quorate.types import IntArray
 

@@ -13,8 +13,7 @@ from quorate.tables.readers.arrow import pa
 from quorate.tables.readers.cells import as_numbers
 from quorate.tables.readers.sources import Opened, Progress, head
 from quorate.tables.rules import Fired, fired
-from quorate.tables.votes.aggregates import only_people, refuse_summed_counts, summary_columns
-from quorate.tables.votes.codes import encode
+from quorate.tables.votes.codes import Raw, collect, encode
 from quorate.tables.votes.columns import (
     GO_ON,
     find_column,
@@ -23,7 +22,6 @@ from quorate.tables.votes.columns import (
     looks_like_worker,
     refuse_own_output,
 )
-from quorate.tables.votes.gather import Raw, collect
 from quorate.tables.votes.layouts import (
     LongColumns,
     distinct_values,
@@ -34,7 +32,13 @@ from quorate.tables.votes.layouts import (
     wide_chunks,
 )
 from quorate.tables.votes.nested_votes import nested_columns, read_cells
-from quorate.tables.votes.people import refuse_wrong_people, unread_people
+from quorate.tables.votes.people import (
+    only_people,
+    refuse_summed_counts,
+    refuse_wrong_people,
+    summary_columns,
+    unread_people,
+)
 from quorate.validate import broken
 
 FEWEST = 10  # rows below which nothing is concluded

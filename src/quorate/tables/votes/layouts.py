@@ -9,12 +9,11 @@ import numpy as np
 
 from quorate.tables.readers.arrow import TEXT, pa
 from quorate.tables.readers.cells import as_numbers, seconds, unread
-from quorate.tables.readers.sources import Batch, Opened, Progress, batches
+from quorate.tables.readers.sources import Opened, Progress, TableBatch, batches
 from quorate.tables.rules import Fired, fired
-from quorate.tables.votes.aggregates import sums_up
 from quorate.tables.votes.clean import blank_cells, tidy_ids
-from quorate.tables.votes.codes import Coded, constant, encode, merge
-from quorate.tables.votes.gather import Chunk, Raw
+from quorate.tables.votes.codes import Chunk, Coded, Raw, constant, encode, merge
+from quorate.tables.votes.people import sums_up
 from quorate.types import IntArray
 from quorate.unpacked import check_votes
 from quorate.validate import MOST_VOTES
@@ -76,7 +75,7 @@ def wide_chunks(opened: Opened, task: str, workers: Sequence[str], progress: Pro
             yield _melted(batch, task, workers, slice(start, start + step))
 
 
-def _melted(batch: Batch, task: str, workers: Sequence[str], part: slice) -> Chunk:
+def _melted(batch: TableBatch, task: str, workers: Sequence[str], part: slice) -> Chunk:
     table = batch.table.slice(part.start, part.stop - part.start)
     cells = [encode(table[name]) for name in workers]
     label = merge(cells)

@@ -17,9 +17,8 @@ from quorate.tables.own_types import name_text
 from quorate.tables.readers.arrow import TEXT, pa
 from quorate.tables.readers.sources import Opened, Progress, batches
 from quorate.tables.rules import Fired, fired
-from quorate.tables.votes.aggregates import sums_up
-from quorate.tables.votes.codes import Coded, constant, encode
-from quorate.tables.votes.gather import Chunk, Raw, collect
+from quorate.tables.votes.codes import Chunk, Coded, Raw, collect, constant, encode
+from quorate.tables.votes.people import sums_up
 from quorate.types import IntArray
 from quorate.unpacked import check_votes
 from quorate.validate import MOST_VOTES

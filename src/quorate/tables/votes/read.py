@@ -22,9 +22,8 @@ from quorate.tables.readers.sources import Progress, without_columns
 from quorate.tables.report import Report, refuse_dirt
 from quorate.tables.rules import Fired, fired
 from quorate.tables.votes.clean import clean, settle
-from quorate.tables.votes.codes import by_first
+from quorate.tables.votes.codes import Raw, by_first, collect
 from quorate.tables.votes.formats import choose
-from quorate.tables.votes.gather import Raw, collect
 from quorate.tables.votes.labels import abstain_names, differ_by_case, means_no_answer
 from quorate.types import TableLike
 from quorate.validate import broken
