@@ -167,8 +167,9 @@ def test_dirt_is_counted_and_set_aside_and_strict_refuses_it(data, tmp_path):
     assert fired["no-prediction"] == fired["prediction-without-votes"] == fired["blank-prediction"] == 1
     assert result.rejects.num_rows == result.summary()["data"]["set_aside"] > 4
     assert len(result.items) == data.num_items + 1
-    with pytest.raises(InvalidInput, match="strict reading allows none"):
+    with pytest.raises(InvalidInput) as caught:
         run(*files, strict=True)
+    assert caught.value.field == "votes" and "`strict`" in caught.value.rule
 
 
 def test_a_method_that_learns_nothing_and_one_with_quotas_run_too(files):

@@ -21,7 +21,7 @@ from quorate.tables import Report
 from quorate.tables.own_types import TEXTS, OwnTypes, in_own_type
 from quorate.tables.readers.arrow import TEXT, pa
 from quorate.tables.readers.frames import give_back
-from quorate.tables.rejects import SCHEMA, reject_tables
+from quorate.tables.report import SCHEMA, reject_tables
 from quorate.tables.votes.vote_order import VoteOrder
 from quorate.types import FloatArray, IntArray, PriorParams
 from quorate.workflows.run.report import stretches_of

@@ -19,13 +19,12 @@ from quorate.tables.readers.arrow import pa
 from quorate.tables.readers.frames import open_frame
 from quorate.tables.readers.label_studio import is_label_studio
 from quorate.tables.readers.open_files import ending_of, existing, open_file
-from quorate.tables.readers.sources import Batch, Opened, head, without_columns
+from quorate.tables.readers.sources import Opened, TableBatch, head, without_columns
 from quorate.tables.rules import Fired
 from quorate.tables.votes.clean import clean, settle
-from quorate.tables.votes.codes import by_first, encode
+from quorate.tables.votes.codes import Raw, by_first, encode
 from quorate.tables.votes.columns import find_column
 from quorate.tables.votes.formats import Layout, choose
-from quorate.tables.votes.gather import Raw
 from quorate.tables.votes.layouts import looks_like_counts
 from quorate.tables.votes.read import read_votes
 from quorate.workflows.score.batches import ById, Follower, InOrder, NoVotes
@@ -131,9 +130,11 @@ def _by_id(votes: Any, classes: tuple[str, ...], reading: Reading, told: Told) -
     return ById(rows(), num_classes=len(classes))
 
 
-def _whole_items(pieces: Iterator[tuple[Opened, Batch]], opened: Opened, task: str) -> Iterator[tuple[Opened, Batch]]:
+def _whole_items(
+    pieces: Iterator[tuple[Opened, TableBatch]], opened: Opened, task: str
+) -> Iterator[tuple[Opened, TableBatch]]:
     """The same rows, cut only between items: rows of the last item of a piece wait for the next one."""
-    waiting: Batch | None = None
+    waiting: TableBatch | None = None
     for part, batch in pieces:
         whole = replace(batch, entries=part.entries)
         whole = whole if waiting is None else joined(waiting, whole)
@@ -147,5 +148,5 @@ def _whole_items(pieces: Iterator[tuple[Opened, Batch]], opened: Opened, task: s
         yield _as_part(opened, waiting)
 
 
-def _as_part(opened: Opened, batch: Batch) -> tuple[Opened, Batch]:
+def _as_part(opened: Opened, batch: TableBatch) -> tuple[Opened, TableBatch]:
     return replace(opened, read=reader(replace(batch, entries=())), entries=batch.entries), batch
