@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quorate.errors import InvalidInput, InvalidPrediction
 from quorate.numpy_files import plain_arrays
@@ -29,12 +30,12 @@ MOST_CLASSES = 2**15 - 1  # votes are kept as int16
 
 
 def vote_dataset(
-    votes: Any,  # noqa: ANN401
-    predictions: Any,  # noqa: ANN401
+    votes: ArrayLike,
+    predictions: ArrayLike,
     *,
     classes: Sequence[str],
     models: Sequence[str] | None = None,
-    blocks: Any = None,  # noqa: ANN401
+    blocks: ArrayLike | None = None,
     name: str = "votes",
     notes: Sequence[str] = (),
 ) -> VoteDataset:
@@ -76,7 +77,7 @@ def vote_dataset(
     )
 
 
-def _vote_table(votes: Any) -> np.ndarray:  # noqa: ANN401
+def _vote_table(votes: ArrayLike) -> np.ndarray:
     """Votes (T, N) as whole numbers, at least one item."""
     try:
         table = np.asarray(votes)
@@ -111,7 +112,7 @@ def _model_names(models: Sequence[str] | None, num_models: int) -> tuple[str, ..
     return labels
 
 
-def _stretches(blocks: Any, num_items: int) -> IntArray:  # noqa: ANN401
+def _stretches(blocks: ArrayLike | None, num_items: int) -> IntArray:
     """The stretch of the stream each item is in."""
     if blocks is None:
         return np.zeros(num_items, dtype=np.int64)
@@ -127,7 +128,7 @@ def _stretches(blocks: Any, num_items: int) -> IntArray:  # noqa: ANN401
     return stretch.astype(np.int64)
 
 
-def expand_counts(histograms: Any) -> np.ndarray:  # noqa: ANN401
+def expand_counts(histograms: ArrayLike) -> np.ndarray:
     """Counts (T, K) -> votes (T, N), -1 padded; the order within an item means nothing (simulations permute it)."""
     table = counts(histograms, where="counts")
     if table.ndim != 2 or table.size == 0:
@@ -155,7 +156,7 @@ def _read_npz(file: Path) -> dict[str, Any]:
     return arrays
 
 
-def tidied(probs: Any, *, where: str = "probs") -> tuple[FloatArray, tuple[str, ...]]:  # noqa: ANN401
+def tidied(probs: ArrayLike, *, where: str = "probs") -> tuple[FloatArray, tuple[str, ...]]:
     """Published predictions (..., K) as probabilities, and notes of what was done to them.
 
     Rows are renormalised and floored (some published ones sum to 5e-9). A row of NaN is an item without a prediction,

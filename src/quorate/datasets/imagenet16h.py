@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -118,7 +117,7 @@ def _reach(dataset: VoteDataset, levels: IntArray) -> list[str]:
     return [f"{name}: predictions at noise {text or 'none'}" for name, text in zip(dataset.models, reach, strict=True)]
 
 
-def _from_pickle(file: Path, content: Any) -> VoteDataset:  # noqa: ANN401
+def _from_pickle(file: Path, content: object) -> VoteDataset:
     if not isinstance(content, dict) or not {"model_confs", "expert_preds"} <= content.keys():
         raise unknown_form(file, NAME, FORMS)
     confs, votes = np.asarray(content["model_confs"]), np.asarray(content["expert_preds"]).T  # (M, T, K), (T, N)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -142,7 +141,7 @@ def _content(path: Path) -> str:
     return path.suffix.removeprefix(".") or "unknown"
 
 
-def _shapes(content: Any) -> str:  # noqa: ANN401
+def _shapes(content: object) -> str:
     if isinstance(content, dict):
         return ", ".join(f"{name} {_shapes(value)}" for name, value in list(content.items())[:30])
     if isinstance(content, (np.ndarray, np.generic)):

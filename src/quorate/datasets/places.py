@@ -9,7 +9,7 @@ import importlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 from quorate.errors import InvalidInput, MissingExtra
 from quorate.validate import shown
@@ -27,7 +27,7 @@ def cache_folder() -> Path:
     return Path(given) if given else Path(extra("pooch").os_cache("quorate"))
 
 
-def extra(module: str) -> Any:  # noqa: ANN401
+def extra(module: str) -> ModuleType:
     """A package of the extra `data`, imported when first needed."""
     try:
         return importlib.import_module(module)

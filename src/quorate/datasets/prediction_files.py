@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from quorate.datasets.arrays import tidied
 from quorate.datasets.plain_pickle import read_pickle
@@ -78,7 +79,7 @@ def _class_columns(names: list[str], classes: Sequence[str], file: Path) -> list
     )
 
 
-def _in_order(table: FloatArray, order: FloatArray | None, mine: Any, file: Path) -> FloatArray:  # noqa: ANN401
+def _in_order(table: FloatArray, order: FloatArray | None, mine: NDArray[np.bool_], file: Path) -> FloatArray:
     """One classifier's rows, sorted by their item numbers if there are any."""
     rows: FloatArray = table[mine]
     if order is None:
@@ -205,7 +206,7 @@ def _chosen(arrays: dict[Any, Any], file: Path) -> dict[str, Any]:
     return tables
 
 
-def _checked(stack: Any, where: str, num_items: int, num_classes: int) -> tuple[FloatArray, tuple[str, ...]]:  # noqa: ANN401
+def _checked(stack: ArrayLike, where: str, num_items: int, num_classes: int) -> tuple[FloatArray, tuple[str, ...]]:
     """Probabilities (M, T, K) that fit the votes."""
     array = np.asarray(stack)
     array = array[None] if array.ndim == 2 else array
