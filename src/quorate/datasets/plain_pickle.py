@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.errors import InvalidInput, RefusedPickle
+from quorate.errors import RefusedPickle
 from quorate.unpacked import check_size
-from quorate.validate import shown
+from quorate.validate import broken, shown
 
 PLAIN = re.compile(r"[<>=|]?(b1|\?|[iu][1248]|f[248]|c8|c16|[SU][0-9]{1,6}|[bBhHiIlLqQefdFD])")
 MOST_AXES = 16
@@ -137,7 +137,7 @@ def read_pickle(path: str | Path) -> object:
     """
     file = Path(path)
     if not file.is_file():
-        raise InvalidInput(f"path={str(path)!r} is not a file; name a pickle of numpy arrays.")
+        raise broken("path", str(path), "a file", "name a pickle of numpy arrays.")
     check_size(file, IN_MEMORY * file.stat().st_size)
     return read_pickle_bytes(file.read_bytes(), where=str(file))
 
