@@ -14,11 +14,16 @@ import numpy as np
 from quorate import validate
 from quorate.compiled import kernel
 from quorate.errors import InvalidInput
+from quorate.posterior.finite_bounds import capacity_of, circle_of, lowest_level
+from quorate.posterior.finite_circle import add_levels_on_circle
 from quorate.posterior.finite_levels import PAD, add_level, add_pair_levels
+from quorate.posterior.finite_pairs import add_pairs
 from quorate.posterior.finite_weights import NEGLIGIBLE, most_tied, tie_nodes_into, weights_into
 from quorate.posterior.settled import is_settled, plurality_share_into
 from quorate.types import FloatArray, IntArray
 
+SMALL_POOL = 150  # pools up to this size are computed as they always were, to the last digit
+_OFF = 2e-11  # a sum of probabilities further from 1 than this shows that a large pool needs the other method
 _SMALLEST_ALPHA, _LARGEST_ALPHA = 1e-100, 1e100
 
 
@@ -28,6 +33,16 @@ def finite_into(alpha: FloatArray, votes: IntArray, pool_size: int, out: FloatAr
 
     Returns the sum of the probabilities before they were normalised: 1 but for round-off.
     """
+    if pool_size > SMALL_POOL:
+        mass = winners_into(alpha, votes, pool_size, True, out)
+        if abs(mass - 1.0) < _OFF:
+            return mass
+    return winners_into(alpha, votes, pool_size, False, out)
+
+
+@kernel
+def winners_into(alpha: FloatArray, votes: IntArray, pool_size: int, large: bool, out: FloatArray) -> float:
+    """`finite_into`, by the methods for large pools or by those for small ones, which serve every pool."""
     if is_settled(votes, pool_size):
         plurality_share_into(votes, out)
         return 1.0
@@ -110,18 +125,35 @@ def finite_into(alpha: FloatArray, votes: IntArray, pool_size: int, out: FloatAr
     paired = lowest
     while paired < alone and most_tied(paired, seen, remaining) > 2:
         paired += 1
-    if not _pairs_are_cheaper(paired, alone, seen, remaining):
+    if large and others_beta == 0.0 and lowest < paired:
+        log_scale = -math.log(total) - total_shift * math.log(2.0)
+        for i in range(num):
+            log_scale += shifts[i] * math.log(2.0)
+        lowest = lowest_level(lowest, paired, seen, remaining, weights, stride, log_scale)
+    if not large and not _pairs_are_cheaper(paired, alone, seen, remaining):
         paired = alone
     for i in range(num):
         reached[i] = tails[i, min(paired - seen[i], remaining + 1)]
         win[i] = reached[i]
     work = np.empty((num + 2) * (remaining + 1 + 2 * PAD))
-    if paired < alone:
+    if paired < alone and large:
+        add_pairs(
+            paired, beta, others_beta, seen, remaining, weights, shifts, reached, total, total_shift, steps, work, win
+        )
+    elif paired < alone:
         add_pair_levels(
             paired, alone - 1, beta, others_beta, seen, remaining, weights, shifts, reached, total, total_shift, steps,
             work, win,
         )  # fmt: skip
-    if lowest < paired:
+    if lowest < paired and large:
+        degree = -1
+        if others_beta == 0.0:
+            degree = capacity_of(paired - 1, seen)
+        size, shrink = circle_of(total_beta, remaining, degree)
+        add_levels_on_circle(
+            lowest, paired - 1, beta, others_beta, total_beta, seen, remaining, size, shrink, win
+        )
+    elif lowest < paired:
         others = num * stride
         others_shift = weights_into(others_beta, steps, weights, others, remaining)
         for level in range(lowest, paired):
