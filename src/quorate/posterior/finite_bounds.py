@@ -10,8 +10,7 @@ import math
 from quorate.compiled import kernel
 from quorate.types import FloatArray, IntArray
 
-_LOG_ALIAS = -27.6  # log of what other coefficients may add to an answer: 1e-12
-_LOG_LOSS = 7.0  # digits that a small radius may cost, in units of e
+_LOG_ALIAS = -27.0  # log of what other coefficients may add to an answer: 2e-12
 _LARGEST_BETA = 1e9  # beyond, counts are as good as independent, and the choice of the circle no longer depends on it
 _LOG_UNDER = -30.0  # log of the probability, 1e-13, that the winner has fewer votes than the lowest level looked at
 
@@ -68,21 +67,33 @@ def _smallest_circle(beta: float, remaining: int, shrink: float, most: int) -> i
 
 
 @kernel
-def circle_of(total_beta: float, remaining: int, degree: int) -> tuple[int, float]:
+def circle_of(
+    last: int,
+    total_beta: float,
+    others_beta: float,
+    votes: IntArray,
+    remaining: int,
+    weights: FloatArray,
+    stride: int,
+    log_scale: float,
+    log_loss: float,
+) -> tuple[int, float]:
     """Number of points (odd) and `shrink`, for the radius R / (R + shrink sum(beta)), of the cheapest circle.
 
-    `degree` is that of the products, or negative if they have no last one. A product of truncated series has no
-    coefficient above that of the whole ones, which gives the bound; above its degree it has none at all.
+    A product of truncated series has no coefficient above that of the whole ones, which gives the bound; above its
+    degree it has none at all. In between, up to the level `last`, the bound of `lowest_level` may show that R + 1
+    points are enough. Weights and log_scale as there. A small radius allows fewer points and costs digits: round-off
+    grows by up to e^log_loss.
     """
     beta = min(total_beta, _LARGEST_BETA)
     most = 40 * (remaining + 10)
-    if degree >= 0:
-        most = max(remaining, degree - remaining) + 1
+    if others_beta == 0.0:
+        most = max(remaining, capacity_of(last, votes) - remaining) + 1
     size, shrink = _smallest_circle(beta, remaining, 1.0, most), 1.0
-    low, high = 0.0, 60.0  # logarithm of the largest shrink that costs no more than _LOG_LOSS
+    low, high = 0.0, 60.0  # logarithm of the largest shrink that costs no more than log_loss
     for _ in range(30):
         middle = 0.5 * (low + high)
-        if _log_loss(beta, remaining, math.exp(middle)) <= _LOG_LOSS:
+        if _log_loss(beta, remaining, math.exp(middle)) <= log_loss:
             low = middle
         else:
             high = middle
@@ -91,8 +102,20 @@ def circle_of(total_beta: float, remaining: int, degree: int) -> tuple[int, floa
         points = _smallest_circle(beta, remaining, tried, most)
         if points < size - 2:
             size, shrink = points, tried
+    if others_beta == 0.0 and size > remaining + 2:
+        tried = math.exp(low)
+        gain = math.log1p(tried * total_beta / remaining) - math.log1p(total_beta / remaining)
+        tilt = 0.0
+        for part in (0.0, 0.25, 0.5, 0.75):
+            points = remaining + 1 + int(part * (size - remaining))
+            enough = _LOG_ALIAS + gain * points
+            bound, tilt = _log_coefficient(
+                last, remaining + points, votes, remaining, weights, stride, log_scale, tilt, enough
+            )
+            if bound < enough:
+                size, shrink = points, tried
+                break
     return size | 1, shrink
-
 
 
 @kernel
@@ -116,7 +139,7 @@ def lowest_level(
     tilt = 0.0
     while low < high:
         level = (low + high) // 2
-        bound, tilt = _log_under(level, votes, remaining, weights, stride, log_scale, tilt)
+        bound, tilt = _log_coefficient(level, remaining, votes, remaining, weights, stride, log_scale, tilt, _LOG_UNDER)
         if bound < _LOG_UNDER:
             low = level + 1
         else:
@@ -125,17 +148,22 @@ def lowest_level(
 
 
 @kernel
-def _log_under(
+def _log_coefficient(
     level: int,
+    degree: int,
     votes: IntArray,
     remaining: int,
     weights: FloatArray,
     stride: int,
     log_scale: float,
     tilt: float,
+    enough: float,
 ) -> tuple[float, float]:
-    """A bound of log P(max H <= level) and the s that gave it, sought from `tilt` on."""
-    best = 0.0
+    """A bound of log_scale + log [z^degree] prod_j sum_{x <= level - v_j} w_j(x) z^x, and the s = log z that gave it.
+
+    By Newton's method from `tilt` on, at most four steps; none once the bound is below `enough`.
+    """
+    best = math.inf
     for _ in range(4):
         factor = math.exp(-tilt)
         bound, capacity, above, slope = log_scale, 0, 0.0, 0.0
@@ -146,15 +174,15 @@ def _log_under(
                 second = second * factor + first
                 first = first * factor + total
                 total = total * factor + weights[i * stride + x]
-            if total <= 0.0:  # so improbable that its weights are too small for a float
-                return 2.0 * _LOG_UNDER, tilt
+            if total <= 0.0:  # too small for a float: nothing is known from this s
+                return best, 0.0
             mean = first * factor / total
             bound += math.log(total)
             capacity += most
             above += mean
             slope += 2.0 * second * factor * factor / total + mean - mean * mean
-        best = min(best, bound + tilt * (capacity - remaining))
-        if best < _LOG_UNDER:
+        best = min(best, bound + tilt * (capacity - degree))
+        if best < enough:
             break
-        tilt = max(0.0, tilt - (capacity - above - remaining) / max(slope, 1e-9))
+        tilt = max(0.0, tilt - (capacity - above - degree) / max(slope, 1e-9))
     return best, tilt

@@ -1,9 +1,9 @@
 """Takes a range of levels m; adds to each class the probability that it wins the pool at any of them. For large pools.
 
 Where `finite_levels` multiplies polynomials, this evaluates them at M points of a circle: the coefficient of z^R of a
-product is the mean of its values times z^-R. Two errors come with it, and both are bounded here: coefficients M apart
-are confused (`circle_of` makes M large enough), and points at which every product is small are left out
-(`_rest_is_negligible`). Compiled; input is trusted; contenders come in descending order of votes. Called by `finite`.
+product is the mean of its values times z^-R. Coefficients M apart are confused; `finite_bounds.circle_of` chooses M
+so large that those do not matter. One level costs K M / 2 products instead of K R^2 / 4.
+Compiled; input is trusted; contenders come in descending order of votes. Called by `finite`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from quorate.types import FloatArray, IntArray
 
 WIDTH = 32  # points worked on together; a row holds their real parts, then their imaginary ones
 _ROW = 2 * WIDTH
-_CUT = 1e-13  # what left-out points and ties may change
+_CUT = 1e-13  # what ties of more classes than the nodes serve may change
+_DEEP = 9  # ties of more classes are bounded less well, and so are all if weights exceed e^_TOO_LARGE
+_TOO_LARGE = 60.0
 _EXACT_POWER = 64  # levels between two that take z^m from its angle
 _Index = np.uint64
 
@@ -46,31 +48,36 @@ def add_levels_on_circle(
     steps, whole = np.empty(remaining + 1), np.empty(remaining + 1)
     for x in range(remaining + 1):
         steps[x] = radius / (x + 1)
-    shift = -weights_into(total_beta, steps, whole, 0, remaining)
+    shift = weights_into(total_beta, steps, whole, 0, remaining)
     mantissa, exponent = math.frexp(1.0 / whole[remaining])
-    exponent += shift
+    exponent -= shift
     stride = last - votes[num - 1] + 2
-    weights = np.zeros(num * stride)
+    weights, totals = np.zeros(num * stride), np.empty(num)
     power = remaining
     for i in range(num):
         power += votes[i]
         needed = min(last - votes[i], remaining)
-        exponent += weights_into(beta[i], steps, weights, i * stride, needed)
+        more = weights_into(beta[i], steps, weights, i * stride, needed)
+        exponent += more
         total = 0.0
         for x in range(needed + 1):
             total += weights[i * stride + x]
         for x in range(needed + 1):
             weights[i * stride + x] /= total
+        totals[i] = math.ldexp(total, int(min(more, 500)))
         mantissa, more = math.frexp(mantissa * total)
         exponent += more
     if others_beta > 0.0:
         log_others = -others_beta * math.log1p(-radius) / math.log(2.0)
-        exponent += int(math.floor(log_others))
-        mantissa *= 2.0 ** (log_others - math.floor(log_others))
+        whole_power = math.floor(log_others)
+        exponent += whole_power
+        mantissa *= 2.0 ** (log_others - whole_power)
     scale = math.ldexp(mantissa, int(exponent)) / size
 
     ties = np.empty(last - first + 1, np.int64)
-    most_ties = _tie_rules(first, votes, remaining, weights, stride, scale * size, ties)
+    most_ties = _tie_rules(
+        first, votes, total_beta, remaining, radius, weights, stride, totals, whole, scale * size, ties
+    )
     rules = np.empty((2 * (most_ties + 1), most_ties))
     for count in range(1, most_ties + 1):
         gauss_into(count, rules[2 * count], rules[2 * count + 1])
@@ -95,27 +102,59 @@ def add_levels_on_circle(
 
 @kernel
 def _tie_rules(
-    first: int, votes: IntArray, remaining: int, weights: FloatArray, stride: int, scale: float, ties: IntArray
+    first: int,
+    votes: IntArray,
+    total_beta: float,
+    remaining: int,
+    radius: float,
+    weights: FloatArray,
+    stride: int,
+    totals: FloatArray,
+    whole: FloatArray,
+    scale: float,
+    ties: IntArray,
 ) -> int:
     """Fill ties (levels,) with the number of Gauss nodes that share the ties of each level; returns the largest.
 
     n nodes are exact for a class tied with up to 2n - 1 others. With 2n others they are off by a part
-    (n!)^4 / ((2n + 1) (2n)!^2), and such ties have at most the probability scale (sum_j w_j)^(2n + 1) / (2n)!.
+    (n!)^4 / ((2n + 1) (2n)!^2). That s = 2n + 1 classes tie has at most the probability
+    e_s(w) w_all(R - s m) / w_all(R), e_s the sum of all products of s weights; and at most scale (sum w)^s / s!.
     """
-    most = 1
+    num, most, deep = votes.size, 1, _DEEP
+    products, lift = np.zeros(_DEEP + 1), np.empty(num)
+    for i in range(num):
+        log_lift = math.log(totals[i]) - math.log(radius) * (votes[0] - votes[i])
+        if log_lift > _TOO_LARGE:
+            deep = 0
+        lift[i] = math.exp(min(log_lift, _TOO_LARGE))
     for place in range(ties.size):
         level = first + place
         exact = (most_tied(level, votes, remaining) + 1) // 2
         together = 0.0
-        for i in range(votes.size):
-            together += weights[i * stride + level - votes[i]]
-        error = scale * ties.size * together**3 / 24.0
-        count = 1
-        while count < exact and error > _CUT:
+        products[:] = 0.0
+        products[0] = 1.0
+        for i in range(num):
+            weight = weights[i * stride + level - votes[i]]
+            together += weight
+            for s in range(min(i + 1, deep), 0, -1):
+                products[s] += products[s - 1] * weight * lift[i]
+        part, crowd, count = 1.0 / 12.0, scale * together**3 / 6.0, 1
+        while count < exact:
+            s = 2 * count + 1
+            chance = crowd
+            left = remaining - s * (level - votes[0])
+            if left < 0:
+                break
+            if s <= deep:
+                rest = max(whole[left], 1.0) if total_beta < 1.0 else whole[left]
+                chance = min(chance, products[s] * rest / whole[remaining])
+            if part * s * chance * ties.size < _CUT:
+                break
             count += 1
-            error *= together * together * count * count / (4.0 * (4.0 * count * count - 1.0) * (2 * count - 1) * 2 * count)
-        ties[place] = max(count, 1)
-        most = max(most, ties[place])
+            crowd *= together * together / ((s + 1) * (s + 2))
+            part *= count**4 / ((s + 2.0) / s * (2.0 * count * (2.0 * count - 1.0)) ** 2)
+        ties[place] = count
+        most = max(most, count)
     return most
 
 
@@ -236,7 +275,9 @@ def _add_products(
         before, mine = _Index(places[0, i]), _Index(places[1, i])
         factor = before + _Index(_FACTOR)
         for c in range(wide):
-            found[mine + c] += own * (work[before + c] * work[after + c] - work[before + wide + c] * work[after + wide + c])
+            found[mine + c] += own * (
+                work[before + c] * work[after + c] - work[before + wide + c] * work[after + wide + c]
+            )
         for c in range(wide):  # a loop of its own: together they would not be vectorised
             step, turn = work[after + c], work[after + wide + c]
             real, imag = work[factor + c], work[factor + wide + c]

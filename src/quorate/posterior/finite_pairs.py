@@ -1,7 +1,8 @@
 """Takes the levels m that at most two classes can reach together; takes from each class what it loses there to a rival.
 
 A pair of classes is met one vote at a time: what each loses to the other among t votes follows from t - 1, so all
-levels of a pair cost O(R). Compiled; input is trusted; contenders come in descending order of votes. Called by `finite`.
+levels of a pair cost O(R). Compiled; input is trusted; contenders come in descending order of votes. Called by
+`finite`.
 """
 
 from __future__ import annotations
