@@ -14,7 +14,7 @@ from typing import Literal, Protocol, Self, get_args
 from quorate.errors import InvalidInput
 from quorate.methods import Method
 from quorate.session.tuning import policy_knobs
-from quorate.validate import bounded, fraction, shown, whole
+from quorate.validate import bounded, broken, fraction, shown, whole
 
 Rule = Literal["min_gain", "threshold"]
 Speed = Literal["normal", "slow"]
@@ -83,9 +83,8 @@ def check_rule(control: Control, method: Method) -> None:
     """The controller turns the knob this method has."""
     wanted, (turned, *_) = rule_knob(method), control.knobs
     if turned != wanted:
-        raise InvalidInput(
-            f"control turns {turned!r}, but method {method.name!r} asks by {wanted!r}; pass rule={wanted!r} to it."
-        )
+        rule = f"a controller of `{wanted}`, by which method {method.name!r} asks"
+        raise broken("control", turned, rule, f"pass `rule={wanted!r}` to the controller.")
 
 
 def at_deepest(rule: str, knob: float) -> bool:

@@ -1,31 +1,24 @@
 """What each kind of error costs, as a user writes it -> a table (K, K), rows the truth, columns the answer.
 
-Takes a CSV, a frame, an array or a mapping; names are matched by name, never by place. The rules that ask by costs,
-vote by vote, stand here too. Called by `workflows.run`.
+Takes a CSV, a frame, an array or a mapping; classes are matched by name, never by place. Called by `workflows.run`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from quorate.decision.error_costs import cheapest_answer, weigh_for_gain, weigh_for_threshold
-from quorate.decision.policy import Stateless
-from quorate.decision.threshold import Threshold
-from quorate.decision.value import ValueOfInformation, optimistic_gain
 from quorate.errors import InvalidInput
-from quorate.methods import Method
 from quorate.tables.argument_names import said_as
 from quorate.tables.own_types import name_text
 from quorate.tables.readers.frames import open_frame
 from quorate.tables.readers.open_files import open_file
 from quorate.tables.readers.sources import Opened
 from quorate.tables.votes.labels import meant
-from quorate.types import FloatArray, IntArray, Item
+from quorate.types import FloatArray
 from quorate.validate import as_floats, shown
 
 FIX = "Write a table with the truth in the first column and an answer at the head of each further one."
@@ -125,52 +118,3 @@ def _checked(costs: FloatArray, names: list[str]) -> FloatArray:
     if not costs.any():
         raise InvalidInput("error_costs says that no error costs anything; expected some cost above 0.")
     return costs
-
-
-@dataclass(frozen=True, slots=True)
-class CostGain(Stateless):
-    """The value-of-information rule on what an error costs: `decision.error_costs.weigh_for_gain`, vote by vote."""
-
-    min_gain: float
-    costs: tuple[tuple[float, ...], ...]
-    name = "value-of-information"
-    stop_reason = "not_worth_it"
-
-    def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
-        """Ask while the optimistic saving per vote is above `min_gain`."""
-        weighted = np.empty(len(probs))
-        weigh_for_gain(np.array(self.costs), probs, 0.0, weighted)
-        return bool(optimistic_gain(weighted, item.votes, item.num_remaining) > self.min_gain)
-
-
-@dataclass(frozen=True, slots=True)
-class CostThreshold(Stateless):
-    """The threshold rule on what an error costs: ask while the cheapest answer costs 1 - threshold or more."""
-
-    threshold: float
-    costs: tuple[tuple[float, ...], ...]
-    name = "threshold"
-    stop_reason = "confident"
-
-    def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
-        """Ask while every answer costs too much."""
-        weighted = np.empty(len(probs))
-        weigh_for_threshold(np.array(self.costs), probs, 0.0, weighted)
-        return bool(weighted.max() <= self.threshold)
-
-
-def with_costs(method: Method, costs: FloatArray) -> Method:
-    """The method asking by costs, for a replay vote by vote; rules that look at votes only stay as they are."""
-    rows = tuple(tuple(float(cost) for cost in row) for row in costs)
-    if type(method.policy) is ValueOfInformation:
-        return replace(method, policy=CostGain(method.policy.min_gain, rows))
-    if type(method.policy) is Threshold:
-        return replace(method, policy=CostThreshold(method.policy.threshold, rows))
-    return method
-
-
-def cheapest_answers(costs: FloatArray, probs: FloatArray, tie_draws: FloatArray) -> IntArray:
-    """The answer that costs least for each row of probs (T, K)."""
-    work = np.empty(probs.shape[1])
-    answers = [cheapest_answer(costs, row, draw, work) for row, draw in zip(probs, tie_draws, strict=True)]
-    return np.array(answers, dtype=np.int64)

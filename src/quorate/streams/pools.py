@@ -30,14 +30,13 @@ MOST_CELLS = 2_000_000_000  # of the padded table of votes, two bytes each
 class Pools:
     """A stream, and what is known of each item's pool, in stream order.
 
-    `recorded` (T,) votes at hand, at most the pool   `surplus` (T,) votes recorded beyond the pool, never asked
+    `surplus` (T,) votes recorded beyond the pool, never asked
     `is_partly_voted` (T,) fewer votes at hand than the pool has   `is_settled` (T,) they decide the pool all the same
     `is_scored` (T,) the item enters the error   `truth` (T, K) share of the verdict by class: 1, or 1/t each in a tie
     of t; all 0 where the item counts as wrong whatever is answered (partly voted, "worst-case") or is not scored
     """
 
     stream: Stream
-    recorded: IntArray
     surplus: IntArray
     is_partly_voted: NDArray[np.bool_]
     is_settled: NDArray[np.bool_]
@@ -104,8 +103,7 @@ def build_pools(
     truth = plurality_shares(counts)
     truth[~(settled | (partly_voted == "own-pool"))] = 0.0
     return Pools(
-        stream=_stream(joined, items, votes, pool_sizes, counts, seed, draws_quotas),
-        recorded=recorded,
+        stream=_stream(joined, items, votes, pool_sizes, recorded, counts, seed, draws_quotas),
         surplus=lengths - recorded,
         is_partly_voted=is_partly,
         is_settled=settled,
@@ -170,6 +168,7 @@ def _stream(
     items: IntArray,
     votes: NDArray[np.int16],
     pool_sizes: IntArray,
+    recorded: IntArray,
     counts: IntArray,
     seed: int,
     draws_quotas: bool,
@@ -179,6 +178,7 @@ def _stream(
         items=items,
         votes=np.ascontiguousarray(votes),
         pool_sizes=pool_sizes,
+        recorded=recorded,
         predictions=predictions,
         log_predictions=np.log(predictions),
         mean_predictions=np.ascontiguousarray(predictions.mean(axis=1)),

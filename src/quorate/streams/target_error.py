@@ -105,7 +105,7 @@ class TargetErrorControl(Knob):
 
         d_I follows the errors that U counts: by the mean it would fall while U is above the plan, and hold it there.
         """
-        return self._unseen_at_most() / self._unseen if self._unseen else self.factor
+        return self._factor_at_most(self._unseen, self.audited_doubt, self.audited_errors)
 
     @property
     def reached(self) -> float:
@@ -171,17 +171,25 @@ class TargetErrorControl(Knob):
 
         A settled item without one counts 1 - confidence, which is its share of a tie where the pool is finite.
         """
-        doubt = 1.0 - confidence
+        doubt, after = 1.0 - confidence, self
+        settled_errors, open_doubt = self.settled_errors, self.open_doubt
         if settled:
             error = doubt if audited_error is None else audited_error
-            after = replace(self, settled_errors=self.settled_errors + error)
+            settled_errors += error
         else:
-            after = self._open(doubt, audited_error)
-            error = after.factor_at_most * doubt
+            open_doubt += doubt
+            after = self if audited_error is None else self._audited(doubt, audited_error)
+            unseen = max(open_doubt - after.seen_doubt, 0.0)
+            error = self._factor_at_most(unseen, after.audited_doubt, after.audited_errors) * doubt
         rate = max(self.rate, self.warm / (self.num_items + 10.0 * self.warm))
         step = min(max(rate * (error - self.target) / self.target, -MOST_STEP), MOST_STEP)
-        depth = min(max(self._depth() + step, SHALLOWEST), DEEPEST)
-        return replace(after, depth=depth, num_items=self.num_items + 1)
+        return replace(
+            after,
+            depth=min(max(self._depth() + step, SHALLOWEST), DEEPEST),
+            num_items=self.num_items + 1,
+            settled_errors=settled_errors,
+            open_doubt=open_doubt,
+        )
 
     def with_audits(self, outcomes: Iterable[tuple[float, float]]) -> TargetErrorControl:
         """The state with these (confidence, error) as all that audits have shown: for panels completed late."""
@@ -189,11 +197,6 @@ class TargetErrorControl(Knob):
         for confidence, error in outcomes:
             after = after._audited(1.0 - confidence, error)
         return after
-
-    def _open(self, doubt: float, audited_error: float | None) -> TargetErrorControl:
-        """The estimate after an item closed unsettled, audited or not."""
-        after = replace(self, open_doubt=self.open_doubt + doubt)
-        return after if audited_error is None else after._audited(doubt, audited_error)
 
     def _audited(self, doubt: float, error: float) -> TargetErrorControl:
         weight = math.sqrt(self.audit_rate / self.audit_rate_of(1.0 - doubt))  # 1 where audits are evenly drawn
@@ -205,6 +208,12 @@ class TargetErrorControl(Knob):
             seen_doubt=self.seen_doubt + doubt,
             seen_errors=self.seen_errors + error,
         )
+
+    def _factor_at_most(self, unseen: float, audited_doubt: float, audited_errors: float) -> float:
+        factor = (audited_errors + self.weight) / (audited_doubt + self.weight)
+        if not unseen:
+            return factor
+        return errors_at_most(factor * unseen, unseen / (audited_doubt + self.weight), self.sureness) / unseen
 
 
 def errors_at_most(mean: float, unseen_by_audited: float, sureness: float) -> float:

@@ -14,6 +14,7 @@ from quorate.errors import InvalidInput, QuorateError
 from quorate.workflows.run import run
 from quorate.workflows.run.inputs import Columns, TableOptions
 from quorate.workflows.run.result import DECISION_COLUMNS
+from tests.streams.replay_oracle import with_costs
 from tests.workflows.run import run_data
 
 
@@ -252,8 +253,6 @@ def test_a_policy_of_ones_own_runs_vote_by_vote(files):
 
 @pytest.mark.parametrize("knob", [{"min_gain": 0.05}, {"threshold": 0.7}])
 def test_asking_by_costs_is_the_same_compiled_and_vote_by_vote(files, knob):
-    from quorate.streams.error_costs import with_costs
-
     costs = np.array([[0, 1, 1], [8, 0, 2], [1, 1, 0.0]])
     chosen = quorate.method("quorate", **knob)
     compiled = run(*files, method=chosen, error_costs=costs, order="given")

@@ -22,7 +22,7 @@ from quorate.tables.votes.vote_order import VoteOrder, vote_order
 from quorate.validate import bounded
 from quorate.workflows.run.files import check_free, write_run
 from quorate.workflows.run.inputs import TableOptions, columns_of, read_as, read_inputs
-from quorate.workflows.run.replay import Aim, Plan, build_plan, replayed, until_settled
+from quorate.workflows.run.replay import Aim, RunPlan, build_plan, control_summary, replayed, until_settled
 from quorate.workflows.run.result import RunResult
 
 
@@ -107,6 +107,7 @@ def run(
         models=joined.models,
         method=plan.method,
         settings=_settings(joined, plan, order=order, shuffled=shuffled, strict=strict) | read_as(columns),
+        control=control_summary(outcome, plan, joined.classes),
         until_settled=until_settled(pools),
         report=joined.report,
         backend=joined.backend,
@@ -117,7 +118,7 @@ def run(
         classifier=classifier_report(
             pools.stream, plan.method, models=joined.models if joined.report.usable else (), classes=joined.classes,
             votes=float(outcome.num_votes.mean()), truth=pools.truth, is_scored=pools.is_scored,
-            recorded=pools.recorded, error_costs=costs, seed=plan.seed,
+            error_costs=costs, seed=plan.seed,
         ),
     )  # fmt: skip
     if folder is not None:
@@ -135,7 +136,7 @@ def _why_shuffled(order: Order, has_order: bool, found: VoteOrder | None) -> str
     return "sorted" if is_sorted and order == "time" else None
 
 
-def _settings(joined: Joined, plan: Plan, *, order: Order, shuffled: str | None, strict: bool) -> dict[str, Any]:
+def _settings(joined: Joined, plan: RunPlan, *, order: Order, shuffled: str | None, strict: bool) -> dict[str, Any]:
     """The arguments in force, for summary.json."""
     return {
         "order": order,

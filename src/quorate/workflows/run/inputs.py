@@ -12,7 +12,6 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from quorate.errors import InvalidInput
 from quorate.tables import Joined, join, read_predictions, read_votes
 from quorate.tables.argument_names import said_as
 from quorate.tables.join import Items
@@ -134,10 +133,8 @@ def read_as(columns: Columns) -> dict[str, Any]:
 def _long_table(votes: np.ndarray, columns: Columns) -> Any:  # noqa: ANN401
     """An array (items, votes) of class numbers, -1 for none, as a long table; `classes` and `ids` name them."""
     if votes.ndim != 2 or votes.dtype.kind not in "iu":
-        raise InvalidInput(
-            f"votes has shape {votes.shape} and type {votes.dtype}; expected whole numbers (items, votes per item), -1 "
-            "for none; or pass a table."
-        )
+        rule = "whole numbers (items, votes per item), -1 for none"
+        raise broken("votes", f"{votes.dtype} {votes.shape}", rule, "pass such an array, or a table.")
     rows, places = np.nonzero(votes >= 0)
     numbers = votes[rows, places]
     most = int(numbers.max(initial=0))
@@ -145,7 +142,7 @@ def _long_table(votes: np.ndarray, columns: Columns) -> Any:  # noqa: ANN401
     ids = [str(number) for number in range(len(votes))] if columns.ids is None else [str(each) for each in columns.ids]
     for what, found, needed in (("classes", names, most + 1), ("ids", ids, len(votes))):
         if len(found) < needed:
-            raise InvalidInput(f"{what} has {len(found)} names; votes needs {needed}; name them all.")
+            raise broken(what, len(found), f"{needed} names for these `votes`", "name them all.")
     return pa.table(
         {
             "task": pa.array(ids, type=TEXT).take(pa.array(rows)),

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quorate.errors import MissingExtra
 from quorate.methods import Method
@@ -17,6 +16,7 @@ from quorate.reports.plots import BLUE, MISSING, QUIET, RC, can_plot
 from quorate.session.tuning import tuned
 from quorate.streams.classifier_saving import ClassifierReport
 from quorate.streams.pools import Pools
+from quorate.streams.replay import ReplayResult
 from quorate.tables import Report
 from quorate.tables.own_types import TEXTS, OwnTypes, in_own_type
 from quorate.tables.readers.arrow import TEXT, pa
@@ -32,51 +32,25 @@ DECISION_COLUMNS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    """What the replay did on each item (T,), in stream order.
-
-    `num_votes` votes asked   `labels` class answered   `probs` (T, K) who wins the pool   `reasons` why it stopped
-    `is_audited`, `audit_votes` items sent to the whole panel, and the votes that took   `params` what was learned, by
-    `num_fits` fits, the last after `fitted_after` items   `control` how close a control came, or None; `reached` (T,)
-    votes or errors per item so far, as it knew them, or None
-    """
-
-    num_votes: IntArray
-    labels: IntArray
-    probs: FloatArray
-    reasons: tuple[str, ...]
-    is_audited: NDArray[np.bool_]
-    audit_votes: IntArray
-    params: PriorParams
-    num_fits: int
-    fitted_after: int
-    control: Mapping[str, Any] | None = None
-    reached: FloatArray | None = None
-
-    @property
-    def confidence(self) -> FloatArray:
-        """Probability of the answer."""
-        return np.asarray(self.probs[np.arange(len(self.labels)), self.labels])
-
-
 @dataclass(frozen=True, eq=False)
 class RunResult:
     """A finished run: `.decisions`, `.summary()`, `.rejects`, `.params`, `.plot()`, `.to_html()`.
 
-    `settings` the arguments in force   `until_settled` (T,) votes until each pool is settled, in the same order
+    `outcome` what the replay did   `settings` the arguments in force   `control` how close a control came, or None
+    `until_settled` (T,) votes until each pool is settled, in the same order
     `price` of a vote, or None   `error_costs` (K, K) by truth and answer, or None   `vote_order` whether the votes came
     sorted by label; None if their order was not used   `classifier` what it saves
     `own` the types of ids and labels in the caller's frame
     """
 
-    outcome: Outcome
+    outcome: ReplayResult
     pools: Pools
     items: tuple[str, ...]
     classes: tuple[str, ...]
     models: tuple[str, ...]
     method: Method
     settings: Mapping[str, Any]
+    control: Mapping[str, Any] | None
     until_settled: IntArray
     report: Report
     backend: str = "pyarrow"
@@ -99,7 +73,7 @@ class RunResult:
     @property
     def last_method(self) -> Method:
         """The method as it asked in the end: a control has turned its knob."""
-        control = self.outcome.control
+        control = self.control
         return self.method if control is None else tuned(self.method, {control["knob"]: control["last_knob"]})
 
     @property
@@ -133,8 +107,6 @@ class RunResult:
 
     def plot(self) -> Any:  # noqa: ANN401
         """A matplotlib figure: confidence, stop reasons, votes and errors over time."""
-        pass
-
         return figure(self)
 
     def headline(self) -> str:
@@ -194,10 +166,6 @@ def agreement(result: RunResult) -> Any:  # noqa: ANN401
     agreeing = ((votes == outcome.labels[:, None]) & asked).sum(axis=1)
     share = agreeing / np.maximum(outcome.num_votes, 1)
     return pa.array(share, mask=outcome.num_votes == 0)
-
-
-if TYPE_CHECKING:
-    pass
 
 
 def figure(result: RunResult) -> Any:  # noqa: ANN401

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from quorate.errors import InvalidInput
 from quorate.files import atomic_file
 from quorate.tables.own_types import TEXTS, OwnTypes, in_own_type
 from quorate.tables.readers.arrow import TEXT, arrow_csv, pa, pq
@@ -21,6 +20,7 @@ from quorate.tables.rejects import SCHEMA, reject_tables
 from quorate.tables.report import Report, refuse_dirt
 from quorate.tables.rules import MOST_SAMPLES, RULES, Entry
 from quorate.types import FloatArray, IntArray
+from quorate.validate import broken
 
 ENDINGS = (".parquet", ".pq", ".csv")
 
@@ -61,7 +61,7 @@ def known_ending(file: Path) -> str:
     """The ending of a file that can be written."""
     kind = file.suffix.lower()
     if kind not in ENDINGS:
-        raise InvalidInput(f"out={str(file)!r} ends in {kind!r}; expected one of {', '.join(ENDINGS)}; rename it.")
+        raise broken("out", str(file), f"a name that ends in {', '.join(ENDINGS)}", "rename it.")
     return kind
 
 

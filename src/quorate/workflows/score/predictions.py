@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.errors import InvalidInput
 from quorate.tables.argument_names import said_as
 from quorate.tables.own_types import TEXTS, OwnTypes, cell_type, header_type, in_own_type
 from quorate.tables.predictions.align import Aligned, aligned
@@ -30,6 +29,7 @@ from quorate.tables.votes.clean import tidy_ids
 from quorate.tables.votes.codes import Coded, constant, encode
 from quorate.tables.votes.columns import find_column
 from quorate.tables.votes.gather import Raw
+from quorate.validate import broken
 from quorate.workflows.score.parts import Reading, Rows, Told, parts
 
 Digests = NDArray[np.uint64]
@@ -161,15 +161,13 @@ def _own_types(opened: Opened, classes: tuple[str, ...], reading: Reading) -> Ow
 def _array_models(array: np.ndarray, name: str, classes: tuple[str, ...], reading: Reading, told: Told) -> list[Model]:
     """Slices of an array, which may lie on disk; without ids its items are called "0", "1", ..."""
     if array.ndim not in (2, 3) or array.shape[-1] != len(classes):
-        raise InvalidInput(
-            f"{name} has shape {array.shape}; expected (items, {len(classes)}) or (models, items, {len(classes)}), the "
-            "classes in the order of the params; name other columns in a table."
-        )
+        rule = f"shape (items, {len(classes)}) or (models, items, {len(classes)}), the classes in the order of `params`"
+        raise broken("predictions", array.shape, rule, "name other columns in a table.")
     stack = array if array.ndim == 3 else array[None]
     total = stack.shape[1]
     names: Sequence[Any] = range(total) if reading.ids is None else reading.ids
     if len(names) != total:
-        raise InvalidInput(f"ids has {len(names)} names; {name} has {total} rows; expected one each; name them all.")
+        raise broken("ids", len(names), f"{total} names, one for each row of {name}", "name them all.")
 
     def rows(number: int) -> Iterator[Rows]:
         cleaner = _Cleaner(classes, reading, told)
@@ -187,7 +185,8 @@ def _mapped(file: Path) -> np.ndarray:
     try:
         return np.asanyarray(np.load(file, mmap_mode="r", allow_pickle=False))
     except (ValueError, OSError, EOFError) as cause:
-        raise InvalidInput(f"source={str(file)!r} is not a plain array: {cause}. Pickles are not read.") from cause
+        rule = f"a plain array, without pickles ({cause})"
+        raise broken("predictions", str(file), rule, "save it again with numpy.save.") from cause
 
 
 def _whole_models(file: Path, classes: tuple[str, ...], reading: Reading, told: Told) -> list[Model]:
