@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from quorate.streams.curves import Comparison, Matched
-    from quorate.streams.sweep import Reading
+    from quorate.streams.sweep import CurveReading
 
 
 def demo(
@@ -66,7 +66,7 @@ def _print_comparison(comparison: Comparison) -> None:
     print_table(title, heads, rows, text_columns=2, strong="quorate")
 
 
-def _row(reading: Reading, comparison: Comparison, others: Sequence[Matched]) -> tuple[str, ...]:
+def _row(reading: CurveReading, comparison: Comparison, others: Sequence[Matched]) -> tuple[str, ...]:
     numbers = f"{reading.votes_per_item:.2f}", f"{100 * reading.error_rate:.2f}"
     saved = (f"{100 * share:.0f} %" for share in comparison.saved(reading.votes_per_item))
     return (reading.name, reading.knob, *numbers, *saved, *(_error(other, reading.name) for other in others))

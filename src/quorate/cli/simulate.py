@@ -69,9 +69,9 @@ def simulate(
 
     Example: quorate simulate --method quorate --method beta --accuracy 0.9 --pool-size 6 --out results
     """
-    from quorate.workflows.simulate import Source, compare_methods
+    from quorate.workflows.simulate import StreamSource, compare_methods
 
-    source = Source(
+    source = StreamSource(
         data=data,
         model=int(model) if model.isdecimal() else model,
         pool_size=pool_size,

@@ -7,25 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from quorate.errors import InvalidInput
-from quorate.tables.argument_names import said_as
+from quorate.errors import source_is
 from quorate.tables.own_types import name_text
 from quorate.tables.readers.frames import open_frame
 from quorate.tables.readers.open_files import open_file
 from quorate.tables.readers.sources import Opened
 from quorate.tables.votes.labels import meant
-from quorate.types import FloatArray
-from quorate.validate import as_floats, shown
+from quorate.types import FloatArray, TableLike
+from quorate.validate import as_floats, broken, shown
 
-FIX = "Write a table with the truth in the first column and an answer at the head of each further one."
-Cells = Iterable[tuple[str, str, Any]]
+FIX = "write a table with the truth in the first column and an answer at the head of each further one."
+Cells = Iterable[tuple[str, str, object]]
+ErrorCosts = TableLike | FloatArray | Mapping[str, Mapping[str, float]]
 
 
-def read_error_costs(source: Any, classes: Sequence[str]) -> FloatArray:  # noqa: ANN401
+def read_error_costs(source: ErrorCosts, classes: Sequence[str]) -> FloatArray:
     """The costs (K, K) in the order of `classes`; what is not said costs 1, a right answer nothing.
 
     `source`: a path or frame whose first column names the truth and whose other columns are answers; a mapping
@@ -39,10 +38,8 @@ def read_error_costs(source: Any, classes: Sequence[str]) -> FloatArray:  # noqa
     if isinstance(source, np.ndarray):
         costs = as_floats(source, where="error_costs")
         if costs.shape != (len(names), len(names)):
-            raise InvalidInput(
-                f"error_costs has shape {costs.shape}; expected ({len(names)}, {len(names)}), truth by answer, in the "
-                f"order of the classes {shown(names)}."
-            )
+            rule = f"shape ({len(names)}, {len(names)}), truth by answer, in the order of the classes {shown(names)}"
+            raise broken("error_costs", costs.shape, rule, "pass such an array, or a table with names.")
     else:
         costs = 1.0 - np.eye(len(names))
         for truth, answer, cost in _cells(source):
@@ -50,39 +47,40 @@ def read_error_costs(source: Any, classes: Sequence[str]) -> FloatArray:  # noqa
     return _checked(costs, names)
 
 
-def _cells(source: Any) -> Cells:  # noqa: ANN401
+def _cells(source: ErrorCosts) -> Cells:
     """Truth, answer and cost of each cell that says something."""
     if isinstance(source, Mapping):
         for truth, row in source.items():
             if not isinstance(row, Mapping):
-                raise InvalidInput(f"error_costs[{truth!r}]={shown(row)}; expected a mapping of answers to costs.")
+                fix = f"pass `error_costs={{{truth!r}: {{'answer': 5}}}}`."
+                raise broken("error_costs", {truth: row}, "a mapping of answers to costs for each truth", fix)
             yield from ((name_text(truth), name_text(answer), cost) for answer, cost in row.items())
         return
-    with said_as("error_costs"):
+    with source_is("error_costs"):
         opened = open_file(source) if isinstance(source, (str, Path)) else open_frame(source, name="error_costs")
     yield from _table_cells(opened)
 
 
 def _table_cells(opened: Opened) -> Cells:
     if len(opened.columns) < 2:
-        raise InvalidInput(f"{opened.name} has one column; expected the truth and one column per answer. {FIX}")
+        raise broken("error_costs", list(opened.columns), "the truth and one column per answer", FIX)
     seen = set()
     for batch in opened.read(None):
         if batch.entries:
-            raise InvalidInput(f"{opened.name} has rows with more or fewer cells than its header. {FIX}")
+            raise broken("error_costs", opened.name, "rows with as many cells as the header", FIX)
         for row in batch.table.to_pylist():
             truth, *cells = (row[name] for name in opened.columns)
             name = _text(truth)
             if not name and not any(_text(cell) for cell in cells):
                 continue
             if name in seen:
-                raise InvalidInput(f"{opened.name} has two rows for the truth {name!r}; expected one each.")
+                raise broken("error_costs", name, "one row for each truth", "delete one of the two.")
             seen.add(name)
             pairs = zip(opened.columns[1:], cells, strict=True)
             yield from ((name, answer.strip(), cell) for answer, cell in pairs if _text(cell))
 
 
-def _text(cell: Any) -> str:  # noqa: ANN401
+def _text(cell: object) -> str:
     if cell is None or (isinstance(cell, float) and np.isnan(cell)):
         return ""
     return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell).strip()
@@ -91,18 +89,17 @@ def _text(cell: Any) -> str:  # noqa: ANN401
 def _place(name: str, names: list[str]) -> int:
     if name not in names:
         close = meant(name, names)
-        hint = FIX if close is None else f"Did you mean {close!r}?"
-        raise InvalidInput(f"error_costs names the class {name!r}; the classes are {shown(names)}. {hint}")
+        fix = FIX if close is None else f"did you mean {close!r}?"
+        raise broken("error_costs", name, f"a class; the classes are {shown(names)}", fix)
     return names.index(name)
 
 
-def _number(cost: Any, truth: str, answer: str) -> float:  # noqa: ANN401
+def _number(cost: object, truth: str, answer: str) -> float:
     try:
         return float(str(cost).strip())
     except ValueError:
-        raise InvalidInput(
-            f"error_costs: answering {answer!r} where {truth!r} is true costs {shown(cost)}; expected a number."
-        ) from None
+        rule = f"a number, for answering {answer!r} where {truth!r} is true"
+        raise broken("error_costs", cost, rule, "correct the cell.") from None
 
 
 def _checked(costs: FloatArray, names: list[str]) -> FloatArray:
@@ -110,11 +107,9 @@ def _checked(costs: FloatArray, names: list[str]) -> FloatArray:
     right = np.diag(costs) != 0
     if bad.any() or right.any():
         truth, answer = np.argwhere(bad)[0] if bad.any() else [int(np.flatnonzero(right)[0])] * 2
-        rule = "expected finite costs of 0 or more" if bad.any() else "expected 0: a right answer costs nothing"
-        raise InvalidInput(
-            f"error_costs: answering {names[answer]!r} where {names[truth]!r} is true costs {costs[truth, answer]:g}; "
-            f"{rule}; correct the cell."
-        )
+        rule = "a finite cost of 0 or more" if bad.any() else "0, since a right answer costs nothing"
+        where = f"for answering {names[answer]!r} where {names[truth]!r} is true"
+        raise broken("error_costs", float(costs[truth, answer]), f"{rule}, {where}", "correct the cell.")
     if not costs.any():
-        raise InvalidInput("error_costs says that no error costs anything; expected some cost above 0.")
+        raise broken("error_costs", costs.tolist(), "some cost above 0", "correct the table.")
     return costs

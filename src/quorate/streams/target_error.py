@@ -1,6 +1,6 @@
-"""A target error -> the knob that keeps to it, corrected by random audits. Pure: frozen states, no I/O.
+"""A target error -> the policy's parameter that holds it, corrected by random audits. Pure: frozen states, no I/O.
 
-Called by `workflows.replay`, and by the service for projects that aim at a share of wrong answers.
+Called by `streams.replay`, and by the service for projects that aim at a share of wrong answers.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from statistics import NormalDist
 
-from quorate.errors import InvalidInput
 from quorate.streams.control import DEEPEST, MOST_STEP, SHALLOWEST, Knob
-from quorate.validate import bounded, fraction, whole
+from quorate.validate import bounded, broken, fraction, whole
 
 SURENESS = 0.9
 AUDIT_RATE, FOCUS = 0.05, 1.0  # of audits; measured in docs/control.md
@@ -71,10 +70,10 @@ class TargetErrorControl(Knob):
         self._check()
         for name in ("target", "audit_rate"):
             if fraction(getattr(self, name), where=name) == 0:
-                raise InvalidInput(f"{name}=0; expected a number above 0 and at most 1; raise it.")
+                raise broken(name, 0, "a number above 0 and at most 1", "raise it.")
         for name in ("rate", "pull", "weight"):
             if bounded(getattr(self, name), where=name, least=0.0) == 0:
-                raise InvalidInput(f"{name}=0; expected a number above 0; leave it out for the default.")
+                raise broken(name, 0, "a number above 0", "leave it out for the default.")
         bounded(self.focus, where="focus", least=0.0)
         first = max(self._first(), math.exp(-DEEPEST))  # a tiny target over a pool's size can be 0
         object.__setattr__(self, "depth", min(max(-math.log(first), SHALLOWEST), DEEPEST))

@@ -18,7 +18,7 @@ from quorate.session.batch import decide_items
 from quorate.session.decide import draw_quota
 from quorate.session.inputs import parse_prediction
 from quorate.session.items import opened
-from quorate.types import Decision, IntArray, PredictionLike, Reason
+from quorate.types import Decision, IntArray, PredictionValue, Reason
 from quorate.validate import broken, class_names, counts, members, whole
 
 DETAILS: dict[Reason, str] = {  # in brackets behind the reason's sentence
@@ -31,7 +31,7 @@ DETAILS: dict[Reason, str] = {  # in brackets behind the reason's sentence
 def decide_once(
     method: Method,
     *,
-    prediction: PredictionLike | None = None,
+    prediction: PredictionValue = None,
     votes: Sequence[float] | None = None,
     pool_size: int,
     classes: Sequence[str],
@@ -49,7 +49,7 @@ def decide_once(
     size = members(pool_size)
     rng = stream(whole(seed, where="seed", least=0), "quota", 0)
     tally = _counts(votes, names, size)
-    probs = parse_prediction(prediction, names, 1, item="(decide)")
+    probs = parse_prediction(prediction, names, 1)
     event = {"pool_size": size, "quota": None, "tie_draw": 0.0, "min_votes": 0, "max_votes": None}
     item = opened(event | {"prediction": probs}, 0)
     quota = draw_quota(method, method.policy.init(len(names)), item, rng=rng)

@@ -269,7 +269,7 @@ def _counts(
         refuse_other_tables(head(opened), opened.name, task, picked, layout="counts")
     if classes is None and not as_read:
         refuse_summed_counts(head(opened), opened.name, picked)
-    why = "" if told else f"; {GUESSED_COUNTS}: pass format='wide' if the columns are annotators"
+    why = "" if told else f"; {GUESSED_COUNTS}: pass `format='wide'` if the columns are annotators"
     decision = f"{opened.name}: counts of votes: item {task!r}, classes {picked[:30]}{why}"
 
     def read(progress: Progress | None) -> Raw:
@@ -299,7 +299,7 @@ def _wide(
         )
     if not (listed or as_read):
         picked = only_people(first, opened.name, picked)
-    why = "" if told or listed else "; pass format='long' or name the columns if that is wrong"
+    why = "" if told or listed else "; pass `format='long'` or name the columns if that is wrong"
     decision = f"{opened.name}: a column per annotator: item {task!r}, annotators {picked[:30]}{why}"
 
     def read(progress: Progress | None) -> Raw:

@@ -25,9 +25,8 @@ from quorate.audit import (
     running_sentence,
 )
 from quorate.audit.statement import BATCH, RUNNING
-from quorate.errors import InvalidInput
+from quorate.errors import InvalidInput, source_is
 from quorate.posterior.settled import is_settled
-from quorate.tables.argument_names import said_as
 from quorate.validate import members, shown
 from quorate.version import __version__
 from quorate.workflows.audit.files import ClosedItem, DrawFile, DrawnItem, read_decisions, read_draw, write_draw
@@ -137,7 +136,7 @@ def draw_audit(decisions: str | Path, *, rate: float, seed: int, out: str | Path
     Refuses another seed or rate than the file's: a coin may not be tossed again. Refuses too if an answer or its
     confidence changed, or an item vanished, since its coin was tossed.
     """
-    with said_as("decisions"):
+    with source_is("decisions"):
         closed, num_open = read_decisions(decisions)
     unsettled = [each for each in closed if not each.is_settled]
     coins = draw([each.item for each in unsettled], rate, seed=seed)
@@ -181,9 +180,9 @@ def report_audit(
     coins were drawn from; `VotesTable` says how to read votes whose format or columns are not found. `rejects`: the
     file for rows of votes that are set aside, if any are; None: beside the coins, audit.rejects.csv for audit.csv.
     """
-    with said_as("audit"):
+    with source_is("audit"):
         drawn = read_draw(audit)
-    with said_as("decisions"):
+    with source_is("decisions"):
         closed, num_open = read_decisions(drawn.decisions if decisions is None else decisions)
     _check_draw(drawn, closed, audit)
     coins = {row.item: row for row in drawn.rows}

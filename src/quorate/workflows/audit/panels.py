@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quorate.errors import InvalidInput
-from quorate.tables.argument_names import said_as
+from quorate.errors import InvalidInput, source_is
 from quorate.validate import shown
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def read_panels(table: VotesTable, wanted: Iterable[str]) -> Panels:
     from quorate.tables.misread_checks import FEWEST, refuse_misread_votes  # noqa: PLC0415 - needs an extra
     from quorate.tables.votes.read import read_votes  # noqa: PLC0415 - needs an extra
 
-    with said_as("votes"):
+    with source_is("votes"):
         read = read_votes(
             table.path, format=table.format, task=table.task, worker=table.worker, label=table.label,
             timestamp=table.timestamp, abstain_labels=table.abstain_labels, ignore_columns=table.ignore_columns,

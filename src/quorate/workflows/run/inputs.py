@@ -12,16 +12,18 @@ from typing import Any, TypedDict
 
 import numpy as np
 
+from quorate.errors import source_is
 from quorate.tables import Joined, join, read_predictions, read_votes
-from quorate.tables.argument_names import said_as
 from quorate.tables.join import Items
 from quorate.tables.own_types import class_texts
 from quorate.tables.readers.arrow import TEXT, pa
 from quorate.tables.readers.sources import Progress
 from quorate.tables.votes.labels import abstain_names
 from quorate.tables.votes.read import Format
-from quorate.types import VoteDataset
+from quorate.types import PredictionLike, TableLike, VoteDataset
 from quorate.validate import broken
+
+PredictionSources = PredictionLike | Sequence[PredictionLike] | Mapping[str, PredictionLike] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +84,8 @@ def columns_of(options: Mapping[str, Any]) -> Columns:
 
 
 def read_inputs(
-    votes: Any,  # noqa: ANN401
-    predictions: Any,  # noqa: ANN401
+    votes: TableLike | np.ndarray | VoteDataset,
+    predictions: PredictionSources,
     columns: Columns,
     *,
     by_time: bool,
@@ -105,7 +107,7 @@ def read_inputs(
         votes = _long_table(votes, columns)
         if columns.ids is None:  # rows of the predictions are those of the votes, voted on or not
             columns = replace(columns, ids=list(range(*places)))
-    with said_as("votes"):
+    with source_is("votes"):
         read = read_votes(
             votes, format=columns.format, task=columns.task, worker=columns.worker, label=columns.label,
             timestamp=columns.timestamp, classes=columns.classes, abstain_labels=columns.abstain_labels,
@@ -116,7 +118,7 @@ def read_inputs(
     has_order = read.raw.classes is None  # only counts come with classes of their own
     if predictions is None:
         return join(read, classes=columns.classes, items=columns.items, strict=strict, as_read=as_read), has_order
-    with said_as("predictions"):
+    with source_is("predictions"):
         said = read_predictions(
             predictions, classes=columns.classes, id_column=columns.id_column, ids=columns.ids,
             accuracy=columns.accuracy, strict=strict, as_read=as_read,
@@ -130,7 +132,7 @@ def read_as(columns: Columns) -> dict[str, Any]:
     return {"accuracy": columns.accuracy, "abstain_labels": list(named)}
 
 
-def _long_table(votes: np.ndarray, columns: Columns) -> Any:  # noqa: ANN401
+def _long_table(votes: np.ndarray, columns: Columns) -> pa.Table:
     """An array (items, votes) of class numbers, -1 for none, as a long table; `classes` and `ids` name them."""
     if votes.ndim != 2 or votes.dtype.kind not in "iu":
         rule = "whole numbers (items, votes per item), -1 for none"

@@ -21,6 +21,7 @@ from quorate.session.batch import BatchDecisions, Decider, decider
 from quorate.tables.own_types import OwnTypes
 from quorate.tables.report import Report
 from quorate.tables.votes.labels import abstain_names
+from quorate.types import PredictionLike, TableLike
 from quorate.validate import broken, fraction, members, whole
 from quorate.version import __version__
 from quorate.workflows.params_file import ParamsFile, read_params
@@ -36,7 +37,7 @@ from quorate.workflows.score.batches import (
 )
 from quorate.workflows.score.cluster import scored_by
 from quorate.workflows.score.output import Findings, known_ending, schema, scored_table, table_file
-from quorate.workflows.score.parts import Reading
+from quorate.workflows.score.parts import ReadOptions
 from quorate.workflows.score.predictions import Model, models
 from quorate.workflows.score.votes import voters
 
@@ -96,9 +97,9 @@ class Scores:
 
 def score(
     params: str | Path | ParamsFile,
-    predictions: Any,  # noqa: ANN401
+    predictions: PredictionLike | Sequence[PredictionLike],
     *,
-    votes: Any = None,  # noqa: ANN401
+    votes: TableLike | None = None,
     out: str | Path,
     pool_size: int | None = None,
     match: Literal["auto", "order", "id"] = "auto",
@@ -118,7 +119,7 @@ def score(
     and "id" for long and wide votes. `cluster` tcp://HOST:PORT or local:N. The same input gives the same bytes, with a
     cluster or without. `pool_size`, `accuracy` and `abstain_labels` None: as in the parameters. `tables`: id_column,
     ids, task, worker, label, timestamp, format, ignore_columns and as_read, as `quorate.run` takes them
-    (`score_parts.Reading`). Ids and labels are written in the types they have in frames.
+    (`score_parts.ReadOptions`). Ids and labels are written in the types they have in frames.
 
     >>> import tempfile, numpy as np, quorate
     >>> from quorate.workflows.params_file import ParamsFile
@@ -131,7 +132,7 @@ def score(
     known = params if isinstance(params, ParamsFile) else read_params(params)
     if match not in MATCHES:
         raise broken("match", match, f"one of {', '.join(MATCHES)}", "pass `match='auto'`.")
-    reading = Reading(
+    reading = ReadOptions(
         accuracy=known.accuracy if accuracy is None else fraction(accuracy, where="accuracy"),
         abstain=abstain_names(known.abstain_labels if abstain_labels is None else abstain_labels, known.classes),
         batch_rows=whole(batch_rows, where="batch_rows", most=10_000_000),
@@ -152,7 +153,7 @@ class _Job:
     predictions: Any
     votes: Any
     match: str
-    reading: Reading
+    reading: ReadOptions
     pool_size: int
     cluster: str | None
     progress: Progress | None

@@ -10,7 +10,7 @@ import numpy as np
 
 from quorate.types import FloatArray, IntArray
 from quorate.validate import broken, shown
-from quorate.workflows.score.parts import Reading, Rows
+from quorate.workflows.score.parts import ReadOptions, Rows
 from quorate.workflows.score.predictions import Model
 
 
@@ -157,7 +157,7 @@ def refuse_unnamed(models: Sequence[Model], *, with_votes: bool) -> None:
         raise broken("ids", None, f"ids where tables differ in length: {rows}", FIX)
 
 
-def refuse_poor_match(num_items: int, num_voted: int, left_over: int, source: str, reading: Reading) -> None:
+def refuse_poor_match(num_items: int, num_voted: int, left_over: int, source: str, reading: ReadOptions) -> None:
     """Nothing to score, and votes of which no item, or less than half of them, is in the predictions."""
     if num_items == 0:
         raise broken("predictions", source, "rows with an id; there is no item to score", "export it again.")
@@ -169,7 +169,7 @@ def refuse_poor_match(num_items: int, num_voted: int, left_over: int, source: st
         raise broken("predictions", source, rule, fix)
 
 
-def refuse_lost_votes(source: str, num_votes: int, num_set_aside: int, reading: Reading) -> None:
+def refuse_lost_votes(source: str, num_votes: int, num_set_aside: int, reading: ReadOptions) -> None:
     """More rows of the votes set aside than counted; streams are judged at their end, before the file is there."""
     if not reading.as_read and num_set_aside >= FEWEST and num_set_aside > num_votes:
         rule = f"most rows to count; {num_set_aside} rows are set aside and {num_votes} votes are counted"

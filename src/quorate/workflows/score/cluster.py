@@ -20,7 +20,7 @@ from quorate.compiled import sources_digest
 from quorate.errors import ClusterError
 from quorate.session.batch import BatchDecisions, Decider
 from quorate.types import FloatArray, IntArray
-from quorate.validate import shown
+from quorate.validate import broken
 from quorate.workflows.dask_cluster import connected, dask
 from quorate.workflows.score.batches import ItemBatch
 
@@ -66,14 +66,13 @@ def _on_dask(
         while waiting:
             yield _first(waiting)
     except dask().KilledWorker as cause:
-        raise ClusterError(
-            f"cluster={shown(address)}: several workers died at the same batch, perhaps for want of memory. "
-            "Lower batch_rows (--batch-rows) and run it again."
-        ) from cause
+        rule, fix = "workers with enough memory; several died at one batch", "lower `batch_rows` and run it again."
+        raise broken("cluster", address, rule, fix, error=ClusterError) from cause
     except (dask().CancelledError, OSError) as cause:
         if client.status == "running" and not isinstance(cause, dask().CancelledError):
             raise
-        raise ClusterError(f"cluster={shown(address)}: the scheduler went away. Run it again.") from cause
+        rule = "a scheduler that stays; this one went away"
+        raise broken("cluster", address, rule, "run it again.", error=ClusterError) from cause
 
 
 def _submitted(client: Any, decider: Decider, batch: ItemBatch) -> Any:  # noqa: ANN401
@@ -86,10 +85,9 @@ def _submitted(client: Any, decider: Decider, batch: ItemBatch) -> Any:  # noqa:
 def _score_there(code: str, decider: Decider, predictions: FloatArray, votes: IntArray) -> BatchDecisions:
     """On a worker: score, unless this worker's code is another; it may have come after the check at the start."""
     if sources_digest() != code:
-        raise ClusterError(
-            f"a worker has other sources of quorate ({sources_digest()}) than this machine ({code}). "
-            "Install the same version there, restart it, and run it again."
-        )
+        rule = f"workers with the same sources of quorate; one has {sources_digest()}, this machine {code}"
+        fix = "install the same version there, restart it, and run it again."
+        raise broken("cluster", None, rule, fix, error=ClusterError)
     return decider.decide(predictions, votes)
 
 

@@ -25,7 +25,7 @@ from quorate.validate import broken
 ENDINGS = (".parquet", ".pq", ".csv")
 
 
-def schema(classes: Sequence[str], own: OwnTypes = TEXTS) -> Any:  # noqa: ANN401
+def schema(classes: Sequence[str], own: OwnTypes = TEXTS) -> pa.Schema:
     """The columns of the output; `own`: the types of ids and labels in the caller's frames."""
     fixed = [
         ("item", own.task or TEXT), ("consensus_label", in_own_type(classes, own.label).type),
@@ -42,7 +42,7 @@ def scored_table(
     reasons: np.ndarray,
     classes: Sequence[str],
     own: OwnTypes = TEXTS,
-) -> Any:  # noqa: ANN401
+) -> pa.Table:
     """A batch as an Arrow table with the columns of `schema`."""
     confidence = probs[np.arange(len(labels)), labels]
     columns = [
@@ -66,7 +66,7 @@ def known_ending(file: Path) -> str:
 
 
 @contextmanager
-def table_file(path: str | Path, columns: Any) -> Iterator[Any]:  # noqa: ANN401
+def table_file(path: str | Path, columns: pa.Schema) -> Iterator[pq.ParquetWriter | arrow_csv.CSVWriter]:
     """A writer with `write_table`; the file is there, whole, when the block ends, and not at all if it fails."""
     file = Path(path)
     kind = known_ending(file)
@@ -137,12 +137,12 @@ def _merged(old: Entry | None, new: Entry) -> Entry:
     if old is not None and len(old.rows) >= MOST_SAMPLES:
         return replace(old, count=old.count + new.count)
     few = slice(0, MOST_SAMPLES)
-    texts = {name: _few(getattr(new, name)) for name in ("tasks", "workers", "values")}
-    new = replace(new, rows=new.rows[few], **texts)
+    texts = [_few(each) for each in (new.tasks, new.workers, new.values)]
+    new = replace(new, rows=new.rows[few], tasks=texts[0], workers=texts[1], values=texts[2])
     if old is None or not len(old.rows):
         return replace(new, count=new.count + (old.count if old else 0))
     return replace(old, count=old.count + new.count)
 
 
-def _few(texts: Any) -> Any:  # noqa: ANN401
+def _few(texts: pa.Array | None) -> pa.Array | None:
     return None if texts is None else texts.slice(0, MOST_SAMPLES)
