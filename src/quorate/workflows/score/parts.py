@@ -30,7 +30,7 @@ class Told(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadOptions:
     """How to read the tables; None: found out. `task` to `timestamp` and `format` are of the votes, `ids` of arrays.
 
     `accuracy` of hard labels, `abstain` labels that mean no answer, `ignore_columns` of the votes, `as_read` no table
