@@ -21,7 +21,7 @@ def demo(
         str, typer.Option("--out", "-o", help="Folder for the plot, the report and the numbers.")
     ] = "quorate-demo",
     quick: Annotated[
-        bool, typer.Option("--quick", help="Short streams and coarse knobs: to see that all works.")
+        bool, typer.Option("--quick", help="Short streams and few settings: to see that all works.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, for programs.")] = False,
 ) -> None:
@@ -30,7 +30,7 @@ def demo(
     Not tuned to flatter: two of the streams are ones where a simple rule should do about as well, and the text says
     what was measured.
     """
-    from quorate.reports.plots import MISSING
+    from quorate.reports.figures import MISSING
     from quorate.streams.curves import COUPLED, equal_error_sentence, verdict
     from quorate.workflows.demo import run_demo
     from quorate.workflows.demo.records import summary_of
@@ -42,12 +42,13 @@ def demo(
         summary = summary_of(result.comparisons, headline=result.headline, seconds=result.seconds)
         print_json(summary | {"files": [str(file) for file in result.files]})
         return
+    print_lines(result.headline)
     for comparison in result.comparisons:
         print_lines("", comparison.setting.about)
         _print_comparison(comparison)
         print_lines(*(verdict(matched) for matched in reversed(comparison.matched)))
         print_lines(equal_error_sentence(comparison), default_sentence(comparison))
-    print_lines("", COUPLED, "", result.headline, "")
+    print_lines("", result.context, COUPLED, "")
     if not result.has_plots:
         print_lines(MISSING)
     print_lines(f"quorate {__version__}, {result.seconds:.0f} s. Written to {result.out}/:")
@@ -61,7 +62,7 @@ def _print_comparison(comparison: Comparison) -> None:
     others = [matched for matched in comparison.matched if matched is not comparison.middle]
     rows = [_row(reading, comparison, others) for reading in (*comparison.middle.readings, *comparison.references)]
     saved = ("saved vs all", "saved vs settled")
-    heads = ("method", "knob", "votes", "wrong %", *saved, *(f"at {other.budget:.2f} votes" for other in others))
+    heads = ("method", "setting", "votes", "wrong %", *saved, *(f"at {other.budget:.2f} votes" for other in others))
     title = f"{comparison.setting.title}: {comparison.num_items} items, pool of {comparison.setting.pool_size}"
     print_table(title, heads, rows, text_columns=2, strong="quorate")
 

@@ -114,7 +114,7 @@ def plan(
     strict: Strict = False,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", help="Folder for plan.html, plan.json, curves.csv, rejects.csv and the figure."),
+        typer.Option("--out", "-o", help="Folder for report.html, plan.json, curves.csv, rejects.csv and the figure."),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the plan in the folder.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON, for programs.")] = False,
@@ -148,15 +148,19 @@ def plan(
 
 
 def _print(made: Plan, out: str | None) -> None:
-    from quorate.reports.plots import MISSING, can_plot
-    from quorate.workflows.plan.report import files, table_rows
+    from quorate.reports.figures import MISSING, can_plot
+    from quorate.workflows.plan.report import FILES, expected_rows, table_rows
 
-    print_lines(made.headline(), *(f"{where}: {what}" for where, what in made.uses().items()), *made.notes())
-    print_understood(made.report, None if out is None else f"{out}/rejects.csv")
+    print_lines(made.headline(), "")
+    heads, rows = expected_rows(made)
+    print_table(f"What to expect of the next batch (quorate {__version__})", heads, rows)
+    print_lines(*(f"{where}: {what}" for where, what in made.uses().items()), "")
     heads, rows = table_rows(made)
-    title = f"A pilot of {made.pilot.num_items} items: each method nearest to the votes advised (quorate {__version__})"
+    title = f"On the pilot of {made.pilot.num_items:,} items: each method at its setting nearest to the votes advised"
     print_table(title, heads, rows, text_columns=2, strong=made.curves[0].name)
+    print_lines(*made.notes(), "")
+    print_understood(made.report, None if out is None else f"{out}/rejects.csv")
     if out is not None:
-        print_lines(*(f"Written: {out}/{name}" for name in files(with_plot=can_plot())))
+        print_lines(*(f"Written: {out}/{name}" for name in FILES if can_plot() or not name.endswith(".png")))
         if not can_plot():
             print_lines(MISSING)

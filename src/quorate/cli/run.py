@@ -95,7 +95,7 @@ def run(
     audit_focus: Annotated[
         float | None,
         typer.Option(
-            help="With --target-error: so many times 1 - confidence is added to that chance; 1 as it comes.",
+            help="With --target-error: so many times 1 - confidence is added to that chance; 1 by default.",
             rich_help_panel=AUDITS,
         ),
     ] = None,
@@ -224,7 +224,7 @@ def _print(result: RunResult, out: str) -> None:
     from quorate.workflows.run.files import FILES
     from quorate.workflows.run.summary import class_table_rows, table_rows
 
-    print_understood(result.report, f"{out}/rejects.csv")
+    print_lines(result.headline(), "")
     name = result.method.name
     title = f"{len(result.items)} items, {len(result.classes)} classes (quorate {__version__}, {name})"
     heads, rows = table_rows(result.summary())
@@ -232,5 +232,6 @@ def _print(result: RunResult, out: str) -> None:
     heads, rows = class_table_rows(result.summary())
     if rows:
         print_table("Errors by class", heads, rows)
-    lines = [result.headline(), *result.notes()]
-    print_lines(*lines, *(f"Written: {out}/{each}" for each in FILES))
+    print_lines(*result.notes(), "")
+    print_understood(result.report, f"{out}/rejects.csv")
+    print_lines(*(f"Written: {out}/{each}" for each in FILES))

@@ -19,11 +19,12 @@ from quorate.errors import InvalidInput, MissingExtra, QuorateError
 from quorate.files import write_atomic
 from quorate.paper import calibration, curves, published_variants, shift, two_phase
 from quorate.paper.cluster import backend_for
-from quorate.paper.exports import Drawn, distinct, draw, json_text, table_csv, write_runs
+from quorate.paper.exports import distinct, json_text, table_csv, write_runs
 from quorate.paper.report import page
 from quorate.paper.section import Context, Part, Reproduction, Section, summary_of
 from quorate.paper.sources import USES, Sources, data_folder
 from quorate.paper.sweep import STEPS, Progress, Tally
+from quorate.reports.figures import Drawn, draw
 from quorate.validate import shown
 
 Experiment = Callable[[Context], Section]

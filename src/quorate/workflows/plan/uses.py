@@ -1,6 +1,6 @@
 """A `Plan` -> what to type to use its setting: a command, a line of Python, the settings of a service's project.
 
-Called by the methods of `Plan`, by `plan_report` and by the command.
+Called by the methods of `Plan`, by `plan.report` and by the command.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def project_settings(plan: Plan) -> dict[str, Any] | None:
 
 
 def command(plan: Plan) -> str:
-    """The `quorate run` that uses the setting on the next batch; only the names of its tables are made up."""
+    """The `quorate run` that uses the setting on the next batch; only the names of its tables and its folder are made "
+    "up."""
     parts = ["quorate", "run", "--votes", "next-votes.csv"]
     for name in plan.prediction_files:
         parts += ["--predictions", name]
@@ -72,10 +73,16 @@ def command(plan: Plan) -> str:
         parts += ["--error-costs", "error-costs.csv"]
     if plan.price is not None:
         parts += ["--price", f"{plan.price:g}"]
-    return shlex.join([*parts, *_table_options(plan.columns), "--out", "results"])
+    return shlex.join([*parts, *_table_options(plan.columns), "--out", plan.next_folder])
 
 
-def prediction_files(sources: Any, models: Sequence[str]) -> tuple[str, ...]:  # noqa: ANN401
+def free_folder(out: str | Path | None) -> str:
+    """A folder for the next run that is not there yet and is not `out`, where the plan itself is written."""
+    names = ("next-results", *(f"next-results-{number}" for number in range(2, 1000)))
+    return next((name for name in names if not Path(name).exists() and Path(name) != Path(out or ".")), names[0])
+
+
+def prediction_files(sources: object, models: Sequence[str]) -> tuple[str, ...]:
     """Made-up names of the next predictions, one per source in the order of the pilot's, no two alike.
 
     `sources` as `read_predictions` takes them; None: the pilot's data have `models` of their own.
@@ -102,13 +109,13 @@ def prediction_files(sources: Any, models: Sequence[str]) -> tuple[str, ...]:  #
 
 
 def _spec(chosen: Method) -> str:
-    """The method as the command line takes it, every digit of its knobs."""
+    """The method as the command line takes it, every digit of its parameters."""
     knobs = ",".join(f"{key}={value}" for key, value in _turned(chosen).items())
     return ":".join(filter(None, [chosen.name, knobs]))
 
 
 def _turned(chosen: Method) -> dict[str, Any]:
-    """The knobs to write down: how it learns only where that is not as usual."""
+    """The parameters to write down; how it learns only where that is not the default."""
     default = method(chosen.name).knobs
     return {
         key: value
