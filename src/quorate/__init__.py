@@ -11,39 +11,61 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from quorate.errors import QuorateError
-from quorate.learning.fit import fit
-from quorate.methods import METHODS, Method, method
 from quorate.moved import install as _install_moved
-from quorate.posterior.finite import plurality_finite
-from quorate.posterior.infinite import plurality_infinite
-from quorate.prior.concentration import concentration
-from quorate.prior.hyperprior import Hyperprior
-from quorate.session import JsonlJournal, MemoryJournal, Session, read_journal
-from quorate.streams import Simulation, simulate
-from quorate.types import Decision, FitReport, Item, PriorParams, VoteDataset
 from quorate.version import __version__
 
 if TYPE_CHECKING:
+    from quorate.learning.fit import fit
     from quorate.live import ConsensusClassifier
+    from quorate.methods import METHODS, Method, method
+    from quorate.posterior.finite import plurality_finite
+    from quorate.posterior.infinite import plurality_infinite
+    from quorate.prior.concentration import concentration
+    from quorate.prior.hyperprior import Hyperprior
+    from quorate.session import JsonlJournal, MemoryJournal, Session, read_journal
     from quorate.streams.control import BudgetControl
+    from quorate.streams.simulate import Simulation, simulate
     from quorate.streams.target_error import TargetErrorControl
+    from quorate.types import Decision, FitReport, Item, PriorParams, VoteDataset
     from quorate.workflows.calibrate import calibrate
     from quorate.workflows.plan import plan
     from quorate.workflows.run import run
     from quorate.workflows.score import score
 
-_ON_FIRST_USE = {  # name -> module; imported when first used: most need an extra, and importing quorate stays quick
+_ON_FIRST_USE = {  # name -> module, imported when the name is first used: `quorate --help` needs none of them
+    "METHODS": "quorate.methods",
     "BudgetControl": "quorate.streams.control",
     "ConsensusClassifier": "quorate.live",
+    "Decision": "quorate.types",
+    "FitReport": "quorate.types",
+    "Hyperprior": "quorate.prior.hyperprior",
+    "Item": "quorate.types",
+    "JsonlJournal": "quorate.session",
+    "MemoryJournal": "quorate.session",
+    "Method": "quorate.methods",
+    "PriorParams": "quorate.types",
+    "Session": "quorate.session",
+    "Simulation": "quorate.streams.simulate",
     "TargetErrorControl": "quorate.streams.target_error",
+    "VoteDataset": "quorate.types",
     "calibrate": "quorate.workflows.calibrate",
+    "concentration": "quorate.prior.concentration",
+    "fit": "quorate.learning.fit",
+    "method": "quorate.methods",
     "plan": "quorate.workflows.plan",
+    "plurality_finite": "quorate.posterior.finite",
+    "plurality_infinite": "quorate.posterior.infinite",
+    "read_journal": "quorate.session",
     "run": "quorate.workflows.run",
     "score": "quorate.workflows.score",
+    "simulate": "quorate.streams.simulate",
 }
+_MODULES = ("decision", "densities", "learning", "methods", "posterior", "prior", "session", "streams", "types")
 
 
 def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return import_module(f"quorate.{name}")
     if name not in _ON_FIRST_USE:
         raise AttributeError(f"module 'quorate' has no attribute {name!r}")
     value: object = getattr(import_module(_ON_FIRST_USE[name]), name)

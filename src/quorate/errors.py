@@ -1,40 +1,166 @@
-"""Every error a user of quorate can meet. Each message names the argument, the value, the rule and the fix.
+"""Every error a user of quorate can meet, as data: which argument, its value, the rule it breaks, and how to fix it.
 
-Nothing else is raised on bad input; the command line turns each of these into one line on stderr.
+Nothing else is raised on bad input. `QuorateError.render` is the one place that makes a sentence of these parts; the
+command line renders the same error with the names of its options, the service sends the parts themselves.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import ast
+import os
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any, TypedDict, Unpack
+
+LONGEST_VALUE = 200
+BACKTICKED = re.compile(r"`([A-Za-z_]\w*)(?:=([^`]*))?`")
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
+
+
+class ErrorParts(TypedDict, total=False):
+    """What an error is made of, see `QuorateError`."""
+
+    field: str | None
+    value: object
+    rule: str | None
+    fix: str | None
+    place: str | None
 
 
 class QuorateError(Exception):
     """Root of all errors quorate raises on purpose.
 
-    `field`, `value`, `rule` and `fix` say the same as the message, to programs; None where the message alone says it.
+    `field`   the argument (or column, setting, file) that is wrong   `value` what it was
+    `rule`    what was expected   `fix` what to do; both name other arguments in backticks
+    `place`   where it was met, if not in the call itself: "item 'a'", "row 3 of votes.csv"
+
+    A message is for what these parts cannot say; `str` shows it in their place.
+
+    >>> error = InvalidInput(field="max_votes", value=2, rule="at least `min_votes`, 3", fix="raise `max_votes`")
+    >>> str(error)
+    'max_votes=2; expected at least `min_votes`, 3; raise `max_votes`.'
+    >>> error.render({"max_votes": "--max-votes", "min_votes": "--min-votes"})
+    '--max-votes 2; expected at least --min-votes, 3; raise --max-votes.'
     """
 
-    def __init__(
-        self,
-        *message: object,
-        field: str | None = None,
-        value: object = None,
-        rule: str | None = None,
-        fix: str | None = None,
-    ) -> None:
+    def __init__(self, *message: object, **parts: Unpack[ErrorParts]) -> None:
         super().__init__(*message)
-        self.field, self.value, self.rule, self.fix = field, value, rule, fix
+        self.field, self.value, self.place = parts.get("field"), parts.get("value"), parts.get("place")
+        self.rule, self.fix = parts.get("rule"), parts.get("fix")
+
+    def render(self, names: Mapping[str, str] = NO_NAMES) -> str:
+        """The error as a sentence, with `names` for arguments: {"max_votes": "--max-votes"}."""
+        if self.args or self.rule is None:
+            return with_names(super().__str__(), names)
+        name = names.get(self.field or "")
+        wrong = f"{self.field}={shown(self.value)}" if name is None else _typed_option(name, self.value)
+        if self.place:
+            wrong += f" ({self.place})"
+        fix = with_names(self.fix or "", names)
+        between = "" if not fix else ". " if fix[:1].isupper() else "; "
+        end = "" if fix.endswith((".", "?", "!")) else "."
+        return f"{wrong}; expected {with_names(self.rule, names)}{between}{fix}{end}"
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """As it is, whatever its class is made from: workers send errors to each other."""
-        plain = self.value if isinstance(self.value, (str, int, float, type(None))) else repr(self.value)
-        return _again, (type(self), self.args, {**self.__dict__, "value": plain})
+        """Pickles whatever its class is made from: workers send errors to each other."""
+        plain = self.value if isinstance(self.value, (str, int, float, type(None))) else _AsShown(shown(self.value))
+        return _unpickled, (type(self), self.args, {**self.__dict__, "value": plain})
 
 
-def _again(kind: type[QuorateError], args: tuple[object, ...], parts: dict[str, Any]) -> QuorateError:
+class _AsShown(str):
+    """A value of another process, as it was shown there."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _unpickled(kind: type[QuorateError], args: tuple[object, ...], parts: dict[str, object]) -> QuorateError:
     error = kind.__new__(kind, *args)
     error.__dict__.update(parts)
     return error
+
+
+def with_names(text: str, names: Mapping[str, str]) -> str:
+    """`text` with other names for the arguments it has in backticks; with a value, as it is typed in a shell.
+
+    >>> with_names("pass `classes=['a', 'b']`, or `as_read=True`.", {"classes": "--classes", "as_read": "--as-read"})
+    'pass --classes a,b, or --as-read.'
+    """
+    if not names:
+        return text
+
+    def replaced(found: re.Match[str]) -> str:
+        name, value = names.get(found[1]), found[2]
+        if name is None:
+            return found[0]
+        return name if value is None else _typed_option(name, _literal(value))
+
+    return BACKTICKED.sub(replaced, text)
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it: on one line, and cut if it is long."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:
+        text = f"<{type(value).__name__}>"
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
+
+
+def _literal(text: str) -> object:
+    """The value a Python literal stands for; any other text as it is."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _typed_option(name: str, value: object) -> str:
+    """An option with its value, as it is typed in a shell: a list with commas, quotes where a shell needs them."""
+    if value is True or value is None:  # a flag; an option that was not given
+        return name
+    if value is Ellipsis:
+        return f"{name} ..."
+    if isinstance(value, (list, tuple)):
+        value = ",".join("..." if each is Ellipsis else str(each) for each in value)
+    if isinstance(value, (str, os.PathLike)):
+        text = _cut(str(value))
+        return f"{name} {shlex.quote(text) if text.isprintable() else shown(text)}"
+    return f"{name} {shown(value)}"
+
+
+@contextmanager
+def source_is(argument: str) -> Iterator[None]:
+    """While the block runs, or the function it decorates, the `source` or `path` of readers is called `argument`.
+
+    >>> with source_is("votes"):
+    ...     raise InvalidInput(field="source", value="vote.csv", rule="a file that exists", fix="check its name")
+    Traceback (most recent call last):
+    quorate.errors.InvalidInput: votes='vote.csv'; expected a file that exists; check its name.
+    """
+    try:
+        yield
+    except QuorateError as problem:
+        if problem.field in ("source", "path"):
+            problem.field = argument
+        elif problem.field is None and str(problem).startswith(("source=", "path=")):  # a message not yet in parts
+            problem.args = (f"{argument}={str(problem).partition('=')[2]}",)
+        raise
 
 
 class InvalidInput(QuorateError, ValueError):
@@ -80,7 +206,7 @@ class JournalError(QuorateError):
 class JournalCorrupt(JournalError):
     """A line of a journal is damaged, or was changed by something other than quorate; `line` is its number."""
 
-    def __init__(self, *message: object, line: int | None = None, **parts: Any) -> None:  # noqa: ANN401
+    def __init__(self, *message: object, line: int | None = None, **parts: Unpack[ErrorParts]) -> None:
         super().__init__(*message, **parts)
         self.line = line
 

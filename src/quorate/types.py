@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -29,6 +30,8 @@ class Frame(Protocol):
 
 TableLike = str | os.PathLike[str] | Frame
 PredictionLike = TableLike | ArrayLike
+_OnePrediction = ArrayLike | Mapping[str, float] | None
+PredictionValue = _OnePrediction | Sequence[_OnePrediction]  # of one item: see `quorate.Session.open`
 
 Reason = Literal["ask", "confident", "not_worth_it", "rule", "quota", "settled", "exhausted", "closed"]
 

@@ -1,7 +1,7 @@
-"""The only place that checks shapes, simplexes and ranges of what users hand us.
+"""The only place that checks shapes, simplexes and ranges of what users pass.
 
 Public functions, the session, the loaders and the command line call these; kernels and internals trust.
-Every message names the argument, the value, the rule and the fix.
+Every error carries the argument, the value, the rule and the fix: see `broken`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
-from quorate.errors import InvalidInput, InvalidPrediction
+from quorate.errors import InvalidInput, InvalidPrediction, QuorateError
+from quorate.errors import shown as shown  # noqa: PLC0414 - callers take it from here, beside `broken`
 
 if TYPE_CHECKING:  # `types` checks its own values with this module
     from quorate.types import FloatArray, IntArray
@@ -25,7 +27,7 @@ SUM_TOLERANCE = 1e-3
 _ROUND_OFF = 1e-9  # of adding up: 0.647 + 0.001 + 0.351 is within 0.001 of 1
 
 
-def probabilities(prediction: Any, *, where: str = "prediction") -> FloatArray:  # noqa: ANN401
+def probabilities(prediction: object, *, where: str = "prediction") -> FloatArray:
     """Probability vectors over the last axis: checked, renormalised, floored at PREDICTION_FLOOR.
 
     >>> probabilities([0.7, 0.2, 0.1]).round(3)
@@ -33,21 +35,21 @@ def probabilities(prediction: Any, *, where: str = "prediction") -> FloatArray: 
     """
     array = as_floats(prediction, where=where, error=InvalidPrediction)
     if array.ndim == 0 or array.shape[-1] < 2:
+        rule = f"at least 2 classes on the last axis, not shape {array.shape}"
         fix = "For one score instead of a vector see quorate.Session.open."
-        raise _odd(where, array, f"has shape {array.shape}", "at least 2 classes on the last axis", fix)
+        raise broken(where, array.tolist(), rule, fix, error=InvalidPrediction)
     if not np.all(np.isfinite(array)):
         fix = "Drop the item's prediction (None) if the classifier has none."
-        said = f"contains {_first(array, ~np.isfinite(array))}"
-        raise _odd(where, array, said, "finite probabilities", fix)
+        raise _bad_row(where, array, ~np.isfinite(array), "finite probabilities", fix)
     if np.any(array < 0):
         rule, fix = "probabilities, which are between 0 and 1", "Pass probabilities, not logits: apply softmax first."
-        raise _odd(where, array, f"contains {_first(array, array < 0)}", rule, fix)
+        raise _bad_row(where, array, array < 0, rule, fix)
     sums = array.sum(axis=-1)
     off = np.abs(sums - 1) > SUM_TOLERANCE + _ROUND_OFF
     if np.any(off):
-        rule = f"1 (within {SUM_TOLERANCE:g}, then renormalised)"
+        rule = f"a sum of 1 (within {SUM_TOLERANCE:g}, then renormalised), not {_first(sums, off):.6g}"
         fix = "Are these percentages, scores or counts? Pass probabilities."
-        raise _odd(where, array, f"sums to {_first(sums, off):.6g}", rule, fix)
+        raise _bad_row(where, array, off[..., None], rule, fix)
     return floored(array)
 
 
@@ -57,7 +59,7 @@ def floored(array: FloatArray) -> FloatArray:
     return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
 
 
-def as_floats(values: Any, *, where: str, error: type[InvalidInput] = InvalidInput) -> FloatArray:  # noqa: ANN401
+def as_floats(values: object, *, where: str, error: type[InvalidInput] = InvalidInput) -> FloatArray:
     """`values` as float64, or an error that names the argument; text is not read as numbers."""
     try:
         array = np.asarray(values)
@@ -65,72 +67,63 @@ def as_floats(values: Any, *, where: str, error: type[InvalidInput] = InvalidInp
             raise TypeError("not numbers")
         return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError, RuntimeError) as cause:
-        wrong, fix = f"{where}={shown(values)} is not numeric", "pass numbers in a rectangular array."
-        raise error(f"{wrong}; {fix}", field=where, value=values, rule="numbers", fix=fix) from cause
+        raise broken(where, values, "numbers", "pass numbers in a rectangular array.", error=error) from cause
 
 
-def counts(votes: Any, *, where: str = "votes") -> IntArray:  # noqa: ANN401
+def counts(votes: object, *, where: str = "votes") -> IntArray:
     """Vote counts (..., K): whole numbers, none negative, none above MOST_VOTES."""
     array = as_floats(votes, where=where)
     if array.ndim == 0 or array.shape[-1] < 2:
-        raise InvalidInput(
-            f"{where} has shape {array.shape}; expected counts for at least 2 classes on the last axis. "
-            "Pass one count per class, 0 for a class without votes."
-        )
+        rule = f"counts for at least 2 classes on the last axis, not shape {array.shape}"
+        raise broken(where, array.tolist(), rule, "pass one count per class, 0 for a class without votes.")
     bad = ~np.isfinite(array) | (array < 0) | (array != np.floor(array))
     if np.any(bad):
-        raise InvalidInput(
-            f"{where} contains {_first(array, bad)}; expected counts: whole numbers >= 0. "
-            "Pass how many votes each class has, not shares or labels."
-        )
+        fix = "pass how many votes each class has, not shares or labels."
+        raise broken(where, _first(array, bad), "counts: whole numbers >= 0", fix)
     if np.any(array > MOST_VOTES):
-        raise InvalidInput(
-            f"{where} contains {_first(array, array > MOST_VOTES):g}; expected counts of at most {MOST_VOTES}. "
-            "Pass the votes of one item's pool, class by class."
-        )
+        fix = "pass the votes of one item's pool, class by class."
+        raise broken(where, _first(array, array > MOST_VOTES), f"counts of at most {MOST_VOTES}", fix)
     return array.astype(np.int64)
 
 
-def concentrations(alpha: Any, *, where: str = "alpha") -> FloatArray:  # noqa: ANN401
+def concentrations(alpha: object, *, where: str = "alpha") -> FloatArray:
     """Dirichlet concentrations (..., K): positive and finite."""
     array = as_floats(alpha, where=where)
     if array.ndim == 0 or array.shape[-1] < 2:
-        raise InvalidInput(
-            f"{where} has shape {array.shape}; expected at least 2 classes on the last axis. "
-            "Pass one concentration per class."
-        )
+        rule = f"at least 2 classes on the last axis, not shape {array.shape}"
+        raise broken(where, array.tolist(), rule, "pass one concentration per class.")
     bad = ~np.isfinite(array) | (array <= 0)
     if np.any(bad):
-        raise InvalidInput(
-            f"{where} contains {_first(array, bad)}; expected positive, finite concentrations. "
-            "Pass numbers above 0, as PriorParams with phi > 0 gives them."
-        )
+        fix = "pass numbers above 0, as PriorParams with phi > 0 gives them."
+        raise broken(where, _first(array, bad), "positive, finite concentrations", fix)
     return array
 
 
-def whole(value: Any, *, where: str, least: int = 1, most: int = MOST_WHOLE) -> int:  # noqa: ANN401
+def whole(value: object, *, where: str, least: int = 1, most: int = MOST_WHOLE) -> int:
     """A whole number in [least, most]; True and 2.0-like strings are refused, 2.0 is not."""
-    is_number = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    rule = f"a whole number >= {least} and <= {most}"
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
-        is_number = True
-    if not is_number or value < least or value > most:
-        fix = "lower it" if is_number and value > most else "raise it" if is_number else f"pass e.g. {where}={least}"
-        raise broken(where, value, f"a whole number >= {least} and <= {most}", f"{fix}.")
-    return int(value)
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise broken(where, value, rule, f"pass e.g. {where}={least}.")
+    number = int(value)
+    if not least <= number <= most:
+        raise broken(where, value, rule, "lower it." if number > most else "raise it.")
+    return number
 
 
-def members(pool_size: Any, *, where: str = "pool_size") -> int:  # noqa: ANN401
+def members(pool_size: object, *, where: str = "pool_size") -> int:
     """How many experts a pool has: at least 1, at most MOST_VOTES."""
     return whole(pool_size, where=where, most=MOST_VOTES)
 
 
-def fraction(value: Any, *, where: str, error: type[InvalidInput] = InvalidInput) -> float:  # noqa: ANN401
+def fraction(value: object, *, where: str, error: type[InvalidInput] = InvalidInput) -> float:
     """A number in [0, 1]."""
     return bounded(value, where=where, least=0.0, most=1.0, error=error)
 
 
 def bounded(
-    value: Any,  # noqa: ANN401
+    value: object,
     *,
     where: str,
     least: float,
@@ -150,30 +143,29 @@ def bounded(
     return number
 
 
-def positive(value: Any, *, where: str) -> FloatArray:  # noqa: ANN401
+def positive(value: object, *, where: str) -> FloatArray:
     """Numbers above 0, of any shape."""
     array = as_floats(value, where=where)
     if not (np.all(np.isfinite(array)) and np.all(array > 0)):
-        raise InvalidInput(f"{where}={shown(value)} must be positive and finite; pass values above 0.")
+        raise broken(where, value, "positive, finite numbers", "pass values above 0.")
     return array
 
 
 def vote_limits(min_votes: int, max_votes: int | None) -> None:
     """The most votes an item may have are not fewer than the least."""
     if max_votes is not None and max_votes < min_votes:
-        raise broken(
-            "max_votes", max_votes, f"at least min_votes, which is {min_votes}", "raise max_votes or lower min_votes."
-        )
+        rule = f"at least `min_votes`, which is {min_votes}"
+        raise broken("max_votes", max_votes, rule, "raise `max_votes` or lower `min_votes`.")
 
 
 def class_names(classes: Iterable[str]) -> tuple[str, ...]:
     """At least two different, non-empty strings."""
     if isinstance(classes, str):
-        raise broken("classes", classes, "a list of names, not one string", "pass e.g. ['cat', 'dog'].")
+        raise broken("classes", classes, "a list of names, not one string", "pass e.g. `classes=['cat', 'dog']`.")
     try:
         names = tuple(classes)
     except TypeError as cause:
-        raise broken("classes", classes, "a list of names", "pass them all, e.g. ['cat', 'dog'].") from cause
+        raise broken("classes", classes, "a list of names", "pass them all, e.g. `classes=['cat', 'dog']`.") from cause
     for name in names:
         if not isinstance(name, str) or not name:
             raise broken("classes", name, "non-empty strings", "give each class a name, e.g. str(number).")
@@ -182,38 +174,47 @@ def class_names(classes: Iterable[str]) -> tuple[str, ...]:
     return names
 
 
+Broken = TypeVar("Broken", bound=QuorateError)
+
+
+@overload
+def broken(field: str, value: object, rule: str, fix: str, *, place: str | None = None) -> InvalidInput: ...
+
+
+@overload
+def broken(
+    field: str, value: object, rule: str, fix: str, *, error: type[Broken], place: str | None = None
+) -> Broken: ...
+
+
 def broken(
     field: str,
-    value: Any,  # noqa: ANN401
+    value: object,
     rule: str,
     fix: str,
     *,
-    error: type[InvalidInput] = InvalidInput,
-) -> InvalidInput:
-    """The error of an argument that breaks a rule: the message of the house, and its parts for programs.
+    error: type[QuorateError] = InvalidInput,
+    place: str | None = None,
+) -> QuorateError:
+    """The error of an argument that breaks a rule; `rule` and `fix` name other arguments in backticks.
 
     >>> broken("pool_size", 0, "a whole number >= 1", "raise it.")
     InvalidInput('pool_size=0; expected a whole number >= 1; raise it.')
+    >>> broken("prediction", 2.0, "a share", "lower it.", place="item 'a'", error=InvalidPrediction)
+    InvalidPrediction("prediction=2.0 (item 'a'); expected a share; lower it.")
     """
-    return error(f"{field}={shown(value)}; expected {rule}; {fix}", field=field, value=value, rule=rule, fix=fix)
+    return error(field=field, value=value, rule=rule, fix=fix, place=place)
 
 
-def _odd(where: str, array: FloatArray, what: str, rule: str, fix: str) -> InvalidPrediction:
-    """The same of a prediction, of which `what` is said: "contains -1", "has shape (3,)"."""
-    words = f"{where} {what}; expected {rule}. {fix}"
-    return InvalidPrediction(words, field=where, value=array.tolist(), rule=rule, fix=fix)
+def _bad_row(where: str, array: FloatArray, bad: NDArray[np.bool_], rule: str, fix: str) -> InvalidPrediction:
+    """The error of a prediction, with the first vector of which anything is bad."""
+    rows = array.reshape(-1, array.shape[-1])
+    number = int(np.flatnonzero(bad.reshape(len(rows), -1).any(axis=1))[0])
+    place = f"row {number}" if array.ndim > 1 else None
+    return broken(where, rows[number].tolist(), rule, fix, place=place, error=InvalidPrediction)
 
 
-def shown(value: Any) -> str:  # noqa: ANN401
-    """A value as a message shows it: on one line, and not for ever."""
-    try:
-        text = " ".join(repr(value).split())
-    except Exception:
-        text = f"<{type(value).__name__}>"
-    return text if len(text) <= 200 else f"{text[:200]}..."
-
-
-def _number(value: Any) -> float:  # noqa: ANN401
+def _number(value: object) -> float:
     """The number a value is, or nan if it is none."""
     if isinstance(value, (bool, np.bool_)):
         return math.nan
@@ -222,16 +223,16 @@ def _number(value: Any) -> float:  # noqa: ANN401
             return float(value)
         array = np.asarray(value)  # numbers of other libraries
         return float(array) if array.ndim == 0 and array.dtype.kind in "iuf" else math.nan
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
+    except OverflowError:  # a whole number of more than 300 digits
+        return -math.inf if isinstance(value, Real) and value < 0 else math.inf
     except (TypeError, ValueError, RuntimeError):
         return math.nan
 
 
-def _is_text(value: Any) -> bool:  # noqa: ANN401
+def _is_text(value: object) -> bool:
     return isinstance(value, (str, bytes))
 
 
-def _first(values: FloatArray, where: Any) -> float:  # noqa: ANN401
+def _first(values: FloatArray, where: NDArray[np.bool_]) -> float:
     """The first offending value, for the message."""
     return float(np.asarray(values)[where].flat[0])

@@ -1,4 +1,4 @@
-"""What Tab offers, asked for as a shell does, and that these are the values the library takes."""
+"""What Tab offers, asked for as a shell does."""
 
 import os
 import subprocess
@@ -7,13 +7,7 @@ from typing import get_args
 
 import pytest
 
-from quorate import methods
-from quorate.cli import table_options as completion
-from quorate.streams import control, pools
-from quorate.tables.join import Items
-from quorate.tables.votes import read as votes
-from quorate.workflows import score
-from quorate.workflows.plan import pools as plan_pools
+from quorate.streams.pools import Order
 
 
 def offered(line):
@@ -27,19 +21,12 @@ def offered(line):
 @pytest.mark.parametrize(
     ("line", "values"),
     [
-        ("quorate run --order ", list(completion.ORDERS)),
+        ("quorate run --order ", list(get_args(Order))),
         ("quorate plan --method fixed-ask", ["fixed-ask-finexp", "fixed-ask-infexp"]),
         ("quorate score --match o", ["order"]),
+        ("quorate calibrate --format c", ["counts", "cells"]),
+        ("quorate pl", ["plan"]),
     ],
 )
 def test_a_shell_is_offered_the_values_of_an_option(line, values):
     assert offered(line) == values
-
-
-def test_every_value_offered_is_one_the_library_takes_and_none_is_missing():
-    literals = {"ORDERS": pools.Order, "PARTLY_VOTED": pools.PartlyVoted, "PARTLY_VOTED_PILOT": plan_pools.PartlyVoted}
-    literals |= {"SPEEDS": control.Speed, "FORMATS": votes.Format, "ITEMS": Items}
-    for name, literal in literals.items():
-        assert getattr(completion, name) == get_args(literal), name
-    assert tuple(methods.METHODS) == completion.METHODS
-    assert completion.MATCHES == score.MATCHES

@@ -77,8 +77,8 @@ def test_the_seed_draws_the_quota_and_the_sentence_says_so(run):
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (("--prediction", "0.7,0.2,0.3", "--pool-size", "6"), "sums to 1.2"),
-        (("--prediction", "0.7,x", "--pool-size", "6"), "not a list of numbers"),
+        (("--prediction", "0.7,0.2,0.3", "--pool-size", "6"), "a sum of 1"),
+        (("--prediction", "0.7,x", "--pool-size", "6"), "numbers with commas"),
         (("--prediction", "0.7,0.3", "--votes", "4,3", "--pool-size", "6"), "more than --pool-size 6"),
         (("--prediction", "0.7,0.3", "--votes", "1,0,0", "--pool-size", "6"), "expected 2 counts"),
         (("--prediction", "0.7,0.3", "--votes=-1,0", "--pool-size", "6"), "whole numbers >= 0"),
@@ -87,7 +87,7 @@ def test_the_seed_draws_the_quota_and_the_sentence_says_so(run):
         (("--prediction", "0.7,0.3", "--pool-size", "6", "--threshold", "2"), "expected a number in [0, 1]"),
         (("--prediction", "0.7,0.3", "--pool-size", "6", "--threshold", "0.9", "--min-gain", "0.1"), "Pass one"),
         (("--prediction", "0.7,0.3", "--pool-size", "0"), "--pool-size 0"),
-        (("--pool-size", "6"), "nothing to decide on"),
+        (("--pool-size", "6"), "--prediction None; expected at least one of"),
         (("--votes", "1,0,0", "--pool-size", "99999999999999999999999"), "<= 100000; lower it"),
         (("--votes", "1e300,0,0", "--pool-size", "6"), "counts of at most 100000"),
         (("--votes", "1,0", "--pool-size", "6", "--seed", "-1"), "--seed -1"),

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-import quorate.workflows.demo
+import quorate.cli.demo
+from quorate.cli.commands import SENTENCES, load
 from quorate.version import __version__
 
 
@@ -23,14 +24,16 @@ def test_help_says_what_it_is_and_names_first_commands_and_where_to_go_next(run)
         assert command in text
 
 
-@pytest.mark.parametrize("command", ["demo", "decide", "simulate", "methods"])
-def test_every_option_of_every_command_has_a_help_text(command):
-    from typer.main import get_command
+@pytest.mark.parametrize("name", SENTENCES)
+def test_every_option_of_every_command_has_a_help_text(name):
+    for command in getattr(load(name), "commands", {name: load(name)}).values():
+        for option in command.params:
+            assert option.help, f"{command.name} --{option.name}"
 
-    from quorate.cli.main import app
 
-    for option in get_command(app).commands[command].params:
-        assert option.help, f"{command} --{option.name}"
+@pytest.mark.parametrize("name", SENTENCES)
+def test_the_sentence_of_a_command_is_the_first_of_its_own_help(name):
+    assert " ".join(load(name).help.split("\n\n")[0].split()) == SENTENCES[name]
 
 
 def test_no_command_shows_the_help(run):
@@ -42,10 +45,20 @@ def test_an_unknown_option_is_a_usage_error(run):
     assert run("decide", "--nonsense").exit_code == 2
 
 
-def test_help_does_not_load_the_numeric_parts():
-    code = "import sys, quorate.cli.main; print([name in sys.modules for name in ('quorate.workflows', 'matplotlib')])"
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert shown.stdout.strip() == "[False, False]"
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_and_version_take_less_than_half_a_second_and_load_no_numeric_library(option):
+    code = f"""
+import atexit, sys, time
+from quorate.cli.main import main
+heavy = ("numpy", "scipy", "numba", "pyarrow", "matplotlib", "sqlalchemy", "quorate.workflows")
+atexit.register(lambda: print([name for name in heavy if name in sys.modules], time.process_time(), file=sys.stderr))
+sys.argv = ["quorate", "{option}"]
+main()
+"""
+    shown = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(3)]
+    loaded, seconds = zip(*(each.stderr.rsplit(maxsplit=1) for each in shown), strict=True)
+    assert set(loaded) == {"[]"}
+    assert min(map(float, seconds)) < 0.5
 
 
 def test_python_m_quorate_is_the_command():
@@ -57,7 +70,7 @@ def test_an_interrupt_in_a_command_gives_exit_code_130(run, monkeypatch, tmp_pat
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(quorate.workflows.demo, "run_demo", interrupted)
+    monkeypatch.setattr(quorate.cli.demo, "run_demo", interrupted)
     result = run("demo", "--out", tmp_path / "out")
     assert result.exit_code == 130
     assert "Traceback" not in result.output

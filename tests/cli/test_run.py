@@ -149,3 +149,12 @@ def test_ctrl_c_ends_with_130_and_leaves_no_folder(tmp_path):
     assert "interrupted" in said
     assert "Traceback" not in said
     assert not out.exists()
+
+
+def test_the_task_column_is_that_of_the_predictions_if_they_have_it(run, tmp_path):
+    (tmp_path / "votes.csv").write_text("scan ref,reader,finding\na,x,yes\na,y,no\nb,x,yes\nb,y,yes\n")
+    (tmp_path / "probs.csv").write_text("row,scan ref,yes,no\n1,a,0.6,0.4\n2,b,0.9,0.1\n")
+    tables = ("--votes", tmp_path / "votes.csv", "--predictions", tmp_path / "probs.csv")
+    done = run("run", *tables, "--task-column", "scan ref", "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.stderr
+    assert "Items with a usable prediction: 2 of 2" in done.stdout

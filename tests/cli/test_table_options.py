@@ -7,9 +7,11 @@ import os
 import numpy as np
 import pytest
 
+from quorate.cli.commands import load
 from quorate.cli.table_options import id_list
 from quorate.datasets import synthetic
 from quorate.errors import InvalidInput
+from quorate.tables.options import OPTIONS
 
 FIGURES = {"run": "learned", "plan": "advice", "calibrate": "every"}
 FEW = {"plan": ("--method", "quorate", "--orderings", "2", "--draws", "100")}
@@ -71,14 +73,14 @@ def test_columns_without_names_are_refused(run, folder, tmp_path):
 def test_the_ids_are_the_lines_of_the_file(tmp_path):
     (tmp_path / "ids.txt").write_bytes("\ufeffa b\r\n007\n".encode())
     assert id_list(str(tmp_path / "ids.txt"), ["probs.NPY"]) == ["a b", "007"]
-    assert id_list(None, None) is None
 
 
 def test_a_file_of_ids_that_cannot_be_used_is_named(tmp_path):
-    with pytest.raises(InvalidInput, match=r"gone\.txt"):
-        id_list(str(tmp_path / "gone.txt"), ["probs.npy"])
-    with pytest.raises(InvalidInput, match="there are none"):
-        id_list("ids.txt", ["probs.csv"])
+    gone = str(tmp_path / "gone.txt")
+    for file, predictions in ((gone, ["probs.npy"]), ("ids.txt", ["probs.csv"])):
+        with pytest.raises(InvalidInput) as caught:
+            id_list(file, predictions)
+        assert (caught.value.field, caught.value.value) == ("ids", file)
 
 
 def test_max_size_limits_what_a_packed_table_unpacks_to(run, tmp_path, monkeypatch):
@@ -89,3 +91,26 @@ def test_max_size_limits_what_a_packed_table_unpacks_to(run, tmp_path, monkeypat
     assert refused.exit_code == 1
     assert "--max-size" in refused.stderr
     assert "QUORATE_MAX_SIZE" not in os.environ
+
+
+@pytest.mark.parametrize(
+    ("command", "without"),
+    [
+        ("run", set()),
+        ("plan", set()),
+        ("calibrate", set()),
+        ("score", {"classes", "items"}),
+        ("audit report", {"id_column", "ids", "classes", "items", "accuracy"}),
+    ],
+)
+def test_every_command_that_reads_tables_has_the_declared_options(command, without):
+    first, _, second = command.partition(" ")
+    found = load(first).commands[second] if second else load(first)
+    options = {option.name: option for option in found.params}
+    for name, declared in OPTIONS.items():
+        if name in without:
+            assert name not in options
+        elif (command, name) != ("score", "accuracy"):  # as in the parameters unless given
+            assert options[name].opts == [declared.spelling]
+            assert options[name].default == declared.default
+            assert options[name].help == declared.help

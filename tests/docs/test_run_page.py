@@ -10,10 +10,10 @@ import pytest
 
 import quorate
 from quorate.streams.pools import Order, PartlyVoted
+from quorate.tables.options import OPTIONS
 from quorate.types import Reason
 from quorate.workflows.run import run
 from quorate.workflows.run.files import FILES
-from quorate.workflows.run.inputs import TableOptions
 from quorate.workflows.run.result import DECISION_COLUMNS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "run.md").read_text()
@@ -37,5 +37,5 @@ def test_every_stop_reason_is_named():
 
 def test_every_option_is_named_where_a_notebook_looks_for_it():
     assert list(signature(quorate.run).parameters) == list(signature(run).parameters)
-    for name in TableOptions.__annotations__:
+    for name in OPTIONS:
         assert re.search(rf"\b{name}\b", quorate.run.__doc__), name

@@ -20,6 +20,7 @@ from tests.missing import missing
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+    from quorate.errors import QuorateError
     from quorate.service.store.store import Store
     from tests.service.postgres import Postgres
 
@@ -33,9 +34,9 @@ def every_problem_is_whole(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     An error that carries no rule, and has none in its words, fails the test that met it.
     """
-    from quorate.service import parts, problems
+    from quorate.service import problems
 
-    lacking, told, read = [], problems.Problem.body, parts.of_message
+    lacking, told, read = [], problems.Problem.body, problems.parts
 
     def body(problem: problems.Problem) -> dict[str, Any]:
         said = told(problem)
@@ -43,13 +44,13 @@ def every_problem_is_whole(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             lacking.append(said)
         return said
 
-    def of_message(message: str) -> dict[str, Any]:
-        if "; expected " not in message:
-            lacking.append(message)
-        return read(message)
+    def parts(error: QuorateError) -> dict[str, Any]:
+        if error.rule is None and "; expected " not in str(error):
+            lacking.append(str(error))
+        return read(error)
 
     monkeypatch.setattr(problems.Problem, "body", body)
-    monkeypatch.setattr(parts, "of_message", of_message)
+    monkeypatch.setattr(problems, "parts", parts)
     yield
     assert not lacking, "a problem below 500 without field, value, rule and fix"
 

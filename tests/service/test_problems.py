@@ -104,12 +104,19 @@ def test_the_unexpected_is_logged_and_shown_to_nobody(error, caplog):
     assert "secret" in caplog.text
 
 
-def test_a_message_of_the_house_is_taken_apart():
-    body = answer_to(errors.InvalidInput("pool_size=0; expected a whole number >= 1; raise it.")).json()
+def test_the_parts_of_an_error_are_the_members_of_the_answer():
+    body = answer_to(broken("pool_size", 0, "a whole number >= 1", "raise it.")).json()
     assert body["field"] == "pool_size"
-    assert body["value"] is None
+    assert body["value"] == 0
     assert body["rule"] == "a whole number >= 1"
     assert body["fix"] == "raise it."
+
+
+def test_a_message_without_parts_is_the_rule_of_the_request():
+    body = answer_to(errors.InvalidInput("pool_size=0; expected a whole number >= 1")).json()
+    assert (body["field"], body["value"]) == ("request", None)
+    assert body["rule"] == body["detail"] == "pool_size=0; expected a whole number >= 1"
+    assert body["fix"]
 
 
 def test_a_problem_carries_its_headers_and_parts():
@@ -267,14 +274,14 @@ def test_all_methods_of_an_address_are_named():
 
 
 @pytest.mark.parametrize(
-    ("where", "label", "field"),
-    [("label", "tumour", "label"), ("label", "it's", "label"), ("prediction for item 'a=b'", "tumour", "prediction")],
+    ("where", "label"),
+    [("label", "tumour"), ("label", "it's"), ("prediction", "tumour")],
 )
-def test_an_unknown_class_is_told_with_those_there_are(where, label, field):
+def test_an_unknown_class_is_told_with_those_there_are(where, label):
     with pytest.raises(errors.UnknownClass) as raised:
         class_number(label, ["cat", "dog's"], where=where)
     body = answer_to(raised.value).json()
-    assert (body["field"], body["value"], body["fix"]) == (field, label, "Use one of: cat, dog's.")
+    assert (body["field"], body["value"], body["fix"]) == (where, label, "Use one of: cat, dog's.")
 
 
 @pytest.mark.parametrize(

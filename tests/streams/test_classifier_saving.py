@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate.cli.output import in_options
 from quorate.datasets import synthetic
 
 DATA = synthetic(num_items=600, pool_size=7, num_classes=3, accuracy=0.9, seed=2)
@@ -56,9 +55,3 @@ def test_a_plan_names_every_classifier_and_says_what_they_save():
     words = shlex.split(made.command())
     assert words.count("--predictions") == 2
     assert made.summary()["classifier"]["here"]["saves"] > 0
-
-
-def test_options_in_messages_are_quoted_for_a_shell():
-    told = in_options("pass abstain_labels='???'", {"abstain_labels": "--abstain-labels"})
-    assert shlex.split(told)[1:] == ["--abstain-labels", "???"]
-    assert "'???'" in told

@@ -2,47 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from quorate.catalogue import parse_method
+from quorate.cli.options import Json, method_names
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
-from quorate.cli.table_options import (
-    METHODS,
-    AbstainLabels,
-    AsRead,
-    Classes,
-    HardLabelAccuracy,
-    IdColumn,
-    IgnoreColumns,
-    LabelColumn,
-    MaxSize,
-    PredictionTables,
-    RowIds,
-    Strict,
-    TaskColumn,
-    TimeColumn,
-    VotesFormat,
-    VotesTable,
-    WhichItems,
-    WorkerColumn,
-    class_list,
-    id_list,
-    one_of,
-)
+from quorate.cli.table_options import PredictionTables, VotesTable, reads_tables
+from quorate.tables.options import TableKeywords, TableOptions
 from quorate.version import __version__
-
-if TYPE_CHECKING:
-    from quorate.workflows.calibrate import Calibration
-
+from quorate.workflows.calibrate import Calibration
+from quorate.workflows.calibrate import calibrate as measure
+from quorate.workflows.calibrate.report import (
+    ABOUT,
+    BIN_HEADS,
+    GROUP_HEADS,
+    bin_row,
+    group_row,
+    write_calibration,
+)
+from quorate.workflows.run.files import check_free
 
 MethodSpec = Annotated[
     str,
     typer.Option(
         "--method",
         "-m",
-        help="A method, with knobs if you like: finexp:threshold=0.9.",
-        autocompletion=one_of(*METHODS),
+        help="A method, with parameters if you like: finexp:threshold=0.9.",
+        autocompletion=method_names,
     ),
 ]
 PoolSize = Annotated[
@@ -57,7 +45,9 @@ Out = Annotated[
 ]
 
 
+@reads_tables()
 def calibrate(
+    *,
     votes: VotesTable,
     predictions: PredictionTables = None,
     method: MethodSpec = "quorate",
@@ -65,24 +55,10 @@ def calibrate(
     seed: Annotated[int, typer.Option(help="Draws the order of items and experts.")] = 0,
     prefixes: Prefixes = False,
     bins: Annotated[int, typer.Option(help="Bins of about equally many decisions.")] = 10,
-    task_column: TaskColumn = None,
-    worker_column: WorkerColumn = None,
-    label_column: LabelColumn = None,
-    time_column: TimeColumn = None,
-    id_column: IdColumn = None,
-    ids: RowIds = None,
-    votes_format: VotesFormat = "auto",
-    classes: Classes = None,
-    items: WhichItems = "votes",
-    accuracy: HardLabelAccuracy = 0.9,
-    abstain_labels: AbstainLabels = None,
-    ignore_columns: IgnoreColumns = None,
-    as_read: AsRead = False,
-    max_size: MaxSize = None,
-    strict: Strict = False,
+    reading: TableOptions,
     out: Out = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the calibration in the folder.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    json: Json = False,
 ) -> None:
     """Is the confidence honest? Replays recorded votes, and compares each confidence with the whole pool's verdict.
 
@@ -91,26 +67,13 @@ def calibrate(
 
     Example: quorate calibrate --votes votes.csv --predictions probs.parquet --out calibration
     """
-    from quorate.catalogue import parse_method
-    from quorate.workflows.calibrate import calibrate as run
-    from quorate.workflows.calibrate.report import write_calibration
-    from quorate.workflows.run.files import check_free
-    from quorate.workflows.run.inputs import Columns
-
     chosen = parse_method(method)
     if out is not None:
         check_free(out, overwrite=overwrite)
-    reading: dict[str, Any] = {"format": votes_format, "items": items}
     with progress_bar(quiet=json) as report:
-        found = run(
+        found = measure(
             votes, predictions or None, method=chosen, pool_size=pool_size, seed=seed, prefixes=prefixes, num_bins=bins,
-            strict=strict, progress=report,
-            columns=Columns(
-                task=task_column, worker=worker_column, label=label_column, timestamp=time_column,
-                id_column=id_column, accuracy=accuracy,
-                classes=class_list(classes), ids=id_list(ids, predictions), abstain_labels=abstain_labels,
-                ignore_columns=ignore_columns, as_read=as_read, **reading,
-            ),
+            progress=report, **reading.keywords(TableKeywords),
         )  # fmt: skip
     files = () if out is None else write_calibration(found, out, overwrite=overwrite)
     if json:
@@ -121,8 +84,6 @@ def calibrate(
 
 
 def _print(found: Calibration, rejects: str | None) -> None:
-    from quorate.workflows.calibrate.report import ABOUT, BIN_HEADS, GROUP_HEADS, bin_row, group_row
-
     print_lines(found.verdict, "")
     name, size = found.method.name, found.pool_size
     title = f"Is the confidence of {name} honest? (quorate {__version__}, pool {size}, seed {found.seed})"

@@ -5,22 +5,23 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from quorate.cli.commands import Commands
+from quorate.cli.options import Json
 from quorate.cli.output import fail, print_json, print_lines, print_table, progress_bar
+from quorate.datasets.catalogue import CATALOGUE
+from quorate.datasets.fetch import describe, fetch
+from quorate.datasets.inspection import Inspection, inspect
+from quorate.datasets.places import cache_folder
 from quorate.version import __version__
-
-if TYPE_CHECKING:
-    from quorate.datasets.inspection import Inspection
 
 app = typer.Typer(
     name="data", cls=Commands, help="Published data sets: list them, fetch them, check what you have.",
     no_args_is_help=True,
 )  # fmt: skip
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
 @app.command("list")
@@ -32,9 +33,6 @@ def list_sets(
 
     Example: quorate data list
     """
-    from quorate.datasets.catalogue import CATALOGUE
-    from quorate.datasets.places import cache_folder
-
     folder = cache if cache is not None else cache_folder()
     here = {name: all((folder / name / f.name).is_file() for f in e.to_fetch) for name, e in CATALOGUE.items()}
     state = {
@@ -67,8 +65,6 @@ def fetch_set(
 
     Example: quorate data fetch imagenet16h_shift --yes
     """
-    from quorate.datasets.fetch import describe, fetch
-
     terms = describe(name)
     if json:
         print("\n".join(terms), file=sys.stderr)
@@ -106,8 +102,6 @@ def check(
 
     Example: quorate data check downloads/imagenet16h_dist_shift.pkl
     """
-    from quorate.datasets.inspection import inspect
-
     found = inspect(path, predictions=predictions)
     if json:
         print_json(asdict(found) | {"version": __version__})

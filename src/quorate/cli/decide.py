@@ -6,10 +6,12 @@ from typing import Annotated
 
 import typer
 
+from quorate.catalogue import parse_method
+from quorate.cli.options import Json, method_names
 from quorate.cli.output import print_json, print_lines, print_table
-from quorate.cli.table_options import METHODS, one_of
-from quorate.errors import InvalidInput
+from quorate.validate import broken
 from quorate.version import __version__
+from quorate.workflows.decide import decide_once, explain
 
 
 def decide(
@@ -29,12 +31,12 @@ def decide(
         typer.Option(
             "--method",
             "-m",
-            help="A method, with knobs if you like: quorum:votes=4. See quorate methods.",
-            autocompletion=one_of(*METHODS),
+            help="A method, with parameters if you like: quorum:votes=4. See quorate methods.",
+            autocompletion=method_names,
         ),
     ] = "quorate",
     threshold: Annotated[
-        float | None, typer.Option(help="Stop once the answer is this sure, 0 to 1 (methods that have this knob).")
+        float | None, typer.Option(help="Stop once the answer is this sure, 0 to 1 (methods that have this parameter).")
     ] = None,
     min_gain: Annotated[
         float | None,
@@ -43,7 +45,7 @@ def decide(
     seed: Annotated[
         int, typer.Option(help="For methods that draw how many votes an item gets (random, entropy, mp): the seed.")
     ] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    json: Json = False,
 ) -> None:
     """Ask one more expert, or stop? One decision, from nothing but what you type.
 
@@ -52,9 +54,6 @@ def decide(
 
     Example: quorate decide --prediction 0.7,0.2,0.1 --votes 1,0,0 --pool-size 6 --classes cat,dog,bird
     """
-    from quorate.catalogue import parse_method
-    from quorate.workflows.decide import decide_once, explain
-
     chosen = parse_method(method, threshold=threshold, min_gain=min_gain)
     probs = _numbers(prediction, "prediction")
     cast = _numbers(votes, "votes")
@@ -90,7 +89,7 @@ def _numbers(text: str | None, where: str) -> list[float] | None:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise InvalidInput(f"{where}={text!r} is not a list of numbers; write e.g. --{where} 1,0,0.") from None
+        raise broken(where, text, "numbers with commas", f"write e.g. `{where}='1,0,0'`.") from None
 
 
 def _names(classes: str | None, probs: list[float] | None, votes: list[float] | None) -> list[str]:
@@ -98,5 +97,6 @@ def _names(classes: str | None, probs: list[float] | None, votes: list[float] | 
         return [name.strip() for name in classes.split(",")]
     given = probs if probs is not None else votes
     if given is None:
-        raise InvalidInput("nothing to decide on: give --prediction, --votes or --classes.")
+        rule = "at least one of `prediction`, `votes` and `classes`"
+        raise broken("prediction", None, rule, "pass `prediction` or `votes`.")
     return [f"class-{k}" for k in range(len(given))]

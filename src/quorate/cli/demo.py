@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
 from quorate.cli.output import print_json, print_lines, print_table, progress_bar
+from quorate.reports.figures import MISSING
+from quorate.streams.curves import COUPLED, Comparison, Matched, equal_error_sentence, verdict
+from quorate.streams.sweep import Reading
 from quorate.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from quorate.streams.curves import Comparison, Matched
-    from quorate.streams.sweep import Reading
+from quorate.workflows.demo import run_demo
+from quorate.workflows.demo.records import summary_of
+from quorate.workflows.demo.report import default_sentence
 
 
 def demo(
@@ -21,7 +22,7 @@ def demo(
         str, typer.Option("--out", "-o", help="Folder for the plot, the report and the numbers.")
     ] = "quorate-demo",
     quick: Annotated[
-        bool, typer.Option("--quick", help="Short streams and few settings: to see that all works.")
+        bool, typer.Option("--quick", help="Short streams and few parameter values: to see that all works.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, for programs.")] = False,
 ) -> None:
@@ -30,12 +31,6 @@ def demo(
     Not tuned to flatter: two of the streams are ones where a simple rule should do about as well, and the text says
     what was measured.
     """
-    from quorate.reports.figures import MISSING
-    from quorate.streams.curves import COUPLED, equal_error_sentence, verdict
-    from quorate.workflows.demo import run_demo
-    from quorate.workflows.demo.records import summary_of
-    from quorate.workflows.demo.report import default_sentence
-
     with progress_bar(quiet=json) as report:
         result = run_demo(out, quick=quick, progress=report)
     if json:
@@ -62,7 +57,7 @@ def _print_comparison(comparison: Comparison) -> None:
     others = [matched for matched in comparison.matched if matched is not comparison.middle]
     rows = [_row(reading, comparison, others) for reading in (*comparison.middle.readings, *comparison.references)]
     saved = ("saved vs all", "saved vs settled")
-    heads = ("method", "setting", "votes", "wrong %", *saved, *(f"at {other.budget:.2f} votes" for other in others))
+    heads = ("method", "parameter", "votes", "wrong %", *saved, *(f"at {other.budget:.2f} votes" for other in others))
     title = f"{comparison.setting.title}: {comparison.num_items} items, pool of {comparison.setting.pool_size}"
     print_table(title, heads, rows, text_columns=2, strong="quorate")
 
@@ -74,5 +69,5 @@ def _row(reading: Reading, comparison: Comparison, others: Sequence[Matched]) ->
 
 
 def _error(matched: Matched, name: str) -> str:
-    """The method's error at another budget; nothing for one without a knob."""
+    """The method's error at another budget; nothing for one without a parameter."""
     return next((f"{100 * reading.error_rate:.2f}" for reading in matched.readings if reading.name == name), "")

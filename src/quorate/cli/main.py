@@ -1,6 +1,6 @@
-"""`quorate`: the command line. Each command sits in its own file and is thin: parse, call one function, print.
+"""`quorate`: the command line. Each command has its own file and is thin: parse, call one function, print.
 
-Heavy modules are imported inside the commands, so that `quorate --help` answers at once.
+`commands.py` imports the file of a command when the command runs, so that `quorate --help` answers at once.
 """
 
 from __future__ import annotations
@@ -9,22 +9,7 @@ from typing import Annotated
 
 import typer
 
-from quorate.cli import (
-    audit,
-    calibrate,
-    data,
-    decide,
-    demo,
-    methods,
-    plan,
-    reproduce,
-    run,
-    score,
-    serve,
-    service,
-    simulate,
-)
-from quorate.cli.commands import Commands
+from quorate.cli.commands import LazyCommands, add_commands
 from quorate.version import __version__
 
 HELP = """
@@ -60,7 +45,7 @@ a live session. Exit codes: 0 fine, 1 a mistake in what was asked (one line on s
 
 
 app = typer.Typer(
-    name="quorate", cls=Commands, help=HELP, epilog=NEXT, rich_markup_mode="rich", no_args_is_help=True,
+    name="quorate", cls=LazyCommands, help=HELP, epilog=NEXT, rich_markup_mode="rich", no_args_is_help=True,
     pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
 
@@ -81,19 +66,7 @@ def root(
     """Options of the command itself."""
 
 
-app.command("demo")(demo.demo)
-app.command("run")(run.run)
-app.command("plan")(plan.plan)
-app.command("score")(score.score)
-app.command("calibrate")(calibrate.calibrate)
-app.command("decide")(decide.decide)
-app.command("simulate")(simulate.simulate)
-app.command("methods")(methods.methods)
-app.command("reproduce")(reproduce.reproduce)
-app.command("serve")(serve.serve)
-app.add_typer(service.app)
-app.add_typer(data.app)
-app.add_typer(audit.app)
+add_commands(app)
 
 
 def main() -> None:

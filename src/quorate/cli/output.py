@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from quorate.errors import QuorateError
+from quorate.errors import QuorateError, with_names
 
 if TYPE_CHECKING:
     from quorate.tables.report import Report as TablesReport
@@ -49,15 +49,9 @@ def option_names(command: Any) -> dict[str, str]:  # noqa: ANN401 - of click
     return found | {alias: found[name] for alias, name in ALIASES.items() if name in found}
 
 
-def in_options(message: str, options: Mapping[str, str]) -> str:
-    """The message with options for arguments.
-
-    >>> in_options("name it: task='...'; or classes=[...], pass as_read=True (--as-read).",
-    ...            {"task": "--task-column", "classes": "--classes", "as_read": "--as-read"})
-    'name it: --task-column ...; or --classes ..., pass --as-read.'
-    >>> in_options("threshold=95; expected a number", {"threshold": "--threshold"})
-    '--threshold 95; expected a number'
-    """
+def rendered(problem: QuorateError, options: Mapping[str, str]) -> str:
+    """The error with options for arguments; until all are in backticks, also those written as name=value."""
+    message = problem.render(options)
     if not options:
         return message
     names = "|".join(sorted(map(re.escape, options), key=len, reverse=True))
@@ -95,7 +89,7 @@ def plain_errors(options: Options = dict) -> Iterator[None]:
     try:
         yield
     except QuorateError as problem:
-        fail(in_options(getattr(problem, "in_shell", None) or str(problem), options()))
+        fail(getattr(problem, "in_shell", None) or rendered(problem, options()))
     except OSError as problem:
         if problem.errno == errno.EPIPE:  # `quorate methods | head`: typer knows what to do
             raise
@@ -132,7 +126,7 @@ def print_lines(*lines: str) -> None:
 def print_understood(report: TablesReport | None, rejects: str | None = None) -> None:
     """How the tables were read, on stdout: to be checked before any figure. `rejects`: the file of rows set aside."""
     if report is not None:
-        print_lines(*(in_options(line, _OPTIONS.get()()) for line in report.understood(rejects)))
+        print_lines(*(with_names(line, _OPTIONS.get()()) for line in report.understood(rejects)))
 
 
 def print_table(

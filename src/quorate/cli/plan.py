@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
+from quorate.cli.options import one_of
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
-from quorate.cli.table_options import (
-    METHODS,
-    PARTLY_VOTED_PILOT,
-    AbstainLabels,
-    AsRead,
-    Classes,
-    HardLabelAccuracy,
-    IdColumn,
-    IgnoreColumns,
-    LabelColumn,
-    MaxSize,
-    PredictionTables,
-    RowIds,
-    Strict,
-    TaskColumn,
-    TimeColumn,
-    VotesFormat,
-    VotesTable,
-    WhichItems,
-    WorkerColumn,
-    class_list,
-    id_list,
-    one_of,
-)
+from quorate.cli.table_options import PredictionTables, VotesTable, reads_tables
+from quorate.methods import METHODS
+from quorate.reports.figures import MISSING, can_plot
+from quorate.tables.options import TableKeywords, TableOptions
 from quorate.version import __version__
-
-if TYPE_CHECKING:
-    from quorate.workflows.plan import Plan
+from quorate.workflows.plan import METHODS as COMPARED
+from quorate.workflows.plan import Plan
+from quorate.workflows.plan import plan as make_plan
+from quorate.workflows.plan.pools import PartlyVoted
+from quorate.workflows.plan.report import FILES, expected_rows, table_rows
 
 PILOT = "How to use the pilot"
 GOAL = "What to plan for (one of these)"
 
 
+@reads_tables()
 def plan(
+    *,
     votes: VotesTable,
     predictions: PredictionTables = None,
     target_error: Annotated[
@@ -83,7 +68,7 @@ def plan(
         typer.Option(
             rich_help_panel=PILOT,
             help="Items with fewer than N votes: complete (draw the missing ones given those seen), own-pool or drop.",
-            autocompletion=one_of(*PARTLY_VOTED_PILOT),
+            autocompletion=one_of(*get_args(PartlyVoted)),
         ),
     ] = "complete",
     error_costs: Annotated[
@@ -97,21 +82,7 @@ def plan(
     draws: Annotated[int, typer.Option(help="Pilots resampled from this one.", rich_help_panel=PILOT)] = 1000,
     level: Annotated[float, typer.Option(help="Level of the intervals.", rich_help_panel=PILOT)] = 0.9,
     seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same plan.")] = 0,
-    task_column: TaskColumn = None,
-    worker_column: WorkerColumn = None,
-    label_column: LabelColumn = None,
-    time_column: TimeColumn = None,
-    id_column: IdColumn = None,
-    ids: RowIds = None,
-    votes_format: VotesFormat = "auto",
-    classes: Classes = None,
-    items: WhichItems = "votes",
-    accuracy: HardLabelAccuracy = 0.9,
-    abstain_labels: AbstainLabels = None,
-    ignore_columns: IgnoreColumns = None,
-    as_read: AsRead = False,
-    max_size: MaxSize = None,
-    strict: Strict = False,
+    reading: TableOptions,
     out: Annotated[
         str | None,
         typer.Option("--out", "-o", help="Folder for report.html, plan.json, curves.csv, rejects.csv and the figure."),
@@ -127,19 +98,13 @@ def plan(
 
     Example: quorate plan --votes pilot.csv --predictions probs.parquet --target-error 0.03 --price 0.08 --out plan
     """
-    from quorate.workflows.plan import METHODS
-    from quorate.workflows.plan import plan as make_plan
-
-    choices: dict[str, Any] = {"format": votes_format, "items": items, "partly_voted": partly_voted}
-    choices |= {"abstain_labels": abstain_labels, "ignore_columns": ignore_columns, "as_read": as_read}
+    choices: dict[str, Any] = {"partly_voted": partly_voted}
     with progress_bar(quiet=json) as report:
         made = make_plan(
             votes, predictions or None, target_error=target_error, budget=budget, sureness=sureness, price=price,
-            batch_size=batch_size, methods=method or METHODS, pool_size=pool_size, error_costs=error_costs,
+            batch_size=batch_size, methods=method or COMPARED, pool_size=pool_size, error_costs=error_costs,
             orderings=orderings, draws=draws, level=level, seed=seed,
-            task=task_column, worker=worker_column, label=label_column, timestamp=time_column, id_column=id_column,
-            ids=id_list(ids, predictions), accuracy=accuracy, classes=class_list(classes), strict=strict,
-            out=out, overwrite=overwrite, progress=report, **choices,
+            out=out, overwrite=overwrite, progress=report, **choices, **reading.keywords(TableKeywords),
         )  # fmt: skip
     if json:
         print_json(made.summary())
@@ -148,9 +113,6 @@ def plan(
 
 
 def _print(made: Plan, out: str | None) -> None:
-    from quorate.reports.figures import MISSING, can_plot
-    from quorate.workflows.plan.report import FILES, expected_rows, table_rows
-
     print_lines(made.headline(), "")
     heads, rows = expected_rows(made)
     print_table(f"What to expect of the next batch (quorate {__version__})", heads, rows)

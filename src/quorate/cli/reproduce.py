@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import sys
 from textwrap import fill
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table as Grid
 
-from quorate.cli.output import fail, print_json, print_lines, progress_bar
+from quorate.cli.options import Json
+from quorate.cli.output import print_json, print_lines, progress_bar
+from quorate.paper.report import QUICK, headline, number
+from quorate.paper.reproduce import reproduce as run
+from quorate.paper.section import VERDICTS, Cell, Part, Reproduction, Table, summary_of, verdict_counts
+from quorate.reports.plain_json import plain
+from quorate.validate import broken
 from quorate.version import __version__
-
-if TYPE_CHECKING:
-    from quorate.paper.section import Cell, Part, Reproduction, Table
 
 WIDTH = 100  # columns of a printed table
 ROWS, COMPARED_ROWS = 24, 64  # rows of a table that are printed; all are in its CSV
@@ -32,7 +38,8 @@ def reproduce(
     ] = "quorate-reproduction",
     seeds: Annotated[str, typer.Option("--seeds", help="Seeds of the streams, with commas.")] = "3,4,5",
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer items, knob values and orderings, one seed: to see that all works.")
+        bool,
+        typer.Option("--quick", help="Fewer items, parameter values and orderings, one seed: to see that all works."),
     ] = False,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Runs at a time; else one a core.")] = None,
     cluster: Annotated[
@@ -42,17 +49,13 @@ def reproduce(
     as_published: Annotated[
         bool, typer.Option("--as-published", help="Also the estimators as published, against the exact ones. Slow.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, for programs.")] = False,
+    json: Json = False,
 ) -> None:
     """The paper's experiments on the real data: every table beside the printed figures, every figure, a report.
 
     Can be stopped with Ctrl-C or killed at any time: the same command goes on where it was. The same seeds give the
     same results, whatever --jobs and --cluster are.
     """
-    from quorate.paper.reproduce import reproduce as run
-    from quorate.paper.section import summary_of
-    from quorate.reports.plain_json import plain
-
     try:
         with progress_bar(quiet=json) as report:
             done = run(
@@ -73,7 +76,7 @@ def reproduce(
 def _numbers(text: str) -> tuple[int, ...]:
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isascii() and part.isdigit() for part in parts):
-        fail(f"--seeds={text!r}; expected whole numbers with commas, such as 3,4,5.")
+        raise broken("seeds", text, "whole numbers with commas", "write e.g. `seeds='3,4,5'`.")
     return tuple(int(part) for part in parts)
 
 
@@ -86,12 +89,6 @@ def _print_part(part: Part) -> None:
 
 def _print_table(table: Table, file: str) -> None:
     """The table as far as it fits: the first rows and columns, and where the others are."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table as Grid
-
-    from quorate.paper.report import number
-
     shown = _shown_rows(table)
     rows = [[number(cell, table.digits) for cell in row] for row in shown]
     widths = _fitting(table, rows)
@@ -111,8 +108,6 @@ def _print_table(table: Table, file: str) -> None:
 
 def _shown_rows(table: Table) -> tuple[tuple[Cell, ...], ...]:
     """All rows of a short table; of a long one those with a verdict, if it has any, else the first."""
-    from quorate.paper.section import VERDICTS
-
     if len(table.rows) <= ROWS:
         return table.rows
     judged = tuple(row for row in table.rows if any(cell in VERDICTS for cell in row))
@@ -121,8 +116,6 @@ def _shown_rows(table: Table) -> tuple[tuple[Cell, ...], ...]:
 
 def _fitting(table: Table, rows: list[list[str]]) -> dict[int, int]:
     """Columns that fit -> their widths, heads broken between words: verdicts first, then from the left."""
-    from quorate.paper.section import VERDICTS
-
     columns = range(len(table.heads))
     words = [max((len(word) for word in head.split()), default=1) for head in table.heads]
     widths = [max([words[column], *(len(row[column]) for row in rows)]) for column in columns]
@@ -136,8 +129,6 @@ def _fitting(table: Table, rows: list[list[str]]) -> dict[int, int]:
 
 
 def _print_rest(table: Table, num_rows: int, columns: int, file: str) -> None:
-    from quorate.paper.section import verdict_counts
-
     counts = ", ".join(f"{name} {many}" for name, many in verdict_counts(table).items())
     more = [f"{len(table.rows) - num_rows} more rows"] if len(table.rows) > num_rows else []
     more += [f"{len(table.heads) - columns} more columns"] if len(table.heads) > columns else []
@@ -148,8 +139,6 @@ def _print_rest(table: Table, num_rows: int, columns: int, file: str) -> None:
 
 
 def _print_summary(done: Reproduction) -> None:
-    from quorate.paper.report import QUICK, headline
-
     print_lines("== Does it hold? ==")
     for claim in done.claims:
         print_lines(f"{'yes' if claim.holds else 'NO '}  {claim.text}", f"     measured: {claim.measured}")

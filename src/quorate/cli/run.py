@@ -2,49 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, cast, get_args
 
 import typer
 
+from quorate.cli.options import method_names, one_of
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
-from quorate.cli.table_options import (
-    METHODS,
-    ORDERS,
-    PARTLY_VOTED,
-    SPEEDS,
-    AbstainLabels,
-    AsRead,
-    Classes,
-    HardLabelAccuracy,
-    IdColumn,
-    IgnoreColumns,
-    LabelColumn,
-    MaxSize,
-    PredictionTables,
-    RowIds,
-    Strict,
-    TaskColumn,
-    TimeColumn,
-    VotesFormat,
-    VotesTable,
-    WhichItems,
-    WorkerColumn,
-    class_list,
-    id_list,
-    one_of,
-)
+from quorate.cli.table_options import PredictionTables, VotesTable, reads_tables
+from quorate.streams.control import Speed
+from quorate.streams.pools import Order, PartlyVoted, PoolSize
+from quorate.tables.options import TableKeywords, TableOptions
 from quorate.validate import broken
 from quorate.version import __version__
-
-if TYPE_CHECKING:
-    from quorate.workflows.run.result import RunResult
+from quorate.workflows.run import run as run_workflow
+from quorate.workflows.run.files import FILES
+from quorate.workflows.run.result import RunResult
+from quorate.workflows.run.summary import class_table_rows, table_rows
 
 REPLAY = "How to replay them"
 CONTROL = "How far to ask (one of these)"
 AUDITS = "How a budget or a target error is steered"
 
 
+@reads_tables()
 def run(
+    *,
     votes: VotesTable,
     out: Annotated[str, typer.Option("--out", "-o", help="Folder for the decisions, the summary and the report.")],
     predictions: PredictionTables = None,
@@ -53,8 +35,8 @@ def run(
         typer.Option(
             "--method",
             "-m",
-            help="A method; knobs behind a colon: quorum:votes=4. See quorate methods.",
-            autocompletion=one_of(*METHODS),
+            help="A method; parameters behind a colon: quorum:votes=4. See quorate methods.",
+            autocompletion=method_names,
         ),
     ] = "quorate",
     threshold: Annotated[
@@ -104,7 +86,7 @@ def run(
         typer.Option(
             help="With --budget: normal, or slow: held over thousands of items, fewer errors through a shift.",
             rich_help_panel=AUDITS,
-            autocompletion=one_of(*SPEEDS),
+            autocompletion=one_of(*get_args(Speed)),
         ),
     ] = "normal",
     order: Annotated[
@@ -112,7 +94,7 @@ def run(
         typer.Option(
             help="time (rows where there are no times), given (rows) or shuffled (by seed).",
             rich_help_panel=REPLAY,
-            autocompletion=one_of(*ORDERS),
+            autocompletion=one_of(*get_args(Order)),
         ),
     ] = "time",
     pool_size: Annotated[
@@ -130,7 +112,7 @@ def run(
             rich_help_panel=REPLAY,
             help="Items with fewer than N votes that these do not settle: exclude from the error, own-pool or "
             "worst-case.",
-            autocompletion=one_of(*PARTLY_VOTED),
+            autocompletion=one_of(*get_args(PartlyVoted)),
         ),
     ] = "exclude",
     min_votes: Annotated[int, typer.Option(help="Fewest votes asked of an item.", rich_help_panel=REPLAY)] = 0,
@@ -150,21 +132,7 @@ def run(
     ] = 500,
     refit_every: Annotated[int, typer.Option(help="Learn every so many items.", rich_help_panel=REPLAY)] = 20,
     seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same files.")] = 0,
-    task_column: TaskColumn = None,
-    worker_column: WorkerColumn = None,
-    label_column: LabelColumn = None,
-    time_column: TimeColumn = None,
-    id_column: IdColumn = None,
-    ids: RowIds = None,
-    votes_format: VotesFormat = "auto",
-    classes: Classes = None,
-    items: WhichItems = "votes",
-    accuracy: HardLabelAccuracy = 0.9,
-    abstain_labels: AbstainLabels = None,
-    ignore_columns: IgnoreColumns = None,
-    as_read: AsRead = False,
-    max_size: MaxSize = None,
-    strict: Strict = False,
+    reading: TableOptions,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in the folder.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, for programs.")] = False,
 ) -> None:
@@ -176,22 +144,14 @@ def run(
 
     Example: quorate run --votes votes.csv --predictions probs.parquet --price 0.08 --out results
     """
-    from quorate.workflows.run import run as run_workflow
-
     choices: dict[str, Any] = {"order": order, "partly_voted": partly_voted, "control_speed": control_speed}
-    reading: dict[str, Any] = {
-        "task": task_column, "worker": worker_column, "label": label_column, "timestamp": time_column,
-        "format": votes_format, "classes": class_list(classes), "id_column": id_column,
-        "ids": id_list(ids, predictions), "accuracy": accuracy, "items": items, "abstain_labels": abstain_labels,
-        "ignore_columns": ignore_columns, "as_read": as_read,
-    }  # fmt: skip
     with progress_bar(quiet=json) as report:
         result = run_workflow(
             votes, predictions or None, method=method, threshold=threshold, target_error=target_error,
             class_targets=_class_targets(class_target), sureness=sureness, budget=budget, audit_rate=audit_rate,
             audit_focus=audit_focus, seed=seed, pool_size=_pool(pool_size), min_votes=min_votes,
             max_votes=max_votes, error_costs=error_costs, price=price, window=window or None, refit_every=refit_every,
-            strict=strict, out=out, overwrite=overwrite, progress=report, **choices, **reading,
+            out=out, overwrite=overwrite, progress=report, **choices, **reading.keywords(TableKeywords),
         )  # fmt: skip
     if json:
         print_json(result.summary())
@@ -199,9 +159,9 @@ def run(
     _print(result, out)
 
 
-def _pool(text: str) -> Any:  # noqa: ANN401
+def _pool(text: str) -> PoolSize:
     """A number if it is one; the library refuses other words than "recorded"."""
-    return int(text) if text.isdecimal() else text
+    return int(text) if text.isdecimal() else cast(PoolSize, text)
 
 
 def _class_targets(given: list[str] | None) -> dict[str, float] | None:
@@ -221,9 +181,6 @@ def _class_targets(given: list[str] | None) -> dict[str, float] | None:
 
 
 def _print(result: RunResult, out: str) -> None:
-    from quorate.workflows.run.files import FILES
-    from quorate.workflows.run.summary import class_table_rows, table_rows
-
     print_lines(result.headline(), "")
     name = result.method.name
     title = f"{len(result.items)} items, {len(result.classes)} classes (quorate {__version__}, {name})"

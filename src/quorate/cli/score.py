@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from quorate.cli.options import Json, one_of
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
-from quorate.cli.table_options import (
-    MATCHES,
-    TABLES,
-    AbstainLabels,
-    AsRead,
-    IdColumn,
-    IgnoreColumns,
-    LabelColumn,
-    MaxSize,
-    RowIds,
-    Strict,
-    TaskColumn,
-    TimeColumn,
-    VotesFormat,
-    WorkerColumn,
-    id_list,
-    one_of,
-)
+from quorate.cli.table_options import TABLES, reads_tables
+from quorate.tables.options import ScoreKeywords, TableOptions
 from quorate.version import __version__
-
-if TYPE_CHECKING:
-    from quorate.workflows.score import Scores
-
+from quorate.workflows.score import MATCHES, Scores
+from quorate.workflows.score import score as score_items
 
 ParamsFile = Annotated[str, typer.Option("--params", help="The params.json that quorate run wrote.")]
 Predictions = Annotated[
@@ -59,12 +42,14 @@ BatchRows = Annotated[int, typer.Option(help="Items per batch; memory and row gr
 Accuracy = Annotated[
     float | None,
     typer.Option(
-        help="How sure a hard label of a classifier is taken to be; none: as in the params.", rich_help_panel=TABLES
+        help="Probability given to a classifier's hard label; none: as in the params.", rich_help_panel=TABLES
     ),
 ]
 
 
+@reads_tables(without=("classes", "items", "accuracy"))
 def score(
+    *,
     params: ParamsFile,
     predictions: Predictions,
     out: Out,
@@ -73,20 +58,9 @@ def score(
     match: Match = "auto",
     cluster: Cluster = None,
     batch_rows: BatchRows = 50_000,
-    task_column: TaskColumn = None,
-    worker_column: WorkerColumn = None,
-    label_column: LabelColumn = None,
-    time_column: TimeColumn = None,
-    id_column: IdColumn = None,
-    ids: RowIds = None,
-    votes_format: VotesFormat = "auto",
     accuracy: Accuracy = None,
-    abstain_labels: AbstainLabels = None,
-    ignore_columns: IgnoreColumns = None,
-    as_read: AsRead = False,
-    max_size: MaxSize = None,
-    strict: Strict = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    reading: TableOptions,
+    json: Json = False,
 ) -> None:
     """Posterior, confidence and ask or stop for every item, with parameters learned before; no state is kept.
 
@@ -95,16 +69,12 @@ def score(
 
     Example: quorate score --params params.json --predictions probs.parquet --votes counts.parquet --out scores.parquet
     """
-    from quorate.workflows.score import score as run
-
-    choices: dict[str, Any] = {"match": match, "format": votes_format}
+    choices: dict[str, Any] = {"match": match}
     with progress_bar(quiet=json) as report:
-        found = run(
+        found = score_items(
             params, predictions, votes=votes, out=out, pool_size=pool_size, cluster=cluster, batch_rows=batch_rows,
-            task=task_column, worker=worker_column, label=label_column, timestamp=time_column, id_column=id_column,
-            ids=id_list(ids, predictions), accuracy=accuracy, abstain_labels=abstain_labels,
-            ignore_columns=ignore_columns, as_read=as_read,
-            strict=strict, progress=report, **choices,
+            accuracy=accuracy, abstain_labels=reading.abstain_labels, strict=reading.strict, progress=report,
+            **choices, **reading.keywords(ScoreKeywords),
         )  # fmt: skip
     if json:
         print_json(found.summary())

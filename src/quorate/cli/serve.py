@@ -9,20 +9,26 @@ import sys
 import tempfile
 import threading
 import time
+import webbrowser
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+import uvicorn
+from sqlalchemy import select
 
 from quorate.cli.output import print_lines, waiting
-from quorate.errors import InvalidInput, MissingExtra
+from quorate.service.access.links import first_owner_link
+from quorate.service.access.tokens import signing_key
+from quorate.service.config import ServiceConfig
+from quorate.service.demo.seed import PROJECT, is_over, seed
+from quorate.service.domain.learning import warm_up
+from quorate.service.store.failures import StoreUnavailable
+from quorate.service.store.schema import projects
+from quorate.service.store.store import Store, as_url
+from quorate.service.store.upgrade import Upgrade, prepare
+from quorate.validate import broken
 
-if TYPE_CHECKING:
-    from quorate.service.config import ServiceConfig
-    from quorate.service.store.store import Store
-    from quorate.service.store.upgrade import Upgrade
-
-INSTALL = "the service is not installed: pip install 'quorate[service]' (with PostgreSQL: 'quorate[postgres]')"
 DATABASE, DEMO_DATABASE = "quorate.db", "quorate-demo.db"  # the demo never touches the real one
 APPLICATION = "quorate.service.app:from_environment"
 CONNECTION = "quorate.service.connections:TimedConnection"  # ends where headers do not come
@@ -55,17 +61,6 @@ BaseUrl = Annotated[
 ]
 
 
-def needs_service() -> None:
-    """One line that says what to install, where the extra is missing."""
-    try:
-        import alembic  # noqa: F401
-        import fastapi  # noqa: F401
-        import sqlalchemy  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ModuleNotFoundError as cause:
-        raise MissingExtra(INSTALL) from cause
-
-
 def serve(
     database: Database = DATABASE,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0: every one of this machine.")] = "127.0.0.1",
@@ -95,9 +90,6 @@ def serve(
 
     Example: quorate serve --database quorate.db --port 8000
     """
-    needs_service()
-    from quorate.service.config import ServiceConfig
-
     here, given = base_url or _address(host, port), ServiceConfig.from_environment()
     config = ServiceConfig(
         database=DEMO_DATABASE if demo and database == DATABASE else database,
@@ -123,11 +115,6 @@ def serve(
 
 def _make_ready(config: ServiceConfig, here: str) -> str | None:
     """Make or upgrade the database; the link that lets its first owner in, None if there is one already."""
-    from quorate.service.access.links import first_owner_link
-    from quorate.service.access.tokens import signing_key
-    from quorate.service.domain.learning import warm_up
-    from quorate.service.store.store import Store
-
     os.umask(0o077)  # the database holds the key that signs cookies: it is its owner's alone
     store = Store(config.database)
     try:
@@ -144,9 +131,6 @@ def _make_ready(config: ServiceConfig, here: str) -> str | None:
 
 def _prepared(store: Store) -> Upgrade:
     """Make or upgrade the database's tables; wait for a server that is still starting, up to DATABASE_WITHIN."""
-    from quorate.service.store.failures import StoreUnavailable
-    from quorate.service.store.upgrade import prepare
-
     until, is_told = time.monotonic() + DATABASE_WITHIN, store.is_sqlite
     while True:
         try:
@@ -162,22 +146,15 @@ def _prepared(store: Store) -> Upgrade:
 
 def _demo_link(store: Store, here: str) -> str:
     """Fill the demo's database where it is empty; the link that signs its owner in."""
-    from sqlalchemy import select
-
-    from quorate.service.demo.seed import PROJECT, seed
-    from quorate.service.store.schema import projects
-
     with store.read() as connection:
         names = set(connection.scalars(select(projects.c.name)))
     if names and PROJECT not in names:
-        name = store.url.render_as_string()
-        raise InvalidInput(f"database={name!r} holds projects of yours; the demo needs another one, or none at all.")
+        rule = "an empty database, or one of the demo; this one holds projects of yours"
+        raise broken("database", store.url.render_as_string(), rule, "name another file, or leave it out.")
     return seed(store, here, now=time.time())
 
 
 def _run(config: ServiceConfig, *, host: str, port: int, workers: int) -> None:
-    import uvicorn
-
     os.environ.update(config.to_environment())
     with _shared_metrics(workers):
         uvicorn.run(
@@ -215,8 +192,6 @@ def _address(host: str, port: int) -> str:
 
 
 def _warn(config: ServiceConfig, host: str, workers: int) -> None:
-    from quorate.service.store.store import as_url
-
     if workers > 1 and as_url(config.database).get_backend_name() == "sqlite":
         words = "SQLite takes one writer at a time, so that more workers gain little; PostgreSQL is for many"
         print(f"quorate: {workers} workers on SQLite: {words} (docs/service.md).", file=sys.stderr)
@@ -236,8 +211,8 @@ def _refuse_taken_port(host: str, port: int) -> None:
         try:
             probe.bind((host, port))
         except OSError as cause:
-            wrong = f"cannot listen on {host} port {port} ({cause.strerror})"
-            raise InvalidInput(f"{wrong}; choose another with --port.") from cause
+            rule = f"a free port of {host} ({cause.strerror})"
+            raise broken("port", port, rule, "choose another `port`.") from cause
 
 
 def _lines(here: str, link: str | None, *, demo: str | None) -> list[str]:
@@ -257,9 +232,6 @@ def _lines(here: str, link: str | None, *, demo: str | None) -> list[str]:
 
 def _demo_told(database: str) -> str:
     """What is to be seen in the demo, and how to begin again once all of it is voted on."""
-    from quorate.service.demo.seed import is_over
-    from quorate.service.store.store import Store
-
     store = Store(database)
     try:
         again = f"stop it and delete {store.url.database}" if store.is_sqlite else "give it another, empty database"
@@ -281,8 +253,6 @@ def _from_elsewhere(host: str, port: int, base_url: str | None) -> list[str]:
 
 def _announce_when_up(host: str, port: int, lines: list[str], page: str | None) -> None:
     """Say where to go once it answers there: once, however many workers there are."""
-    import webbrowser
-
     address = "127.0.0.1" if host in EVERYWHERE else host
     for _ in range(10 * UP_WITHIN):
         with contextlib.suppress(OSError), socket.create_connection((address, port), timeout=1):

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import time
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from quorate.cli.commands import Commands
+from quorate.cli.options import Json
 from quorate.cli.output import print_json, print_lines, progress_bar
-from quorate.cli.serve import BaseUrl, Database, needs_service
-
-if TYPE_CHECKING:
-    from quorate.service.access.accounts import Account
-    from quorate.service.store.backup import Copied
-    from quorate.service.verify import Checked
+from quorate.cli.serve import BaseUrl, Database
+from quorate.service.access.accounts import Account, disable_account, enable_account
+from quorate.service.owners import everybody, new_key, new_link
+from quorate.service.store.backup import Copied
+from quorate.service.store.backup import backup as write_backup
+from quorate.service.store.restore import restore as read_backup
+from quorate.service.store.snapshot import existing
+from quorate.service.store.upgrade import prepare
+from quorate.service.verify import Checked
+from quorate.service.verify import check as recompute
 
 HELP = """
 Look after the database of `quorate serve`: backup, restore, upgrade, check, links, keys and accounts (docs/service.md).
@@ -23,7 +30,6 @@ Look after the database of `quorate serve`: backup, restore, upgrade, check, lin
 
 app = typer.Typer(name="service", cls=Commands, help=HELP, no_args_is_help=True, rich_markup_mode="rich")
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 OfAccount = Annotated[
     str | None, typer.Option("--account", help="Whose, by id; none: of the only one who may make projects.")
 ]
@@ -44,11 +50,8 @@ def backup(
 
     Example: quorate service backup monday.backup --database quorate.db
     """
-    needs_service()
-    from quorate.service.store.backup import backup as write
-
     with progress_bar(quiet=quiet) as report:
-        copied = write(database, file, progress=report)
+        copied = write_backup(database, file, progress=report)
     _print_copied(copied, f"Backed up to {file}", json=json)
 
 
@@ -63,14 +66,9 @@ def restore(
 
     Example: quorate service restore monday.backup --database postgresql://quorate@localhost/quorate
     """
-    needs_service()
-    import os
-
-    from quorate.service.store.restore import restore as read
-
     os.umask(0o077)
     with progress_bar(quiet=quiet) as report:
-        copied = read(file, database, progress=report)
+        copied = read_backup(file, database, progress=report)
     _print_copied(copied, f"Restored from {file}; every row was read back and agrees", json=json)
 
 
@@ -80,10 +78,6 @@ def upgrade(database: Database = "quorate.db", json: Json = False) -> None:
 
     Example: quorate service upgrade --database quorate.db
     """
-    needs_service()
-    from quorate.service.store.snapshot import existing
-    from quorate.service.store.upgrade import prepare
-
     with existing(database) as store:
         done = prepare(store)
     if json:
@@ -105,10 +99,6 @@ def owner_link(
 
     Example: quorate service owner-link --database quorate.db --base-url https://labels.example.org
     """
-    needs_service()
-    from quorate.service.owners import everybody, new_link
-    from quorate.service.store.snapshot import existing
-
     with existing(database) as store:
         lasts = "15 minutes" if everybody(store) else "24 hours"
         link = new_link(store, base_url or "http://127.0.0.1:8000", account=account, now=time.time())
@@ -134,10 +124,6 @@ def owner_key(
 
     Example: quorate service owner-key "nightly import" --database quorate.db
     """
-    needs_service()
-    from quorate.service.owners import new_key
-    from quorate.service.store.snapshot import existing
-
     with existing(database) as store:
         key = new_key(store, name, account=account, now=time.time())
     print_json({"key": key}) if json else print(key)
@@ -149,12 +135,6 @@ def accounts(database: Database = "quorate.db", json: Json = False) -> None:
 
     Example: quorate service accounts --database quorate.db
     """
-    needs_service()
-    from dataclasses import asdict
-
-    from quorate.service.owners import everybody
-    from quorate.service.store.snapshot import existing
-
     with existing(database) as store:
         found = everybody(store)
     if json:
@@ -170,10 +150,6 @@ def disable(account: AccountId, database: Database = "quorate.db", json: Json = 
 
     Example: quorate service disable 0123456789abcdef01234567 --database quorate.db
     """
-    needs_service()
-    from quorate.service.access.accounts import disable_account
-    from quorate.service.store.snapshot import existing
-
     with existing(database) as store:
         done = disable_account(store, account, now=time.time())
     _print_account(done, "is kept out", json=json)
@@ -185,10 +161,6 @@ def enable(account: AccountId, database: Database = "quorate.db", json: Json = F
 
     Example: quorate service enable 0123456789abcdef01234567 --database quorate.db
     """
-    needs_service()
-    from quorate.service.access.accounts import enable_account
-    from quorate.service.store.snapshot import existing
-
     with existing(database) as store:
         done = enable_account(store, account, now=time.time())
     _print_account(done, "may come in", json=json)
@@ -200,14 +172,9 @@ def check(database: Database = "quorate.db", json: Json = False, quiet: Quiet = 
 
     Example: quorate service check --database quorate.db
     """
-    needs_service()
-    from quorate.service.store.snapshot import existing
-    from quorate.service.store.upgrade import prepare
-    from quorate.service.verify import check as look
-
     with existing(database) as store, progress_bar(quiet=quiet) as report:
         prepare(store)
-        checked = look(store, progress=report)
+        checked = recompute(store, progress=report)
     _print_checked(checked, json=json)
     if checked.num_disagreements:
         raise typer.Exit(1)

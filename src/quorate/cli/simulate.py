@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
+from quorate.cli.options import Json, method_names
 from quorate.cli.output import print_json, print_lines, print_table, progress_bar
-from quorate.cli.table_options import METHODS, one_of
 from quorate.version import __version__
+from quorate.workflows.simulate import Source, compare_methods
 
-DIALS = "Dials of the synthetic stream"
+SYNTHETIC = "Parameters of the synthetic stream"
 
 
 def simulate(
@@ -19,11 +20,11 @@ def simulate(
         typer.Option(
             "--method",
             "-m",
-            help="A method, repeatable; knobs behind a colon: quorum:votes=4. See quorate methods.",
-            autocompletion=one_of(*METHODS),
+            help="A method, repeatable; parameters behind a colon: quorum:votes=4. See quorate methods.",
+            autocompletion=method_names,
         ),
     ] = None,
-    sweep: Annotated[bool, typer.Option("--sweep", help="Turn each method's knob over its whole range.")] = False,
+    sweep: Annotated[bool, typer.Option("--sweep", help="Try the whole range of each method's parameter.")] = False,
     data: Annotated[
         str | None,
         typer.Option(
@@ -37,30 +38,31 @@ def simulate(
         int | None,
         typer.Option("--pool-size", "-n", help="Experts per item; 10, or with --data all votes of the item."),
     ] = None,
-    items: Annotated[int | None, typer.Option(help="Items of the stream; 2000.", rich_help_panel=DIALS)] = None,
-    classes: Annotated[int | None, typer.Option(help="Number of classes; 10.", rich_help_panel=DIALS)] = None,
+    items: Annotated[int | None, typer.Option(help="Items of the stream; 2000.", rich_help_panel=SYNTHETIC)] = None,
+    classes: Annotated[int | None, typer.Option(help="Number of classes; 10.", rich_help_panel=SYNTHETIC)] = None,
     accuracy: Annotated[
-        float | None, typer.Option(help="How often the classifier names the true class; 0.7.", rich_help_panel=DIALS)
+        float | None,
+        typer.Option(help="How often the classifier names the true class; 0.7.", rich_help_panel=SYNTHETIC),
     ] = None,
     calibration: Annotated[
-        float | None, typer.Option(help="1 honest, above 1 overconfident, below 1 shy; 1.", rich_help_panel=DIALS)
+        float | None, typer.Option(help="1 honest, above 1 overconfident, below 1 shy; 1.", rich_help_panel=SYNTHETIC)
     ] = None,
     unevenness: Annotated[
         float | None,
-        typer.Option(help="0 to 1: how far its accuracy differs between classes; 0.", rich_help_panel=DIALS),
+        typer.Option(help="0 to 1: how far its accuracy differs between classes; 0.", rich_help_panel=SYNTHETIC),
     ] = None,
     agreement: Annotated[
-        float | None, typer.Option(help="How often an expert names the true class; 0.8.", rich_help_panel=DIALS)
+        float | None, typer.Option(help="How often an expert names the true class; 0.8.", rich_help_panel=SYNTHETIC)
     ] = None,
     shift_accuracy: Annotated[
-        float | None, typer.Option(help="Accuracy of the classifier from half-way on.", rich_help_panel=DIALS)
+        float | None, typer.Option(help="Accuracy of the classifier from half-way on.", rich_help_panel=SYNTHETIC)
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the stream; the same seed gives the same answer.")] = 0,
     repeats: Annotated[int, typer.Option(help="Streams to average over, with seeds seed, seed + 1, ...")] = 1,
     out: Annotated[
         str | None, typer.Option("--out", "-o", help="Folder for results.csv, summary.json and the plot.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    json: Json = False,
 ) -> None:
     """What methods cost and how often they are wrong: on a stream like yours, or on your own recorded votes.
 
@@ -69,8 +71,6 @@ def simulate(
 
     Example: quorate simulate --method quorate --method beta --accuracy 0.9 --pool-size 6 --out results
     """
-    from quorate.workflows.simulate import Source, compare_methods
-
     source = Source(
         data=data,
         model=int(model) if model.isdecimal() else model,
@@ -92,7 +92,14 @@ def simulate(
     if json:
         print_json(result.summary())
         return
-    heads = ("method", "knob", "votes per item", "wrong %", "saved against everyone", "saved against until settled")
+    heads = (
+        "method",
+        "parameter",
+        "votes per item",
+        "wrong %",
+        "saved against everyone",
+        "saved against until settled",
+    )
     title = (
         f"{result.name}: {result.num_items} items, {result.ask_all:g} experts each (quorate {__version__}, seed {seed})"
     )

@@ -30,7 +30,6 @@ from quorate.errors import (
 )
 from quorate.service.access.headers import security_headers
 from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
-from quorate.service.parts import parts
 from quorate.service.pydantic_errors import complaints, quoted
 from quorate.service.store.failures import StoreUnavailable
 
@@ -153,7 +152,8 @@ UNKEEPABLE = Problem(
 def of_error(error: QuorateError) -> Problem:
     """The problem that one of the library's errors is to a client.
 
-    >>> of_error(InvalidInput("pool_size=0; expected a whole number >= 1; raise it.")).body()["rule"]
+    >>> from quorate.validate import broken
+    >>> of_error(broken("pool_size", 0, "a whole number >= 1", "raise it.")).body()["rule"]
     'a whole number >= 1'
     """
     kind = next((kind for kind in type(error).__mro__ if kind in STATUSES), None)
@@ -164,6 +164,20 @@ def of_error(error: QuorateError) -> Problem:
     headers = {"Retry-After": retry_after(error.retry_after)} if isinstance(error, StoreUnavailable) else None
     told = parts(error) if status < 500 else {}
     return Problem(status, title, str(error)[:LONGEST_DETAIL], headers=headers, **told)
+
+
+def parts(error: QuorateError) -> dict[str, Any]:
+    """Field, value, rule and fix of an error; of one that carries none, its message is the rule.
+
+    >>> parts(InvalidInput("the pool is empty"))["rule"]
+    'the pool is empty'
+    """
+    return {
+        "field": error.field or "request",
+        "value": quoted(error.value),
+        "rule": error.rule or str(error) or "valid",
+        "fix": error.fix or "Change the request so that it follows the rule.",
+    }
 
 
 def of_overflow(error: OverflowError) -> Problem:

@@ -212,7 +212,7 @@ class Session:
         """The answer with no experts at all (the query-free phase): no item is opened, nothing is stored."""
         with self._lock:
             settings = self._state.settings
-            probs = parse_prediction(prediction, settings.classes, settings.num_classifiers, item="(predict)")
+            probs = parse_prediction(prediction, settings.classes, settings.num_classifiers)
             size = settings.pool_size if pool_size is None else members(pool_size)
             event = {"prediction": probs, "pool_size": size, "quota": None, "tie_draw": 0.0}
             item = opened(event | {"min_votes": 0, "max_votes": None}, 0)

@@ -17,9 +17,8 @@ from quorate.decision.error_costs import cheapest_answer, weigh_for_gain, weigh_
 from quorate.decision.policy import Stateless
 from quorate.decision.threshold import Threshold
 from quorate.decision.value import ValueOfInformation, optimistic_gain
-from quorate.errors import InvalidInput
+from quorate.errors import InvalidInput, source_is
 from quorate.methods import Method
-from quorate.tables.argument_names import said_as
 from quorate.tables.own_types import name_text
 from quorate.tables.readers.frames import open_frame
 from quorate.tables.readers.open_files import open_file
@@ -65,7 +64,7 @@ def _cells(source: Any) -> Cells:  # noqa: ANN401
                 raise InvalidInput(f"error_costs[{truth!r}]={shown(row)}; expected a mapping of answers to costs.")
             yield from ((name_text(truth), name_text(answer), cost) for answer, cost in row.items())
         return
-    with said_as("error_costs"):
+    with source_is("error_costs"):
         opened = open_file(source) if isinstance(source, (str, Path)) else open_frame(source, name="error_costs")
     yield from _table_cells(opened)
 

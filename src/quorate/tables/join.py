@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from quorate.errors import InvalidInput
 from quorate.tables.joined import Joined
 from quorate.tables.misread_checks import refuse_misread_pools, refuse_misread_predictions, refuse_misread_votes
+from quorate.tables.options import Items
 from quorate.tables.own_types import class_texts
 from quorate.tables.predictions.align import Aligned, aligned, looked_up, matched, named_classes
 from quorate.tables.predictions.checks import Checked
@@ -58,7 +59,6 @@ def _few(names: Sequence[str]) -> str:
 
 
 MOST_CLASSES = 2**15 - 1  # votes are kept as int16
-Items = Literal["votes", "votes-and-predictions"]
 
 
 def join(

@@ -81,7 +81,7 @@ def _people(report: Report) -> list[str]:
     if found is None:
         return []
     source, name = (found.samples[0][key] for key in ("source", "value"))
-    fix = f"if they are, name it: worker={name!r}"
+    fix = f"if they are, name it: `worker={name!r}`"
     return [f"Column {name!r} of {source} looks like the people who voted, but was not read; {fix}."]
 
 

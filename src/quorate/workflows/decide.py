@@ -52,7 +52,7 @@ def decide_once(
     cast = _counts(votes, names, size)
     start = method.initial_params(len(names))
     policy_state = method.policy.init(len(names))
-    item = _item(parse_prediction(prediction, names, 1, item="(decide)"), size)
+    item = _item(parse_prediction(prediction, names, 1), size)
     item = replace(item, quota=draw_quota(method, policy_state, item, rng=rng), votes=cast)
     verdict = decide(method, prior_of(start, 0), policy_state, item)
     return Decision(

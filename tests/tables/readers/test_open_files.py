@@ -127,7 +127,7 @@ def test_errors_about_a_sheet_name_the_others(tmp_path):
         read_predictions(f"{book}#prob")
     with pytest.raises(InvalidInput, match=r"no id column .* other sheets are \['votes', 'probs'\].*book\.xlsx#votes"):
         read_predictions(book)
-    with pytest.raises(InvalidInput, match=r"label='note' is not a column .* book\.xlsx#votes"):
+    with pytest.raises(InvalidInput, match=r"label='note'.* book\.xlsx#votes"):
         read_votes(book, label="note")
     with pytest.raises(InvalidInput, match="is not a file"):
         read_votes(tmp_path / "none.xlsx#votes")

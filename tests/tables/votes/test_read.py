@@ -168,7 +168,7 @@ def test_columns_can_be_named(tmp_path):
     path = csv_of(tmp_path, [["1", "p", "a", "x"], ["2", "q", "a", "y"]], ["id", "url", "label", "gold"])
     votes = read_votes(path, task="url", worker="label", label="gold")
     assert votes.items == ("p", "q") and votes.classes == ("x", "y")
-    with pytest.raises(InvalidInput, match=r"task='nope' is not a column of votes\.csv"):
+    with pytest.raises(InvalidInput, match=r"task='nope'; expected a column of votes\.csv"):
         read_votes(path, task="nope")
 
 

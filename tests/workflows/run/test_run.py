@@ -1,6 +1,5 @@
 """`quorate.run` from tables to decisions: the same as a live session, errors counted right, frames of every kind."""
 
-import dataclasses
 import json
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 import quorate
 from quorate.errors import InvalidInput, QuorateError
 from quorate.workflows.run import run
-from quorate.workflows.run.inputs import Columns, TableOptions
 from quorate.workflows.run.result import DECISION_COLUMNS
 from tests.workflows.run import run_data
 
@@ -318,10 +316,6 @@ def test_the_real_shift_set_costs_and_errs_as_the_simulation_says(data_dir, tmp_
 def test_a_mistake_is_one_clear_error(files, options, named):
     with pytest.raises(QuorateError, match=named):
         run(*files, **options)
-
-
-def test_the_options_of_tables_are_those_of_the_columns():
-    assert list(TableOptions.__annotations__) == [field.name for field in dataclasses.fields(Columns)]
 
 
 def test_the_page_shows_shares_in_per_cent_and_confusions_to_a_tenth():

@@ -33,12 +33,13 @@ def from_table(
     id_column: str | None,
     accuracy: float,
     as_read: bool = False,
+    task: str | None = None,
 ) -> Given:
-    """The predictions of a table with an id column."""
+    """The predictions of a table with an id column; without `id_column` that of the votes, `task`, is tried first."""
     if not as_read:
         refuse_own_output(opened.columns, opened.name, expected="predictions")
     about = {"source": opened.name, "advice": opened.advice}
-    item = find_column("item", opened.columns, named=id_column, argument="id_column", **about)
+    item = find_column("item", opened.columns, named=id_column, argument="id_column", tried=task, **about)
     if item is None:
         raise InvalidInput(
             f"{opened.name} has no id column among {list(opened.columns)[:30]}; name it: id_column='...'"

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import InvalidInput
+from quorate.tables.options import HARD_LABEL_ACCURACY
 from quorate.tables.own_types import class_texts, name_texts
 from quorate.tables.predictions.arrays import from_array, from_file
 from quorate.tables.predictions.checks import Checked, Given, checked
@@ -24,8 +25,6 @@ from quorate.tables.readers.open_files import ending_of, existing, open_file
 from quorate.tables.report import Report, refuse_dirt
 from quorate.types import FloatArray
 from quorate.validate import fraction, shown
-
-HARD_LABEL_ACCURACY = 0.9  # of a bare label, as in a live session; how far it is true is what the method learns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +55,7 @@ def read_predictions(
     field: str | None = None,
     strict: bool = False,
     as_read: bool = False,
+    task: str | None = None,
 ) -> Predictions:
     """Predictions of one classifier, or of several: a source, a list of sources, or a mapping of names to sources.
 
@@ -66,20 +66,20 @@ def read_predictions(
     Instead of a vector: a hard label (`accuracy` is how sure it is taken to be), a label with its score (the rest is
     shared by the other classes), or one score, which is that of the second of two `classes`.
     `field`: where a Label Studio task keeps a mapping of class to probability in its `data`. `as_read` takes a table
-    also where it looks like votes.
+    also where it looks like votes. `task`: the item column of the votes, tried for the ids if no `id_column` is named.
 
     >>> import pyarrow as pa
     >>> found = read_predictions(pa.table({"id": ["a", "b"], "cat": [0.9, 0.5], "dog": [0.1, 0.48]}))
     >>> found.classes, found.report.count("sum-near-one")
     (('cat', 'dog'), 1)
     """
-    known, id_column = class_texts(classes), name_texts(id_column)
+    known, id_column, task = class_texts(classes), name_texts(id_column), name_texts(task)
     sure = fraction(accuracy, where="accuracy")
     given = [
         table
         for name, source in named_sources(sources)
         for table in _open(
-            source, name, known, id_column=id_column, ids=ids, accuracy=sure, field=field, as_read=as_read
+            source, name, known, id_column=id_column, ids=ids, accuracy=sure, field=field, as_read=as_read, task=task
         )
     ]
     tables = tuple(checked(table) for table in _with_unique_names(given))
@@ -121,9 +121,16 @@ def _open(
     accuracy: float,
     field: str | None,
     as_read: bool,
+    task: str | None,
 ) -> list[Given]:
     """Every classifier of one source, as given."""
-    how: dict[str, Any] = {"classes": classes, "id_column": id_column, "accuracy": accuracy, "as_read": as_read}
+    how: dict[str, Any] = {
+        "classes": classes,
+        "id_column": id_column,
+        "accuracy": accuracy,
+        "as_read": as_read,
+        "task": task,
+    }
     if isinstance(source, np.ndarray):
         return from_array(source, name or "model-0", classes=classes, ids=ids)
     if not isinstance(source, (str, Path)):

@@ -15,7 +15,7 @@ from quorate.tables.readers.sources import Opened, Progress, head
 from quorate.tables.rules import Entry, fired
 from quorate.tables.votes.aggregates import only_people, refuse_summed_counts, summary_columns
 from quorate.tables.votes.codes import encode
-from quorate.tables.votes.columns import find_column, label_like, looks_like_worker, refuse_own_output
+from quorate.tables.votes.columns import find_column, find_label, label_like, looks_like_worker, refuse_own_output
 from quorate.tables.votes.gather import Raw, collect
 from quorate.tables.votes.layouts import (
     LongColumns,
@@ -132,7 +132,8 @@ def choose(
         refuse_own_output(opened.columns, opened.name, expected="votes")
     about = {"source": opened.name, "advice": opened.advice}
     item = find_column("task", opened.columns, named=task, **about)
-    answer = find_column("label", [name for name in opened.columns if name != item], named=label, **about)
+    rest = [name for name in opened.columns if name != item]
+    answer = find_column("label", rest, named=label, **about) if label is not None else _label(opened, item, rest)
     worker = _several(worker, opened.columns)
     listed = None if worker is None or isinstance(worker, str) else list(worker)
     if format == "cells" or (format in ("auto", "long") and worker is None):
@@ -149,6 +150,10 @@ def choose(
     if format == "counts" or (format == "auto" and listed is None and _are_counts(opened, others, classes)):
         return _counts(opened, item, others, classes, told=format == "counts", as_read=as_read)
     return _wide(opened, item, others, classes, told=format == "wide", listed=listed is not None, as_read=as_read)
+
+
+def _label(opened: Opened, item: str | None, rest: Sequence[str]) -> str | None:
+    return find_label(rest, is_per_vote=lambda: item is not None and has_repeated_items(head(opened), item))
 
 
 def _several(worker: str | Sequence[str] | None, columns: Sequence[str]) -> str | Sequence[str] | None:
@@ -235,7 +240,7 @@ def _first_column(opened: Opened, format: str) -> str:  # noqa: A002
             f"{opened.name} has the columns {list(opened.columns)}; expected an item and a label column at least. "
             f"Name them: task='...', label='...'{opened.advice}."
         )
-    if format == "auto" and find_column("label", opened.columns) is not None:
+    if format == "auto" and find_label(opened.columns, is_per_vote=lambda: False) is not None:
         raise InvalidInput(
             f"{opened.name} has a label column but none for the item among {list(opened.columns)[:30]}; "
             f"name it: task='...'{opened.advice}."
@@ -269,7 +274,7 @@ def _counts(
         refuse_other_tables(head(opened), opened.name, task, picked, layout="counts")
     if classes is None and not as_read:
         refuse_summed_counts(head(opened), opened.name, picked)
-    why = "" if told else f"; {GUESSED_COUNTS}: pass format='wide' if the columns are annotators"
+    why = "" if told else f"; {GUESSED_COUNTS}: pass `format='wide'` if the columns are annotators"
     decision = f"{opened.name}: counts of votes: item {task!r}, classes {picked[:30]}{why}"
 
     def read(progress: Progress | None) -> Raw:
@@ -299,7 +304,7 @@ def _wide(
         )
     if not (listed or as_read):
         picked = only_people(first, opened.name, picked)
-    why = "" if told or listed else "; pass format='long' or name the columns if that is wrong"
+    why = "" if told or listed else "; pass `format='long'` or name the columns if that is wrong"
     decision = f"{opened.name}: a column per annotator: item {task!r}, annotators {picked[:30]}{why}"
 
     def read(progress: Progress | None) -> Raw:

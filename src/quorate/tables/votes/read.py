@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, get_args
 
 import numpy as np
 
 from quorate.errors import InvalidInput
+from quorate.tables.options import Format
 from quorate.tables.own_types import TEXTS, OwnTypes, class_texts, name_texts
 from quorate.tables.readers.arrow import TEXT, pa
 from quorate.tables.readers.frames import open_frame
@@ -26,10 +27,7 @@ from quorate.tables.votes.codes import by_first
 from quorate.tables.votes.formats import choose
 from quorate.tables.votes.gather import Raw, collect
 from quorate.tables.votes.labels import abstain_names, differ_by_case, means_no_answer
-from quorate.validate import shown
-
-Format = Literal["auto", "long", "wide", "counts", "cells", "label-studio"]
-FORMATS = ("auto", "long", "wide", "counts", "cells", "label-studio")
+from quorate.validate import broken
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,8 +108,8 @@ def read_votes(
     >>> votes.num_votes, votes.items, votes.classes
     (3, ('a', 'b'), ('1', '0'))
     """
-    if format not in FORMATS:
-        raise InvalidInput(f"format={shown(format)}; expected one of {list(FORMATS)}.")
+    if format not in get_args(Format):
+        raise broken("format", format, f"one of {', '.join(get_args(Format))}", "pass one of them.")
     given = class_texts(classes)
     task, worker, label, timestamp = (name_texts(each) for each in (task, worker, label, timestamp))
     abstain = abstain_names(abstain_labels, given)

@@ -19,6 +19,7 @@ from quorate.version import __version__
 if TYPE_CHECKING:
     from quorate.workflows.audit import AuditFindings
 
+FILES = ("report.html", "audit.json")
 TOGETHER = "With {sure:g} % confidence no number of the last column is too low, in any row."
 
 
@@ -33,7 +34,7 @@ def answer(found: AuditFindings) -> str:
 
 def checkpoint_rows(found: AuditFindings) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Heads and rows: what was known at ten points on the way, the end last."""
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             f"{each.num_items}",
             f"{each.num_audited}",
@@ -70,8 +71,7 @@ def document(found: AuditFindings) -> Document:
             Section("assumptions", "What this rests on", points=ASSUMPTIONS),
             Section("data", "How the votes were read", points=found.notes),
         ),
-        footer=f"quorate {__version__}, seed {found.seed}, lowest audit rate {found.min_rate:g}. Every figure of this page is "
-        "in audit.json.",
+        footer=f"quorate {__version__}, seed {found.seed}, rate {found.min_rate:g}. Every figure is in audit.json.",
     )
 
 
@@ -96,4 +96,4 @@ def _picture(found: AuditFindings) -> Chart | None:
 def write_audit(found: AuditFindings, folder: Path) -> tuple[Path, ...]:
     """report.html and audit.json, which comes last: a folder that has it is complete."""
     text = json.dumps(plain(found.summary()), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    return write_contents(folder, {"report.html": page(found).encode(), "audit.json": text.encode()})
+    return write_contents(folder, dict(zip(FILES, (page(found).encode(), text.encode()), strict=True)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from quorate.session.decide import NO_LIMIT
 from quorate.streams import Simulation, simulate
 from quorate.streams.prepare import Stream, prepare
 from quorate.streams.simulate import run_compiled
+from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
 from quorate.tables.readers.sources import Progress
 from quorate.tables.report import Report
 from quorate.types import FloatArray, IntArray, PredictionLike, PriorParams, VoteDataset
@@ -29,7 +30,7 @@ from quorate.validate import broken, whole
 from quorate.version import __version__
 from quorate.workflows.calibrate.measure import NUM_BINS, Honesty, class_scores, honesty
 from quorate.workflows.calibrate.report import reliability_figure
-from quorate.workflows.run.inputs import Columns, read_inputs
+from quorate.workflows.run.inputs import read_inputs
 from quorate.workflows.score.items import score_arrays, scorer
 
 FEWEST = 30  # decisions a group by votes must have to be shown
@@ -130,6 +131,7 @@ class Calibration:
         return canvas(reliability_figure(self))
 
 
+@shows(TableKeywords)
 def calibrate(
     votes: PredictionLike | VoteDataset,
     predictions: PredictionLike | Sequence[PredictionLike] | Mapping[str, PredictionLike] | None = None,
@@ -142,16 +144,14 @@ def calibrate(
     num_bins: int = NUM_BINS,
     window: int | None = 500,
     refit_every: int = 20,
-    columns: Columns | None = None,
-    strict: bool = False,
     progress: Progress | None = None,
+    **tables: Unpack[TableKeywords],
 ) -> Calibration:
     """Replay the votes under `method` and compare each confidence with what the whole pool says.
 
-    `votes`, `predictions` as `quorate.tables` reads them, `columns` saying how (`workflows.run_inputs.Columns`), or a
-    `VoteDataset` alone. An item's pool is everyone who
-    voted on it, or `pool_size` of them drawn by `seed`; items come in an order drawn by `seed`. `prefixes` judges the
-    belief after every vote too, not only where the method stopped.
+    `votes`, `predictions` and how to read them (`tables`): as `quorate.run` takes them; or a `VoteDataset` alone. An
+    item's pool is everyone who voted on it, or `pool_size` of them drawn by `seed`; items come in an order drawn by
+    `seed`. `prefixes` judges the belief after every vote too, not only where the method stopped.
 
     >>> from quorate.datasets import synthetic
     >>> found = calibrate(synthetic(num_items=400, pool_size=7, seed=1), method="finexp")
@@ -159,7 +159,7 @@ def calibrate(
     (400, True)
     """
     bins, draw = whole(num_bins, where="num_bins", most=1000), whole(seed, where="seed", least=0)
-    data, report = _dataset(votes, predictions, columns, strict, progress)
+    data, report = _dataset(votes, predictions, table_options(tables), progress)
     chosen = as_method(method)
     stream = prepare(data, pool_size, model, draw)
     size = None if window is None else whole(window, where="window")
@@ -195,16 +195,14 @@ def calibrate(
 def _dataset(
     votes: object,
     predictions: object,
-    columns: Columns | None,
-    strict: bool,
+    options: TableOptions,
     progress: Progress | None,
 ) -> tuple[VoteDataset, Report | None]:
     if isinstance(votes, VoteDataset):
         if predictions is not None:
             raise broken("predictions", predictions, "None with a VoteDataset, which has its own", "leave it out.")
         return votes, None
-    chosen = Columns() if columns is None else columns
-    joined, _ = read_inputs(votes, predictions, chosen, by_time=False, strict=strict, progress=progress)
+    joined, _ = read_inputs(votes, predictions, options, by_time=False, progress=progress)
     return joined.to_dataset(), joined.report
 
 

@@ -23,6 +23,7 @@ from quorate.streams.classifier_saving import ClassifierReport, classifier_repor
 from quorate.streams.error_costs import read_error_costs
 from quorate.streams.prepare import prepare
 from quorate.tables import Report
+from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
 from quorate.types import PredictionLike, TableLike, VoteDataset
 from quorate.validate import bounded, broken, whole
 from quorate.workflows.plan import report, uses, words
@@ -34,7 +35,7 @@ from quorate.workflows.plan.study import REFERENCES, Band, advised, band, study
 from quorate.workflows.plan.uses import free_folder, prediction_files
 from quorate.workflows.plan.variance import resampled
 from quorate.workflows.run.files import check_free
-from quorate.workflows.run.inputs import Columns, TableOptions, columns_of, read_inputs
+from quorate.workflows.run.inputs import read_inputs
 
 METHODS = ("quorate", "finexp", "infexp", "beta", "quorum", "unanimous-then-cap", "random")
 ALL = "all"  # instead: every method there is; the references, single points, stand beside any choice
@@ -64,7 +65,7 @@ class Plan:
     price: float | None
     is_own_goal: bool
     settings: Mapping[str, Any]
-    columns: Columns
+    columns: TableOptions
     report: Report
     classifier: ClassifierReport
     prediction_files: tuple[str, ...]
@@ -107,6 +108,7 @@ class Plan:
         return report.short_html(self)
 
 
+@shows(TableKeywords)
 def plan(
     votes: PredictionLike | VoteDataset,
     predictions: PredictionLike | Sequence[PredictionLike] | Mapping[str, PredictionLike] | None = None,
@@ -124,11 +126,10 @@ def plan(
     orderings: int = 4,
     draws: int = 1000,
     seed: int = 0,
-    strict: bool = False,
     out: str | Path | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
-    **tables: Unpack[TableOptions],
+    **tables: Unpack[TableKeywords],
 ) -> Plan:
     """What to do with the next batch, from a pilot of recorded votes.
 
@@ -157,8 +158,8 @@ def plan(
     cost = None if price is None else bounded(price, where="price", least=0.0)
     coming = None if batch_size is None else whole(batch_size, where="batch_size")
     folder = None if out is None else check_free(out, overwrite=overwrite)
-    columns = columns_of(tables)
-    joined, _ = read_inputs(votes, predictions, columns, by_time=False, strict=strict, progress=progress)
+    columns = table_options(tables)
+    joined, _ = read_inputs(votes, predictions, columns, by_time=False, progress=progress)
     costs = None if error_costs is None else read_error_costs(error_costs, joined.classes)
     pilot = pilot_of(joined.to_dataset(), pool_size=pool_size, partly_voted=partly_voted, error_costs=costs)
     batch = coming or pilot.num_items

@@ -16,7 +16,6 @@ from quorate.decision.quota import QuotaPolicy
 from quorate.methods import Method, method
 from quorate.tables.predictions.read import named_sources
 from quorate.tables.readers.open_files import ending_of
-from quorate.workflows.run.inputs import Columns
 
 if TYPE_CHECKING:
     from quorate.workflows.plan import Plan
@@ -73,7 +72,7 @@ def command(plan: Plan) -> str:
         parts += ["--error-costs", "error-costs.csv"]
     if plan.price is not None:
         parts += ["--price", f"{plan.price:g}"]
-    return shlex.join([*parts, *_table_options(plan.columns), "--out", plan.next_folder])
+    return shlex.join([*parts, *plan.columns.in_shell(), "--out", plan.next_folder])
 
 
 def free_folder(out: str | Path | None) -> str:
@@ -123,27 +122,3 @@ def _turned(chosen: Method) -> dict[str, Any]:
         if isinstance(value, (bool, int, float, str))
         and (value != default.get(key) or key not in ("hyperprior", "bias"))
     }
-
-
-def _table_options(columns: Columns) -> list[str]:
-    plain = Columns()
-    given = {
-        "--task-column": columns.task,
-        "--worker-column": _listed(columns.worker),
-        "--label-column": columns.label,
-        "--time-column": columns.timestamp,
-        "--id-column": columns.id_column,
-        "--classes": _listed(columns.classes),
-        "--abstain-labels": _listed(columns.abstain_labels),
-        "--ignore-columns": _listed(columns.ignore_columns),
-        "--format": columns.format if columns.format != plain.format else None,
-        "--items": columns.items if columns.items != plain.items else None,
-        "--accuracy": f"{columns.accuracy:g}" if columns.accuracy != plain.accuracy else None,
-    }
-    options = [part for option, value in given.items() if value is not None for part in (option, value)]
-    return [*options, "--as-read"] if columns.as_read else options
-
-
-def _listed(names: str | Sequence[str] | None) -> str | None:
-    """Names with commas, as options take them."""
-    return names if names is None or isinstance(names, str) else ",".join(map(str, names))

@@ -17,15 +17,17 @@ from quorate.streams.control import Speed
 from quorate.streams.error_costs import read_error_costs
 from quorate.streams.pools import Order, PartlyVoted, PoolSize, build_pools
 from quorate.tables import Joined
+from quorate.tables.options import TableKeywords, shows, table_options
 from quorate.tables.readers.sources import Progress
 from quorate.tables.votes.vote_order import VoteOrder, vote_order
 from quorate.validate import bounded
 from quorate.workflows.run.files import check_free, write_run
-from quorate.workflows.run.inputs import TableOptions, columns_of, read_as, read_inputs
+from quorate.workflows.run.inputs import read_as, read_inputs
 from quorate.workflows.run.replay import Aim, Plan, build_plan, replayed, until_settled
 from quorate.workflows.run.result import RunResult
 
 
+@shows(TableKeywords)
 def run(
     votes: Any,  # noqa: ANN401
     predictions: Any = None,  # noqa: ANN401
@@ -44,7 +46,6 @@ def run(
     max_votes: int | None = None,
     error_costs: Any = None,  # noqa: ANN401
     price: float | None = None,
-    strict: bool = False,
     window: int | None = 500,
     refit_every: int = 20,
     audit_rate: float | None = None,
@@ -53,7 +54,7 @@ def run(
     out: str | Path | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
-    **tables: Unpack[TableOptions],
+    **tables: Unpack[TableKeywords],
 ) -> RunResult:
     """Replay recorded votes as a stream, asking only as far as `method` would, and decide every item.
 
@@ -69,7 +70,7 @@ def run(
     with another answer. `sureness`: the probability with which targets are to be held, 0.9 unless given.
     `error_costs`: what errors cost by truth and answer (see `read_error_costs`). `price` of a vote. `out`: a folder
     for the files; one that is there is refused unless `overwrite`. `tables`, how to read them: task, worker, label,
-    timestamp, format, classes, id_column, ids, accuracy, items, abstain_labels, ignore_columns, as_read.
+    timestamp, format, classes, id_column, ids, accuracy, items, abstain_labels, ignore_columns, as_read, strict.
     docs/run.md has every rule. Needs `pip install 'quorate[tables]'`.
 
     >>> import numpy as np
@@ -85,10 +86,8 @@ def run(
     )
     paid = None if price is None else bounded(price, where="price", least=0.0)
     folder = None if out is None else check_free(out, overwrite=overwrite)
-    columns = columns_of(tables)
-    joined, has_order = read_inputs(
-        votes, predictions, columns, by_time=order == "time", strict=strict, progress=progress
-    )
+    columns = table_options(tables)
+    joined, has_order = read_inputs(votes, predictions, columns, by_time=order == "time", progress=progress)
     costs = None if error_costs is None else read_error_costs(error_costs, joined.classes)
     found = vote_order(joined) if has_order and order != "shuffled" else None
     shuffled = _why_shuffled(order, has_order, found)
@@ -106,7 +105,7 @@ def run(
         classes=joined.classes,
         models=joined.models,
         method=plan.method,
-        settings=_settings(joined, plan, order=order, shuffled=shuffled, strict=strict) | read_as(columns),
+        settings=_settings(joined, plan, order=order, shuffled=shuffled, strict=columns.strict) | read_as(columns),
         until_settled=until_settled(pools),
         report=joined.report,
         backend=joined.backend,

@@ -5,90 +5,26 @@ Called by `workflows.run`; the reading itself is `quorate.tables`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
-from typing import Any, TypedDict
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from quorate.errors import InvalidInput
+from quorate.errors import InvalidInput, source_is
 from quorate.tables import Joined, join, read_predictions, read_votes
-from quorate.tables.argument_names import said_as
-from quorate.tables.join import Items
-from quorate.tables.own_types import class_texts
+from quorate.tables.options import TableOptions
 from quorate.tables.readers.arrow import TEXT, pa
 from quorate.tables.readers.sources import Progress
 from quorate.tables.votes.labels import abstain_names
-from quorate.tables.votes.read import Format
 from quorate.types import VoteDataset
-from quorate.validate import broken
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """How to read the tables; None: found out by the usual names. See `quorate.tables`."""
-
-    task: str | None = None
-    worker: str | Sequence[str] | None = None
-    label: str | None = None
-    timestamp: str | None = None
-    format: Format = "auto"
-    classes: Sequence[Any] | None = None
-    id_column: str | None = None
-    ids: Sequence[Any] | None = None
-    accuracy: float = 0.9
-    items: Items = "votes"
-    abstain_labels: str | Sequence[str] | None = None
-    ignore_columns: str | Sequence[str] | None = None
-    as_read: bool = False
-
-    def __post_init__(self) -> None:
-        """Classes may be numbers, as a classifier's `classes_` are."""
-        object.__setattr__(self, "classes", class_texts(self.classes))
-
-
-class TableOptions(TypedDict, total=False):
-    """The same as arguments, each of which may be left out: `run(votes, predictions, task="photo")`."""
-
-    task: str | None
-    worker: str | Sequence[str] | None
-    label: str | None
-    timestamp: str | None
-    format: Format
-    classes: Sequence[Any] | None
-    id_column: str | None
-    ids: Sequence[Any] | None
-    accuracy: float
-    items: Items
-    abstain_labels: str | Sequence[str] | None
-    ignore_columns: str | Sequence[str] | None
-    as_read: bool
-
-
-def columns_of(options: Mapping[str, Any]) -> Columns:
-    """The options of tables, or an error that names the one there is not and those there are.
-
-    >>> columns_of({"label": "Read"}).label
-    'Read'
-    """
-    known = TableOptions.__annotations__
-    for name, value in options.items():
-        if name not in known:
-            near = [name.removesuffix("_column")] if name.removesuffix("_column") in known else []
-            near = near or get_close_matches(name, known, n=1)
-            fix = f"pass {near[0]} instead." if near else "leave it out."
-            raise broken(name, value, f"one of {', '.join(map(repr, known))}", fix)
-    return Columns(**options)
 
 
 def read_inputs(
     votes: Any,  # noqa: ANN401
     predictions: Any,  # noqa: ANN401
-    columns: Columns,
+    columns: TableOptions,
     *,
     by_time: bool,
-    strict: bool,
     progress: Progress | None,
 ) -> tuple[Joined, bool]:
     """Votes and predictions joined, and whether the votes of an item have an order: those of counts have none.
@@ -106,32 +42,33 @@ def read_inputs(
         votes = _long_table(votes, columns)
         if columns.ids is None:  # rows of the predictions are those of the votes, voted on or not
             columns = replace(columns, ids=list(range(*places)))
-    with said_as("votes"):
+    with source_is("votes"):
         read = read_votes(
             votes, format=columns.format, task=columns.task, worker=columns.worker, label=columns.label,
             timestamp=columns.timestamp, classes=columns.classes, abstain_labels=columns.abstain_labels,
-            ignore_columns=columns.ignore_columns, strict=strict, as_read=as_read, progress=progress,
+            ignore_columns=columns.ignore_columns, strict=columns.strict, as_read=as_read, progress=progress,
         )  # fmt: skip
     if not by_time and read.raw.time is not None:
         read = replace(read, raw=replace(read.raw, time=None))
     has_order = read.raw.classes is None  # only counts come with classes of their own
+    how: dict[str, Any] = {"classes": columns.classes, "strict": columns.strict, "as_read": as_read}
     if predictions is None:
-        return join(read, classes=columns.classes, items=columns.items, strict=strict, as_read=as_read), has_order
-    with said_as("predictions"):
+        return join(read, items=columns.items, **how), has_order
+    with source_is("predictions"):
         said = read_predictions(
-            predictions, classes=columns.classes, id_column=columns.id_column, ids=columns.ids,
-            accuracy=columns.accuracy, strict=strict, as_read=as_read,
+            predictions, id_column=columns.id_column, ids=columns.ids, accuracy=columns.accuracy, task=columns.task,
+            **how,
         )  # fmt: skip
-    return join(read, said, classes=columns.classes, items=columns.items, strict=strict, as_read=as_read), has_order
+    return join(read, said, items=columns.items, **how), has_order
 
 
-def read_as(columns: Columns) -> dict[str, Any]:
+def read_as(columns: TableOptions) -> dict[str, Any]:
     """How labels were read, for summary.json and params.json: whoever decides on must read them alike."""
     named = abstain_names(columns.abstain_labels, columns.classes)
     return {"accuracy": columns.accuracy, "abstain_labels": list(named)}
 
 
-def _long_table(votes: np.ndarray, columns: Columns) -> Any:  # noqa: ANN401
+def _long_table(votes: np.ndarray, columns: TableOptions) -> Any:  # noqa: ANN401
     """An array (items, votes) of class numbers, -1 for none, as a long table; `classes` and `ids` name them."""
     if votes.ndim != 2 or votes.dtype.kind not in "iu":
         raise InvalidInput(

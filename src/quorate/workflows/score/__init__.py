@@ -10,11 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
 from quorate.errors import InvalidInput
+from quorate.tables.options import ScoreKeywords, check_names, shows
 from quorate.tables.own_types import OwnTypes
 from quorate.tables.report import Report
 from quorate.tables.votes.labels import abstain_names
@@ -92,6 +93,7 @@ class Scores:
         }
 
 
+@shows(ScoreKeywords)
 def score(
     params: str | Path | ParamsFile,
     predictions: Any,  # noqa: ANN401
@@ -106,7 +108,7 @@ def score(
     progress: Progress | None = None,
     abstain_labels: str | Sequence[str] | None = None,
     accuracy: float | None = None,
-    **tables: Any,  # noqa: ANN401
+    **tables: Unpack[ScoreKeywords],
 ) -> Scores:
     """Score every item of the (first) predictions into `out`, .parquet or .csv; what the parameters say is final.
 
@@ -115,8 +117,8 @@ def score(
     follows the rows of the first predictions, in constant memory; "id" looks up by id, in memory; "auto" is "order",
     and "id" for long and wide votes. `cluster` tcp://HOST:PORT or local:N. The same input gives the same bytes, with a
     cluster or without. `pool_size`, `accuracy` and `abstain_labels` None: as in the parameters. `tables`: id_column,
-    ids, task, worker, label, timestamp, format, ignore_columns and as_read, as `quorate.run` takes them
-    (`score_parts.Reading`). Ids and labels are written in the types they have in frames.
+    ids, task, worker, label, timestamp, format, ignore_columns and as_read, as `quorate.run` takes them.
+    Ids and labels are written in the types they have in frames.
 
     >>> import tempfile, numpy as np, quorate
     >>> from quorate.workflows.params_file import ParamsFile
@@ -126,6 +128,7 @@ def score(
     ...     found.reasons
     {'ask': 1, 'confident': 1}
     """
+    check_names(tables, ScoreKeywords.__annotations__)
     known = params if isinstance(params, ParamsFile) else read_params(params)
     if match not in MATCHES:
         raise InvalidInput(f"match={shown(match)}; expected one of {', '.join(MATCHES)}.")

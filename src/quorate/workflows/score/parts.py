@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from quorate.tables.predictions.read import HARD_LABEL_ACCURACY
+from quorate.tables.options import HARD_LABEL_ACCURACY, Format
 from quorate.tables.readers.arrow import pa
 from quorate.tables.readers.sources import Batch, Opened
 from quorate.tables.rules import Entry
-from quorate.tables.votes.read import Format
 from quorate.types import IntArray
 
 
@@ -39,7 +38,7 @@ class Reading:
     """
 
     id_column: str | None = None
-    ids: Sequence[Any] | None = None
+    ids: Sequence[object] | None = None
     task: str | None = None
     worker: str | Sequence[str] | None = None
     label: str | None = None

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.errors import InvalidInput
-from quorate.tables.argument_names import said_as
+from quorate.errors import InvalidInput, source_is
 from quorate.tables.own_types import TEXTS, OwnTypes, cell_type, header_type, in_own_type
 from quorate.tables.predictions.align import Aligned, aligned
 from quorate.tables.predictions.arrays import from_array
@@ -76,7 +75,7 @@ class Model:
     own: OwnTypes = TEXTS
 
 
-@said_as("predictions")
+@source_is("predictions")
 def models(source: Any, classes: tuple[str, ...], reading: Reading, told: Told) -> list[Model]:  # noqa: ANN401
     """The classifiers of one source: a table has one, an array (models, items, classes) or an .npz several."""
     if not isinstance(source, (str, Path, np.ndarray)):
@@ -138,6 +137,7 @@ def _first_rows(given: Given, seen: SeenIds) -> tuple[Given, list[Entry]]:
 
 def _table_model(opened: Opened, name: str, classes: tuple[str, ...], reading: Reading, told: Told) -> Model:
     how: dict[str, Any] = {"id_column": reading.id_column, "accuracy": reading.accuracy, "as_read": reading.as_read}
+    how["task"] = reading.task
 
     def rows() -> Iterator[Rows]:
         cleaner = _Cleaner(classes, reading, told)
@@ -149,7 +149,9 @@ def _table_model(opened: Opened, name: str, classes: tuple[str, ...], reading: R
 
 def _own_types(opened: Opened, classes: tuple[str, ...], reading: Reading) -> OwnTypes:
     """The types of the ids and of the classes in a frame; text if an id, once written as text, cannot be converted."""
-    item = find_column("item", opened.columns, named=reading.id_column, argument="id_column", source=opened.name)
+    item = find_column(
+        "item", opened.columns, named=reading.id_column, argument="id_column", source=opened.name, tried=reading.task
+    )
     if opened.frame is None or item is None:
         return TEXTS
     kind = cell_type(opened, item)
@@ -194,7 +196,7 @@ def _whole_models(file: Path, classes: tuple[str, ...], reading: Reading, told: 
     """Read whole, given in batches."""
     found = read_predictions(
         file, classes=classes, id_column=reading.id_column, ids=reading.ids, accuracy=reading.accuracy,
-        as_read=reading.as_read,
+        as_read=reading.as_read, task=reading.task,
     )  # fmt: skip
 
     def rows(number: int) -> Iterator[Rows]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.tables.argument_names import said_as
+from quorate.errors import source_is
 from quorate.tables.misread_checks import refuse_misread_votes
 from quorate.tables.own_types import TEXTS, OwnTypes, name_texts
 from quorate.tables.readers.arrow import pa
@@ -32,7 +32,7 @@ from quorate.workflows.score.batches import ById, Follower, InOrder, NoVotes
 from quorate.workflows.score.parts import Reading, Rows, Told, joined, parts, reader, sliced
 
 
-@said_as("votes")
+@source_is("votes")
 def voters(
     votes: Any,  # noqa: ANN401
     classes: tuple[str, ...],
@@ -110,7 +110,7 @@ def counted(
     return Rows(raw.task.names.take(pa.array(used)).to_pylist(), counts.astype(np.int64), done, total)
 
 
-@said_as("votes")
+@source_is("votes")
 def all_votes(source: Any, classes: tuple[str, ...], reading: Reading, told: Told) -> Rows:  # noqa: ANN401
     """Counts by item of a whole table, read into memory, in whatever order its rows stand."""
     votes = read_votes(

@@ -1,0 +1,225 @@
+"""How to read tables, declared once: each option's name, type, default, spelling on the command line and sentence.
+
+The options of the commands (`cli.table_options`), the keyword arguments of `quorate.run`, `plan`, `score` and
+`calibrate`, and the table in docs/tables.md follow from `TableOptions`; tests compare them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from typing import Any, Literal, TypedDict, TypeVar, get_args
+
+from quorate.tables.own_types import class_texts
+from quorate.validate import broken
+
+Format = Literal["auto", "long", "wide", "counts", "cells", "label-studio"]
+Items = Literal["votes", "votes-and-predictions"]
+Tables = Literal["votes", "predictions", "both"]
+HARD_LABEL_ACCURACY = 0.9  # of a bare label, as in a live session; how far it is true is what the method learns
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., object])
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option: `name`, `type` and `default` as an argument, `spelling` on the command line, `help` its sentence.
+
+    `tables`: which of the tables it is about. `choices`: the values it takes, if they are few.
+    """
+
+    name: str
+    type: str
+    default: object
+    spelling: str
+    help: str
+    tables: Tables
+    choices: tuple[str, ...]
+
+
+def _option(default: T, spelling: str, sentence: str, *, tables: Tables = "votes", choices: tuple[str, ...] = ()) -> T:
+    return field(
+        default=default, metadata={"spelling": spelling, "help": sentence, "tables": tables, "choices": choices}
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TableOptions:
+    """How to read votes and predictions. None: found out from the names of the columns and from what they hold."""
+
+    task: str | None = _option(
+        None, "--task-column", "Column of the item in the votes; also that of the predictions, if they have it."
+    )
+    worker: str | Sequence[str] | None = _option(
+        None,
+        "--worker-column",
+        "Column of the voter in the votes; with --format wide the annotators' columns, with commas.",
+    )
+    label: str | None = _option(None, "--label-column", "Column of the label in the votes.")
+    timestamp: str | None = _option(None, "--time-column", "Column of the time in the votes.")
+    id_column: str | None = _option(None, "--id-column", "Column of the item in the predictions.", tables="predictions")
+    ids: Sequence[Any] | None = _option(
+        None,
+        "--ids",
+        "Items of the rows of arrays (.npy, .npz), in their order; on the command line a file with one id per line.",
+        tables="predictions",
+    )
+    format: Format = _option(  # noqa: RUF009 - it calls `field`
+        "auto",
+        "--format",
+        "auto, long, wide, counts, cells (all votes of an item in one cell) or label-studio.",
+        choices=get_args(Format),
+    )
+    classes: Sequence[Any] | None = _option(
+        None,
+        "--classes",
+        "All classes, with commas; votes for others are set aside. They name the columns of arrays, in order.",
+        tables="both",
+    )
+    items: Items = _option(  # noqa: RUF009 - it calls `field`
+        "votes",
+        "--items",
+        "votes: every item with a vote; or votes-and-predictions.",
+        tables="both",
+        choices=get_args(Items),
+    )
+    accuracy: float = _option(
+        HARD_LABEL_ACCURACY,
+        "--accuracy",
+        "Probability given to a classifier's hard label; how often such labels are right is learned.",
+        tables="predictions",
+    )
+    abstain_labels: str | Sequence[str] | None = _option(
+        None,
+        "--abstain-labels",
+        'Labels that mean no answer, with commas, such as "NA,don\'t know": set aside as abstentions.',
+    )
+    ignore_columns: str | Sequence[str] | None = _option(
+        None, "--ignore-columns", "Columns of the votes to ignore, with commas, such as gold,majority_label."
+    )
+    as_read: bool = _option(
+        False, "--as-read", "Use the tables as they were read, even if they look misread.", tables="both"
+    )
+    strict: bool = _option(
+        False,
+        "--strict",
+        "Refuse any irregularity of the data. Variants of spelling such as Cat/cat are still accepted.",
+        tables="both",
+    )
+
+    def __post_init__(self) -> None:
+        """Classes may be numbers, as a classifier's `classes_` are."""
+        object.__setattr__(self, "classes", class_texts(self.classes))
+
+    def keywords(self, taken_by: type) -> dict[str, Any]:
+        """The options as keyword arguments, as far as `taken_by`, a TypedDict or a dataclass, has them.
+
+        >>> TableOptions(task="photo").keywords(ScoreKeywords)["task"]
+        'photo'
+        """
+        return {name: getattr(self, name) for name in OPTIONS if name in _names(taken_by)}
+
+    def in_shell(self) -> list[str]:
+        """The options that are not the defaults, as they are typed; `ids`, which is a file there, is left out.
+
+        >>> TableOptions(task="photo", classes=["cat", "dog"], as_read=True).in_shell()
+        ['--task-column', 'photo', '--classes', 'cat,dog', '--as-read']
+        """
+        typed: list[str] = []
+        for each in OPTIONS.values():
+            value = getattr(self, each.name)
+            if (
+                each.name == "ids"
+                or value is each.default
+                or (isinstance(value, (str, float)) and value == each.default)
+            ):
+                continue
+            typed.append(each.spelling)
+            if isinstance(value, (str, float)):
+                typed.append(value if isinstance(value, str) else f"{value:g}")
+            elif not isinstance(value, bool):
+                typed.append(",".join(map(str, value)))
+        return typed
+
+
+OPTIONS: dict[str, Option] = {
+    each.name: Option(each.name, str(each.type), each.default, **each.metadata) for each in fields(TableOptions)
+}
+
+
+class ScoreKeywords(TypedDict, total=False):
+    """The options that `quorate.score` shares with `quorate.run`: the rest is in the parameters it is given."""
+
+    task: str | None
+    worker: str | Sequence[str] | None
+    label: str | None
+    timestamp: str | None
+    id_column: str | None
+    ids: Sequence[Any] | None
+    format: Format
+    ignore_columns: str | Sequence[str] | None
+    as_read: bool
+
+
+class TableKeywords(ScoreKeywords, total=False):
+    """`TableOptions` as keyword arguments, each of which may be left out: `run(votes, predictions, task="photo")`."""
+
+    classes: Sequence[Any] | None
+    items: Items
+    accuracy: float
+    abstain_labels: str | Sequence[str] | None
+    strict: bool
+
+
+def table_options(given: Mapping[str, object]) -> TableOptions:
+    """The options given as keyword arguments; an error names the one that does not exist, and the nearest.
+
+    >>> table_options({"label": "Read"}).label
+    'Read'
+    """
+    check_names(given, OPTIONS)
+    return TableOptions(**given)  # type: ignore[arg-type]  # `Unpack[TableKeywords]` of the caller checks the types
+
+
+def check_names(given: Mapping[str, object], known: Collection[str]) -> None:
+    """Refuse a keyword argument that is not one of `known`."""
+    for name, value in given.items():
+        if name not in known:
+            bare = name.removesuffix("_column")
+            near = [bare] if bare in known else get_close_matches(name, known, n=1)
+            fix = f"pass `{near[0]}` instead." if near else "leave it out."
+            raise broken(name, value, f"one of {', '.join(map(repr, known))}", fix)
+
+
+def _names(keywords: type) -> Collection[str]:
+    """The names of the fields of a TypedDict or a dataclass."""
+    return keywords.__annotations__
+
+
+def shows(keywords: type) -> Callable[[F], F]:
+    """Let `help` list the options of `keywords`, a TypedDict, one by one in the place of `**tables`."""
+
+    def decorate(function: F) -> F:
+        signature = inspect.signature(function)
+        own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        more = [
+            inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type)
+            for each in OPTIONS.values()
+            if each.name in _names(keywords)
+        ]
+        function.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
+def options_page() -> str:
+    """The table of docs/tables.md: a row per option."""
+    rows = [
+        f"| `{each.name}` | `{each.spelling}` | {each.help} | {'' if each.default is None else f'`{each.default}`'} |"
+        for each in OPTIONS.values()
+    ]
+    return "\n".join(["| argument | option | meaning | default |", "|---|---|---|---|", *rows]) + "\n"
