@@ -17,7 +17,7 @@ from quorate.reports.svg import lines
 from quorate.version import __version__
 
 if TYPE_CHECKING:
-    from quorate.workflows.audit import AuditFindings
+    from quorate.workflows.audit import AuditFindings, Checkpoint
 
 FILES = ("report.html", "audit.json")
 TOGETHER = "With {sure:g} % confidence no number of the last column is too low, in any row."
@@ -39,13 +39,18 @@ def checkpoint_rows(found: AuditFindings) -> tuple[tuple[str, ...], list[tuple[s
             f"{each.num_items}",
             f"{each.num_audited}",
             f"{rounded_up(each.num_wrong):g}",
-            f"{100 * each.bound.estimate / max(each.num_items, 1):.2f}",
+            f"{100 * _estimate(each):.2f}",
             f"{rounded_up(100 * each.bound.mean):.2f}" if each.bound.is_informative else "not enough audits yet",
         )
         for each in found.checkpoints
     ]
     bound = f"at most, % wrong (alpha {found.bound.alpha:g})"
     return ("closed items", "audited", "found wrong", "estimate, % wrong", bound), rows
+
+
+def _estimate(each: Checkpoint) -> float:
+    """The estimated share of wrong items; it is unbiased, so a few audits may put it below 0, where none is shown."""
+    return max(each.bound.estimate / max(each.num_items, 1), 0.0)
 
 
 def page(found: AuditFindings) -> str:
@@ -82,7 +87,7 @@ def _picture(found: AuditFindings) -> Chart | None:
         return None
     xs = [float(each.num_items) for each in seen]
     bounds = [100 * each.bound.mean if each.bound.is_informative else math.nan for each in seen]
-    estimates = [100 * each.bound.estimate / each.num_items for each in seen]
+    estimates = [100 * _estimate(each) for each in seen]
     drawn = lines(
         [("line", xs, bounds), ("second", xs, estimates)],
         title="Share of wrong items: bound and estimate",

@@ -104,23 +104,11 @@ def _picture(summary: Mapping[str, Any]) -> Chart:
 
 
 def _votes(summary: Mapping[str, Any]) -> Section:
-    votes, error = summary["votes"], summary["error"]
-    cards = [
-        (f"{votes['per_item']:.2f}", "votes per item"),
-        (percent(votes["saved_against_ask_all"], 0), "saved against asking everyone"),
-        (percent(votes["saved_against_until_settled"], 0), "saved against until settled"),
-        (percent(error["rate"], 2), "wrong answers"),
-    ]
-    if error["tied_items"]:
-        cards.append((percent(error["tie_rate"], 2), "because the pool itself is tied"))
-    money = votes["money"]
-    if money is not None:
-        cards.append((f"{money['saved_against_ask_all']:,.2f}", "money saved against asking everyone"))
-        cards.append((f"{money['saved_against_until_settled']:,.2f}", "money saved against until settled"))
+    votes = summary["votes"]
     heads, rows = table_rows(summary)
     note = f"Of the votes {votes['audit_votes']:,} went into audits." if votes["audit_votes"] else ""
     table = _table("Votes asked, and what the alternatives would have asked", heads, rows, note=note)
-    return Section("votes", f"Votes{' and money' if money else ''}", cards=tuple(cards), tables=(table,))
+    return Section("votes", f"Votes{' and money' if votes['money'] else ''}", tables=(table,))
 
 
 def _control(summary: Mapping[str, Any], result: RunResult) -> Section:

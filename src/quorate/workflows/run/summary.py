@@ -228,6 +228,8 @@ def table_rows(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
         ("everyone recorded", "ask_all", "ask_all"),
     ):
         saved = "" if key == "total" else percent(votes[f"saved_against_{key}"], 0)
+        if money and saved:
+            saved += f" ({money[f'saved_against_{key}']:,.2f})"
         row = [name, f"{votes[key]:,}", f"{votes[key] / summary['num_items']:.2f}"]
         rows.append(row + ([f"{money[paid]:,.2f}"] if money else []) + [saved])
     return ["", "votes", "votes per item"] + (["money"] if money else []) + ["saved by this run"], rows
