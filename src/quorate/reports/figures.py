@@ -10,10 +10,13 @@ import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from quorate.errors import MissingExtra
 from quorate.reports.section import Figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as MplFigure
 
 MISSING = "No plots: matplotlib is not installed. To have them: pip install 'quorate[plot]'"
 HEAVY = 220_000  # bytes of SVG beyond which a page carries a PNG
@@ -34,6 +37,7 @@ RC: dict[Any, Any] = {
     "xtick.color": INK,
     "ytick.color": INK,
     "svg.hashsalt": "quorate",
+    "path.simplify_threshold": 0.5,
 }
 
 
@@ -79,15 +83,15 @@ def can_plot() -> bool:
         return False
 
 
-def canvas(figure: Figure) -> Any:  # noqa: ANN401 - matplotlib has no types
+def canvas(figure: Figure) -> MplFigure:
     """The figure as matplotlib's own: shown by a notebook, or saved with `.savefig`."""
     if not can_plot():
         raise MissingExtra(MISSING)
-    import matplotlib as mpl  # noqa: PLC0415 - optional
-    import matplotlib.figure  # noqa: PLC0415
+    from matplotlib import rc_context  # noqa: PLC0415 - optional
+    from matplotlib.figure import Figure as MplFigure  # noqa: PLC0415 - optional
 
-    with mpl.rc_context(RC | {"path.simplify_threshold": 0.5}):
-        found = mpl.figure.Figure(figsize=figure.size, layout="constrained")
+    with rc_context(RC):
+        found = MplFigure(figsize=figure.size, layout="constrained")
         figure.draw(found)
         found.draw_without_rendering()
     return found
@@ -96,9 +100,9 @@ def canvas(figure: Figure) -> Any:  # noqa: ANN401 - matplotlib has no types
 def draw(figure: Figure) -> Drawn:
     """Draw a figure on white, in the project's style; the same figure gives the same bytes."""
     found = canvas(figure)
-    import matplotlib as mpl  # noqa: PLC0415 - optional
+    from matplotlib import rc_context  # noqa: PLC0415 - optional
 
-    with mpl.rc_context(RC | {"path.simplify_threshold": 0.5}):
+    with rc_context(RC):
         found.set_layout_engine(None)  # laid out once, for both files
         svg, png = io.BytesIO(), io.BytesIO()
         found.savefig(svg, format="svg", metadata={"Date": None})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from quorate.files import write_atomic
 from quorate.reports.figures import (
@@ -29,6 +29,10 @@ from quorate.reports.figures import (
 from quorate.reports.section import Figure
 from quorate.streams.curves import Comparison
 from quorate.streams.sweep import Curve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as MplFigure
 
 __all__ = [
     "BLUE", "GREEN", "GRID", "INK", "MISSING", "ORANGE", "PURPLE", "QUIET", "RC", "SINGLE", "SKY", "STYLES", "TICKS",
@@ -58,7 +62,7 @@ SINGLE = {"until-settled": "D", "ask-all": "X"}
 def write_plots(comparisons: Sequence[Comparison], folder: Path) -> tuple[Path, ...]:
     """All settings on one page, as PNG and SVG; nothing if matplotlib is missing."""
 
-    def panels(figure: Any) -> None:  # noqa: ANN401 - matplotlib has no types
+    def panels(figure: MplFigure) -> None:
         for axes, each in zip(figure.subplots(2, (len(comparisons) + 1) // 2).flat, comparisons, strict=False):
             draw_curves(axes, each.curves, title=each.setting.title, budgets=[m.budget for m in each.matched])
         handles, labels = figure.axes[0].get_legend_handles_labels()
@@ -79,7 +83,7 @@ def comparison_figure(comparison: Comparison) -> Figure:
 
 
 def _single(key: str, curves: Sequence[Curve], title: str, budgets: Sequence[float]) -> Figure:
-    def one(figure: Any) -> None:  # noqa: ANN401 - matplotlib has no types
+    def one(figure: MplFigure) -> None:
         axes = figure.subplots()
         draw_curves(axes, curves, title=title, budgets=budgets)
         handles, labels = axes.get_legend_handles_labels()
@@ -97,7 +101,7 @@ def _write(figure: Figure, folder: Path) -> tuple[Path, ...]:
 
 
 def draw_curves(
-    axes: Any,  # noqa: ANN401 - matplotlib has no types
+    axes: Axes,
     curves: Sequence[Curve],
     *,
     title: str,
@@ -126,7 +130,7 @@ def draw_curves(
     axes.title.set(fontweight="bold", fontsize=10.5)
 
 
-def _line(axes: Any, curve: Curve) -> None:  # noqa: ANN401
+def _line(axes: Axes, curve: Curve) -> None:
     costs = [point.votes_per_item for point in curve.points]
     errors = [100 * point.error_rate for point in curve.points]
     if curve.name in SINGLE:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from quorate.reports.format import Cell, counted
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure as MplFigure
+
     from quorate.reports.figures import Drawn
 
 NUMBER_STARTS = frozenset("0123456789+-−–·∞.")
@@ -56,7 +58,7 @@ class Figure:
     title: str
     caption: str
     alt: str
-    draw: Callable[[Any], None]
+    draw: Callable[[MplFigure], None]
     size: tuple[float, float] = (9.0, 5.0)
     source: str = ""
 

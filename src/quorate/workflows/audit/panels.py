@@ -10,15 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from quorate.errors import source_is
+from quorate.tables.misread_checks import FEWEST, refuse_misread_votes
+from quorate.tables.options import Format
+from quorate.tables.report import Report
+from quorate.tables.votes.labels import whole_number
+from quorate.tables.votes.read import Votes, read_votes
 from quorate.validate import broken, shown
-
-if TYPE_CHECKING:
-    from quorate.tables.options import Format
-    from quorate.tables.report import Report
-    from quorate.tables.votes.read import Votes
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +51,6 @@ class Panels:
 
 def read_panels(table: VotesTable, wanted: Iterable[str]) -> Panels:
     """The votes on the wanted items. A blank label is a vote that is missing; of a worker's votes the last counts."""
-    from quorate.tables.misread_checks import FEWEST, refuse_misread_votes  # noqa: PLC0415 - needs an extra
-    from quorate.tables.votes.read import read_votes  # noqa: PLC0415 - needs an extra
-
     with source_is("votes"):
         read = read_votes(
             table.path, format=table.format, task=table.task, worker=table.worker, label=table.label,
@@ -86,8 +82,6 @@ def tidy(text: str) -> str:
     >>> tidy(" 7.0"), tidy("007")
     ('7', '007')
     """
-    from quorate.tables.votes.labels import whole_number  # noqa: PLC0415 - needs an extra
-
     return whole_number(text.strip())
 
 

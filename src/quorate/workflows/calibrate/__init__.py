@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from quorate.workflows.calibrate.measure import NUM_BINS, Honesty, class_scores,
 from quorate.workflows.calibrate.report import reliability_figure
 from quorate.workflows.run.inputs import read_inputs
 from quorate.workflows.score.items import score_arrays, scorer
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as MplFigure
 
 FEWEST = 30  # decisions a group by votes must have to be shown
 QUARTERS = ("first", "second", "third", "last")
@@ -126,7 +129,7 @@ class Calibration:
             said.append(f"Over all classes, every decision: Brier {self.brier:.4f}, log score {self.log_score:.4f}.")
         return tuple(said)
 
-    def plot(self) -> Any:  # noqa: ANN401 - matplotlib has no types
+    def plot(self) -> MplFigure:
         """The reliability diagram, a matplotlib figure."""
         return canvas(reliability_figure(self))
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from quorate.files import write_folder
 from quorate.reports import render
@@ -22,6 +22,9 @@ from quorate.workflows.calibrate.measure import Bin, Honesty
 from quorate.workflows.run.files import check_free
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as MplFigure
+
     from quorate.workflows.calibrate import Calibration
 
 SUMMARY, REJECTS = "calibration.json", "rejects.csv"
@@ -43,7 +46,7 @@ def reliability_figure(found: Calibration) -> Figure:
     """Share right against confidence, a point per bin with its 95 % interval; on the diagonal it is honest."""
     shown = found.shown
 
-    def one(figure: Any) -> None:  # noqa: ANN401 - matplotlib has no types
+    def one(figure: MplFigure) -> None:
         axes = figure.subplots()
         _draw(axes, shown)
         axes.set_title(f"{found.data}: {found.method.name}, {shown.name}", fontweight="bold", fontsize=10.5)
@@ -55,7 +58,7 @@ def reliability_figure(found: Calibration) -> Figure:
     return Figure("reliability", "Reliability", caption, "Share right against confidence", one, (7.6, 5.0))
 
 
-def _draw(axes: Any, shown: Honesty) -> None:  # noqa: ANN401 - matplotlib has no types
+def _draw(axes: Axes, shown: Honesty) -> None:
     sure = [100 * each.confidence for each in shown.bins]
     right = [100 * each.right for each in shown.bins]
     below = [max(0.0, 100 * (each.right - each.right_low)) for each in shown.bins]

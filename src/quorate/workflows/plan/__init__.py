@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,6 +36,9 @@ from quorate.workflows.plan.uses import free_folder, prediction_files
 from quorate.workflows.plan.variance import resampled
 from quorate.workflows.run.files import check_free
 from quorate.workflows.run.inputs import read_inputs
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as MplFigure
 
 METHODS = ("quorate", "finexp", "infexp", "beta", "quorum", "unanimous-then-cap", "random")
 ALL = "all"  # instead: every method there is; the references, single points, stand beside any choice
@@ -95,7 +98,7 @@ class Plan:
         """The plan as one page: no scripts, nothing loaded from elsewhere."""
         return report.page(self)
 
-    def plot(self) -> Any:  # noqa: ANN401 - matplotlib has no types
+    def plot(self) -> MplFigure:
         """A matplotlib figure: the curves with their bands, the goal and the setting advised."""
         return canvas(plan_figure(self))
 

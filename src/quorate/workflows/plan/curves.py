@@ -244,7 +244,7 @@ def halfway(one: Method, other: Method) -> Method | None:
     return None if middle in (low, high) else method(one.name, **{**one.knobs, differing[0]: middle})
 
 
-def _middle(low: Any, high: Any) -> Any:  # noqa: ANN401
+def _middle(low: float, high: float) -> float:
     if isinstance(low, int) and isinstance(high, int):
         return (low + high) // 2
     if low >= 0.5 and high <= 1.0:  # thresholds: what counts is how far they are from 1

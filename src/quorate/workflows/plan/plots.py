@@ -5,12 +5,18 @@ Needs matplotlib, an extra. Called by `Plan.plot` and the report.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from quorate.reports.plots import INK, QUIET, STYLES, TICKS
 from quorate.reports.section import Figure
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as MplFigure
+
     from quorate.workflows.plan import Plan
 
 KEY = "plan"
@@ -19,7 +25,7 @@ KEY = "plan"
 def plan_figure(plan: Plan) -> Figure:
     """One panel: the curves, the goal and the forecast."""
 
-    def one(figure: Any) -> None:  # noqa: ANN401 - matplotlib has no types
+    def one(figure: MplFigure) -> None:
         axes = figure.subplots()
         _curves(axes, plan)
         _marks(axes, plan)
@@ -36,7 +42,7 @@ def plan_figure(plan: Plan) -> Figure:
     return Figure(KEY, "Error against votes", caption, alt, one, (7.6, 5.6))
 
 
-def _curves(axes: Any, plan: Plan) -> None:  # noqa: ANN401 - matplotlib has no types
+def _curves(axes: Axes, plan: Plan) -> None:
     for place, (curve, band) in enumerate(zip(plan.curves, plan.bands, strict=True)):
         style = {"linewidth": 1.3, "markersize": 3.5, "zorder": 3} | STYLES.get(curve.name, {"color": INK})
         if len(curve.settings) == 1:  # a single setting is a point, not a line
@@ -52,7 +58,7 @@ def _unit(plan: Plan) -> int:
     return 100 if plan.pilot.error_costs is None else 1
 
 
-def _marks(axes: Any, plan: Plan) -> None:  # noqa: ANN401 - matplotlib has no types
+def _marks(axes: Axes, plan: Plan) -> None:
     unit = _unit(plan)
     settled, goal = plan.references["until-settled"].mean, plan.advice.goal
     axes.plot([settled], [unit * plan.floor], "D", color=INK, markersize=6, label="until settled", zorder=8)
@@ -63,7 +69,7 @@ def _marks(axes: Any, plan: Plan) -> None:  # noqa: ANN401 - matplotlib has no t
     draw(unit * goal.limit if named == "target" else goal.limit, color=INK, linewidth=1, linestyle="--", label=named)
 
 
-def _advised(axes: Any, plan: Plan) -> None:  # noqa: ANN401 - matplotlib has no types
+def _advised(axes: Axes, plan: Plan) -> None:
     """The forecast of the next batch as a cross of its two intervals."""
     votes, errors = plan.advice.votes, plan.advice.errors
     unit = _unit(plan)
@@ -79,7 +85,7 @@ def _advised(axes: Any, plan: Plan) -> None:  # noqa: ANN401 - matplotlib has no
     )  # fmt: skip
 
 
-def _scales(axes: Any, plan: Plan) -> None:  # noqa: ANN401 - matplotlib has no types
+def _scales(axes: Axes, plan: Plan) -> None:
     from matplotlib.ticker import FixedLocator, LogLocator, NullLocator  # noqa: PLC0415 - optional
 
     seen = [_unit(plan) * error for curve in plan.curves for error in curve.errors]
@@ -98,5 +104,5 @@ def _scales(axes: Any, plan: Plan) -> None:  # noqa: ANN401 - matplotlib has no 
     axes.set_title(f"A pilot of {plan.pilot.num_items:,} items; bands {100 * plan.level:g} %", fontweight="bold")
     if plan.price is not None:
         price = plan.price or 1.0
-        money = axes.secondary_xaxis("top", functions=(lambda v: v * price, lambda m: m / price))
+        money = axes.secondary_xaxis("top", functions=(partial(np.multiply, price), partial(np.multiply, 1 / price)))
         money.set_xlabel("money per item")
