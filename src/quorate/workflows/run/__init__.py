@@ -25,14 +25,14 @@ from quorate.tables.votes.vote_order import VoteOrder, vote_order
 from quorate.types import TableLike, VoteDataset
 from quorate.validate import bounded
 from quorate.workflows.run.files import check_free, write_run
-from quorate.workflows.run.inputs import PredictionSources, read_as, read_inputs
+from quorate.workflows.run.inputs import PredictionSources, VoteSource, read_as, read_inputs
 from quorate.workflows.run.replay import Aim, RunPlan, build_plan, control_summary, replayed, until_settled
 from quorate.workflows.run.result import RunResult
 
 
 @shows(TableKeywords)
 def run(
-    votes: TableLike | np.ndarray | VoteDataset,
+    votes: VoteSource,
     predictions: PredictionSources = None,
     *,
     method: str | Method | QueryPolicy = "quorate",
