@@ -6,7 +6,6 @@ Each answer's confidence, at the moment the asking stopped, is compared with the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -25,7 +24,7 @@ from quorate.streams.simulate import simulate_stream
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
 from quorate.tables.readers.sources import Progress
 from quorate.tables.report import Report
-from quorate.types import FloatArray, IntArray, PredictionLike, PriorParams, VoteDataset
+from quorate.types import FloatArray, IntArray, PriorParams, VoteDataset
 from quorate.validate import broken, whole
 from quorate.version import __version__
 from quorate.workflows.calibrate.measure import NUM_BINS, Honesty, class_scores, honesty

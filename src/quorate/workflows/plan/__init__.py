@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from quorate.catalogue import parse_method
 from quorate.methods import METHODS as EVERY_METHOD
@@ -24,7 +23,6 @@ from quorate.streams.error_costs import ErrorCosts, read_error_costs
 from quorate.streams.prepare import prepare
 from quorate.tables import Report
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
-from quorate.types import PredictionLike, TableLike, VoteDataset
 from quorate.validate import bounded, broken, whole
 from quorate.workflows.plan import report, uses, words
 from quorate.workflows.plan.advice import Advice, Goal, Rival, rivals
