@@ -9,7 +9,7 @@ import pytest
 
 from quorate.paper.report import page
 from quorate.paper.section import Claim, Figure, Part, Reproduction, Section, Table
-from quorate.reports.figures import HEAVY, draw
+from quorate.reports.figures import HEAVY, Drawn, draw
 
 HOSTILE = "<script>alert(1)</script>\"'&"
 VOID = {"meta", "img", "br", "link", "input"}
