@@ -54,12 +54,15 @@ def draw(figure: Figure) -> DrawnFigure:
     try:
         import matplotlib  # noqa: PLC0415
         import matplotlib.figure  # noqa: PLC0415
+        import matplotlib.layout_engine  # noqa: PLC0415
     except ImportError as cause:
         raise MissingExtra("matplotlib is not installed; to reproduce: pip install 'quorate[reproduce]'") from cause
     with matplotlib.rc_context(RC | {"path.simplify_threshold": 0.5}):
-        canvas = matplotlib.figure.Figure(figsize=figure.size, layout="constrained")
+        canvas = matplotlib.figure.Figure(figsize=figure.size)
+        layout = matplotlib.layout_engine.ConstrainedLayoutEngine()
+        canvas.set_layout_engine(layout)
         figure.draw(canvas)
-        canvas.draw_without_rendering()
+        layout.execute(canvas)
         canvas.set_layout_engine(None)  # laid out once, for both files
         svg, png = io.BytesIO(), io.BytesIO()
         canvas.savefig(svg, format="svg", metadata={"Date": None})
