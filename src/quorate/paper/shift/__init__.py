@@ -158,7 +158,7 @@ def _time_table(time: dict[str, Course], found: Streams) -> Table:
         title=f"Mean over {many} orderings at about 2 votes per item, {_model_name(found)}",
         heads=("method", "votes per item", "before, %", "± se", "after, %", "± se"),
         rows=rows,
-        note="The knob is read off the sweep, the same for every ordering. The paper shows this as a figure only.",
+        note="The parameter is read off the sweep, the same for every ordering. The paper shows this as a figure only.",
         highlight=HIGHLIGHT,
     )
 

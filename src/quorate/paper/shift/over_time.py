@@ -1,4 +1,4 @@
-"""Error and cost over time: the knob that spends a budget, runs that keep every item, moving averages, orderings.
+"""Error and cost over time: the parameter that spends a budget, runs that keep every item, moving averages, orderings.
 
 Takes `Streams` (to find knobs) and the context (to run them), gives `Course`s: means over runs, item by item.
 Called by `shift`; drawn by `shift_plots`.
@@ -27,7 +27,7 @@ FIRST_MODEL = "densenet"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Course:
-    """Runs of one method on one classifier at one knob value, item by item.
+    """Runs of one method on one classifier at one parameter value, item by item.
 
     `errors`, `costs` (S, T): percent wrong and votes asked of each run at each place of the stream.
     """
@@ -61,9 +61,9 @@ def moving_average(values: FloatArray, window: int = WINDOW) -> FloatArray:
 
 
 def knob_at(outcomes: Iterable[JobOutcome], budget: float) -> tuple[str, float]:
-    """Name and value of the knob that spends `budget` votes per item, read off the mean cost of these outcomes.
+    """Name and value of the parameter that spends `budget` votes per item, read off the mean cost of these outcomes.
 
-    Between two values of the grid the knob is interpolated in the log of what it lets pass: 1 - threshold, `scale`,
+    Between two grid values it is interpolated in the log of what it lets pass: 1 - threshold, `scale`,
     `min_gain`; linearly for `query_rate` and beside 0. Beyond the grid the nearest value is taken.
     """
     outcomes = list(outcomes)

@@ -59,7 +59,7 @@ class Streams:
 
 
 def streams(context: Context, dataset: VoteDataset) -> Streams:
-    """Run every method over its knob on every classifier and seed."""
+    """Run every method over its parameter on every classifier and seed."""
     jobs = {name: _jobs(name, dataset, context) for name in (*LABELS, SETTLED)}
     found = context.run([job for group in jobs.values() for job in group])
     outcomes = {name: tuple(found[job] for job in group) for name, group in jobs.items()}
