@@ -14,8 +14,7 @@ from quorate.paper.section import Context, Figure, Section, Table
 from quorate.paper.shift import plots
 from quorate.paper.shift.areas import FusedRatio, area_ratios, fused_ratios
 from quorate.paper.shift.claims import claims, fused_sentence, mp_sentence, time_claim
-from quorate.paper.shift.over_time import WINDOW, Course, courses, first_model, orderings
-from quorate.paper.shift.streams import DATA, LABELS, Streams, streams
+from quorate.paper.shift.streams import DATA, LABELS, WINDOW, Course, Streams, courses, first_model, orderings, streams
 from quorate.paper.shift.table import Cell, as_row, cells
 from quorate.types import VoteDataset
 
