@@ -54,7 +54,6 @@ def draw(figure: Figure) -> DrawnFigure:
     try:
         import matplotlib  # noqa: PLC0415
         import matplotlib.figure  # noqa: PLC0415
-        import matplotlib.layout_engine  # noqa: PLC0415
     except ImportError as cause:
         raise MissingExtra("matplotlib is not installed; to reproduce: pip install 'quorate[reproduce]'") from cause
     with matplotlib.rc_context(RC | {"path.simplify_threshold": 0.5}):
