@@ -94,7 +94,7 @@ class Case:
 
     @cached_property
     def fixed(self):
-        """(votes per item, error) of fixed knobs, by cost."""
+        """(votes per item, error) of fixed parameters, by cost."""
         deepest = -12.0 if self.pool_size <= 10 else -30.0
         gains = np.exp(np.linspace(-0.7, deepest, 16))
         knobs = gains if self.rule == "min_gain" else 1.0 - gains
@@ -112,7 +112,7 @@ def cases(args, items=ITEMS):
 
 
 def budgets(args):
-    print("| set | streams | budget % | votes | mean gap % | largest % | overshoot % | error % | fixed knob % |")
+    print("| set | streams | budget % | votes | mean gap % | largest % | overshoot % | error % | fixed parameter % |")
     print("|---|---|---|---|---|---|---|---|---|")
     every = []
     for name, many in cases(args):
@@ -135,7 +135,7 @@ def budgets(args):
 
 
 def _budget(case, share, args):
-    """Votes asked for, gap, overshoot, error, error of a fixed knob at that cost."""
+    """Votes asked for, gap, overshoot, error, error of a fixed parameter at that cost."""
     budget = share * case.settled_cost
     run = case.run(BudgetControl(budget, pool_size=case.pool_size, speed=args.speed, rule=case.rule))
     report = run.control
@@ -210,7 +210,7 @@ def _print_sure(name, level, rows):
 
 def shift(args):
     """What holding a budget through a shift costs in errors, at each speed: all 2400 items."""
-    print("| budget % | speed | streams | mean gap % | largest % | error % | fixed knob at that cost % |")
+    print("| budget % | speed | streams | mean gap % | largest % | error % | fixed parameter at that cost % |")
     print("|---|---|---|---|---|---|---|")
     args.set = ["imagenet16h_shift"]
     (_, many), *_ = cases(args, items=2400)
@@ -235,11 +235,11 @@ def main():
     parser.add_argument("--shares", type=float, nargs="*")
     parser.add_argument("--targets", type=float, nargs="*")
     parser.add_argument("--sureness", type=float, nargs="*", default=[0.5, 0.8, 0.9, 0.95])
-    parser.add_argument("--audit-rate", type=float, help="as it comes: the control's default")
-    parser.add_argument("--focus", type=float, help="as it comes: the control's default")
+    parser.add_argument("--audit-rate", type=float, help="default: that of the control")
+    parser.add_argument("--focus", type=float, help="default: that of the control")
     parser.add_argument("--speed", default="normal")
     parser.add_argument("--method", default="quorate")
-    parser.add_argument("--quick", action="store_true", help="without the fixed knobs to compare with")
+    parser.add_argument("--quick", action="store_true", help="without the fixed parameters to compare with")
     args = parser.parse_args()
     for table in args.tables:
         start = time.time()

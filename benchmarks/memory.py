@@ -1,7 +1,7 @@
 """How much memory a long session holds, and whether its decisions slow down. Run by `make bench-memory`.
 
 One million items with named voters and a request id on every call pass through one `Session` (window 500, K = 10, pool
-of 6, method "quorate" as it comes). Prints memory on the way; exits 1 if the peak is above 400 MB or if decisions are
+of 6, method "quorate" with defaults). Prints memory on the way; exits 1 if the peak is above 400 MB or if decisions are
 more than 1.3 times slower than those of a young session, measured in turns.
 """
 
@@ -19,7 +19,7 @@ from quorate import Session, method
 
 MOST_BYTES, MOST_SLOWDOWN = 400e6, 1.3
 WINDOW, NUM_CLASSES, POOL, WARM_UP, MEASURED, PEOPLE = 500, 10, 6, 5000, 2000, 997
-METHOD = method("quorate")  # as it comes
+METHOD = method("quorate")  # with defaults
 BLOCK = 20_000  # synthetic items, met again and again under new ids
 COMPILE = """
 from quorate import Session

@@ -46,7 +46,7 @@ MIN_GAINS = (
     0.0,
 )
 BETAS = (0.0, 0.6, 0.7, 0.76, 0.8, 0.85, 0.88, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9999, 1.0)
-ROUNDS = 24  # of a peer's loop, a point every second; with its bars as many knob values as ours
+ROUNDS = 24  # of a peer's loop, a point every second; with its bars as many parameter values as ours
 MOST_PEOPLE = 500  # beyond, a round of CROWDLAB (every two annotators compared) or of one-coin takes half a minute
 
 

@@ -72,7 +72,7 @@ def point(case, peer, num, bar):
 
 
 def own_curve(case, methods):
-    """A curve of one of quorate's methods over its knob."""
+    """A curve of one of quorate's methods over its parameter."""
     points = []
     for chosen in methods:
         run = case.run(chosen)

@@ -48,7 +48,7 @@ def row(cases, curves, ours):
 def markdown(title, rows, ours="quorate"):
     """The table of one set. `rows`: name -> `row(...)` with "speed" added."""
     heads = " | ".join(f"error at {100 * share:.0f} %" for share in SHARES)
-    head = f"| method | knob values | {heads} | area to {ours} | items a second | speed to {ours} |"
+    head = f"| method | values | {heads} | area to {ours} | items a second | speed to {ours} |"
     lines = [f"### {title}", "", head]
     lines.append("|---|" + "---:|" * (len(SHARES) + 4))
     for name, each in rows.items():

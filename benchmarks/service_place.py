@@ -112,7 +112,7 @@ def furnish(url: str, *, num_items: int, num_voters: int) -> Place:
 
 
 def new_project(projects: Projects) -> str:
-    """A project as it comes, but for its classes and its pool."""
+    """A project with default settings, but for its classes and its pool."""
     return projects.create("load", ProjectSettings(classes=CLASSES, pool_size=POOL_SIZE), now=time.time()).id
 
 

@@ -7,11 +7,15 @@ A worker is handed each data set once, by `HandOut`, and then runs `run_there` f
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from functools import partial
+from uuid import uuid4
 
-from distributed import WorkerPlugin
+from distributed import Client, WorkerPlugin
+from joblib import Parallel, delayed
 from joblib._dask import DaskDistributedBackend
 
 from quorate.errors import ClusterError
@@ -20,6 +24,7 @@ from quorate.paper.readings import JobOutcome
 from quorate.paper.runs import run_job
 from quorate.paper.store import code_digest
 from quorate.types import VoteDataset
+from quorate.workflows.dask_cluster import ANSWER_WITHIN
 
 DATA_WITHIN = 120.0  # seconds for a worker that has just come to be handed a data set
 _here: dict[str, VoteDataset] = {}  # what this worker was handed
@@ -88,3 +93,37 @@ def _tell(callback: Callable[[object], None] | None, future: Future[object]) -> 
     problem = future.exception()
     if problem is not None and callback is not None:
         callback(problem)
+
+
+def run_on(client: Client, jobs: Sequence[Job], names: Mapping[str, str]) -> Iterator[JobOutcome]:
+    """Outcomes of the jobs as they come; `names`: what each data set is called on the workers (`hand_outs`)."""
+    backend = DaskBackend(client=client, wait_for_workers_timeout=ANSWER_WITHIN)
+    parallel = Parallel(n_jobs=-1, backend=backend, return_as="generator_unordered", batch_size=1, pre_dispatch="all")
+    outcomes = parallel(delayed(run_there)(job, names[job.data], code_digest()) for job in jobs)
+    try:
+        for outcome in outcomes:  # noqa: UP028 `yield from` would close joblib's generator outside the filter below
+            yield outcome
+    finally:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*tasks", category=UserWarning)  # stopped early: we know
+            outcomes.close()
+
+
+@contextmanager
+def hand_outs(client: Client) -> Iterator[Callable[[VoteDataset], str]]:
+    """Gives a function that hands a data set to every worker, once, and says what it is called there."""
+    names: dict[VoteDataset, str] = {}
+
+    def hand_out(dataset: VoteDataset) -> str:
+        if dataset not in names:  # the very object: data sets are equal to nothing but themselves
+            names[dataset] = f"quorate-{uuid4().hex}"
+            client.register_plugin(HandOut(names[dataset], dataset), name=names[dataset])
+        return names[dataset]
+
+    try:
+        yield hand_out
+    finally:
+        for name in names.values():
+            if client.status == "running":
+                with suppress(Exception):  # the scheduler is going, and the data with it
+                    client.unregister_worker_plugin(name)  # type: ignore[no-untyped-call]

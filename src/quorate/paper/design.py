@@ -78,7 +78,7 @@ class Job:
 
 
 def settings(knob: str | None, values: tuple[float, ...] | list[float] | range = ()) -> tuple[Knobs, ...]:
-    """Values of one knob as a job holds them; a method without a knob has one setting.
+    """Values of one parameter as a job holds them; a method without one has one setting.
 
     >>> settings("threshold", (0.5, 0.9))
     ((('threshold', 0.5),), (('threshold', 0.9),))

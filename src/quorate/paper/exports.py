@@ -44,7 +44,7 @@ def table_csv(table: Table) -> str:
 
 
 def run_records(part: str, outcome: JobOutcome) -> list[Record]:
-    """One flat record for each knob setting of a job: what was run, what it cost, how often it was wrong.
+    """One flat record for each parameter setting of a job: what was run, what it cost, how often it was wrong.
 
     Columns that end in _1, _2, ... are the phases of the stream: the blocks of the data set, or before and after the
     experts leave.
@@ -59,7 +59,7 @@ def run_records(part: str, outcome: JobOutcome) -> list[Record]:
 
 
 def _named(knobs: Knobs) -> Record:
-    """The knob that is turned, as name and value; whatever else is set, as text."""
+    """The parameter that varies, as name and value; whatever else is set, as text."""
     number = next((pair for pair in knobs if not isinstance(pair[1], str | bool)), None)
     also = " ".join(f"{name}={value}" for name, value in knobs if (name, value) != number)
     name, value = number if number is not None else (None, None)

@@ -1,4 +1,4 @@
-"""The estimators as they were published beside the exact ones: error at equal cost, at the same knob values.
+"""The estimators as they were published beside the exact ones: error at equal cost, at the same parameter values.
 
 On the shift set, one classifier, one seed: measured, with nothing claimed from it. The published FinExp likelihood is
 fitted in the closed form that its importance samples estimate; what 1000 of them miss is measured by

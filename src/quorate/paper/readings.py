@@ -14,7 +14,7 @@ from quorate.types import FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JobOutcome:
-    """A job's results; Q knob settings, B phases (blocks of the data set, or before and after experts leave), T items.
+    """A job: Q parameter settings, B phases (blocks of the data set, or before and after experts leave), T items.
 
     `sizes` (B,) items of each phase   `costs` (Q, B) votes per item   `errors` (Q, B) share wrong, expected over ties
     `drawn_errors` (Q, B) share wrong against the consensus whose ties were drawn   `confidence` (Q, B) mean of it
@@ -130,7 +130,7 @@ NAMES = {"cifar10h": "CIFAR-10H", "imagenet16h": "ImageNet-16H", "imagenet16h_sh
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SeedCurve:
-    """One seed of one method: votes per item and share wrong at each knob value."""
+    """One seed of one method: votes per item and share wrong at each parameter value."""
 
     costs: FloatArray
     errors: FloatArray

@@ -1,6 +1,6 @@
-"""Runs one job: the method at each of its knob values on the stream, in this process.
+"""Runs one job: the method at each of its parameter values on the stream, in this process.
 
-What knob values have in common is computed once: the stream, and, for a prior that is not learned, the confidence
+What parameter values have in common is computed once: the stream, and, for a prior that is not learned, the confidence
 after every vote, which no threshold changes. Called by `sweep`, here or on another machine; needs no file.
 """
 
@@ -35,7 +35,7 @@ PUBLISHED: dict[str, tuple[Literal["infexp", "finexp"], bool]] = {
 
 
 class Run(NamedTuple):
-    """One knob setting on the stream, item by item."""
+    """One parameter setting on the stream, item by item."""
 
     costs: IntArray
     labels: IntArray

@@ -7,7 +7,7 @@ import pytest
 
 from quorate.paper.shift.areas import fused_ratios
 from quorate.paper.shift.claims import claims, fused_sentence, mp_sentence, time_claim
-from quorate.paper.shift.over_time import Course
+from quorate.paper.shift.streams import Course
 from quorate.paper.shift.table import cells
 from tests.paper.made_streams import made
 

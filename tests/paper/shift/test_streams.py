@@ -1,12 +1,29 @@
-"""Streams of the shift experiment: run on a small made-up shift, and read back in order."""
+"""The streams of the shift experiment, and its courses over time: what is run, in which order, and how it is read."""
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from quorate.datasets import synthetic
+from quorate.paper.design import Job, settings
+from quorate.paper.readings import JobOutcome
 from quorate.paper.runs import run_job
 from quorate.paper.section import Context
-from quorate.paper.shift.streams import DATA, FUSED, LABELS, SETTLED, streams
+from quorate.paper.shift.streams import (
+    DATA,
+    FUSED,
+    LABELS,
+    QUICK_ORDERINGS,
+    SETTLED,
+    Course,
+    band,
+    courses,
+    knob_at,
+    moving_average,
+    orderings,
+    streams,
+)
 from quorate.streams import prepare
 from tests.paper.made_streams import END, made
 
@@ -55,3 +72,73 @@ def test_a_method_is_read_on_one_classifier_the_fused_one_on_any():
 
 
 BASELINES = ("random", "entropy", "mp", "mp-released")
+
+
+def swept(knob, values, costs):
+    none = np.zeros((len(costs), 0))
+    both = np.repeat(np.asarray(costs, float)[:, None], 2, axis=1)
+    return JobOutcome(Job("d", 6, "m", 3, "x", settings(knob, values)), np.array([5, 5]), both, both, both, both, none,
+                   none, none)  # fmt: skip
+
+
+@given(st.lists(st.floats(0.0, 100.0), min_size=1, max_size=40), st.integers(1, 50))
+def test_the_moving_average_is_the_mean_of_the_last_items(values, window):
+    slow = [np.mean(values[max(0, place + 1 - window) : place + 1]) for place in range(len(values))]
+    assert moving_average(np.array(values), window) == pytest.approx(slow, abs=1e-9)
+
+
+def test_runs_are_averaged_each_for_itself():
+    table = np.arange(12.0).reshape(3, 4)
+    assert moving_average(table, 2) == pytest.approx(np.array([moving_average(row, 2) for row in table]))
+
+
+def test_a_rate_is_read_in_a_straight_line():
+    assert knob_at([swept("query_rate", (0.0, 0.5, 1.0), (0.0, 2.0, 4.0))], 3.0) == ("query_rate", 0.75)
+
+
+def test_a_scale_is_read_in_the_log_and_a_threshold_in_the_log_of_its_doubt():
+    assert knob_at([swept("scale", (0.0, 1.0, 100.0), (0.0, 1.0, 3.0))], 2.0) == ("scale", 10.0)
+    assert knob_at([swept("threshold", (0.0, 0.9, 0.999), (0.0, 1.0, 3.0))], 2.0) == ("threshold", 0.99)
+
+
+def test_the_mean_cost_over_streams_decides():
+    several = [swept("query_rate", (0.0, 1.0), (0.0, end)) for end in (2.0, 4.0)]
+    assert knob_at(several, 1.5) == ("query_rate", 0.5)
+
+
+@pytest.mark.parametrize(("budget", "value"), [(-1.0, 0.2), (9.0, 0.8)])
+def test_beyond_the_grid_the_nearest_value_is_taken(budget, value):
+    assert knob_at([swept("query_rate", (0.2, 0.8), (1.0, 2.0))], budget) == ("query_rate", value)
+
+
+def test_a_step_in_cost_takes_a_value_at_the_step():
+    found = knob_at([swept("threshold", (0.5, 0.6, 0.7), (1.0, 1.0, 1.0))], 1.0)[1]
+    assert 0.5 <= found <= 0.7
+
+
+def test_the_band_is_the_mean_and_its_standard_errors():
+    course = Course("random", "m", 2.0, np.array([[0.0, 0.0], [100.0, 100.0]]), np.zeros((2, 2)), 0.5)
+    mean, half = band(course)
+    assert mean == pytest.approx([50.0, 50.0])
+    assert half == pytest.approx([1.96 * 50.0] * 2)
+
+
+@pytest.fixture(scope="module")
+def context():
+    return Context({DATA: TINY}, (3, 4), True, run_here)
+
+
+def test_courses_cover_all_budgets_on_one_classifier_and_one_on_the_others(context, found):
+    done = courses(context, found)
+    first, other = found.models
+    assert {key[1:] for key in done} == {(first, b) for b in (0.5, 1.0, 2.0, 3.0)} | {(other, 2.0)}
+    assert all(course.errors.shape == course.costs.shape == (2, 60) for course in done.values())
+    assert done["random", first, 2.0].cost == pytest.approx(2.0, abs=0.25)
+
+
+def test_orderings_are_many_streams_at_one_knob(context, found):
+    done = orderings(context, found)
+    assert set(done) == set(LABELS)
+    assert all(len(course.costs) == QUICK_ORDERINGS for course in done.values())
+    assert len(np.unique(done["finexp"].costs, axis=0)) == QUICK_ORDERINGS
+    assert done["finexp"].phase_errors(0, 30)[0] < done["finexp"].phase_errors(30, None)[0]  # the shift is for worse

@@ -14,8 +14,7 @@ from quorate.paper.section import Context, Figure, Section, Table
 from quorate.paper.shift import plots
 from quorate.paper.shift.areas import FusedRatio, area_ratios, fused_ratios
 from quorate.paper.shift.claims import claims, fused_sentence, mp_sentence, time_claim
-from quorate.paper.shift.over_time import WINDOW, Course, courses, first_model, orderings
-from quorate.paper.shift.streams import DATA, LABELS, Streams, streams
+from quorate.paper.shift.streams import DATA, LABELS, WINDOW, Course, Streams, courses, first_model, orderings, streams
 from quorate.paper.shift.table import Cell, as_row, cells
 from quorate.types import VoteDataset
 
@@ -158,7 +157,7 @@ def _time_table(time: dict[str, Course], found: Streams) -> Table:
         title=f"Mean over {many} orderings at about 2 votes per item, {_model_name(found)}",
         heads=("method", "votes per item", "before, %", "± se", "after, %", "± se"),
         rows=rows,
-        note="The knob is read off the sweep, the same for every ordering. The paper shows this as a figure only.",
+        note="The parameter is read off the sweep, the same for every ordering. The paper shows this as a figure only.",
         highlight=HIGHLIGHT,
     )
 

@@ -11,8 +11,7 @@ from quorate.paper.published import Verdict
 from quorate.paper.readings import at_cost, mean_se
 from quorate.paper.section import Claim
 from quorate.paper.shift.areas import FusedRatio, best_single_finexp, dominance, excess_ratio
-from quorate.paper.shift.over_time import ARCHITECTURE_BUDGET, Course
-from quorate.paper.shift.streams import FUSED, LABELS, Streams
+from quorate.paper.shift.streams import ARCHITECTURE_BUDGET, FUSED, LABELS, Course, Streams
 from quorate.paper.shift.table import Cell, count
 
 AGREEING = ("random", "entropy", "mp-released", "infexp")

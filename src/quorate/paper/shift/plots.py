@@ -13,8 +13,16 @@ import numpy as np
 
 from quorate.paper.published import BUDGETS, PHASES, Phase
 from quorate.paper.readings import at_cost, mean_se
-from quorate.paper.shift.over_time import ARCHITECTURE_BUDGET, Course, band, first_model, moving_average
-from quorate.paper.shift.streams import FUSED, LABELS, Streams
+from quorate.paper.shift.streams import (
+    ARCHITECTURE_BUDGET,
+    FUSED,
+    LABELS,
+    Course,
+    Streams,
+    band,
+    first_model,
+    moving_average,
+)
 from quorate.paper.shift.table import GROUPINGS, Grouping, errors_at
 from quorate.reports.plots import BLUE, GRID, QUIET, STYLES, TICKS
 from quorate.types import FloatArray

@@ -1,18 +1,20 @@
-"""The streams of the shift experiment: which methods on which classifiers, and their outcomes by method.
+"""The runs of the shift experiment: every method on every classifier, and error and cost over time at a budget.
 
-Takes the data set and the seeds, gives jobs; takes the outcomes, gives `Streams`, in which every method's outcomes
-stand in the same order of (classifier, seed). Called by `shift`; read by its tables, areas, time courses and plots.
+`streams` gives the outcomes by method, in which every method's outcomes stand in the same order of (classifier, seed).
+`courses` and `orderings` run again at the parameter that spends a budget and keep every item, for moving averages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from quorate.paper.design import METHOD_LABELS, Job, Knobs, grid, settings
-from quorate.paper.readings import JobOutcome
+from quorate.paper.published import BUDGETS
+from quorate.paper.readings import JobOutcome, mean_se
 from quorate.paper.section import Context
 from quorate.types import FloatArray, VoteDataset
 
@@ -59,7 +61,7 @@ class Streams:
 
 
 def streams(context: Context, dataset: VoteDataset) -> Streams:
-    """Run every method over its knob on every classifier and seed."""
+    """Run every method over its parameter on every classifier and seed."""
     jobs = {name: _jobs(name, dataset, context) for name in (*LABELS, SETTLED)}
     found = context.run([job for group in jobs.values() for job in group])
     outcomes = {name: tuple(found[job] for job in group) for name, group in jobs.items()}
@@ -88,3 +90,127 @@ def _jobs(name: str, dataset: VoteDataset, context: Context) -> list[Job]:
     knobs = _knobs(method, num_classes=dataset.num_classes, quick=context.quick)
     models = (ALL,) if name == FUSED else dataset.models
     return [Job(DATA, POOL_SIZE, model, seed, method, knobs) for model in models for seed in context.seeds]
+
+
+WINDOW = 200  # items of the moving average; the paper does not state its own
+ARCHITECTURE_BUDGET = 2.0
+ORDERINGS, QUICK_ORDERINGS = 100, 10
+FIRST_MODEL = "densenet"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Course:
+    """Runs of one method on one classifier at one parameter value, item by item.
+
+    `errors`, `costs` (S, T): percent wrong and votes asked of each run at each place of the stream.
+    """
+
+    method: str
+    model: str
+    budget: float
+    errors: FloatArray
+    costs: FloatArray
+    knob: float
+
+    @property
+    def cost(self) -> float:
+        """Votes per item, over all runs."""
+        return float(self.costs.mean())
+
+    def phase_errors(self, start: int, stop: int | None) -> tuple[float, float]:
+        """Mean and standard error over runs of the error between two places, percent."""
+        return mean_se(self.errors[:, start:stop].mean(axis=1))
+
+
+def moving_average(values: FloatArray, window: int = WINDOW) -> FloatArray:
+    """Simple moving average of the last `window` values, of all there are so far at the start: (..., T) -> (..., T).
+
+    >>> moving_average(np.array([1.0, 3.0, 5.0, 7.0]), window=2)
+    array([1., 2., 4., 6.])
+    """
+    total = np.cumsum(values, axis=-1, dtype=np.float64)
+    total[..., window:] -= total[..., :-window].copy()
+    return np.asarray(total / np.minimum(np.arange(1, values.shape[-1] + 1), window))
+
+
+def knob_at(outcomes: Iterable[JobOutcome], budget: float) -> tuple[str, float]:
+    """Name and value of the parameter that spends `budget` votes per item, read off the mean cost of these outcomes.
+
+    Between two grid values it is interpolated in the log of what it lets pass: 1 - threshold, `scale`,
+    `min_gain`; linearly for `query_rate` and beside 0. Beyond the grid the nearest value is taken.
+    """
+    outcomes = list(outcomes)
+    name = outcomes[0].job.knobs[0][0][0]
+    values = np.array([float(setting[0][1]) for setting in outcomes[0].job.knobs])
+    values = 1.0 - values if name == "threshold" else values
+    costs = np.maximum.accumulate(np.mean([outcome.mean_costs for outcome in outcomes], axis=0))
+    right = int(np.clip(np.searchsorted(costs, budget), 1, len(costs) - 1))
+    value = _between(values[right - 1 : right + 1], costs[right - 1 : right + 1], budget, log=name != "query_rate")
+    return name, float(f"{1.0 - value if name == 'threshold' else value:.6g}")
+
+
+def _between(values: FloatArray, costs: FloatArray, budget: float, *, log: bool) -> float:
+    log = log and bool(np.all(values > 0.0))
+    ends = np.log(values) if log else values
+    value = float(np.interp(budget, costs, ends)) if costs[1] > costs[0] else float(ends[0])
+    return math.exp(value) if log else value
+
+
+def courses(context: Context, streams: Streams) -> dict[tuple[str, str, float], Course]:
+    """(method, model, budget) -> its course over the seeds: all budgets on one classifier, budget 2 on all."""
+    first = first_model(streams)
+    wanted = {(model, (ARCHITECTURE_BUDGET,)) for model in streams.models if model != first} | {(first, BUDGETS)}
+    jobs: dict[tuple[str, str, int], Job] = {}
+    for model, budgets in sorted(wanted):
+        for name in LABELS:
+            knobs = tuple((knob_at(streams.of(name, model), budget),) for budget in budgets)
+            for seed in streams.seeds:
+                jobs[name, model, seed] = _job(name, model, seed, knobs)
+    found = context.run(list(jobs.values()))
+    return {
+        (name, model, budget): _course(name, model, budget, index, [found[jobs[name, model, s]] for s in streams.seeds])
+        for model, budgets in wanted
+        for name in LABELS
+        for index, budget in enumerate(budgets)
+    }
+
+
+def orderings(context: Context, streams: Streams) -> dict[str, Course]:
+    """method -> its course over many orderings of one classifier's stream, at about 2 votes per item over the whole."""
+    first, many = first_model(streams), QUICK_ORDERINGS if context.quick else ORDERINGS
+    knobs = {name: (knob_at(streams.of(name, first), ARCHITECTURE_BUDGET),) for name in LABELS}
+    jobs = {(name, seed): _job(name, first, seed, (knobs[name],)) for seed in range(many) for name in LABELS}
+    found = context.run(list(jobs.values()))
+    return {
+        name: _course(name, first, ARCHITECTURE_BUDGET, 0, [found[jobs[name, seed]] for seed in range(many)])
+        for name in LABELS
+    }
+
+
+def first_model(streams: Streams) -> str:
+    """DenseNet, the paper's choice for its figures; the first classifier where there is none."""
+    return FIRST_MODEL if FIRST_MODEL in streams.models else streams.models[0]
+
+
+def band(course: Course) -> tuple[FloatArray, FloatArray]:
+    """(T,) mean over runs of the moving average of the error, and 1.96 standard errors of it."""
+    smooth = moving_average(course.errors)
+    spread = smooth.std(axis=0, ddof=1) / math.sqrt(len(smooth)) if len(smooth) > 1 else np.zeros(smooth.shape[1])
+    return smooth.mean(axis=0), 1.96 * spread
+
+
+def _job(name: str, model: str, seed: int, knobs: tuple[Knobs, ...]) -> Job:
+    fused = ALL if name == FUSED else model
+    return Job(DATA, POOL_SIZE, fused, seed, method_of(name), knobs, keep_items=True)
+
+
+def _course(name: str, model: str, budget: float, index: int, outcomes: list[JobOutcome]) -> Course:
+    setting: Mapping[str, float | int | str] = dict(outcomes[0].job.knobs[index])
+    return Course(
+        method=name,
+        model=model,
+        budget=budget,
+        errors=np.array([100.0 * outcome.item_errors[index] for outcome in outcomes], dtype=np.float64),
+        costs=np.array([outcome.item_costs[index] for outcome in outcomes], dtype=np.float64),
+        knob=float(next(iter(setting.values()))),
+    )
