@@ -164,7 +164,7 @@ class TrailOut(Out):
     item: str
     number: int
     settings: Annotated[dict[str, Any], Field(description="As the header of a session's journal.")]
-    eras: Annotated[list[dict[str, Any]], Field(description="Parameters and knobs that decisions name.")]
+    eras: Annotated[list[dict[str, Any]], Field(description="Parameters in force, learned and of the method.")]
     events: Annotated[list[dict[str, Any]], Field(description="In order; `recomputed` is each decision made again.")]
     owner_actions: Annotated[list[dict[str, Any]], Field(description="What owners did with it, beside the events.")]
     signed_in_by: Annotated[

@@ -210,7 +210,7 @@ def show_project(project_id: ProjectId, caller: Anyone, projects_: TheProjects) 
 def change_project(
     request: Request, project_id: ProjectId, caller: Owner, body: ProjectChange, key: Key = None
 ) -> Response:
-    """Classes, models, method, window and seed stay: past decisions rely on them. The method's knobs may change."""
+    """Classes, models, method, window and seed stay: past decisions rely on them. Its parameters may change."""
 
     def work(on: Work) -> ProjectOut:
         changes = body.settings.given() if body.settings is not None else {}

@@ -168,7 +168,7 @@ class ProjectSettings:
         for name, most in (("currency", 8), ("instructions", 10_000)):
             put(self, name, _text(getattr(self, name), where=name, most=most))
         self._check_goal()
-        goal_control(self)  # refuses a method without a knob to turn
+        goal_control(self)  # refuses a method without a parameter to steer
         _check_stateless(self.chosen_method())
 
     def _check_goal(self) -> None:
@@ -335,7 +335,7 @@ def _lasting(settings: ProjectSettings) -> dict[str, Any]:
 
 
 def _told(knobs: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in knobs.items()) or "a method without further knobs"
+    return ", ".join(f"{name}={value}" for name, value in knobs.items()) or "a method without further parameters"
 
 
 def _check_stateless(chosen: Method) -> None:
