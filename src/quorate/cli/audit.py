@@ -20,7 +20,7 @@ from quorate.workflows.audit.panels import VotesTable
 HELP = """
 How many closed items can be wrong? Random audits by the full panel, and a statement to sign.
 
-[cyan]quorate audit draw[/cyan] picks closed items by chance and keeps on record which (one coin for each item).
+[cyan]quorate audit draw[/cyan] draws a random sample of the closed items and records it.
 Ask the full panel about those. [cyan]quorate audit report[/cyan] says what their votes prove (docs/audit.md).
 """
 
@@ -39,17 +39,17 @@ def draw(
         ),
     ],
     rate: Annotated[float, typer.Option("--rate", "-q", help="Chance that an unsettled item is audited, above 0.")],
-    seed: Annotated[int, typer.Option(help="Seed of the coins; who closes the items must not know it while they do.")],
+    seed: Annotated[int, typer.Option(help="Seed of the draw; those who close the items must not know it before.")],
     out: Annotated[
-        str, typer.Option("--out", "-o", help="File of the coins; kept, and grown with new items.")
+        str, typer.Option("--out", "-o", help="File of the audit sample; new items are added to it.")
     ] = "audit.csv",
     json: Json = False,
 ) -> None:
     """Pick by chance which closed items go to the full panel, and write down which.
 
-    Each item that its votes do not settle gets a coin: a random yes or no, kept in a file. Coins depend on the seed and
-    the item's id only. Run it again when the decisions have grown: coins already tossed stay as they fell, and another
-    seed or rate is refused.
+    Each item that its votes do not settle is drawn with probability `rate`. The draw depends on the seed and the item's
+    id only. Run it again when the decisions have grown: earlier draws stay as they are, and another seed or rate is
+    refused.
 
     Example: quorate audit draw --decisions results/decisions.csv --rate 0.1 --seed 7 --out audit.csv
     """
@@ -58,10 +58,11 @@ def draw(
         print_json(drawn.summary())
         return
     print_lines(
-        f"{drawn.num_closed} closed items, {drawn.num_settled} of them settled: no coin; {drawn.num_open} still open.",
-        f"{drawn.num_new} coins tossed now, {len(drawn.to_audit)} of them say audit (rate {rate:g}, seed {seed}).",
+        f"{drawn.num_closed} closed items, of which {drawn.num_settled} are settled and need no audit; "
+        f"{drawn.num_open} are still open.",
+        f"{drawn.num_new} items are new, {len(drawn.to_audit)} of them were drawn (rate {rate:g}, seed {seed}).",
         f"In all {drawn.num_audited} of {drawn.num_coins} items go to the full panel: those with audited = 1 in {out}.",
-        "A coin is a random yes or no for one item, fixed by the seed and the item's id: nobody picks what is checked.",
+        "The seed and the item's id alone decide whether it is drawn: nobody picks what is checked.",
     )
 
 
@@ -78,9 +79,11 @@ def report(
         ),
     ],
     decisions: Annotated[
-        str | None, typer.Option("--decisions", "-d", help="The decisions; none: the file the coins were drawn from.")
+        str | None, typer.Option("--decisions", "-d", help="The decisions; none: the file the sample was drawn from.")
     ] = None,
-    audit: Annotated[str, typer.Option("--audit", "-a", help="The coins that quorate audit draw wrote.")] = "audit.csv",
+    audit: Annotated[
+        str, typer.Option("--audit", "-a", help="The sample that quorate audit draw wrote.")
+    ] = "audit.csv",
     alpha: Annotated[float, typer.Option(help="Chance that a statement is wrong; 0.05 is 95 % confidence.")] = 0.05,
     pool_size: Annotated[
         int | None,
@@ -89,7 +92,7 @@ def report(
     rejects: Annotated[
         str | None,
         typer.Option(
-            help="File for the rows of votes that are set aside, with the reason; none: beside the coins, "
+            help="File for the rows of votes that are set aside, with the reason; none: beside the sample, "
             "audit.rejects.csv for audit.csv."
         ),
     ] = None,
