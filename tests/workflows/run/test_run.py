@@ -296,7 +296,7 @@ def test_the_real_shift_set_costs_and_errs_as_the_simulation_says(data_dir, tmp_
         ({"threshold": 1.5}, "threshold=1.5"),
         ({"threshold": 0.9, "method": quorate.method("finexp")}, "threshold=0.9 beside a method"),
         ({"method": "nothing"}, "method 'nothing' does not exist"),
-        ({"min_votes": 3, "max_votes": 1}, "max_votes=1; expected at least min_votes"),
+        ({"min_votes": 3, "max_votes": 1}, "max_votes=1; expected at least"),
         ({"price": -1}, "price=-1"),
         ({"window": 0}, "window=0"),
         ({"seed": -1}, "seed=-1"),
