@@ -1,4 +1,4 @@
-"""`quorate audit`: coins in a file, a table and a sentence to sign, JSON for programs, one line for mistakes."""
+"""`quorate audit`: a sample in a file, a table and a sentence to sign, JSON for programs, one line for mistakes."""
 
 import json
 
@@ -9,7 +9,7 @@ from tests.workflows.audit.test_audit import audited_items, decisions_file, vote
 
 @pytest.fixture
 def drawn(run, tmp_path):
-    """Decisions, coins and panel votes in a folder."""
+    """Decisions, an audit sample and panel votes in a folder."""
     decisions, audit = decisions_file(tmp_path), tmp_path / "audit.csv"
     result = run("audit", "draw", "--decisions", decisions, "--rate", 0.3, "--seed", 7, "--out", audit)
     assert result.exit_code == 0, result.output
@@ -102,7 +102,7 @@ def test_a_mistake_is_one_line_on_stderr_and_exit_code_1(run, drawn, args, says)
     assert says in lines[0]
 
 
-def test_rows_of_votes_set_aside_are_written_beside_the_coins_or_where_told(run, drawn, tmp_path):
+def test_rows_of_votes_set_aside_are_written_beside_the_sample_or_where_told(run, drawn, tmp_path):
     _, audit, votes = drawn
     assert json.loads(run("audit", "report", "-a", audit, "-v", votes, "--json").stdout)["rejects"] is None
     assert not (tmp_path / "audit.rejects.csv").exists()

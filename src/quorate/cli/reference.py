@@ -38,8 +38,9 @@ def _section(name: str, command: Any) -> str:  # noqa: ANN401
 def _cell(option: Any) -> str:  # noqa: ANN401
     text = _plain(option.help or "").replace("\n", " ").replace("|", "\\|")
     default = option.default() if callable(option.default) else option.default
-    shown = "" if default in (None, False, [], ()) or option.required else f" Default: `{default}`."
-    return text + shown + (" Required." if option.required else "")
+    if option.required:
+        return f"{text} Required."
+    return text if default is None or default is False or default in ([], ()) else f"{text} Default: `{default}`."
 
 
 def _plain(text: str) -> str:

@@ -45,7 +45,8 @@ def simulate(
         typer.Option(help="How often the classifier names the true class; 0.7.", rich_help_panel=SYNTHETIC),
     ] = None,
     calibration: Annotated[
-        float | None, typer.Option(help="1 honest, above 1 overconfident, below 1 shy; 1.", rich_help_panel=SYNTHETIC)
+        float | None,
+        typer.Option(help="1 calibrated, above 1 overconfident, below 1 underconfident; 1.", rich_help_panel=SYNTHETIC),
     ] = None,
     unevenness: Annotated[
         float | None,

@@ -135,7 +135,7 @@ class _Recorded:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Outcome:
-    """The predictions by item, and those of items without votes; `usable` how many items each classifier speaks of."""
+    """The predictions by item, and those of items without votes; `usable` how many items each classifier predicts."""
 
     probs: FloatArray
     models: tuple[str, ...]

@@ -47,7 +47,7 @@ def refuse_misread_votes(
 ) -> None:
     """Refuse votes that were mostly set aside, misspelt classes, labels that are no classes and unread times.
 
-    `predicted`: the classes that classifiers speak of; `blanks_expected`: rows without a label are votes to come;
+    `predicted`: the classes that classifiers predict; `blanks_expected`: rows without a label are votes to come;
     `typed_classes`: the classes, if given, were typed by a person; `in_order`: the order of the votes matters.
     """
     if typed_classes:
@@ -101,7 +101,7 @@ def _refuse_answer_key(votes: Votes, several: int, unanimous: int) -> None:
 
 
 def refuse_misread_predictions(votes: Votes, source: Aligned, num_items: int, num_usable: int) -> None:
-    """Refuse a classifier most of whose rows are no probabilities, or that speaks of hardly any item with votes."""
+    """Refuse a classifier most of whose rows are no probabilities, or that predicts hardly any item with votes."""
     table = source.table
     again = sum(entry.count for entry in table.entries if entry.rule == "repeated-prediction")
     if again >= FEWEST and again > len(table.rows):
@@ -163,7 +163,7 @@ def _refuse_free_text(votes: Votes) -> None:
 
 
 def _refuse_abstentions(votes: Votes, predicted: Sequence[str]) -> None:
-    """A label that says "no answer" and that no classifier speaks of is no class, unless the caller says so."""
+    """A label that says "no answer" and that no classifier predicts is not a class, unless the caller says so."""
     if votes.given is not None or not predicted:
         return
     named = [name for name in votes.labels if means_no_answer(name) and name not in predicted]

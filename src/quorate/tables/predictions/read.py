@@ -42,7 +42,7 @@ class Predictions:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """Every class a classifier speaks of, in the order of the columns."""
+        """Every class a classifier predicts, in the order of the columns."""
         return tuple(dict.fromkeys(name for table in self.tables for name in table.classes))
 
 

@@ -81,7 +81,7 @@ def unvoted_classes(
 
 
 def unpredicted_labels(tables: Sequence[CheckedPredictions], predicted: Sequence[str], votes: Votes) -> list[Fired]:
-    """Votes for labels that no classifier speaks of, with the class that was perhaps meant: an entry, or none.
+    """Votes for labels that no classifier predicts, with the class that was perhaps meant: an entry, or none.
 
     Classifiers that name one class, or the top one, leave classes unsaid: there only a near spelling is told.
     """
