@@ -7,7 +7,7 @@ The promise is an interval for the *next batch* of m other items, met once, in o
 s^2 is the variance between items, r what learning makes of it, o the part of r that is the order's, which the pilot's R
 orderings average out (`plan.variance.inflations`); q the share of the votes that were cast and not drawn. c is what the
 choice of the setting k adds: on every resampled pilot b the choice is made again, k_b, and what that pilot shows there
-is compared with what the real one shows. The mean of the difference corrects the winner's curse. Called by `plan.study`.
+is compared with what the real one shows. The mean difference corrects the winner's curse. Called by `plan.study`.
 """
 
 from __future__ import annotations

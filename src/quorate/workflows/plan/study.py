@@ -61,7 +61,7 @@ def study(
     seed: int,
     progress: Progress | None = None,
 ) -> Study:
-    """Run every method, at every value of its parameter, on the orderings of the pilot and on pilots resampled from it."""
+    """Run every method, at every value of its parameter, on the orderings of the pilot and on resampled pilots."""
     families = [_family(name, pilot) for name in names] + [[method(name)] for name in REFERENCES]
     found = measure(pilot, families, orderings=orderings, batch_size=batch_size, seed=seed, progress=progress)
     curves = found[: len(names)]
