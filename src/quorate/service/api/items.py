@@ -109,7 +109,7 @@ class ItemOut(Out):
     num_late: int
     pool_size: int
     priority: int
-    audit: Annotated[Literal["drawn", "done"] | None, Field(description="Drawn: voted to the end. Done: it was.")]
+    audit: Annotated[Literal["drawn", "done"] | None, Field(description="DrawnFigure: voted to the end. Done: it was.")]
     created: Time
     closed: Annotated[float | None, Field(description="Seconds since 1970.")]
     set_aside: Annotated[
