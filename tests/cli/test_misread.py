@@ -59,8 +59,11 @@ def accepted(run, options, command="run"):
 
 
 @pytest.mark.parametrize("command", ["run", "calibrate"])
-def test_the_terminal_says_how_the_tables_were_read_before_any_figure(run, files, command):
+def test_the_terminal_says_how_the_tables_were_read_after_the_answer(run, files, command):
     said = accepted(run, files(), command).splitlines()
+    first = next(number for number, line in enumerate(said) if line.startswith("Read "))
+    assert first > 0
+    said = said[first:]
     assert said[0].startswith("Read votes.csv: one vote per row: item 'item', label 'label', worker 'worker', no time")
     assert said[1] == "Read probs.csv: probabilities: item 'item', classes ['cat', 'dog']"
     assert said[2].startswith("120 votes on 40 items, 2 classes: ")

@@ -9,7 +9,7 @@ import pytest
 
 from quorate.paper.report import page
 from quorate.paper.section import Claim, Figure, Part, Reproduction, Section, Table
-from quorate.reports.figures import HEAVY, Drawn, draw
+from quorate.reports.figures import HEAVY, DrawnFigure, draw
 
 HOSTILE = "<script>alert(1)</script>\"'&"
 VOID = {"meta", "img", "br", "link", "input"}
@@ -180,7 +180,7 @@ def test_a_page_of_nothing_is_a_page():
 def test_a_heavy_drawing_is_carried_as_png():
     figure = reproduction().parts[0].section.figures[0]
     png = draw(figure).png
-    light, heavy = Drawn(figure, b"<svg/>", png), Drawn(figure, b" " * (HEAVY + 1), png)
+    light, heavy = DrawnFigure(figure, b"<svg/>", png), DrawnFigure(figure, b" " * (HEAVY + 1), png)
     assert light.data_uri.startswith("data:image/svg+xml;")
     assert heavy.data_uri.startswith("data:image/png;")
 

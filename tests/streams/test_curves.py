@@ -35,7 +35,7 @@ def test_the_rule_needs_what_its_curve_says():
     assert found.is_clear
     assert (found.until_settled, found.settled_error_rate) == (4.0, pytest.approx(0.05))
     assert "quorate asks 33 % fewer for the same error" in equal_error_sentence(comparison)
-    assert "needs 3.0 votes: quorate asks 33 % fewer" in headline_of(comparison)
+    assert "needs 3.0 votes (quorate asks 33 % fewer" in headline_of(comparison)
 
 
 def test_a_better_rule_is_said_to_be_better():
@@ -55,7 +55,7 @@ def test_a_rule_that_never_gets_there_is_said_so():
     found = equal_error(comparison)
     assert (found.votes, found.fewer, found.is_clear) == (None, None, False)
     assert "no simple rule gets there" in equal_error_sentence(comparison)
-    assert "No simple rule gets down to quorate's error" in headline_of(comparison)
+    assert "no simple rule reaches quorate's error" in headline_of(comparison)
 
 
 def test_a_rule_that_gets_no_lower_has_no_upper_end():

@@ -19,7 +19,7 @@ from quorate.paper.section import (
 )
 from quorate.paper.store import revision
 from quorate.reports import render
-from quorate.reports.figures import Drawn
+from quorate.reports.figures import DrawnFigure
 from quorate.reports.format import number
 from quorate.reports.section import Chart, Document
 from quorate.reports.svg import Bar, bars
@@ -34,12 +34,12 @@ QUICK = (
 MARKS = {"agrees": "yes", "better": "yes", "not reproduced": "no"}  # on other classifiers: neither
 
 
-def page(done: Reproduction, drawn: Mapping[str, Drawn]) -> str:
+def page(done: Reproduction, drawn: Mapping[str, DrawnFigure]) -> str:
     """The whole page; `drawn` by the stem of each figure's file."""
     return render.page(document(done, drawn))
 
 
-def document(done: Reproduction, drawn: Mapping[str, Drawn]) -> Document:
+def document(done: Reproduction, drawn: Mapping[str, DrawnFigure]) -> Document:
     """The reproduction as a report."""
     return Document(
         title=f"{TITLE}: quorate {__version__}",

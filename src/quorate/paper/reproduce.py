@@ -24,7 +24,7 @@ from quorate.paper.report import page
 from quorate.paper.section import Context, Part, Reproduction, Section, summary_of
 from quorate.paper.sources import USES, Sources, data_folder
 from quorate.paper.sweep import STEPS, Progress, RunTally
-from quorate.reports.figures import Drawn, draw
+from quorate.reports.figures import DrawnFigure, draw
 from quorate.validate import broken
 
 Experiment = Callable[[Context], Section]
@@ -174,7 +174,7 @@ def _write_tables(done: Reproduction) -> list[Path]:
     return [write_atomic(done.out / "tables" / f"{stem}.csv", table_csv(table)) for stem, table in stems]
 
 
-def _write_figures(done: Reproduction, drawn: Mapping[str, Drawn]) -> list[Path]:
+def _write_figures(done: Reproduction, drawn: Mapping[str, DrawnFigure]) -> list[Path]:
     _once([part.stem(figure.key) for part in done.parts for figure in part.section.figures])
     folder = done.out / "figures"
     return [

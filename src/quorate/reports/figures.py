@@ -42,7 +42,7 @@ RC: dict[Any, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnFigure:
     """A figure, drawn: the same picture twice."""
 
     figure: Figure
@@ -89,15 +89,17 @@ def canvas(figure: Figure) -> MplFigure:
         raise MissingExtra(MISSING)
     from matplotlib import rc_context  # noqa: PLC0415 - optional
     from matplotlib.figure import Figure as MplFigure  # noqa: PLC0415 - optional
+    from matplotlib.layout_engine import ConstrainedLayoutEngine  # noqa: PLC0415 - optional
 
     with rc_context(RC):
-        found = MplFigure(figsize=figure.size, layout="constrained")
+        layout = ConstrainedLayoutEngine()
+        found = MplFigure(figsize=figure.size, layout=layout)
         figure.draw(found)
-        found.draw_without_rendering()
+        layout.execute(found)
     return found
 
 
-def draw(figure: Figure) -> Drawn:
+def draw(figure: Figure) -> DrawnFigure:
     """Draw a figure on white, in the project's style; the same figure gives the same bytes."""
     found = canvas(figure)
     from matplotlib import rc_context  # noqa: PLC0415 - optional
@@ -107,9 +109,9 @@ def draw(figure: Figure) -> Drawn:
         svg, png = io.BytesIO(), io.BytesIO()
         found.savefig(svg, format="svg", metadata={"Date": None})
         found.savefig(png, format="png", dpi=DPI, metadata={"Software": None})
-    return Drawn(figure, svg.getvalue(), png.getvalue())
+    return DrawnFigure(figure, svg.getvalue(), png.getvalue())
 
 
-def draw_all(figures: Iterable[Figure]) -> dict[str, Drawn]:
+def draw_all(figures: Iterable[Figure]) -> dict[str, DrawnFigure]:
     """Figures by key; none without matplotlib: the page then says what is missing."""
     return {figure.key: draw(figure) for figure in figures} if can_plot() else {}

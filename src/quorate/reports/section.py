@@ -14,7 +14,7 @@ from quorate.reports.format import Cell, counted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
 
-    from quorate.reports.figures import Drawn
+    from quorate.reports.figures import DrawnFigure
 
 NUMBER_STARTS = frozenset("0123456789+-−–·∞.")
 
@@ -128,7 +128,7 @@ class Document:
     footer: str = ""
     contents: bool = False
     marks: Mapping[str, str] = field(default_factory=dict)
-    drawn: Mapping[str, Drawn] = field(default_factory=dict)
+    drawn: Mapping[str, DrawnFigure] = field(default_factory=dict)
 
 
 def data_section(data: Mapping[str, Any]) -> Section:

@@ -9,7 +9,7 @@ import pytest
 
 from quorate.audit import RunningAudit, draw, most_errors
 from quorate.errors import InvalidInput
-from quorate.workflows.audit import draw_audit, panel_loss, report_audit
+from quorate.workflows.audit import AuditFindings, draw_audit, panel_loss, report_audit
 from quorate.workflows.audit.files import COLUMNS, read_draw
 from quorate.workflows.audit.panels import VotesTable
 from quorate.workflows.audit.report import answer
@@ -390,6 +390,12 @@ def test_the_report_opens_with_the_answer_and_a_picture_and_is_not_overwritten(t
     with pytest.raises(InvalidInput):
         report_audit(audit, votes=votes, out=out)
     assert report_audit(audit, votes=votes, out=out, overwrite=True).bound == found.bound
+
+
+def test_the_documented_name_of_before_still_works():
+    with pytest.warns(DeprecationWarning, match="AuditFindings"):
+        from quorate.workflows.audit import AuditReport
+    assert AuditReport is AuditFindings
 
 
 def test_the_whole_way_covers(tmp_path):

@@ -5,6 +5,7 @@ What `quorate audit draw` and `quorate audit report` do; the maths is in `quorat
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -366,3 +367,11 @@ def _batch(
         return end_of_batch([row.rate for row in rows], [row.audited for row in rows], found, alpha=alpha), None
     except InvalidInput as refused:
         return None, str(refused)
+
+
+def __getattr__(name: str) -> type[AuditFindings]:
+    """The documented name of 0.1, for one release."""
+    if name != "AuditReport":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn("AuditReport is now AuditFindings; import that.", DeprecationWarning, stacklevel=2)
+    return AuditFindings

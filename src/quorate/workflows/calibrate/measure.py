@@ -42,7 +42,7 @@ class Bin:
 class Honesty:
     """How honest one group of decisions is.
 
-    `gap` mean confidence less share right: above 0 it boasts, below 0 it is shy
+    `gap` mean confidence less share right: above 0 the confidence is too high, below 0 too low
     `ece` sum over bins of (n_b / n) |share right_b - mean confidence_b|, bins of equal mass, at least 10 each
     `ece_honest` the mean `ece` of a predictor that is honest, with these confidences: what chance alone gives
     `ece_honest_high` its 95 % quantile; `p_value` how often chance gives at least `ece`

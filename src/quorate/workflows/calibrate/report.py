@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from quorate.files import write_folder
 from quorate.reports import render
-from quorate.reports.figures import BLUE, GRID, QUIET, Drawn, draw_all
+from quorate.reports.figures import BLUE, GRID, QUIET, DrawnFigure, draw_all
 from quorate.reports.plain_json import plain
 from quorate.reports.section import Document, Figure, Section, Table, data_section
 from quorate.version import __version__
@@ -111,12 +111,12 @@ def write_calibration(found: Calibration, folder: str | Path, *, overwrite: bool
     return tuple(place / name for name in writers)
 
 
-def page(found: Calibration, drawn: Mapping[str, Drawn] | None = None) -> str:
+def page(found: Calibration, drawn: Mapping[str, DrawnFigure] | None = None) -> str:
     """The report as one HTML page; `drawn`: its reliability diagram by key, drawn already."""
     return render.page(document(found, draw_all([reliability_figure(found)]) if drawn is None else drawn))
 
 
-def document(found: Calibration, drawn: Mapping[str, Drawn]) -> Document:
+def document(found: Calibration, drawn: Mapping[str, DrawnFigure]) -> Document:
     """The calibration as a report."""
     name = f"{found.method.name} on {found.data}"
     groups = Table("", "Groups of decisions", GROUP_HEADS, tuple(group_row(each) for each in found.groups))

@@ -5,9 +5,9 @@ The promise is an interval for the *next batch* of m other items, met once, in o
     V = r s^2 / m + V_pilot,   V_pilot = c (r - o + o / R) s^2 / (n q),   c = Var_b(x(k_b) - x_b(k_b)) / Var_b(x_b(k))
 
 s^2 is the variance between items, r what learning makes of it, o the part of r that is the order's, which the pilot's R
-orderings average out (`plan_variance.inflations`); q the share of the votes that were cast and not drawn. c is what the
+orderings average out (`plan.variance.inflations`); q the share of the votes that were cast and not drawn. c is what the
 choice of the setting k adds: on every resampled pilot b the choice is made again, k_b, and what that pilot shows there
-is set against what the real one shows. The mean of the difference corrects the winner's curse. Called by `plan_study`.
+is compared with what the real one shows. The mean difference corrects the winner's curse. Called by `plan.study`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from quorate.workflows.plan.forecast import Forecast, deviations, probability
 from quorate.workflows.plan.pools import Pilot
 from quorate.workflows.plan.variance import Inflation, Resampled
 
-ROUNDS = 8  # halvings of the knob between the setting chosen and the next one
+ROUNDS = 8  # halvings of the parameter between the setting chosen and the next one
 CLOSE = 0.02  # of the votes per item: nearer than this no setting is looked for
 Status = Literal["sure", "likely", "unreachable"]
 

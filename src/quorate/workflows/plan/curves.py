@@ -1,7 +1,7 @@
 """A pilot and methods -> the error-cost curve of every method: each item's votes and errors over several orderings.
 
 Every method meets the pilot in the same orderings; kept are each item's votes and error, averaged over the orderings,
-and the mean of every ordering. Called by `plan`; `plan_variance` says how sure the points are, `plan_advice` chooses.
+and the mean of every ordering. Called by `plan`; `plan.variance` says how sure the points are, `plan.advice` chooses.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MIN_GAINS = tuple(
     sorted({*(float(f"{g:.2g}") for g in np.geomspace(0.7, 0.0005, 19)), 1.0, 0.0, DEFAULT_MIN_GAIN}, reverse=True)
 )
 THRESHOLDS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.78, 0.84, 0.89, 0.93, 0.96, 0.98, 0.99, 0.995, 0.999, 1.0)
-MOST_COUNTS = 14  # values of a whole-numbered knob; in between they are spread evenly in the logarithm
+MOST_COUNTS = 14  # values of a whole-numbered parameter; in between they are spread evenly in the logarithm
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +53,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PilotSetting:
-    """A method at one knob value, on the pilot."""
+    """A method at one value of its parameter, on the pilot."""
 
     method: Method
     votes: Measured
@@ -61,7 +61,7 @@ class PilotSetting:
 
     @property
     def knob(self) -> str:
-        """The knob as text."""
+        """The parameter as text."""
         return knob_text(self.method.knobs)
 
 
@@ -84,7 +84,7 @@ class PilotCurve:
 
 
 def plan_grid(name: str, *, pool_size: int, num_classes: int) -> tuple[dict[str, Any], ...]:
-    """Knob values of a method, denser than `sweep.knob_grid`, and not more than a pool of 100 can bear.
+    """Parameter values of a method, denser than `sweep.knob_grid`, and not more than a pool of 100 can bear.
 
     >>> [knobs["votes"] for knobs in plan_grid("quorum", pool_size=100, num_classes=2)]
     [0, 1, 2, 3, 4, 6, 8, 12, 17, 24, 35, 49, 70, 100]
@@ -122,7 +122,7 @@ def measure(
     seed: int,
     progress: Progress | None = None,
 ) -> tuple[PilotCurve, ...]:
-    """A curve for every family (one method at several knob values), over `orderings` (at least 2) of the pilot.
+    """A curve for every family (one method at several parameter values), over `orderings` (at least 2) of the pilot.
 
     All methods meet the same orderings, each with its own draw of the votes that are missing. A batch shorter than the
     pilot is its first items; in a longer one the items beyond the pilot are taken to go as the last half of the pilot
@@ -222,7 +222,7 @@ def _means(setting: PilotSetting) -> tuple[float, float]:
 
 
 def halfway(one: Method, other: Method) -> Method | None:
-    """The method half-way between two values of its one knob; None if nothing lies between.
+    """The method half-way between two values of its one parameter; None if nothing lies between.
 
     Rounded to three digits (near 1: those of the distance to it), so that what is run is what is printed.
 

@@ -1,6 +1,6 @@
 """What a pilot shows at one setting -> what the next batch will show: an expectation, an interval, a probability.
 
-Votes go by Student's distribution, errors by a score interval. Called by `plan_advice` and, for the bands, by `plan`.
+Votes go by Student's distribution, errors by a score interval. Called by `plan.advice` and `plan.study`.
 """
 
 from __future__ import annotations

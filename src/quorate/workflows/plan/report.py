@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from quorate.files import write_folder
 from quorate.reports import render
-from quorate.reports.figures import Drawn, draw_all
+from quorate.reports.figures import DrawnFigure, draw_all
 from quorate.reports.format import interval
 from quorate.reports.section import Document, Section, Table, data_section
 from quorate.version import __version__
@@ -159,12 +159,12 @@ def short_html(plan: Plan) -> str:
     return render.fragment(headline(plan), _near(plan), notes=tuple(notes(plan)), command=command(plan))
 
 
-def page(plan: Plan, drawn: Mapping[str, Drawn] | None = None) -> str:
+def page(plan: Plan, drawn: Mapping[str, DrawnFigure] | None = None) -> str:
     """The report as one page; `drawn`: its figure by key, drawn already."""
     return render.page(document(plan, draw_all([plan_figure(plan)]) if drawn is None else drawn))
 
 
-def document(plan: Plan, drawn: Mapping[str, Drawn]) -> Document:
+def document(plan: Plan, drawn: Mapping[str, DrawnFigure]) -> Document:
     """The plan as a report."""
     settings = plan.settings
     return Document(

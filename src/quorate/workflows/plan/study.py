@@ -61,7 +61,7 @@ def study(
     seed: int,
     progress: Progress | None = None,
 ) -> Study:
-    """Run every method, at every value of its knob, on the orderings of the pilot and on pilots resampled from it."""
+    """Run every method, at every value of its parameter, on the orderings of the pilot and on resampled pilots."""
     families = [_family(name, pilot) for name in names] + [[method(name)] for name in REFERENCES]
     found = measure(pilot, families, orderings=orderings, batch_size=batch_size, seed=seed, progress=progress)
     curves = found[: len(names)]
@@ -71,7 +71,7 @@ def study(
 
 
 def _family(name: str, pilot: Pilot) -> list[Method]:
-    """A method at every knob value; at one only if the name came with it: "quorum:votes=4"."""
+    """A method at every value of its parameter; at one only if the name has it: "quorum:votes=4"."""
     if ":" in name:
         return [parse_method(name)]
     grid = plan_grid(name, pool_size=pilot.largest, num_classes=pilot.dataset.num_classes)

@@ -1,7 +1,7 @@
 """Curves of a pilot -> how far other pilots and other batches would differ: by items, by order, by what is learned.
 
 `inflations` runs methods anew on resampled pilots, `resampled` reweighs the items already run. Called by `plan`; read
-by `plan_advice` and by the bands.
+by `plan.advice` and by the bands.
 """
 
 from __future__ import annotations
