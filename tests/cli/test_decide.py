@@ -79,7 +79,7 @@ def test_the_seed_draws_the_quota_and_the_sentence_says_so(run):
     [
         (("--prediction", "0.7,0.2,0.3", "--pool-size", "6"), "a sum of 1"),
         (("--prediction", "0.7,x", "--pool-size", "6"), "numbers with commas"),
-        (("--prediction", "0.7,0.3", "--votes", "4,3", "--pool-size", "6"), "more than --pool-size 6"),
+        (("--prediction", "0.7,0.3", "--votes", "4,3", "--pool-size", "6"), "raise --pool-size"),
         (("--prediction", "0.7,0.3", "--votes", "1,0,0", "--pool-size", "6"), "expected 2 counts"),
         (("--prediction", "0.7,0.3", "--votes=-1,0", "--pool-size", "6"), "whole numbers >= 0"),
         (("--prediction", "0.7,0.3", "--pool-size", "6", "--method", "magic"), "method 'magic' does not exist"),

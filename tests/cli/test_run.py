@@ -95,11 +95,11 @@ def test_a_second_run_needs_overwrite(run, tables, tmp_path):
         (
             ["--budget", "2", "--target-error", "0.1"],
             1,
-            "--target-error 0.1 and --budget 2.0 are given; expected at most one",
+            "--target-error 0.1; expected at most one of --target-error, --budget",
         ),
         (["--target-error", "2"], 1, "--target-error 2.0; expected a number in [0, 1]; did you mean 0.02?"),
         (["--threshold", "95"], 1, "--threshold 95.0; expected a number in [0, 1]; did you mean 0.95?"),
-        (["--audit-focus", "2"], 1, "--audit-focus 2.0 without a target error"),
+        (["--audit-focus", "2"], 1, "--audit-focus 2.0; expected a target error beside it"),
         (["--budget", "much"], 2, "--budget"),
         (["--strict", "--classes", "class-0,class-1"], 1, "as --strict asks"),
         (["--label-column", "worker"], 1, "--predictions probs.csv; expected classes"),

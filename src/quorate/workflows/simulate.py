@@ -49,7 +49,7 @@ class StreamSource:
             return tuple(Replicate(synthetic(seed=seed, **sized, **turned), seed) for seed in self.seeds)
         if turned:
             name, value = next(iter(turned.items()))
-            raise broken(name, value, "no `data` beside it: it describes a synthetic stream", "drop one of the two.")
+            raise broken(name, value, "no `data` beside it: it describes synthetic streams", "drop it, or drop `data`.")
         dataset = load_npz(self.data)
         return tuple(Replicate(dataset, seed, self.pool_size, self.model) for seed in self.seeds)
 

@@ -140,14 +140,17 @@ def test_tables_and_arrays_say_the_same(tmp_path):
     assert one.every.ece == pytest.approx(two.every.ece) and one.mean_cost == pytest.approx(two.mean_cost)
 
 
-def test_an_own_policy_is_judged_without_scores_over_all_classes():
+def test_an_own_policy_is_judged_like_any_other():
     class Twice(type(quorate.method("quorum").policy)):
         """A subclass has no compiled rule."""
 
-    found = calibrate(synthetic(num_items=120, pool_size=5, seed=1), method=Twice(2))
-    assert found.brier is None and found.every.num == 120
-    with pytest.raises(InvalidInput, match="item alone"):
-        calibrate(synthetic(num_items=120, pool_size=5, seed=1), method=Twice(2), prefixes=True)
+    data = synthetic(num_items=120, pool_size=5, seed=1)
+    own, ours = (
+        calibrate(data, method=policy, prefixes=True) for policy in (Twice(2), type(quorate.method("quorum").policy)(2))
+    )
+    assert own.every.num == 120
+    assert own.brier == pytest.approx(ours.brier)
+    assert [each.num for each in own.prefixes] == [each.num for each in ours.prefixes]
 
 
 def test_when_nothing_stops_early_that_is_said():
