@@ -192,7 +192,7 @@ class RequestReused(InvalidInput):
 
 
 class UnknownMethod(InvalidInput):
-    """No method of that name, or a knob it does not have."""
+    """No method of that name, or a parameter it does not have."""
 
 
 class PolicyError(QuorateError):
