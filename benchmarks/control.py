@@ -18,9 +18,8 @@ import numpy as np
 from quorate import method
 from quorate.datasets import chaosnli, cifar10h, imagenet16h, imagenet16h_shift, vote_dataset
 from quorate.posterior.settled import plurality_shares
-from quorate.streams import prepare, simulate
+from quorate.streams import Stream, prepare, simulate
 from quorate.streams.control import BudgetControl, rule_knob
-from quorate.streams.recorded import from_stream
 from quorate.streams.replay import replay
 from quorate.streams.target_error import TargetErrorControl
 from quorate.workflows.run.audits import proved_error
@@ -71,14 +70,14 @@ class Case:
         self.name, self.model, self.seed, self.chosen = name, model, seed, chosen
         self.rule = rule_knob(method(chosen))
         dataset = data_set(name)
-        stream = prepare(dataset, SETS[name][1], model, seed)
-        self.items = from_stream(stream, dataset.classes).head(items)
-        self.sizes = stream.pool_sizes[: self.items.num_items]
-        self.losses = 1.0 - plurality_shares(stream.counts[: len(self.sizes)])
+        whole = prepare(dataset, SETS[name][1], model, seed)
+        self.stream = Stream(**{each: np.ascontiguousarray(getattr(whole, each)[:items]) for each in Stream.__slots__})
+        self.sizes = self.stream.pool_sizes
+        self.losses = 1.0 - plurality_shares(self.stream.counts)
         self.settled_cost, self.ties = self.fixed_run("until-settled")
 
     def run(self, control):
-        return replay(self.items, self.chosen, pool_sizes=self.sizes, seed=self.seed, control=control)
+        return replay(self.stream, self.chosen, seed=self.seed, control=control)
 
     def fixed_run(self, chosen):
         """Votes per item and error of a method that nobody steers."""
@@ -170,7 +169,7 @@ def _target(case, target, args):
     options = {"audit_rate": args.audit_rate, "focus": args.focus, "rule": case.rule, "pool_size": case.pool_size}
     given = {name: value for name, value in options.items() if value is not None}
     run = case.run(TargetErrorControl(target, sureness=0.5, **given))
-    chance = np.sqrt(target * (1 - target) / case.items.num_items) / target
+    chance = np.sqrt(target * (1 - target) / len(case.sizes)) / target
     return case.error(run), run.control.reached, run.mean_cost, run.audit_votes.mean(), chance
 
 

@@ -1,6 +1,7 @@
 import numpy as np
+import pytest
 
-from quorate.rng import stream, uniforms
+from quorate.rng import stream, uniform, uniforms
 
 
 def test_a_stream_is_the_same_everywhere():
@@ -23,3 +24,10 @@ def test_uniforms_are_uniform():
     draws = uniforms(1, "quota", 4000)
     assert abs(draws.mean() - 0.5) < 4 * np.sqrt(1 / 12 / 4000)
     assert abs(np.corrcoef(draws[:-1], draws[1:])[0, 1]) < 4 / np.sqrt(4000)
+
+
+@pytest.mark.parametrize("seed", [0, 7, 2**40])
+def test_the_first_draw_of_a_stream_needs_no_generator(seed):
+    for names in (("tie", 0), ("replay-audit", "photo 1"), ("é", 12345)):
+        assert uniform(seed, *names) == stream(seed, *names).random()
+    assert uniforms(seed, "tie", 3).tolist() == [stream(seed, "tie", t).random() for t in range(3)]

@@ -9,17 +9,26 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+from tests.forked import Forked
 from tests.processes import free_port, wait_until
 
 
 class Serving:
-    """One service; `with Serving("--database", ...) as service` waits until it is ready to work."""
+    """One service; `with Serving("--database", ...) as service` waits until it is ready to work.
 
-    def __init__(self, *options: str, folder: Path, ready_within: float = 90.0) -> None:
+    `forked`: from a process that has imported everything, where it does not matter how it starts.
+    """
+
+    def __init__(self, *options: str, folder: Path, ready_within: float = 90.0, forked: bool = False) -> None:
         self.port, self._within, self._log = free_port(), ready_within, folder / "serve.log"
         self.url = f"http://127.0.0.1:{self.port}"
-        command = [sys.executable, "-m", "quorate", "serve", "--port", str(self.port), *options]
+        command = ["serve", "--port", str(self.port), *options]
         surroundings = {name: value for name, value in os.environ.items() if not name.startswith("QUORATE_")}
+        self._log.write_bytes(b"")
+        if forked:
+            self.process = Forked(command, log=str(self._log), environment=surroundings, folder=str(folder))
+            return
+        command = [sys.executable, "-m", "quorate", *command]
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, env=surroundings, cwd=folder)
 

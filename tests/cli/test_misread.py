@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.tables.votes.test_aggregates import chaos_records
+from tests.tables.votes.test_people import chaos_records
 from tests.tables.writing import write_csv
 
 NUM_ITEMS, CLASSES = 40, ("cat", "dog")
@@ -111,7 +111,7 @@ def test_a_wide_table_is_read_without_the_answer_key_and_the_remarks(run, files,
     rows = [(item, *labels, labels[0], ("easy", "hard")[t % 2]) for t, (item, labels) in enumerate(by_item.items())]
     said = accepted(run, files(("item", *WORKERS, "gold", "remark"), rows))
     assert "annotators ['ann', 'bob', 'cy']" in said
-    assert "(gold, remark): not read" in said
+    assert "(gold, remark): not used" in said
 
 
 def test_annotators_columns_can_be_listed_with_commas(run, files, votes):

@@ -101,8 +101,8 @@ def test_a_second_run_needs_overwrite(run, tables, tmp_path):
         (["--threshold", "95"], 1, "--threshold 95.0; expected a number in [0, 1]; did you mean 0.95?"),
         (["--audit-focus", "2"], 1, "--audit-focus 2.0 without a target error"),
         (["--budget", "much"], 2, "--budget"),
-        (["--strict", "--classes", "class-0,class-1"], 1, "strict reading allows none"),
-        (["--label-column", "worker"], 1, "is a class of probs.csv"),
+        (["--strict", "--classes", "class-0,class-1"], 1, "as --strict asks"),
+        (["--label-column", "worker"], 1, "--predictions probs.csv; expected classes"),
     ],
 )
 def test_a_mistake_is_one_line_without_a_traceback(run, tables, tmp_path, options, code, said):

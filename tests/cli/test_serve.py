@@ -43,7 +43,8 @@ def test_a_start_after_somebody_came_in_prints_no_link(tmp_path):
     prepare(store)
     create_account(store, "Ada", may_create=True, now=0.0)
     store.close()
-    with Serving("--database", "votes.db", "--base-url", "http://labels.example.org", folder=tmp_path) as service:
+    address = "http://labels.example.org"
+    with Serving("--database", "votes.db", "--base-url", address, folder=tmp_path, forked=True) as service:
         assert service.links == []
         assert "Database" not in service.printed
         assert "Serving at http://labels.example.org" in service.printed
@@ -52,7 +53,7 @@ def test_a_start_after_somebody_came_in_prints_no_link(tmp_path):
 def test_the_first_owner_can_come_in_without_a_browser(run, tmp_path):
     if shutil.which("curl") is None:
         missing("curl", "apt-get install curl")
-    with Serving("--database", "votes.db", folder=tmp_path) as service:
+    with Serving("--database", "votes.db", folder=tmp_path, forked=True) as service:
         made = run("service", "owner-key", "script", "--database", tmp_path / "votes.db")
         (command,) = re.findall(r"curl --data 'name=Ada' LINK", made.stderr)
         subprocess.run(["bash", "-c", f"{command.replace('LINK', service.links[0])} --fail --silent"], check=True)
@@ -103,7 +104,7 @@ def test_the_demo_starts_in_a_file_of_its_own_and_never_in_a_database_in_use(run
     from quorate.service.store.store import Store
     from quorate.service.store.upgrade import prepare
 
-    with Serving("--demo", folder=tmp_path) as service:
+    with Serving("--demo", folder=tmp_path, forked=True) as service:
         assert "Open this link to see the demo" in service.printed
         assert "vote for about a quarter of an hour, until all is closed. To begin again, stop it" in service.printed
         assert service.status(service.links[0].removeprefix(service.url)) == 200

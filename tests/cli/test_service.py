@@ -48,7 +48,7 @@ def test_a_backup_onto_a_file_says_so_in_the_command_s_words(run, database, tmp_
     (tmp_path / "one.backup").write_text("mine")
     result = run("service", "backup", tmp_path / "one.backup", "--database", database)
     assert result.exit_code == 1
-    assert result.stderr.startswith(f"quorate: FILE {tmp_path / 'one.backup'} exists; a backup never replaces a file")
+    assert result.stderr.startswith(f"quorate: FILE {tmp_path / 'one.backup'}; expected a new file")
 
 
 def test_check_counts_and_finds_what_was_tampered_with(run, database):

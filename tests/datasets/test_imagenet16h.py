@@ -48,9 +48,9 @@ def test_fusing_takes_the_items_that_the_most_classifiers_cover(tmp_path):
 
 def test_models_that_share_no_item_or_do_not_exist_are_named(tmp_path):
     file = save(tmp_path, reach=[[80], [95]])
-    with pytest.raises(InvalidInput, match="no item has predictions of all of m0, m1"):
+    with pytest.raises(InvalidInput, match=r"^model="):
         imagenet16h.covered(file, ["m0", "m1"])
-    with pytest.raises(InvalidInput, match="choose of m0, m1"):
+    with pytest.raises(InvalidInput, match=r"^model=.*choose of m0, m1"):
         imagenet16h.covered(file, "resnet")
 
 
@@ -68,7 +68,7 @@ def test_the_authors_pickle_is_read(tmp_path):
     assert imagenet16h.load(tmp_path).models == data.models
     assert has_papers_own(imagenet16h.covered(tmp_path, "paper-1"))
     assert imagenet16h.load(tmp_path / "imagenet16h.npz").models == ("m0",)
-    with pytest.raises(InvalidInput, match="does not say the items' noise"):
+    with pytest.raises(InvalidInput, match=r"^path=.*noise levels"):
         imagenet16h.noise_levels(tmp_path)
 
 
@@ -77,7 +77,7 @@ def test_other_files_are_no_known_form(tmp_path, content):
     (tmp_path / "x.pkl").write_bytes(pickle.dumps(content))
     (tmp_path / "x.json").write_text("{}")
     for name in ("x.pkl", "x.json"):
-        with pytest.raises(InvalidInput, match="no known form of imagenet16h"):
+        with pytest.raises(InvalidInput, match="a known form of imagenet16h"):
             imagenet16h.load(tmp_path / name)
 
 

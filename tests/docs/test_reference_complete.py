@@ -16,7 +16,7 @@ pytest.importorskip("pyarrow")
 from quorate.cli.main import app
 from quorate.datasets import synthetic
 from quorate.tables import RULES
-from quorate.tables.rejects import SCHEMA
+from quorate.tables.report import SCHEMA
 from quorate.workflows.audit import draw_audit, report_audit
 from quorate.workflows.audit.files import COLUMNS as AUDIT_COLUMNS
 from quorate.workflows.calibrate import calibrate

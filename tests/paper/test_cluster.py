@@ -105,7 +105,7 @@ def shared(tmp_path_factory):
 def alone(tmp_path_factory):
     """The files that one thread of this process writes."""
     folder = tmp_path_factory.mktemp("alone")
-    sweep(JOBS + LONG[:6], DATA, RunStore(folder, CHECKSUMS), backend=on_threads(1))
+    sweep(JOBS + LONG[:4], DATA, RunStore(folder, CHECKSUMS), backend=on_threads(1))
     return files(folder)
 
 
@@ -155,10 +155,10 @@ def test_the_death_of_every_worker_that_began_loses_nothing(shared, tmp_path, al
         workers.append(shared.worker(ready=False))
 
     with backend_for(shared.address) as backend:
-        found = sweep(LONG[:6], DATA, RunStore(tmp_path, CHECKSUMS), backend=backend, progress=kill_them)
+        found = sweep(LONG[:4], DATA, RunStore(tmp_path, CHECKSUMS), backend=backend, progress=kill_them)
     assert len(busy) == 2  # both were at work when they were killed
-    assert list(found) == LONG[:6]
-    assert len(done) == 6
+    assert list(found) == LONG[:4]
+    assert len(done) == 4
     assert files(tmp_path).items() <= alone.items()
     shared.stop(*workers)
 
@@ -204,7 +204,7 @@ def test_jobs_given_up_and_a_scheduler_that_goes_are_told_and_what_is_done_stays
             assert 1 <= len(files(store.folder)) < 4
             workers.append(own.worker())
             with pytest.raises(ClusterError, match=r"scheduler went away.*stored"):
-                sweep(LONG[:6], DATA, store, backend=backend, progress=lambda *_: own.scheduler.kill())
+                sweep(LONG[:4], DATA, store, backend=backend, progress=lambda *_: own.scheduler.kill())
         assert 2 <= len(files(store.folder)) < 6
         assert files(store.folder).items() <= alone.items()
 

@@ -68,7 +68,7 @@ def test_a_likelihood_that_does_not_exist_is_refused():
     data = synthetic(num_items=40, num_classes=3, pool_size=5, seed=4)
     knobs = ((("likelihood", "guessed"), ("threshold", 0.8)),)
     job = Job("toy", 5, data.models[0], 3, "finexp", knobs, variant="as-published")
-    with pytest.raises(InvalidInput, match="likelihood='guessed'"):
+    with pytest.raises(InvalidInput, match=r"^likelihood='guessed'"):
         run_job(job, data)
 
 

@@ -154,14 +154,17 @@ def test_data_that_do_not_serve_one_part_do_not_cost_the_others(data, tmp_path):
 def test_a_folder_of_another_command_is_not_written_over(data, tmp_path):
     page = tmp_path / "report.html"
     page.write_text("of another command")
-    with pytest.raises(InvalidInput, match=r"holds report\.html of something else"):
+    with pytest.raises(InvalidInput) as caught:
         reproduce("shift", data=data, out=tmp_path, jobs=1, experiments=TOY)
+    assert (caught.value.field, caught.value.value) == ("out", str(tmp_path))
     assert page.read_text() == "of another command"
 
 
 def test_no_data_at_all_says_how_to_get_it(tmp_path):
-    with pytest.raises(InvalidInput, match=r"quorate data list.*quorate data fetch"):
+    with pytest.raises(InvalidInput) as caught:
         reproduce("shift", data=tmp_path, out=tmp_path / "out", experiments=TOY)
+    assert (caught.value.field, caught.value.value) == ("data", str(tmp_path))
+    assert all(command in caught.value.fix for command in ("quorate data list", "quorate data fetch"))
     assert not (tmp_path / "out").exists()
 
 
@@ -182,15 +185,9 @@ def test_two_tables_with_one_key_are_refused(data, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"what": "everything"}, "what='everything'"),
-        ({"seeds": ()}, "seeds="),
-        ({"seeds": (3, 3)}, "seeds="),
-        ({"seeds": (-1,)}, "seeds="),
-        ({"jobs": 0}, "jobs=0"),
-    ],
+    "wrong", [{"what": "everything"}, {"seeds": ()}, {"seeds": (3, 3)}, {"seeds": (-1,)}, {"jobs": 0}]
 )
-def test_wrong_arguments_are_named(data, tmp_path, wrong, said):
-    with pytest.raises(InvalidInput, match=re.escape(said)):
+def test_wrong_arguments_are_named(data, tmp_path, wrong):
+    with pytest.raises(InvalidInput) as caught:
         reproduce(**({"data": data, "out": tmp_path / "out", "experiments": TOY} | wrong))
+    assert caught.value.field in wrong

@@ -67,7 +67,7 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path):
     np.savez(tmp_path / "cifar10h.npz", nothing=np.zeros(3))
     (said,) = Sources(tmp_path).left_out(["two-phase"])
     assert "cifar10h.npz" in said
-    assert "expected `probs`" in said
+    assert "expected 'probs'" in said
 
 
 def test_the_folder_is_the_one_given_then_the_one_of_the_environment(monkeypatch, tmp_path):

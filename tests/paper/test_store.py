@@ -121,8 +121,9 @@ def test_another_jobs_result_under_this_name_counts_as_absent(store):
 
 
 def test_data_without_a_checksum_are_named(store):
-    with pytest.raises(InvalidInput, match=r"'toys'.*other, toy"):
+    with pytest.raises(InvalidInput) as caught:
         store.get(replace(JOB, data="toys"))
+    assert (caught.value.field, caught.value.value) == ("data", "toys")
 
 
 def test_a_writer_whose_half_is_tidied_away_writes_again(store, monkeypatch):

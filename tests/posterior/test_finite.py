@@ -202,20 +202,28 @@ def test_input_arrays_are_left_unchanged():
 
 
 @pytest.mark.parametrize(
-    ("alpha", "votes", "pool_size", "message"),
+    ("alpha", "votes", "pool_size", "field", "value"),
     [
-        ([1, 1], [3, 2], 4, "pool_size=4 is smaller than the 5 votes seen"),
-        ([1, 1], [[0, 0], [3, 3]], [6, 5], "pool_size=5 is smaller than the 6 votes seen"),
-        ([1, 1], [0, 0], 0, "pool_size=0; expected a whole number >= 1"),
-        ([1, 1], [0, 0], 2.5, "pool_size=2.5; expected a whole number"),
-        ([1, 1], [[0, 0]] * 2, [3, 2.5], "pool_size contains 2.5; expected whole numbers >= 1"),
-        ([1, 1], [[0, 0]] * 2, [3, 0], "pool_size contains 0; expected whole numbers >= 1"),
-        ([1, 0], [0, 0], 3, "alpha contains 0.0; expected positive"),
-        ([1, 1], [0, -1], 3, "votes contains -1.0; expected counts"),
-        ([1, 1, 1], [0, 0], 3, "alpha has 3 classes and votes 2"),
-        (np.ones((2, 3)), np.zeros((4, 3)), 3, "do not broadcast"),
+        ([1, 1], [3, 2], 4, "pool_size", 4),
+        ([1, 1], [[0, 0], [3, 3]], [6, 5], "pool_size", 5),
+        ([1, 1], [0, 0], 0, "pool_size", 0),
+        ([1, 1], [0, 0], 2.5, "pool_size", 2.5),
+        ([1, 1], [[0, 0]] * 2, [3, 2.5], "pool_size", 2.5),
+        ([1, 1], [[0, 0]] * 2, [3, 0], "pool_size", 0),
+        ([1, 1, 1], [0, 0], 3, "votes", (2,)),
+        (np.ones((2, 3)), np.zeros((4, 3)), 3, "alpha", (2, 3)),
     ],
 )
-def test_bad_input_is_refused_with_its_name_value_and_rule(alpha, votes, pool_size, message):
-    with pytest.raises(InvalidInput, match=message):
+def test_bad_input_is_refused_with_its_field_value_rule_and_fix(alpha, votes, pool_size, field, value):
+    with pytest.raises(InvalidInput) as caught:
         plurality_finite(alpha, votes, pool_size=pool_size)
+    assert (caught.value.field, caught.value.value) == (field, value)
+    assert caught.value.rule
+    assert caught.value.fix
+
+
+@pytest.mark.parametrize(("alpha", "votes", "culprit"), [([1, 0], [0, 0], "alpha"), ([1, 1], [0, -1], "votes")])
+def test_numbers_out_of_range_are_refused_by_the_name_of_their_argument(alpha, votes, culprit):
+    with pytest.raises(InvalidInput) as caught:
+        plurality_finite(alpha, votes, pool_size=3)
+    assert culprit in str(caught.value)

@@ -184,12 +184,18 @@ def test_the_single_item_kernel_takes_strided_rows_and_leaves_its_input_alone():
         ([1.0, np.nan], [0, 0], "alpha contains nan"),
         ([1.0, 2.0], [0, -1], "votes contains -1.0"),
         ([1.0], [0], "at least 2 classes"),
-        ([1.0, 2.0], [0, 0, 0], r"alpha has shape \(2,\) and votes \(3,\)"),
     ],
 )
 def test_bad_input_is_refused_by_name(alpha, votes, message):
     with pytest.raises(InvalidInput, match=message):
         plurality_infinite(alpha, votes)
+
+
+def test_shapes_that_do_not_broadcast_are_refused():
+    with pytest.raises(InvalidInput) as caught:
+        plurality_infinite([1.0, 2.0], [0, 0, 0])
+    assert (caught.value.field, caught.value.value) == ("alpha", (2,))
+    assert caught.value.fix
 
 
 @UNTRACED

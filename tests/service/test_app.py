@@ -15,7 +15,7 @@ from httpx import ASGITransport, AsyncClient
 from quorate import service
 from quorate.service.app import COLLECT_AFTER, create_app, from_environment
 from quorate.service.config import ServiceConfig
-from quorate.service.housekeeping import EVERY, Housekeeping
+from quorate.service.steward import EVERY, Housekeeping
 from quorate.service.store.schema import requests
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare

@@ -42,7 +42,7 @@ def test_the_commands_of_the_page_run_in_its_order(tmp_path, postgres):
     assert len(COMMANDS) == 11
     url = postgres.create_database("moved")
     try:
-        with Serving("--database", "quorate.db", folder=tmp_path) as service:
+        with Serving("--database", "quorate.db", folder=tmp_path, forked=True) as service:
             become_owner(service)
             script = "\n".join(["set -eo pipefail", *COMMANDS])
             script = script.replace("http://127.0.0.1:8000", service.url).replace(POSTGRESQL, url)
@@ -151,7 +151,7 @@ def proxy(tmp_path):
 
 def test_the_nginx_file_serves_it_over_tls_with_secure_cookies_and_logs_no_links(tmp_path, proxy):
     options = ["--base-url", "https://labels.example.org", "--trust-proxy"]
-    with Serving("--database", "quorate.db", *options, folder=tmp_path) as service:
+    with Serving("--database", "quorate.db", *options, folder=tmp_path, forked=True) as service:
         port = proxy(service.url)
         (link,) = service.links
         assert link.startswith("https://labels.example.org/link/")

@@ -81,8 +81,9 @@ def test_thresholds_are_one_minus_the_gain():
 
 def test_only_methods_with_a_gain_or_a_threshold_can_be_controlled():
     assert rule_knob(method("quorate", threshold=0.9)) == "threshold"
-    with pytest.raises(InvalidInput, match="'quorum' has neither"):
+    with pytest.raises(InvalidInput) as caught:
         rule_knob(method("quorum"))
+    assert caught.value.field == "method"
 
 
 @pytest.mark.parametrize(
@@ -90,16 +91,18 @@ def test_only_methods_with_a_gain_or_a_threshold_can_be_controlled():
     [{"budget": 0}, {"budget": -1}, {"rate": 0}, {"pull": 0}, {"speed": "fast"}, {"rule": "votes"}, {"start": 2}],
 )
 def test_a_wrong_setting_of_a_budget_is_named(wrong):
-    with pytest.raises(InvalidInput, match=next(iter(wrong))):
+    with pytest.raises(InvalidInput) as caught:
         BudgetControl(**{"budget": 2.0, **wrong})
+    assert caught.value.field == next(iter(wrong))
 
 
 @pytest.mark.parametrize(
     "wrong", [{"target": 0}, {"target": 2}, {"audit_rate": 0}, {"focus": -1}, {"weight": 0}, {"rule": "votes"}]
 )
 def test_a_wrong_setting_of_a_target_is_named(wrong):
-    with pytest.raises(InvalidInput, match=next(iter(wrong))):
+    with pytest.raises(InvalidInput) as caught:
         TargetErrorControl(**{"target": 0.02, **wrong})
+    assert caught.value.field == next(iter(wrong))
 
 
 def honest_stream(control, factor, count, rng):

@@ -84,14 +84,9 @@ def test_shuffling_keeps_each_items_votes_and_repeats_by_seed():
 
 
 @pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"pool_size": "all"}, "pool_size='all'"),
-        ({"pool_size": 0}, "pool_size=0"),
-        ({"order": "random"}, "order='random'"),
-        ({"partly_voted": "drop"}, "partly_voted='drop'"),
-    ],
+    "options", [{"pool_size": "all"}, {"pool_size": 0}, {"order": "random"}, {"partly_voted": "drop"}]
 )
-def test_a_wrong_choice_is_named_with_what_is_allowed(options, named):
-    with pytest.raises(InvalidInput, match=named):
+def test_a_wrong_choice_is_named(options):
+    with pytest.raises(InvalidInput) as caught:
         pools({"x": "cc"}, **options)
+    assert {caught.value.field: caught.value.value} == options

@@ -1,6 +1,6 @@
 """A replay is a session: the same answers vote by vote, with tuning, audits and learning; and it holds a budget."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -12,11 +12,13 @@ from quorate.decision.policy import Stateless
 from quorate.errors import InvalidInput
 from quorate.posterior.settled import plurality_shares
 from quorate.streams import prepare
+from quorate.streams.class_targets import ClassTargetControl
 from quorate.streams.control import BudgetControl
-from quorate.streams.recorded import from_stream, recorded
+from quorate.streams.prepare import Stream, recorded_stream
 from quorate.streams.replay import replay
 from quorate.streams.target_error import TargetErrorControl
 from quorate.workflows.run.audits import proved_error
+from tests.streams.replay_oracle import replay_slowly
 
 DATA = synthetic(num_items=300, pool_size=7, num_classes=4, accuracy=0.8, seed=1)
 
@@ -29,27 +31,28 @@ class AskTwice(Stateless):
         return item.num_votes < 2
 
 
-def items_of(dataset, *, pool_size=None, model=0, seed=3):
-    stream = prepare(dataset, pool_size, model, seed)
-    return from_stream(stream, dataset.classes), stream
+def stream_of(dataset, *, pool_size=None, model=0, seed=3, head=None):
+    whole = prepare(dataset, pool_size, model, seed)
+    return Stream(**{name: np.ascontiguousarray(getattr(whole, name)[:head]) for name in Stream.__slots__})
 
 
-def by_session(items, chosen, *, pool_sizes, control=None, seed, audit_rate=0.0, **settings):
+def by_session(stream, chosen, *, control=None, seed, audit_rate=0.0, **settings):
     """The replay spelled out with a live session: tune before an item opens, late votes for an audit."""
+    classes = [str(k) for k in range(stream.counts.shape[1])]
     session = Session(
         chosen,
-        classes=items.classes,
-        pool_size=int(np.max(pool_sizes)),
-        num_classifiers=items.predictions.shape[1],
+        classes=classes,
+        pool_size=int(stream.pool_sizes.max()),
+        num_classifiers=stream.predictions.shape[1],
         seed=seed,
         **settings,
     )
     decisions, audit_votes = [], []
-    for t, name in enumerate(items.ids):
-        votes = [items.classes[label] for label in items.labels[items.starts[t] : items.starts[t + 1]]]
+    for t, pool_size in enumerate(stream.pool_sizes.tolist()):
+        name, votes = str(t), [str(label) for label in stream.votes[t, : stream.recorded[t]]]
         if control is not None:
             session.tune(**control.knobs)
-        decision = session.open(name, items.predictions[t], pool_size=int(pool_sizes[t]))
+        decision = session.open(name, stream.predictions[t], pool_size=pool_size)
         while decision.ask and decision.num_votes < len(votes):
             decision = session.vote(name, votes[decision.num_votes])
         if decision.ask:
@@ -59,7 +62,7 @@ def by_session(items, chosen, *, pool_sizes, control=None, seed, audit_rate=0.0,
         rate = max(audit_rate, control.audit_rate_of(decision.confidence) if control is not None else 0.0)
         error, late = (known_loss(votes[: decision.num_votes], decision.label) if settled else None), 0
         if not settled and rate > 0 and rng.stream(seed, "replay-audit", name).random() < rate:
-            error, late = complete(session, name, votes, decision, int(pool_sizes[t]), items.classes)
+            error, late = complete(session, name, votes, decision, pool_size, classes)
         audit_votes.append(late)
         if control is not None:
             control = control.closed(
@@ -95,9 +98,9 @@ def complete(session, name, votes, decision, pool_size, classes):
     return 1.0 - (decision.label in tied) / len(tied), late
 
 
-def assert_same(run, session, decisions, audit_votes, classes):
+def assert_same(run, session, decisions, audit_votes):
     """Equal but for round-off: a session normalises at its door what a recorded prediction has been normalised to."""
-    assert run.labels.tolist() == [classes.index(decision.label) for decision in decisions]
+    assert run.labels.tolist() == [int(decision.label) for decision in decisions]
     assert run.num_votes.tolist() == [decision.num_votes for decision in decisions]
     assert run.reasons == tuple(decision.reason for decision in decisions)
     assert run.audit_votes.tolist() == audit_votes
@@ -122,21 +125,118 @@ def assert_same(run, session, decisions, audit_votes, classes):
     ],
 )
 def test_a_replay_is_a_session_that_is_tuned_before_every_item(name, control, audit_rate):
-    items, stream = items_of(DATA)
-    options = {"pool_sizes": stream.pool_sizes, "seed": 3, "window": 60, "refit_every": 10, "audit_rate": audit_rate}
-    run = replay(items, name, control=control, **options)
-    session, decisions, audit_votes = by_session(items, name, control=control, **options)
-    assert_same(run, session, decisions, audit_votes, items.classes)
+    stream = stream_of(DATA)
+    options = {"seed": 3, "window": 60, "refit_every": 10, "audit_rate": audit_rate}
+    run = replay(stream, name, control=control, **options)
+    session, decisions, audit_votes = by_session(stream, name, control=control, **options)
+    assert_same(run, session, decisions, audit_votes)
     if control is not None:
         assert len(set(run.knob)) > 200
     if audit_rate:
         assert sum(audit_votes) > 0
 
 
+STREAMS = {
+    "four classes": lambda folder: stream_of(
+        synthetic(num_items=400, pool_size=7, num_classes=4, accuracy=0.8, seed=1)
+    ),
+    "two classifiers": lambda folder: stream_of(
+        synthetic(num_items=400, pool_size=11, num_classes=3, accuracy=0.6, num_models=2, seed=5), model="all"
+    ),
+    "shift": lambda folder: stream_of(imagenet16h_shift.load(folder), model=3, head=400),
+}
+GOALS = {
+    "budget": lambda size, k: {"control": BudgetControl(2.0, pool_size=size)},
+    "slow budget, audits": lambda size, k: {
+        "control": BudgetControl(2.5, pool_size=size, speed="slow"), "audit_rate": 0.3,
+    },
+    "target": lambda size, k: {"control": TargetErrorControl(0.05, pool_size=size)},
+    "sureness": lambda size, k: {"control": TargetErrorControl(0.05, pool_size=size, sureness=0.5)},
+    "class target": lambda size, k: {
+        "control": TargetErrorControl(0.05, pool_size=size),
+        "class_control": ClassTargetControl.start({1: 0.05}, num_classes=k),
+    },
+    "audits": lambda size, k: {"audit_rate": 0.2},
+    "costs": lambda size, k: {
+        "control": BudgetControl(2.0, pool_size=size), "audit_rate": 0.1,
+        "error_costs": np.where(np.eye(k), 0.0, 1.0 + 7.0 * (np.arange(k)[:, None] == 1)),
+    },
+}  # fmt: skip
+GOLDEN = {  # votes, audit votes, sum of class numbers, last value of min_gain: from the replay of version 0.1
+    ("four classes", "budget"): (789, 0, 567, 0.06319238032682194),
+    ("four classes", "slow budget, audits"): (623, 396, 570, 0.1193530768207088),
+    ("four classes", "target"): (1327, 47, 561, 0.010927521755183751),
+    ("four classes", "sureness"): (1050, 92, 567, 0.026693143193346102),
+    ("four classes", "class target"): (1355, 44, 559, 0.010955989406827921),
+    ("four classes", "audits"): (1625, 53, 560, 0.002),
+    ("two classifiers", "budget"): (785, 0, 384, 0.061245166050205926),
+    ("two classifiers", "slow budget, audits"): (268, 819, 391, 0.39085976539712197),
+    ("two classifiers", "target"): (1586, 121, 385, 0.010662741258451208),
+    ("two classifiers", "sureness"): (1148, 208, 389, 0.049296707086987),
+    ("two classifiers", "class target"): (1551, 121, 387, 0.010573697054001572),
+    ("two classifiers", "audits"): (2063, 184, 388, 0.002),
+    ("shift", "budget"): (805, 0, 2890, 0.016686718393238292),
+    ("shift", "slow budget, audits"): (696, 337, 2899, 0.03123050794204544),
+    ("shift", "target"): (724, 90, 2890, 0.018861566665347787),
+    ("shift", "sureness"): (402, 187, 2913, 0.0749155231871153),
+    ("shift", "class target"): (729, 105, 2884, 0.029599846964405405),
+    ("shift", "audits"): (1095, 147, 2890, 0.002),
+}
+
+
+def assert_equal_to_the_bit(run, slow, *, costs=False):
+    """Every array of the run; with error costs the slow loop answers by costs only in the end, so no audited error."""
+    skipped = ("confidence", "audited_error") if costs else ()
+    for name in ("labels", "confidence", "probs", "num_votes", "audit_votes", "knob", "audit_rates", "truth"):
+        if name not in skipped:
+            assert np.array_equal(getattr(run, name), getattr(slow, name), equal_nan=True), name
+    assert run.is_audited.tolist() == slow.audited.tolist()
+    assert run.reasons == slow.reasons
+    assert run.num_fits == slow.num_fits
+    assert (run.params.theta, run.params.phi) == (slow.params.theta, slow.params.phi)
+    assert np.array_equal(run.params.tau, slow.params.tau)
+    if slow.control is not None:
+        assert run.control.final == slow.control
+        plan = slow.control.asked_for * np.arange(1, len(slow.labels) + 1)
+        assert np.array_equal(run.control.gap, slow.ahead / plan)
+    assert run.class_control == slow.class_control
+
+
+@pytest.mark.parametrize("goal", GOALS)
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_replay_is_the_slow_replay_to_the_last_bit(data_dir, name, goal):
+    stream = STREAMS[name](data_dir)
+    options = GOALS[goal](int(stream.pool_sizes.max()), stream.counts.shape[1]) | {"seed": 3, "window": 150}
+    run = replay(stream, "quorate", **options)
+    assert_equal_to_the_bit(run, replay_slowly(stream, "quorate", **options), costs="error_costs" in options)
+    if (name, goal) in GOLDEN:
+        found = int(run.num_votes.sum()), int(run.audit_votes.sum()), int(run.labels.sum())
+        assert (*found, pytest.approx(run.knob[-1], rel=1e-9)) == GOLDEN[name, goal]
+
+
+@pytest.mark.parametrize(
+    ("name", "control"),
+    [
+        ("finexp", BudgetControl(2.0, rule="threshold")),
+        ("infexp", TargetErrorControl(0.08, rule="threshold")),
+        ("fixed-ask-infexp", TargetErrorControl(0.05, rule="threshold", sureness=0.5)),
+        ("beta", BudgetControl(3.0, rule="threshold")),
+        ("mp", None),
+        ("random", None),
+        ("until-settled", None),
+    ],
+)
+def test_every_kind_of_method_is_the_slow_replay_to_the_last_bit(name, control):
+    """With records that end too early, limits, a short window and audits of items that nobody was asked about."""
+    votes = np.where(np.arange(7) < 5 + np.arange(300)[:, None] % 3, prepare(DATA, None, 0, 3).votes, -1)
+    stream = recorded_stream(votes, prepare(DATA, None, 0, 3).predictions, pool_sizes=7, seed=3)
+    options = {"control": control, "seed": 3, "window": 30, "refit_every": 7, "max_votes": 6, "audit_rate": 0.3}
+    assert_equal_to_the_bit(replay(stream, name, **options), replay_slowly(stream, name, **options))
+
+
 @pytest.mark.parametrize("name", ["quorate", "finexp", "infexp", "until-settled", "ask-all", "mp", "entropy", "beta"])
 def test_without_a_control_and_audits_a_replay_is_a_simulation(name):
-    items, stream = items_of(DATA)
-    run = replay(items, name, pool_sizes=stream.pool_sizes, seed=3, window=80, min_votes=1, max_votes=6)
+    run = replay(stream_of(DATA), name, seed=3, window=80, min_votes=1, max_votes=6)
     same = simulate(DATA, name, seed=3, window=80, min_votes=1, max_votes=6)
     assert run.labels.tolist() == same.predictions.tolist()
     assert run.num_votes.tolist() == same.costs.tolist()
@@ -144,7 +244,7 @@ def test_without_a_control_and_audits_a_replay_is_a_simulation(name):
     assert run.reasons == same.reasons
     assert run.num_fits == len(same.fits)
     assert run.control is None
-    assert not run.audited.any()
+    assert not run.is_audited.any()
 
 
 def test_several_classifiers_and_pools_of_different_size_replay_too():
@@ -152,53 +252,47 @@ def test_several_classifiers_and_pools_of_different_size_replay_too():
     votes = rng.integers(0, 3, (80, 6))
     votes[::3, 4:] = -1
     probs = rng.dirichlet(np.ones(3), (80, 2))
-    items = recorded(votes, probs, classes=["a", "b", "c"], ids=[f"x{t}" for t in range(80)])
-    sizes = np.where(np.arange(80) % 3 == 0, 4, 6)
-    run = replay(items, "quorate", pool_sizes=sizes, seed=1)
-    session, decisions, audits = by_session(items, "quorate", pool_sizes=sizes, seed=1)
-    assert_same(run, session, decisions, audits, items.classes)
+    stream = recorded_stream(votes, probs, seed=1)
+    assert set(stream.pool_sizes) == {4, 6}
+    run = replay(stream, "quorate", seed=1, ids=[f"x{t}" for t in range(80)])
+    session, decisions, audits = by_session(stream, "quorate", seed=1)
+    assert_same(run, session, decisions, audits)
 
 
 def test_an_item_whose_record_ends_is_answered_with_what_there_is():
-    items = recorded([[0, -1, -1], [-1, -1, -1]], [[0.5, 0.5], [0.5, 0.5]], classes=["a", "b"])
-    run = replay(items, "until-settled", pool_sizes=9, seed=1, audit_rate=1.0)
+    stream = recorded_stream([[0, -1, -1], [-1, -1, -1]], [[0.5, 0.5], [0.5, 0.5]], pool_sizes=9, seed=1)
+    run = replay(stream, "until-settled", seed=1, audit_rate=1.0)
     assert run.reasons == ("closed", "closed")
     assert run.num_votes.tolist() == [1, 0]
-    assert run.audited.all()
+    assert run.is_audited.all()
     assert np.isnan(run.audited_error).all(), "a panel that cannot be completed tells nothing"
 
 
 def test_an_audit_stops_when_the_pool_is_settled_and_its_votes_are_in_the_cost():
-    items = recorded([[0, 0, 0, 0, 1]], [[0.9, 0.1]], classes=["a", "b"])
-    run = replay(items, method("quorate", min_gain=0.9), pool_sizes=5, seed=1, audit_rate=1.0)
+    stream = recorded_stream([[0, 0, 0, 0, 1]], [[0.9, 0.1]], seed=1)
+    run = replay(stream, method("quorate", min_gain=0.9), seed=1, audit_rate=1.0)
     assert (run.num_votes[0], run.audit_votes[0], run.mean_cost) == (0, 3, 3.0)
     assert run.audited_error[0] == 0.0
 
 
 def test_no_vote_is_seen_that_was_not_asked_for():
-    items, stream = items_of(DATA)
-    options = {"pool_sizes": stream.pool_sizes, "seed": 3, "control": TargetErrorControl(0.05, audit_rate=0.1)}
-    run = replay(items, "quorate", **options)
-    labels = items.labels.copy()
-    asked = run.num_votes + run.audit_votes
-    for t in range(items.num_items):
-        labels[items.starts[t] + asked[t] : items.starts[t + 1]] = (
-            3 - labels[items.starts[t] + asked[t] : items.starts[t + 1]]
-        )
-    other = replay(type(items)(labels, items.starts, items.predictions, items.classes, items.ids), "quorate", **options)
-    assert (labels != items.labels).any()
+    stream = stream_of(DATA)
+    options = {"seed": 3, "control": TargetErrorControl(0.05, audit_rate=0.1)}
+    run = replay(stream, "quorate", **options)
+    votes, asked = stream.votes.copy(), (run.num_votes + run.audit_votes)[:, None]
+    votes[np.arange(votes.shape[1]) >= asked] = 3 - votes[np.arange(votes.shape[1]) >= asked]
+    other = replay(replace(stream, votes=votes), "quorate", **options)
+    assert (votes != stream.votes).any()
     assert other.labels.tolist() == run.labels.tolist()
     assert other.knob.tolist() == run.knob.tolist()
 
 
 def test_the_report_says_what_was_asked_reached_and_overshot():
-    items, stream = items_of(DATA)
     calls = []
     run = replay(
-        items,
+        stream_of(DATA),
         "quorate",
         control=BudgetControl(2.0, pool_size=7),
-        pool_sizes=stream.pool_sizes,
         seed=3,
         progress=lambda done, total: calls.append((done, total)),
     )
@@ -211,20 +305,38 @@ def test_the_report_says_what_was_asked_reached_and_overshot():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    ("wrong", "field"),
     [
-        ({"pool_sizes": 0}, "pool_sizes=0"),
-        ({"audit_rate": 2}, "audit_rate=2"),
-        ({"min_votes": 3, "max_votes": 2}, "max_votes=2"),
-        ({"method": "quorum", "control": BudgetControl(2.0)}, "neither `min_gain` nor `threshold`"),
-        ({"control": BudgetControl(2.0, rule="threshold")}, "turns 'threshold'"),
+        ({"audit_rate": 2}, "audit_rate"),
+        ({"min_votes": 3, "max_votes": 2}, "max_votes"),
+        ({"ids": ["a", "b"]}, "ids"),
+        ({"seed": -1}, "seed"),
+        ({"method": "quorum", "control": BudgetControl(2.0)}, "method"),
+        ({"control": BudgetControl(2.0, rule="threshold")}, "control"),
     ],
 )
-def test_what_cannot_be_replayed_is_refused_with_the_reason(wrong, message):
-    items = recorded([[0, 1]], [[0.5, 0.5]], classes=["a", "b"])
-    options = {"method": "quorate", "pool_sizes": 2, "seed": 1} | wrong
-    with pytest.raises(InvalidInput, match=message):
-        replay(items, options.pop("method"), **options)
+def test_what_cannot_be_replayed_is_refused_with_the_reason(wrong, field):
+    options = {"method": "quorate", "seed": 1} | wrong
+    with pytest.raises(InvalidInput) as caught:
+        replay(recorded_stream([[0, 1]], [[0.5, 0.5]], seed=1), options.pop("method"), **options)
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("votes", "predictions", "pool_sizes", "field"),
+    [
+        ([[0, 1]], [[0.5, 0.5]], 0, "pool_sizes"),
+        ([[0, 2]], [[0.5, 0.5]], None, "votes"),
+        ([[-1, 1]], [[0.5, 0.5]], None, "votes"),
+        ([[0.5, 1]], [[0.5, 0.5]], None, "votes"),
+        ([[0, 1]], [0.5, 0.5], None, "predictions"),
+        ([[0, 1]], [[0.5, 0.5], [0.5, 0.5]], None, "predictions"),
+    ],
+)
+def test_what_is_not_a_table_of_votes_is_refused(votes, predictions, pool_sizes, field):
+    with pytest.raises(InvalidInput) as caught:
+        recorded_stream(votes, predictions, pool_sizes=pool_sizes, seed=1)
+    assert caught.value.field == field
 
 
 @pytest.mark.parametrize(
@@ -246,13 +358,12 @@ def test_what_cannot_be_replayed_is_refused_with_the_reason(wrong, message):
     ],
 )
 def test_budgets_are_met_within_five_per_cent_on_real_data(data_dir, load, pool_size, model, name, shares):
-    items, stream = items_of(load(data_dir), pool_size=pool_size, model=model)
-    items, sizes = items.head(2000), stream.pool_sizes[:2000]
-    settled = replay(items, "until-settled", pool_sizes=sizes, seed=3).mean_cost
+    stream = stream_of(load(data_dir), pool_size=pool_size, model=model, head=2000)
+    settled = replay(stream, "until-settled", seed=3).mean_cost
     rule = "min_gain" if name == "quorate" else "threshold"
     for share in shares:
-        control = BudgetControl(share * settled, pool_size=int(sizes.max()), rule=rule)
-        run = replay(items, name, pool_sizes=sizes, control=control, seed=3)
+        control = BudgetControl(share * settled, pool_size=int(stream.pool_sizes.max()), rule=rule)
+        run = replay(stream, name, control=control, seed=3)
         assert abs(run.mean_cost / (share * settled) - 1) < 0.05, share
 
 
@@ -270,15 +381,14 @@ def test_target_errors_are_held_on_real_data_as_closely_as_so_few_audits_can(dat
     for target in targets:
         errors, costs, most = [], [], []
         for seed in (3, 4, 5):
-            items, stream = items_of(dataset, pool_size=pool_size, model=model, seed=seed)
-            items, sizes = items.head(1500), stream.pool_sizes[:1500]
-            control = TargetErrorControl(target, pool_size=int(sizes.max()), sureness=0.5)
-            run = replay(items, "quorate", pool_sizes=sizes, control=control, seed=seed)
-            shares = plurality_shares(stream.counts[: items.num_items])
-            errors.append(1.0 - shares[np.arange(items.num_items), run.labels].mean())
+            stream = stream_of(dataset, pool_size=pool_size, model=model, seed=seed, head=1500)
+            control = TargetErrorControl(target, pool_size=int(stream.pool_sizes.max()), sureness=0.5)
+            run = replay(stream, "quorate", control=control, seed=seed)
+            shares = plurality_shares(stream.counts)
+            errors.append(1.0 - shares[np.arange(len(shares)), run.labels].mean())
             costs.append(run.mean_cost)
             settled = simulate(dataset, "until-settled", pool_size=pool_size, model=model, seed=seed)
-            most.append(settled.costs[: items.num_items].mean())
+            most.append(settled.costs[: len(shares)].mean())
         assert 0.6 * target < np.mean(errors) < 1.3 * target
         assert np.mean(costs) < 0.75 * np.mean(most), "audits included"
 
@@ -290,25 +400,18 @@ def test_the_default_sureness_keeps_real_streams_within_their_targets(data_dir, 
     """On seeds that chose nothing; by a sureness of 0.9 two of three would be exceeded with probability 3 %."""
     dataset, exceeded = load(data_dir), []
     for seed in (11, 12, 13):
-        items, stream = items_of(dataset, pool_size=pool_size, model=0, seed=seed)
-        items, sizes = items.head(1500), stream.pool_sizes[:1500]
-        run = replay(
-            items,
-            "quorate",
-            pool_sizes=sizes,
-            control=TargetErrorControl(target, pool_size=int(sizes.max())),
-            seed=seed,
-        )
-        error = 1.0 - plurality_shares(stream.counts[:1500])[np.arange(1500), run.labels].mean()
+        stream = stream_of(dataset, pool_size=pool_size, model=0, seed=seed, head=1500)
+        control = TargetErrorControl(target, pool_size=int(stream.pool_sizes.max()))
+        run = replay(stream, "quorate", control=control, seed=seed)
+        error = 1.0 - plurality_shares(stream.counts)[np.arange(1500), run.labels].mean()
         exceeded.append(error > target)
         assert error <= proved_error(run, run.control.final)
     assert sum(exceeded) <= 1
 
 
 def test_a_target_below_the_ties_is_called_unreachable_from_where_it_is_known(data_dir):
-    items, stream = items_of(imagenet16h_shift.load(data_dir), model=3)
-    items, sizes = items.head(600), stream.pool_sizes[:600]
-    run = replay(items, "quorate", pool_sizes=sizes, control=TargetErrorControl(0.002, pool_size=6), seed=3)
+    stream = stream_of(imagenet16h_shift.load(data_dir), model=3, head=600)
+    run = replay(stream, "quorate", control=TargetErrorControl(0.002, pool_size=6), seed=3)
     since = run.control.unreachable_from
     known = np.cumsum(np.where(np.isin(run.reasons, ("settled", "exhausted")), 1 - run.confidence, 0.0))
     above = known > 0.002 * np.arange(1, 601)
@@ -316,25 +419,24 @@ def test_a_target_below_the_ties_is_called_unreachable_from_where_it_is_known(da
     assert above[since - 1 :].all()
     assert since == 1 or not above[since - 2]
     assert run.control.final.is_unreachable
-    held = replay(items, "quorate", pool_sizes=sizes, control=TargetErrorControl(0.2, pool_size=6), seed=3)
+    held = replay(stream, "quorate", control=TargetErrorControl(0.2, pool_size=6), seed=3)
     assert held.control.unreachable_from is None
 
 
-def test_coins_of_a_replay_are_not_those_of_a_later_audit_with_the_same_seed():
-    items, stream = items_of(DATA)
-    run = replay(items, "quorate", pool_sizes=stream.pool_sizes, seed=3, audit_rate=0.5)
-    tossed = np.flatnonzero(run.audit_rates)
-    later = [coin.audited for coin in draw([items.ids[t] for t in tossed], 0.5, seed=3)]
-    assert 0.3 < np.mean(run.audited[tossed] == later) < 0.7
+def test_the_audits_of_a_replay_are_not_those_of_a_later_audit_with_the_same_seed():
+    run = replay(stream_of(DATA), "quorate", seed=3, audit_rate=0.5)
+    drawn = np.flatnonzero(run.audit_rates)
+    later = [each.audited for each in draw([str(t) for t in drawn], 0.5, seed=3)]
+    assert 0.3 < np.mean(run.is_audited[drawn] == later) < 0.7
 
 
 def test_audits_that_the_record_cannot_complete_count_as_errors_to_the_controller():
     """Two of nine votes are recorded: no panel is ever settled, so all that is audited is wrong and the knob falls."""
     votes = np.zeros((200, 2), dtype=np.int64)
-    items = recorded(votes, np.full((200, 2), [0.9, 0.1]), classes=["a", "b"])
+    stream = recorded_stream(votes, np.full((200, 2), [0.9, 0.1]), pool_sizes=9, seed=1)
     control = TargetErrorControl(0.05, audit_rate=0.5)
-    run = replay(items, "quorate", control=control, pool_sizes=9, seed=1)
-    assert run.num_incomplete == run.audited.sum() == run.control.final.num_audited > 20
+    run = replay(stream, "quorate", control=control, seed=1)
+    assert run.num_incomplete == run.is_audited.sum() == run.control.final.num_audited > 20
     assert np.isnan(run.audited_error).all()
     assert run.control.final.factor > 1
     assert run.knob[-1] < run.knob[0]

@@ -62,8 +62,9 @@ def test_tau_of_one_model_lies_in_the_file_as_a_list_per_model(written):
 
 def test_nothing_is_left_beside_and_an_old_file_survives_a_refused_write(written):
     before = written.read_bytes()
-    with pytest.raises(InvalidInput, match="models"):
+    with pytest.raises(InvalidInput) as caught:
         write(written, models=())
+    assert caught.value.field == "models"
     assert written.read_bytes() == before and [each.name for each in written.parent.iterdir()] == ["params.json"]
 
 
@@ -72,8 +73,9 @@ def test_a_missing_field_is_named(written, name):
     content = json.loads(written.read_text())
     del content[name]
     written.write_text(json.dumps(content))
-    with pytest.raises(InvalidInput, match=name):
+    with pytest.raises(InvalidInput) as caught:
         read_params(written)
+    assert (caught.value.field, caught.value.place) == (name, str(written))
 
 
 def test_what_an_earlier_version_wrote_is_read_with_the_defaults_of_its_time(written):
@@ -94,14 +96,16 @@ def test_limits_costs_and_how_labels_were_read_come_back(tmp_path):
     found = read_params(path)
     assert found.error_costs.tolist() == costs.tolist()
     assert {name: getattr(found, name) for name in more} == more | {"abstain_labels": ("NA",)}
-    with pytest.raises(InvalidInput, match="at least min_votes"):
+    with pytest.raises(InvalidInput) as caught:
         read_params(changed(path, min_votes=4))
+    assert caught.value.field == "max_votes"
 
 
 @pytest.mark.parametrize("version", [0, 3, "1", 1.0, None, True])
 def test_an_unknown_version_is_refused(written, version):
-    with pytest.raises(InvalidInput, match="version"):
+    with pytest.raises(InvalidInput) as caught:
         read_params(changed(written, version=version))
+    assert caught.value.field == "version"
 
 
 @pytest.mark.parametrize(
@@ -119,31 +123,35 @@ def test_an_unknown_version_is_refused(written, version):
     ],
 )  # fmt: skip
 def test_a_bad_field_is_refused_and_named(written, name, value):
-    with pytest.raises(InvalidInput, match=name):
+    with pytest.raises(InvalidInput) as caught:
         read_params(changed(written, **{name: value}))
+    assert caught.value.field.split("[")[0] == ("tau" if value == ["cat", "dog"] else name)
 
 
 def test_unknown_methods_knobs_and_fields_are_refused(written):
-    with pytest.raises(UnknownMethod, match="oracle"):
+    with pytest.raises(UnknownMethod) as caught:
         read_params(changed(written, method={"name": "oracle", "knobs": {}}))
+    assert caught.value.field == "method"
     with pytest.raises(UnknownMethod, match="sureness"):
         read_params(changed(written, method={"name": "quorate", "knobs": {"sureness": 1}}))
-    with pytest.raises(InvalidInput, match="extra"):
+    with pytest.raises(InvalidInput) as caught:
         read_params(changed(written, extra=1))
+    assert caught.value.field == "extra"
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"format": 1, "format": 2}', '{"theta": NaN}', "[" * 100_000])
 def test_what_is_no_params_file_is_refused_in_one_line(tmp_path, text):
     path = tmp_path / "params.json"
     path.write_text(text)
-    with pytest.raises(InvalidInput, match=r"params\.json") as caught:
+    with pytest.raises(InvalidInput) as caught:
         read_params(path)
-    assert "\n" not in str(caught.value)
+    assert "params.json" in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(InvalidInput, match="nowhere"):
+    with pytest.raises(InvalidInput) as caught:
         read_params(tmp_path / "nowhere.json")
+    assert caught.value.field == "params"
 
 
 def test_a_method_around_an_own_policy_is_kept_but_cannot_be_rebuilt(tmp_path):
@@ -152,5 +160,6 @@ def test_a_method_around_an_own_policy_is_kept_but_cannot_be_rebuilt(tmp_path):
         tmp_path / "p.json", PriorParams(1, 1, np.ones(3)), classes=CLASSES, models=["net"], method=own, pool_size=3,
         fitted_after=0,
     )  # fmt: skip
-    with pytest.raises(UnknownMethod, match="own:"):
+    with pytest.raises(UnknownMethod) as caught:
         read_params(path).method()
+    assert caught.value.field == "method"

@@ -10,7 +10,7 @@ import typer
 from quorate.cli.output import print_json, print_lines, print_table, progress_bar
 from quorate.reports.plots import MISSING
 from quorate.streams.curves import COUPLED, Comparison, Matched, equal_error_sentence, verdict
-from quorate.streams.sweep import Reading
+from quorate.streams.sweep import CurveReading
 from quorate.version import __version__
 from quorate.workflows.demo import run_demo
 from quorate.workflows.demo.records import summary_of
@@ -61,7 +61,7 @@ def _print_comparison(comparison: Comparison) -> None:
     print_table(title, heads, rows, text_columns=2, strong="quorate")
 
 
-def _row(reading: Reading, comparison: Comparison, others: Sequence[Matched]) -> tuple[str, ...]:
+def _row(reading: CurveReading, comparison: Comparison, others: Sequence[Matched]) -> tuple[str, ...]:
     numbers = f"{reading.votes_per_item:.2f}", f"{100 * reading.error_rate:.2f}"
     saved = (f"{100 * share:.0f} %" for share in comparison.saved(reading.votes_per_item))
     return (reading.name, reading.knob, *numbers, *saved, *(_error(other, reading.name) for other in others))

@@ -9,7 +9,7 @@ import typer
 from quorate.cli.options import Json, method_names
 from quorate.cli.output import print_json, print_lines, print_table, progress_bar
 from quorate.version import __version__
-from quorate.workflows.simulate import Source, compare_methods
+from quorate.workflows.simulate import StreamSource, compare_methods
 
 SYNTHETIC = "Parameters of the synthetic stream"
 
@@ -71,7 +71,7 @@ def simulate(
 
     Example: quorate simulate --method quorate --method beta --accuracy 0.9 --pool-size 6 --out results
     """
-    source = Source(
+    source = StreamSource(
         data=data,
         model=int(model) if model.isdecimal() else model,
         pool_size=pool_size,

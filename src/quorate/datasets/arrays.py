@@ -10,31 +10,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from quorate.errors import InvalidInput, InvalidPrediction
+from quorate.errors import InvalidPrediction
 from quorate.numpy_files import plain_arrays
 from quorate.types import FloatArray, IntArray, VoteDataset, frozen_array
-from quorate.validate import (
-    MOST_VOTES,
-    SUM_TOLERANCE,
-    as_floats,
-    class_names,
-    counts,
-    floored,
-    probabilities,
-    shown,
-)
+from quorate.validate import MOST_VOTES, SUM_TOLERANCE, as_floats, broken, class_names, counts, floored, probabilities
 
 MOST_CLASSES = 2**15 - 1  # votes are kept as int16
 
 
 def vote_dataset(
-    votes: Any,  # noqa: ANN401
-    predictions: Any,  # noqa: ANN401
+    votes: ArrayLike,
+    predictions: ArrayLike,
     *,
     classes: Sequence[str],
     models: Sequence[str] | None = None,
-    blocks: Any = None,  # noqa: ANN401
+    blocks: ArrayLike | None = None,
     name: str = "votes",
     notes: Sequence[str] = (),
 ) -> VoteDataset:
@@ -46,23 +38,21 @@ def vote_dataset(
     """
     names = class_names(classes)
     if len(names) > MOST_CLASSES:
-        raise InvalidInput(f"classes has {len(names)} names; expected at most {MOST_CLASSES}; merge the rare ones.")
+        raise broken("classes", len(names), f"at most {MOST_CLASSES} names", "merge the rare ones.")
     table = _vote_table(votes)
     if table.size and (table.min() < -1 or table.max() >= len(names)):
-        raise InvalidInput(
-            f"votes range over {table.min()}..{table.max()}; expected classes 0..{len(names) - 1}, or -1 for none. "
-            "Pass class numbers, in the order of `classes`."
-        )
+        rule = f"classes 0 to {len(names) - 1}, or -1 for none"
+        fix = "pass class numbers, in the order of `classes`."
+        raise broken("votes", f"{table.min()}..{table.max()}", rule, fix)
     if np.any((table >= 0).sum(axis=1) == 0):
         item = int(np.flatnonzero((table >= 0).sum(axis=1) == 0)[0])
-        raise InvalidInput(f"item {item} has no vote at all, so it has no verdict; drop it from votes and predictions.")
+        rule = f"at least one vote on every item; item {item} has none"
+        raise broken("votes", item, rule, "drop it from `votes` and `predictions`.")
     stack = probabilities(predictions, where="predictions")
     stack = stack[None] if stack.ndim == 2 else stack
     if stack.shape[1:] != (len(table), len(names)):
-        raise InvalidInput(
-            f"predictions has shape {stack.shape}; expected (models, {len(table)}, {len(names)}), as votes "
-            "and classes. Pass one probability for each item and class."
-        )
+        rule = f"the shape (models, {len(table)}, {len(names)}), as votes and classes"
+        raise broken("predictions", stack.shape, rule, "pass one probability for each item and class.")
     labels = _model_names(models, len(stack))
     stretch = _stretches(blocks, len(table))
     return VoteDataset(
@@ -76,26 +66,21 @@ def vote_dataset(
     )
 
 
-def _vote_table(votes: Any) -> np.ndarray:  # noqa: ANN401
+def _vote_table(votes: ArrayLike) -> np.ndarray:
     """Votes (T, N) as whole numbers, at least one item."""
     try:
         table = np.asarray(votes)
     except (TypeError, ValueError) as cause:
-        raise InvalidInput(
-            f"votes={shown(votes)} is ragged; expected a row of votes per item, all of one length. "
-            "Fill short rows up with -1."
-        ) from cause
+        rule = "a row of votes per item, all of one length"
+        raise broken("votes", votes, rule, "fill short rows up with -1.") from cause
     if table.size == 0:
-        raise InvalidInput(f"votes has shape {table.shape}; expected at least one item with a vote. Pass some items.")
+        raise broken("votes", table.shape, "at least one item with a vote", "pass some items.")
     if table.ndim != 2 or not np.issubdtype(table.dtype, np.integer):
-        raise InvalidInput(
-            f"votes has shape {table.shape} and type {table.dtype}; expected whole numbers (items, votes per item). "
-            "Pass the class number of each vote, -1 for none."
-        )
+        fix = "pass the class number of each vote, -1 for none."
+        raise broken("votes", f"{table.dtype}{list(table.shape)}", "whole numbers (items, votes per item)", fix)
     if table.shape[1] > MOST_VOTES:
-        raise InvalidInput(
-            f"votes has {table.shape[1]} votes per item; expected at most {MOST_VOTES}. Pass the votes of one pool."
-        )
+        rule = f"at most {MOST_VOTES} votes per item"
+        raise broken("votes", table.shape, rule, "pass the votes of one pool.")
     return table
 
 
@@ -104,34 +89,34 @@ def _model_names(models: Sequence[str] | None, num_models: int) -> tuple[str, ..
     if models is None:
         return tuple(f"model-{m}" for m in range(num_models))
     if isinstance(models, str) or not isinstance(models, Iterable):
-        raise InvalidInput(f"models={shown(models)}; expected a list of names; pass e.g. ['resnet'].")
+        raise broken("models", models, "a list of names", "pass e.g. `models=['resnet']`.")
     labels = tuple(models)
     if len(labels) != num_models:
-        raise InvalidInput(f"models names {len(labels)} classifiers; predictions hold {num_models}. Name each once.")
+        raise broken("models", list(labels), f"{num_models} names, as `predictions` holds", "name each once.")
     return labels
 
 
-def _stretches(blocks: Any, num_items: int) -> IntArray:  # noqa: ANN401
+def _stretches(blocks: ArrayLike | None, num_items: int) -> IntArray:
     """The stretch of the stream each item is in."""
     if blocks is None:
         return np.zeros(num_items, dtype=np.int64)
     stretch = as_floats(blocks, where="blocks")
-    fix = "Number the stretches 0, 1, ... in the order of the items."
+    fix = "number the stretches 0, 1, ... in the order of the items."
     if stretch.shape != (num_items,):
-        raise InvalidInput(f"blocks has shape {stretch.shape}; expected one number per item, ({num_items},). {fix}")
+        raise broken("blocks", stretch.shape, f"one number per item, ({num_items},)", fix)
     bad = ~(np.abs(stretch) < 2**53) | (stretch != np.floor(stretch))
     if np.any(bad):
-        raise InvalidInput(f"blocks contains {stretch[bad][0]}; expected whole numbers. {fix}")
+        raise broken("blocks", float(stretch[bad][0]), "whole numbers", fix)
     if np.any(np.diff(stretch) < 0):
-        raise InvalidInput(f"blocks={shown(blocks)} fall; expected non-decreasing numbers. {fix}")
+        raise broken("blocks", blocks, "non-decreasing numbers", fix)
     return stretch.astype(np.int64)
 
 
-def expand_counts(histograms: Any) -> np.ndarray:  # noqa: ANN401
+def expand_counts(histograms: ArrayLike) -> np.ndarray:
     """Counts (T, K) -> votes (T, N), -1 padded; the order within an item means nothing (simulations permute it)."""
     table = counts(histograms, where="counts")
     if table.ndim != 2 or table.size == 0:
-        raise InvalidInput(f"counts has shape {table.shape}; expected (items, classes). Pass a row of counts per item.")
+        raise broken("counts", table.shape, "the shape (items, classes)", "pass a row of counts per item.")
     longest = int(table.sum(axis=1).max())
     votes = np.full((len(table), longest), -1, dtype=np.int16)
     for row, histogram in zip(votes, table, strict=True):
@@ -145,21 +130,19 @@ def _read_npz(file: Path) -> dict[str, Any]:
     wanted = ("votes", "counts", "probs", "models", "classes", "is_post_shift")
     content = plain_arrays(file)
     if not isinstance(content, dict):
-        raise InvalidInput(f"path={str(file)!r} is one array, an .npy; expected an .npz. Save it with np.savez.")
+        raise broken("path", str(file), "an .npz, not one array", "save it with np.savez.")
     arrays = {name: content[name] for name in wanted if name in content}
     if "probs" not in arrays or not ("votes" in arrays or "counts" in arrays):
-        raise InvalidInput(
-            f"path={str(file)!r} holds {sorted(arrays)}; expected `probs`, and `votes` or `counts`. "
-            "Save them under these names with np.savez."
-        )
+        rule = f"'probs', and 'votes' or 'counts' in it; it holds {sorted(arrays)}"
+        raise broken("path", str(file), rule, "save them under these names with np.savez.")
     return arrays
 
 
-def tidied(probs: Any, *, where: str = "probs") -> tuple[FloatArray, tuple[str, ...]]:  # noqa: ANN401
+def tidied(probs: ArrayLike, *, where: str = "probs", source: str = "") -> tuple[FloatArray, tuple[str, ...]]:
     """Published predictions (..., K) as probabilities, and notes of what was done to them.
 
     Rows are renormalised and floored (some published ones sum to 5e-9). A row of NaN is an item without a prediction,
-    for which all classes are alike, as in a session. Both are said in the notes.
+    for which all classes are alike, as in a session. Both are said in the notes. `source`: the file, for errors.
 
     >>> tidied([[2.0, 6.0], [np.nan, np.nan]])[0]
     array([[0.25, 0.75],
@@ -172,10 +155,9 @@ def tidied(probs: Any, *, where: str = "probs") -> tuple[FloatArray, tuple[str, 
     bad = ~np.isfinite(array) | (array < 0)
     if bad.any() or not np.all(sums > 0):
         value = array[bad].flat[0] if bad.any() else 0.0
-        raise InvalidPrediction(
-            f"{where} contains {value:g}{'' if bad.any() else ' for every class of an item'}; expected probabilities "
-            ">= 0, or NaN for every class of an item without a prediction. Pass probabilities, not logits."
-        )
+        rule = "probabilities >= 0 that are not all 0, or NaN for every class of an item without a prediction"
+        rule += f", in {source}" if source else ""
+        raise broken(where, float(value), rule, "pass probabilities, not logits.", error=InvalidPrediction)
     notes = []
     if missing.any():
         notes.append(f"{int(missing.sum())} of {missing.size} predictions are missing: all classes alike there")
@@ -192,14 +174,13 @@ def load_npz(path: str | Path, *, name: str | None = None, classes: Sequence[str
     """
     file = Path(path)
     if not file.is_file():
-        raise InvalidInput(f"path={str(path)!r} is not a file; name the .npz that holds the votes and predictions.")
+        raise broken("path", str(path), "a file", "name the .npz that holds the votes and predictions.")
     arrays = _read_npz(file)
     votes = arrays["votes"] if "votes" in arrays else expand_counts(arrays["counts"])
     probs = as_floats(arrays["probs"], where="probs")
     if probs.ndim != 3 or probs.size == 0:
-        raise InvalidInput(
-            f"probs has shape {probs.shape}; expected (models, items, classes). For one model write probs[None]."
-        )
+        rule = "the shape (models, items, classes)"
+        raise broken("probs", probs.shape, rule, "for one model write probs[None].")
     models = [str(m) for m in arrays["models"]] if "models" in arrays else None
     names = classes or [str(k) for k in range(probs.shape[-1])]
     predictions, notes = tidied(probs)

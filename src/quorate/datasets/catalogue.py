@@ -9,8 +9,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from quorate.errors import InvalidInput
-from quorate.validate import shown
+from quorate.validate import broken
 
 AUTHORS = (
     "https://raw.githubusercontent.com/SamShowalter/bayesian_online_consensus_prediction/"
@@ -90,7 +89,7 @@ def source(name: str) -> Source:
     'votes CC BY-NC-SA 4.0'
     """
     if name not in CATALOGUE:
-        raise InvalidInput(f"name={shown(name)} is not a data set known here; choose of {', '.join(CATALOGUE)}.")
+        raise broken("name", name, "a data set known here", f"choose of {', '.join(CATALOGUE)}.")
     return CATALOGUE[name]
 
 

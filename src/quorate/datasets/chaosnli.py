@@ -16,9 +16,8 @@ from quorate.datasets.arrays import expand_counts, load_npz, vote_dataset
 from quorate.datasets.content import with_predictions
 from quorate.datasets.places import beside, locate, unknown_form
 from quorate.datasets.prediction_files import Paths, PredictionArrays, read_predictions
-from quorate.errors import InvalidInput
 from quorate.types import FloatArray, VoteDataset
-from quorate.validate import floored
+from quorate.validate import broken, floored
 
 NAME = "chaosnli"
 FILES = ("chaosnli_snli.npz", "chaosNLI_snli.jsonl")
@@ -45,10 +44,9 @@ def load(path: str | Path | None = None, *, predictions: Paths | None = None) ->
     uids, counts = _read_jsonl(file)
     source = predictions if predictions is not None else beside(file, PREDICTIONS)
     if source is None:
-        raise InvalidInput(
-            f"{str(file)!r} holds votes but no predictions; put {PREDICTIONS[0]} beside it, or pass predictions="
-            f"'probs.npy' (or .npz, .csv, .parquet): probabilities ({len(uids)}, 3) in the order of its lines."
-        )
+        rule = f"probabilities ({len(uids)}, 3) for the votes of {str(file)!r}, in the order of its lines"
+        fix = f"put {PREDICTIONS[0]} beside it, or pass `predictions='probs.npy'` (or .npz, .csv, .parquet)."
+        raise broken("predictions", None, rule, fix)
     if isinstance(source, (str, Path)) and Path(source).suffix == ".json":
         read = _read_logits(Path(source), uids)
     else:
@@ -78,8 +76,7 @@ def _read_logits(file: Path, uids: list[str]) -> PredictionArrays:
         }
         probs = floored(softmax(np.stack(list(logits.values())), axis=-1))  # (M, T, K)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as cause:
-        raise InvalidInput(
-            f"predictions: {str(file)!r} does not hold model -> uid -> logits for every item ({cause!r}); "
-            f"use {PREDICTIONS[0]} as published, or probabilities in an .npy, .npz, .csv or .parquet."
-        ) from None
+        rule = f"model -> uid -> logits for every item ({cause!r})"
+        fix = f"use {PREDICTIONS[0]} as published, or probabilities in an .npy, .npz, .csv or .parquet."
+        raise broken("predictions", str(file), rule, fix) from None
     return PredictionArrays(probs, tuple(logits), ("predictions are the softmax of the published logits",))

@@ -17,9 +17,9 @@ from quorate.datasets.content import read_from, with_predictions
 from quorate.datasets.places import PICKLES, beside, locate, papers_own, unknown_form
 from quorate.datasets.plain_pickle import read_pickle
 from quorate.datasets.prediction_files import Paths, read_predictions
-from quorate.errors import InvalidInput
 from quorate.numpy_files import plain_arrays
 from quorate.types import VoteDataset
+from quorate.validate import broken
 
 NAME = "cifar10h"
 FILES = ("cifar10h.npz", "cifar10h_annotator_preds.pkl", "cifar10h-counts.npy")
@@ -50,10 +50,11 @@ def load(path: str | Path | None = None, *, predictions: Paths | None = None) ->
     near = own[1] if own else beside(file, PREDICTIONS) if predictions is None else None
     source = {"paper": near} if near is not None else predictions
     if source is None:
-        raise InvalidInput(
-            f"{str(file)!r} holds votes but no predictions; pass predictions='probs.npy' (or .npz, .csv, .parquet): "
-            f"probabilities ({len(votes)}, 10) of your classifier, or put the paper's {PREDICTIONS[0]} beside it."
+        rule = f"probabilities ({len(votes)}, 10) of a classifier for the votes of {str(file)!r}"
+        fix = (
+            f"pass `predictions='probs.npy'` (or .npz, .csv, .parquet), or put the paper's {PREDICTIONS[0]} beside it."
         )
+        raise broken("predictions", None, rule, fix)
     read = read_predictions(source, num_items=len(votes), classes=CLASSES)
     origin = read_from(file) if near is None else read_from(file, near, own=True)
     notes = (note, *read.notes, origin)

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.datasets.prediction_files import Paths, read_predictions
-from quorate.errors import InvalidInput
 from quorate.posterior.settled import plurality_shares
 from quorate.types import FloatArray, IntArray, VoteDataset, frozen_array
-from quorate.validate import shown
+from quorate.validate import broken
 
 PAPERS_OWN = "the paper's own predictions"  # in a note of every data set that holds them
 
@@ -83,9 +82,9 @@ def chosen_models(dataset: VoteDataset, models: Sequence[str], *, items: NDArray
     """The data set with these classifiers and the marked items (T,) only."""
     unknown = [name for name in models if name not in dataset.models]
     if unknown or not models:
-        raise InvalidInput(f"model={shown(unknown)} is not in {dataset.name}; choose of {', '.join(dataset.models)}.")
+        raise broken("model", unknown, f"classifiers of {dataset.name}", f"choose of {', '.join(dataset.models)}.")
     if not items.any():
-        raise InvalidInput(f"no item has predictions of all of {', '.join(models)}; choose fewer models.")
+        raise broken("model", list(models), "classifiers that all predict some item", "choose fewer models.")
     numbers = [dataset.models.index(name) for name in models]
     return replace(
         dataset,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -79,7 +79,7 @@ class ResumingDownloader:
     part: Path
     report: Report | None = None
 
-    def __call__(self, url: str, output_file: str, _pooch: Any = None, check_only: bool = False) -> None:  # noqa: ANN401
+    def __call__(self, url: str, output_file: str, _pooch: object = None, check_only: bool = False) -> None:
         """Download, verify, and only then give the file its name."""
         resumed = self.part.exists()
         self._transfer(url)
@@ -104,7 +104,7 @@ class ResumingDownloader:
                     break
         raise DownloadError(self._broken(url, trouble))
 
-    def _stream(self, requests: Any, url: str, have: int) -> bool:  # noqa: ANN401
+    def _stream(self, requests: ModuleType, url: str, have: int) -> bool:
         """One request, from byte `have` on; True if the file is complete as far as can be told."""
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
         with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:

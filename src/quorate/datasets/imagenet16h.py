@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,9 +16,9 @@ from quorate.datasets.content import chosen_models, missing_predictions, read_fr
 from quorate.datasets.places import PICKLES, locate, papers_own, unknown_form
 from quorate.datasets.plain_pickle import read_pickle
 from quorate.datasets.prediction_files import Paths
-from quorate.errors import InvalidInput
 from quorate.numpy_files import plain_arrays
 from quorate.types import IntArray, VoteDataset
+from quorate.validate import broken
 
 NAME = "imagenet16h"
 FILES = ("imagenet16h.npz", "imagenet_16h.pkl")
@@ -68,7 +67,7 @@ def noise_levels(path: str | Path | None = None) -> IntArray:
     file = _file(path)
     levels = _levels(file) if file.suffix == ".npz" else None
     if levels is None:
-        raise InvalidInput(f"{str(file)!r} does not say the items' noise levels; use imagenet16h.npz, which does.")
+        raise broken("path", str(file), "a file with the items' noise levels", "use imagenet16h.npz, which has them.")
     return levels
 
 
@@ -118,7 +117,7 @@ def _reach(dataset: VoteDataset, levels: IntArray) -> list[str]:
     return [f"{name}: predictions at noise {text or 'none'}" for name, text in zip(dataset.models, reach, strict=True)]
 
 
-def _from_pickle(file: Path, content: Any) -> VoteDataset:  # noqa: ANN401
+def _from_pickle(file: Path, content: object) -> VoteDataset:
     if not isinstance(content, dict) or not {"model_confs", "expert_preds"} <= content.keys():
         raise unknown_form(file, NAME, FORMS)
     confs, votes = np.asarray(content["model_confs"]), np.asarray(content["expert_preds"]).T  # (M, T, K), (T, N)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -56,7 +55,7 @@ def load(path: str | Path | None = None, *, predictions: Paths | None = None) ->
     return with_predictions(dataset, predictions)
 
 
-def _from_pickle(file: Path, content: Any) -> VoteDataset:  # noqa: ANN401
+def _from_pickle(file: Path, content: object) -> VoteDataset:
     """The authors' file. `expert_preds_dirty` are the votes; `_clean` repeats those before the shift after it."""
     if not isinstance(content, dict) or not {"model_confs", "expert_preds_dirty"} <= content.keys():
         raise unknown_form(file, NAME, FORMS)

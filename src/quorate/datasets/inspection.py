@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,9 +18,10 @@ from quorate.datasets.content import accuracies, checksum
 from quorate.datasets.places import PICKLES, find
 from quorate.datasets.plain_pickle import read_pickle
 from quorate.datasets.prediction_files import Paths
-from quorate.errors import InvalidInput, QuorateError
+from quorate.errors import QuorateError
 from quorate.numpy_files import plain_arrays
 from quorate.types import VoteDataset
+from quorate.validate import broken
 
 Loader = Callable[..., VoteDataset]
 LOADERS: dict[str, tuple[Loader, tuple[str, ...]]] = {
@@ -75,7 +75,7 @@ def inspect(path: str | Path, *, predictions: Paths | None = None) -> Inspection
     """
     where = Path(path)
     if not where.exists():
-        raise InvalidInput(f"path={str(path)!r} does not exist; name a file, or a folder with files of a data set.")
+        raise broken("path", str(path), "a file or folder that exists", "name one with files of a data set.")
     found = [where] if where.is_file() else _known_files(where)
     files, problems = [], []
     for file in found:
@@ -142,7 +142,7 @@ def _content(path: Path) -> str:
     return path.suffix.removeprefix(".") or "unknown"
 
 
-def _shapes(content: Any) -> str:  # noqa: ANN401
+def _shapes(content: object) -> str:
     if isinstance(content, dict):
         return ", ".join(f"{name} {_shapes(value)}" for name, value in list(content.items())[:30])
     if isinstance(content, (np.ndarray, np.generic)):

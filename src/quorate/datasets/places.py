@@ -9,10 +9,10 @@ import importlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 from quorate.errors import InvalidInput, MissingExtra
-from quorate.validate import shown
+from quorate.validate import broken
 
 # The folder itself; ours; then the layouts of the authors' and of ChaosNLI's repositories.
 AUTHORS = ("cifar-10H", "cifar-10", "imagenet-16H-distshift", "imagenet-16H")
@@ -27,7 +27,7 @@ def cache_folder() -> Path:
     return Path(given) if given else Path(extra("pooch").os_cache("quorate"))
 
 
-def extra(module: str) -> Any:  # noqa: ANN401
+def extra(module: str) -> ModuleType:
     """A package of the extra `data`, imported when first needed."""
     try:
         return importlib.import_module(module)
@@ -57,11 +57,9 @@ def locate(path: str | Path | None, names: Sequence[str], *, dataset: str) -> Pa
         return where
     found = find(where, names, dataset=dataset)
     if found is None:
-        state = "has none of" if where.is_dir() else "is neither a file nor a folder with"
-        raise InvalidInput(
-            f"path={shown(str(where))} {state} {', '.join(names)}. Run `quorate data fetch {dataset}`, pass the path "
-            "of your own copy, or set QUORATE_DATA to its folder."
-        )
+        rule = f"a file, or a folder with one of {', '.join(names)}"
+        fix = f"run `quorate data fetch {dataset}`, pass your own copy as `path`, or set QUORATE_DATA to its folder."
+        raise broken("path", str(where), rule, fix)
     return found
 
 
@@ -85,4 +83,4 @@ def beside(file: Path, names: Sequence[str]) -> Path | None:
 
 def unknown_form(file: Path, dataset: str, forms: str) -> InvalidInput:
     """The error for a file that no loader of the data set reads."""
-    return InvalidInput(f"path={str(file)!r} is no known form of {dataset}; expected {forms}. See docs/data.md.")
+    return broken("path", str(file), f"a known form of {dataset}: {forms}", "see docs/data.md.")

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.errors import InvalidInput, RefusedPickle
+from quorate.errors import RefusedPickle
 from quorate.unpacked import check_size
-from quorate.validate import shown
+from quorate.validate import broken, shown
 
 PLAIN = re.compile(r"[<>=|]?(b1|\?|[iu][1248]|f[248]|c8|c16|[SU][0-9]{1,6}|[bBhHiIlLqQefdFD])")
 MOST_AXES = 16
@@ -50,7 +50,7 @@ def set_element_state(element: Element, state: tuple[Any, ...]) -> None:
     element.dtype = element.dtype.newbyteorder(order)  # type: ignore[arg-type]
 
 
-def array_of(buffer: Any, element: Element, shape: Any, *, order: Any) -> NDArray[Any]:  # noqa: ANN401
+def array_of(buffer: object, element: Element, shape: object, *, order: object) -> NDArray[Any]:
     """The array; the bytes must be exactly as many as the shape needs, so nothing large is ever made up."""
     raw = buffer.encode("latin-1") if isinstance(buffer, str) else buffer  # text: written by Python 2
     if not isinstance(raw, (bytes, bytearray)):
@@ -66,11 +66,11 @@ def array_of(buffer: Any, element: Element, shape: Any, *, order: Any) -> NDArra
     return native.reshape(shape, order="F" if order == "F" else "C")
 
 
-def _is_length(size: Any) -> bool:  # noqa: ANN401
+def _is_length(size: object) -> bool:
     return isinstance(size, int) and not isinstance(size, bool) and 0 <= size < 2**40
 
 
-def said(value: Any) -> str:  # noqa: ANN401
+def said(value: object) -> str:
     """A value of a file as a message names it: never its whole content, which may be made to have no end."""
     if isinstance(value, (str, bytes)):
         return shown(value[:100])
@@ -123,7 +123,7 @@ class Global:
     name: str
 
 
-def read_pickle(path: str | Path) -> Any:  # noqa: ANN401
+def read_pickle(path: str | Path) -> object:
     """What a pickle of numpy arrays holds: arrays, numbers, text, and dicts, lists and tuples of them.
 
     Anything else in it (a function, a class, an array of objects, ...) is refused and nothing of it is run.
@@ -137,12 +137,12 @@ def read_pickle(path: str | Path) -> Any:  # noqa: ANN401
     """
     file = Path(path)
     if not file.is_file():
-        raise InvalidInput(f"path={str(path)!r} is not a file; name a pickle of numpy arrays.")
+        raise broken("path", str(path), "a file", "name a pickle of numpy arrays.")
     check_size(file, IN_MEMORY * file.stat().st_size)
     return read_pickle_bytes(file.read_bytes(), where=str(file))
 
 
-def read_pickle_bytes(content: bytes, *, where: str = "pickle") -> Any:  # noqa: ANN401
+def read_pickle_bytes(content: bytes, *, where: str = "pickle") -> object:
     """The same from memory; `where` names the source in messages."""
     try:
         return _resolved(_Machine(len(content)).run(content), {})
@@ -182,7 +182,7 @@ class _Machine:
         if self.room < 0:
             raise RefusedPickle("it makes far more of its content than it has.")
 
-    def run(self, content: bytes) -> Any:  # noqa: ANN401
+    def run(self, content: bytes) -> object:
         """The one value left at the end."""
         for name, argument in _opcodes(content):
             self.step(name, argument)
@@ -223,27 +223,28 @@ class _Machine:
         return taken
 
 
-def _mark(machine: _Machine, _: Any) -> None:  # noqa: ANN401
+def _mark(machine: _Machine, _: object) -> None:
     machine.marks.append(len(machine.stack))
 
 
-def _memoize(machine: _Machine, _: Any) -> None:  # noqa: ANN401
+def _memoize(machine: _Machine, _: object) -> None:
     machine.memo[len(machine.memo)] = machine.stack[-1]
 
 
-def _named(machine: _Machine, argument: Any) -> None:  # noqa: ANN401
+def _named(machine: _Machine, argument: object) -> None:
     """GLOBAL and STACK_GLOBAL: a name of the list, as a mere name."""
     parts = [argument] if argument is not None else machine.top(2)
-    if not all(isinstance(part, str) for part in parts):
+    words = [part for part in parts if isinstance(part, str)]
+    if len(words) < len(parts):
         raise RefusedPickle("it asks for a global whose name is not text.")
-    name = " ".join(parts)
+    name = " ".join(words)
     if name not in GLOBALS:
         asked = said(name.replace(" ", "."))
         raise RefusedPickle(f"it asks for {asked}; only numpy's array functions are known here.")
     machine.stack.append(Global(GLOBALS[name]))
 
 
-def _reduce(machine: _Machine, _: Any) -> None:  # noqa: ANN401
+def _reduce(machine: _Machine, _: object) -> None:
     """A call: done here for the known names, refused for everything else."""
     function, arguments = machine.top(2)
     if not isinstance(function, Global) or not isinstance(arguments, tuple):
@@ -251,7 +252,7 @@ def _reduce(machine: _Machine, _: Any) -> None:  # noqa: ANN401
     machine.stack.append(_called(machine, function.name, arguments))
 
 
-def _called(machine: _Machine, name: str, arguments: tuple[Any, ...]) -> Any:  # noqa: ANN401
+def _called(machine: _Machine, name: str, arguments: tuple[object, ...]) -> object:
     match name, arguments:
         case "_reconstruct", (Global(name="ndarray"), _, _):
             return Blank()
@@ -271,7 +272,7 @@ def _called(machine: _Machine, name: str, arguments: tuple[Any, ...]) -> Any:  #
     raise RefusedPickle(f"it calls {name} with {said(arguments)}, which is not how numpy rebuilds an array.")
 
 
-def _build(machine: _Machine, _: Any) -> None:  # noqa: ANN401
+def _build(machine: _Machine, _: object) -> None:
     """Fill a blank array, or say more of an element type; nothing else has a state here."""
     target, state = machine.top(2)
     if isinstance(target, Element) and isinstance(state, tuple):
@@ -308,7 +309,7 @@ def _set_items(machine: _Machine, pairs: list[Any]) -> None:
         target[key] = value
 
 
-def _new_dict(machine: _Machine, _: Any) -> None:  # noqa: ANN401
+def _new_dict(machine: _Machine, _: object) -> None:
     pairs = machine.since_mark()
     machine.stack.append({})
     _set_items(machine, pairs)
@@ -336,7 +337,7 @@ ACTIONS: dict[str, Callable[[_Machine, Any], None]] = {
 }
 
 
-def _resolved(value: Any, done: dict[int, Any], depth: int = 0) -> Any:  # noqa: ANN401
+def _resolved(value: object, done: dict[int, object], depth: int = 0) -> object:
     """The value with every blank replaced by its array; each container once, however often it is referred to."""
     if depth > MOST_DEPTH:
         raise RefusedPickle(f"its containers lie more than {MOST_DEPTH} deep, or hold themselves.")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from quorate.datasets.arrays import tidied
 from quorate.datasets.plain_pickle import read_pickle
@@ -17,7 +18,7 @@ from quorate.errors import InvalidInput, InvalidPrediction
 from quorate.numpy_files import plain_arrays
 from quorate.parquet import parquet_batches
 from quorate.types import FloatArray
-from quorate.validate import SUM_TOLERANCE, shown
+from quorate.validate import SUM_TOLERANCE, broken, shown
 
 CELL_BYTES = 64  # of a number in a list and in a row
 ITEM_COLUMNS = ("item", "item_id", "index", "id", "", "__index_level_0__")
@@ -29,14 +30,14 @@ def read_csv(file: Path, classes: Sequence[str]) -> dict[str, FloatArray]:
         with file.open(newline="", encoding="utf-8-sig") as lines:
             rows = [row for row in csv.reader(lines) if row]
     except (UnicodeDecodeError, csv.Error) as cause:
-        raise InvalidInput(f"predictions: {str(file)!r} is not a CSV in UTF-8 ({cause}); save it as one.") from None
+        raise broken("predictions", str(file), f"a CSV in UTF-8 ({cause})", "save it as one.") from None
     if not rows or len({len(row) for row in rows}) != 1:
-        raise InvalidInput(f"predictions: {str(file)!r} is empty or has rows of different lengths; one cell per class.")
+        raise broken("predictions", str(file), "rows of one length, and at least one", "write one cell per class.")
     if all(_is_number(cell) for cell in rows[0]):
         return {"": _floats(rows, file)}
     columns = {name.strip(): list(cells) for name, cells in zip(rows[0], zip(*rows[1:], strict=True), strict=False)}
     if len(columns) != len(rows[0]):
-        raise InvalidInput(f"predictions: {str(file)!r} has no rows, or two columns of one name; name each once.")
+        raise broken("predictions", str(file), "rows, and columns of different names", "name each column once.")
     return _tables(columns, classes, file)
 
 
@@ -50,7 +51,7 @@ def read_parquet(file: Path, classes: Sequence[str]) -> dict[str, FloatArray]:
     except InvalidInput:
         raise
     except (OSError, ValueError) as cause:
-        raise InvalidInput(f"predictions: {str(file)!r} is not a Parquet file ({cause}); save it again.") from None
+        raise broken("predictions", str(file), f"a Parquet file ({cause})", "save it again.") from None
     return _tables(columns, classes, file)
 
 
@@ -72,23 +73,25 @@ def _class_columns(names: list[str], classes: Sequence[str], file: Path) -> list
     by_number = {int(found.group(1)): name for found, name in zip(numbers, names, strict=True) if found}
     if len(names) == len(classes) == len(by_number) and sorted(by_number) == list(range(len(classes))):
         return [by_number[k] for k in range(len(classes))]
-    raise InvalidInput(
-        f"predictions: {str(file)!r} has the columns {shown(names)}; expected one per class, {shown(list(classes))} or "
-        f"0 to {len(classes) - 1} (and `model`, `item` if you like). Rename the columns."
+    rule = (
+        f"a column per class, {shown(list(classes))} or 0 to {len(classes) - 1} (and model, item if you like); "
+        f"it has {shown(names)}"
     )
+    raise broken("predictions", str(file), rule, "rename the columns.")
 
 
-def _in_order(table: FloatArray, order: FloatArray | None, mine: Any, file: Path) -> FloatArray:  # noqa: ANN401
+def _in_order(table: FloatArray, order: FloatArray | None, mine: NDArray[np.bool_], file: Path) -> FloatArray:
     """One classifier's rows, sorted by their item numbers if there are any."""
     rows: FloatArray = table[mine]
     if order is None:
         return rows
     numbers = order[mine]
     if not np.array_equal(np.sort(numbers), np.arange(len(rows))):
-        raise InvalidInput(
-            f"predictions: {str(file)!r} has item numbers from {numbers.min():g} to {numbers.max():g}; expected 0 to "
-            f"{len(rows) - 1}, each once, as the votes are ordered. Drop the column if the rows already lie so."
+        rule = (
+            f"item numbers 0 to {len(rows) - 1}, each once, as the votes are ordered; "
+            f"they go from {numbers.min():g} to {numbers.max():g}"
         )
+        raise broken("predictions", str(file), rule, "drop the column if the rows are in order already.")
     return np.asarray(rows[np.argsort(numbers)])
 
 
@@ -96,10 +99,8 @@ def _floats(rows: Sequence[Sequence[Any]], file: Path) -> FloatArray:
     try:
         return np.array([[np.nan if cell in ("", None) else float(cell) for cell in row] for row in rows])
     except (TypeError, ValueError) as cause:
-        raise InvalidInput(
-            f"predictions: {str(file)!r} has a cell that is no number ({cause}); expected probabilities, and item "
-            "numbers 0, 1, ... if there is an item column. Drop other columns."
-        ) from None
+        rule = f"probabilities, and item numbers 0, 1, ... if there is an item column ({cause})"
+        raise broken("predictions", str(file), rule, "drop other columns.") from None
 
 
 def _is_number(cell: str) -> bool:
@@ -116,7 +117,7 @@ STACKS = (
     "model_confs",
     "predictions",
 )  # keys that hold (T, K) or (M, T, K); the second as the authors name it
-SHAPES = "expected (items, classes), or (models, items, classes)"
+SHAPES = "the shape (items, classes), or (models, items, classes)"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,10 +148,11 @@ def read_predictions(source: Paths, *, num_items: int, classes: Sequence[str]) -
                 prefix = given if isinstance(source, Mapping) or not own else ""
                 name = "-".join(part for part in (prefix, own, str(number) if len(probs) > 1 else "") if part)
                 if name in parts:
-                    raise InvalidInput(f"two classifiers are called {name!r}; pass predictions={{name: path, ...}}.")
+                    fix = "pass `predictions={name: path, ...}`."
+                    raise broken("predictions", name, "a different name for each classifier", fix)
                 parts[name] = table
     if not parts:
-        raise InvalidInput(f"predictions={shown(source)} names no file; pass a path, a list of paths or name -> path.")
+        raise broken("predictions", source, "at least one file", "pass a path, a list of paths or name -> path.")
     return PredictionArrays(np.stack(list(parts.values())), tuple(parts), tuple(notes))
 
 
@@ -161,14 +163,14 @@ def _named_paths(source: Paths) -> list[tuple[str, str | Path]]:
     if isinstance(source, (str, Path)):
         return [(Path(source).stem, source)]
     if not isinstance(source, Iterable):
-        raise InvalidInput(f"predictions={shown(source)}; pass a path, a list of paths or a mapping name -> path.")
+        raise broken("predictions", source, "a path, a list of paths or a mapping name -> path", "pass one of these.")
     return [(Path(path).stem, path) for path in source]
 
 
 def _stacks(file: Path, classes: Sequence[str]) -> dict[str, Any]:
     """The tables of one file by name; '' where the file has no name for them."""
     if not file.is_file():
-        raise InvalidInput(f"predictions: {str(file)!r} is not a file; name an .npy, .npz, .csv or .parquet.")
+        raise broken("predictions", str(file), "a file", "name an .npy, .npz, .csv or .parquet.")
     match file.suffix.lower():
         case ".npy":
             return {"": plain_arrays(file)}
@@ -181,10 +183,8 @@ def _stacks(file: Path, classes: Sequence[str]) -> dict[str, Any]:
         case ".pkl" | ".pickle":
             content = read_pickle(file)
             return _chosen(content, file) if isinstance(content, dict) else {"": content}
-    raise InvalidInput(
-        f"predictions: {str(file)!r} ends in {file.suffix!r}; expected .npy, .npz, .csv, .parquet or a pickle of plain "
-        "arrays. Save it as one of these."
-    )
+    rule = ".npy, .npz, .csv, .parquet or a pickle of plain arrays"
+    raise broken("predictions", str(file), rule, "save it as one of these.")
 
 
 def _chosen(arrays: dict[Any, Any], file: Path) -> dict[str, Any]:
@@ -199,29 +199,25 @@ def _chosen(arrays: dict[Any, Any], file: Path) -> dict[str, Any]:
     tables = {str(name): array for name, array in arrays.items() if np.ndim(array) in (2, 3)}
     if not tables:
         held = {str(name): np.shape(array) for name, array in arrays.items()}
-        raise InvalidInput(
-            f"predictions: {str(file)!r} holds {shown(held)}; {SHAPES}, under `probs` or by the classifiers' names."
-        )
+        rule = f"arrays of {SHAPES}; it holds {shown(held)}"
+        raise broken("predictions", str(file), rule, "save them as probs, or under the classifiers' names.")
     return tables
 
 
-def _checked(stack: Any, where: str, num_items: int, num_classes: int) -> tuple[FloatArray, tuple[str, ...]]:  # noqa: ANN401
+def _checked(stack: ArrayLike, where: str, num_items: int, num_classes: int) -> tuple[FloatArray, tuple[str, ...]]:
     """Probabilities (M, T, K) that fit the votes."""
     array = np.asarray(stack)
     array = array[None] if array.ndim == 2 else array
     if array.ndim != 3 or array.shape[1:] != (num_items, num_classes) or not len(array):
-        raise InvalidInput(
-            f"predictions: {where!r} has shape {np.shape(stack)}; {SHAPES}: here {num_items} items and {num_classes} "
-            "classes. Put the items in the order of the votes."
-        )
-    probs, notes = tidied(array, where=where)
+        rule = f"{SHAPES}: here {num_items} items and {num_classes} classes; {where!r} has shape {np.shape(stack)}"
+        raise broken("predictions", where, rule, "put the items in the order of the votes.")
+    probs, notes = tidied(array, where="predictions", source=where)
     sums = array.astype(np.float64).sum(axis=-1)
     off = np.abs(sums - 1) > SUM_TOLERANCE  # NaN, a missing prediction, is not
     if off.any() and not where.endswith(AUTHORS_FILES):
-        raise InvalidPrediction(
-            f"predictions: {where!r} has a row that sums to {sums[off].flat[0]:.6g}; expected 1 (within "
-            f"{SUM_TOLERANCE:g}). Pass probabilities, not logits or counts."
-        )
+        rule = f"rows that sum to 1 (within {SUM_TOLERANCE:g}); one sums to {sums[off].flat[0]:.6g}"
+        fix = "pass probabilities, not logits or counts."
+        raise broken("predictions", where, rule, fix, error=InvalidPrediction)
     return probs, notes
 
 

@@ -13,10 +13,9 @@ from scipy.optimize import brentq
 from scipy.special import betaincinv, ndtr, ndtri, softmax
 
 from quorate.datasets.arrays import vote_dataset
-from quorate.errors import InvalidInput
 from quorate.rng import stream
 from quorate.types import FloatArray, IntArray, VoteDataset
-from quorate.validate import bounded, fraction, members, whole
+from quorate.validate import bounded, broken, fraction, members, whole
 
 CLARITY_SPREAD = 1.5  # Beta concentration of an item's agreement: mostly clear, some confusing, as in ImageNet-16H
 MOST_CLASSES = 1000  # of a made-up stream; recorded ones may have more
@@ -85,11 +84,8 @@ def _refuse_giants(num_items: int, num_classes: int, pool_size: int, num_models:
     """Streams that no memory holds."""
     cells = num_items * num_classes * max(pool_size, num_models)
     if cells > MOST_CELLS:
-        raise InvalidInput(
-            f"num_items={num_items} with num_classes={num_classes}, pool_size={pool_size} and num_models={num_models} "
-            f"makes {cells:.2g} cells; expected at most {MOST_CELLS:.2g} (items * classes * votes or models). "
-            "Ask for fewer items."
-        )
+        rule = f"at most {MOST_CELLS:.2g} cells (items * classes * votes or models); here there are {cells:.2g}"
+        raise broken("num_items", num_items, rule, "lower `num_items`, `num_classes`, `pool_size` or `num_models`.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +101,8 @@ class Half:
         for where in ("accuracy", "agreement"):
             value = fraction(getattr(self, where), where=where)
             if value < 1 / self.num_classes - 1e-9:
-                raise InvalidInput(
-                    f"{where}={value!r} is worse than guessing among {self.num_classes} classes; "
-                    f"expected at least {1 / self.num_classes:.4g}; raise it."
-                )
+                rule = f"at least {1 / self.num_classes:.4g}, what guessing among {self.num_classes} classes gives"
+                raise broken(where, value, rule, "raise it.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from importlib import import_module
 from inspect import signature
 from typing import Any, Self
@@ -11,14 +10,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quorate.decision.belief import ASK
 from quorate.decision.policy import QueryPolicy
 from quorate.learning.fit import fit
 from quorate.learning.learner import Window, refit
 from quorate.methods import Learner, Method, as_method
 from quorate.posterior.settled import plurality_share_into
-from quorate.session.decide import Verdict, decide, prior_of
+from quorate.session.batch import BatchDecisions, decide_items
 from quorate.session.inputs import parse_prediction
-from quorate.session.items import opened
 from quorate.types import FitReport, FloatArray, IntArray, PredictionValue, PriorParams
 from quorate.validate import broken, counts, members, probabilities, shown, whole
 
@@ -173,22 +172,20 @@ class ConsensusClassifier:
 
     def predict_proba(self, predictions: ArrayLike, votes: ArrayLike | None = None) -> FloatArray:
         """Who will win each item's pool, (T, K), given the votes seen so far (none by default)."""
-        verdicts = self._verdicts(predictions, votes)
-        return np.array([verdict.probs for verdict in verdicts]).reshape(-1, len(self.classes_))
+        return self._decided(predictions, votes).probs
 
     def predict(self, predictions: ArrayLike, votes: ArrayLike | None = None) -> np.ndarray:
         """The most probable winner of each item's pool, (T,) class names; the first of tied classes."""
-        places = [verdict.label for verdict in self._verdicts(predictions, votes)]
-        return np.asarray(self.classes_[np.array(places, dtype=np.int64)])
+        return np.asarray(self.classes_[self._decided(predictions, votes).labels])
 
     def asks(self, predictions: ArrayLike, votes: ArrayLike | None = None) -> np.ndarray:
         """Is one more expert worth asking, (T,) of bool: what a session with these parameters would say."""
-        return np.array([verdict.ask for verdict in self._verdicts(predictions, votes)], dtype=bool)
+        return np.asarray(self._decided(predictions, votes).codes == ASK)
 
     def score(self, predictions: ArrayLike, votes: ArrayLike) -> float:
         """Share of items with votes where `predict(predictions)`, without votes, names their plurality; ties shared."""
         tally = vote_counts(np.asarray(votes), self._fitted().classes_, len(checked_predictions(predictions)))
-        named = np.array([verdict.label for verdict in self._verdicts(predictions, None)])
+        named = self._decided(predictions, None).labels
         voted = np.flatnonzero(tally.any(axis=-1))
         if voted.size == 0:
             raise broken("votes", tally.tolist(), "votes on at least one item", "pass counts, not all 0.")
@@ -289,7 +286,7 @@ class ConsensusClassifier:
             raise broken("self", self, "a fitted classifier", "call fit(predictions, votes) first.")
         return self
 
-    def _verdicts(self, predictions: ArrayLike, votes: ArrayLike | None) -> list[Verdict]:
+    def _decided(self, predictions: ArrayLike, votes: ArrayLike | None) -> BatchDecisions:
         """What a session with the learned parameters would say of each item."""
         fitted = self._fitted()
         probs = self._of_fitted_shape(checked_predictions(predictions))
@@ -297,9 +294,6 @@ class ConsensusClassifier:
         tally = np.zeros((len(probs), expected[-1]), dtype=np.int64)
         if votes is not None:
             tally = vote_counts(np.asarray(votes), fitted.classes_, len(probs))
-        method, prior = as_method(self.method), prior_of(fitted.params_, 0)
-        state = method.policy.init(expected[-1])
-        event = {"pool_size": fitted.pool_size_, "quota": None, "tie_draw": 0.0, "min_votes": 0, "max_votes": None}
-        items = [opened(event | {"prediction": np.atleast_2d(row)}, 0) for row in probs]
-        voted = [replace(item, votes=cast) for item, cast in zip(items, tally, strict=True)]
-        return [decide(method, prior, state, item) for item in voted]
+        stacked = probs if probs.ndim == 3 else probs[:, None]
+        method, size = as_method(self.method), fitted.pool_size_
+        return decide_items(method, fitted.params_, stacked, tally, pool_size=size)[0]

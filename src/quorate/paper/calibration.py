@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -38,6 +38,10 @@ from quorate.posterior.settled import plurality_shares
 from quorate.reports.plots import BLUE, INK, ORANGE, QUIET
 from quorate.types import FloatArray, VoteDataset
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as MplFigure
+
 COLOURS = {"finexp": BLUE, "infexp": ORANGE}
 WIDTHS = {"finexp": 3.6, "infexp": 1.3}  # the two nearly coincide: one shows behind the other
 DASHES: dict[float, Any] = {1.0: "-", 2.0: (0, (5, 2)), 3.0: (0, (1, 1.5))}
@@ -53,7 +57,7 @@ class TauPanel(NamedTuple):
     lines: tuple[tuple[str, float, FloatArray], ...]
 
 
-def draw(panels: tuple[TauPanel, ...], figure: Any) -> None:  # noqa: ANN401
+def draw(panels: tuple[TauPanel, ...], figure: MplFigure) -> None:
     """Fill the figure: a column a classifier, classes from the worst to the best."""
     rows = figure.subplots(2, len(panels), squeeze=False, sharex="col", sharey="row", height_ratios=(2, 3))
     for above, below, panel in zip(*rows, panels, strict=True):
@@ -68,7 +72,7 @@ def draw(panels: tuple[TauPanel, ...], figure: Any) -> None:  # noqa: ANN401
     figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, handlelength=3.2)
 
 
-def _accuracy(axes: Any, panel: TauPanel, order: np.ndarray) -> None:  # noqa: ANN401
+def _accuracy(axes: Axes, panel: TauPanel, order: np.ndarray) -> None:
     places = np.arange(len(order))
     axes.bar(places, 100 * panel.accuracy[order], color=BARS, edgecolor=QUIET, linewidth=0.6, zorder=2)
     for place, value in zip(places, panel.accuracy[order], strict=True):
@@ -78,7 +82,7 @@ def _accuracy(axes: Any, panel: TauPanel, order: np.ndarray) -> None:  # noqa: A
     axes.set_title(panel.model, fontweight="bold", fontsize=10.5)
 
 
-def _tau(axes: Any, panel: TauPanel, order: np.ndarray) -> None:  # noqa: ANN401
+def _tau(axes: Axes, panel: TauPanel, order: np.ndarray) -> None:
     places = np.arange(len(order))
     for method, budget, tau in panel.lines:
         votes = "1 vote" if budget == 1 else f"{budget:g} votes"

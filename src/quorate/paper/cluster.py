@@ -12,9 +12,10 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from quorate.datasets import synthetic
 from quorate.errors import ClusterError
 from quorate.paper.design import Job, settings
 from quorate.paper.readings import JobOutcome
@@ -24,6 +25,9 @@ from quorate.paper.sweep import Backend, on_threads
 from quorate.types import VoteDataset
 from quorate.validate import shown
 from quorate.workflows.dask_cluster import ANSWER_WITHIN, connected, dask
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 _KEPT = "What was done is stored; run the same command again to go on."
 
@@ -51,8 +55,6 @@ def backend_for(address: str | None, jobs: int | None = None) -> Iterator[Backen
 
 def _compile_here() -> None:
     """Once, before the workers start: they find the kernels on disk, and the notice comes from one process only."""
-    from quorate.datasets import synthetic  # noqa: PLC0415
-
     small = synthetic(num_items=30, num_classes=3, pool_size=3, seed=0)
     for name in ("quorate", "mp", "fixed-finexp"):
         run_job(Job("", 3, small.models[0], 0, name, settings(None)), small)
@@ -63,7 +65,7 @@ def _kind() -> dict[str, str]:
     return libraries() | {"code": code_digest()}  # the code's digest covers the libraries: name those first
 
 
-def _on_dask(client: Any, address: str, hand_out: Callable[[VoteDataset], str]) -> Backend:  # noqa: ANN401
+def _on_dask(client: Client, address: str, hand_out: Callable[[VoteDataset], str]) -> Backend:
     lost, given_up = dask().CancelledError, dask().KilledWorker
 
     def run(jobs: Sequence[Job], datasets: Mapping[str, VoteDataset]) -> Iterator[JobOutcome]:
@@ -82,7 +84,7 @@ def _on_dask(client: Any, address: str, hand_out: Callable[[VoteDataset], str]) 
     return run
 
 
-def _through_joblib(client: Any, jobs: Sequence[Job], names: Mapping[str, str]) -> Iterator[JobOutcome]:  # noqa: ANN401
+def _through_joblib(client: Client, jobs: Sequence[Job], names: Mapping[str, str]) -> Iterator[JobOutcome]:
     from joblib import Parallel, delayed  # noqa: PLC0415
 
     from quorate.paper.dask_jobs import DaskBackend, run_there  # noqa: PLC0415
@@ -100,7 +102,7 @@ def _through_joblib(client: Any, jobs: Sequence[Job], names: Mapping[str, str]) 
 
 
 @contextmanager
-def _hand_outs(client: Any) -> Iterator[Callable[[VoteDataset], str]]:  # noqa: ANN401
+def _hand_outs(client: Client) -> Iterator[Callable[[VoteDataset], str]]:
     """Gives a function that hands a data set to every worker, once, and says what it is called there."""
     from quorate.paper.dask_jobs import HandOut  # noqa: PLC0415
 
@@ -118,4 +120,4 @@ def _hand_outs(client: Any) -> Iterator[Callable[[VoteDataset], str]]:  # noqa: 
         for name in names.values():
             if client.status == "running":
                 with suppress(Exception):  # the scheduler is going, and the data with it
-                    client.unregister_worker_plugin(name)
+                    client.unregister_worker_plugin(name)  # type: ignore[no-untyped-call]

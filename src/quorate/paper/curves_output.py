@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from quorate.paper.readings import CurvePanel, SeedCurve, curve, mean_se
 from quorate.paper.section import Cell, Figure, Table
 from quorate.reports.plots import BLUE, STYLES
 from quorate.types import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as MplFigure
 
 FUSED = "quorate, all fused"
 
@@ -160,7 +164,7 @@ def _fused_note(fused: CurvePanel | None) -> str:
 
 
 def _drawer(panels: Sequence[CurvePanel], fused: CurvePanel | None, rows: int, columns: int) -> Callable[[Any], None]:
-    def draw(figure: Any) -> None:  # noqa: ANN401
+    def draw(figure: MplFigure) -> None:
         axes = figure.subplots(rows, columns, squeeze=False)
         for number, axis in enumerate(axes.flat):
             if number < len(panels):
@@ -174,7 +178,7 @@ def _drawer(panels: Sequence[CurvePanel], fused: CurvePanel | None, rows: int, c
     return draw
 
 
-def draw_panel(axis: Any, panel: CurvePanel, fused: CurvePanel | None) -> None:  # noqa: ANN401
+def draw_panel(axis: Axes, panel: CurvePanel, fused: CurvePanel | None) -> None:
     """One classifier: a line and a band for every method."""
     methods = dict(panel.methods) | (dict(fused.methods) if fused is not None else {})
     for name, streams in methods.items():
@@ -194,7 +198,7 @@ def draw_panel(axis: Any, panel: CurvePanel, fused: CurvePanel | None) -> None: 
     axis.set_xlim(0, float(panel.until_settled.mean()) * (1.0 if panel.pool_size <= 10 else 0.6))
 
 
-def _percent_ticks(axis: Any, panel: CurvePanel) -> None:  # noqa: ANN401
+def _percent_ticks(axis: Axes, panel: CurvePanel) -> None:
     lowest = 100 * min(float(stream.errors.min()) for some in panel.methods.values() for stream in some)
     highest = 100 * max(float(stream.errors.max()) for some in panel.methods.values() for stream in some)
     axis.set_ylim(max(lowest * 0.85, 0.02), highest * 1.1)

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
-from typing import Any
 
 from distributed import WorkerPlugin
 from joblib._dask import DaskDistributedBackend
@@ -72,20 +71,20 @@ class DaskBackend(DaskDistributedBackend):  # type: ignore[misc]
         """Never 1, which joblib takes for "here"."""
         return max(2, int(super().effective_n_jobs(n_jobs)))
 
-    def submit(self, func: Any, callback: Callable[[Any], None] | None = None) -> Future[Any]:  # noqa: ANN401
+    def submit(self, func: Callable[[], object], callback: Callable[[object], None] | None = None) -> Future[object]:
         """Send a job; joblib is told of it whatever comes of it."""
-        future: Future[Any] = super().submit(func, callback)
+        future: Future[object] = super().submit(func, callback)
         future.add_done_callback(partial(_tell, callback))
         return future
 
-    def retrieve_result_callback(self, out: Any) -> Any:  # noqa: ANN401
+    def retrieve_result_callback(self, out: object) -> object:
         """The result, or raise what came instead of it."""
         if isinstance(out, BaseException):
             raise out
         return super().retrieve_result_callback(out)
 
 
-def _tell(callback: Callable[[Any], None] | None, future: Future[Any]) -> None:
+def _tell(callback: Callable[[object], None] | None, future: Future[object]) -> None:
     problem = future.exception()
     if problem is not None and callback is not None:
         callback(problem)

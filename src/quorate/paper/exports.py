@@ -168,20 +168,19 @@ def _parquet(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> bytes:
         raise MissingExtra("pyarrow is not installed; to reproduce: pip install 'quorate[reproduce]'") from cause
     values = zip(*([_known(cell) for cell in row] for row in rows), strict=True) if rows else ((),) * len(columns)
     table = pyarrow.table(
-        {name: _arrow(pyarrow, name, list(column)) for name, column in zip(columns, values, strict=True)}
+        {name: pyarrow.array(list(column), type=_kind(name)) for name, column in zip(columns, values, strict=True)}
     )
     file = io.BytesIO()
     parquet.write_table(table, file, compression="zstd")
     return file.getvalue()
 
 
-def _arrow(pyarrow: Any, name: str, values: list[Cell]) -> Any:  # noqa: ANN401
-    """A column whose type does not depend on which runs happen to be there."""
+def _kind(name: str) -> str:
+    """The Arrow type of a column, which does not depend on which runs happen to be there."""
     text = {"part", "data", "model", "method", "variant", "knob", "also"}
     whole = {"pool_size", "seed", "window", "refit_every", "query_free_after"}
     is_whole = name in whole or name.startswith("num_items")
-    kind = pyarrow.string() if name in text else pyarrow.int64() if is_whole else pyarrow.float64()
-    return pyarrow.array(values, type=kind)
+    return "string" if name in text else "int64" if is_whole else "float64"
 
 
 def _known(cell: Cell) -> Cell:

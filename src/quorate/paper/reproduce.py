@@ -24,7 +24,7 @@ from quorate.paper.report import page
 from quorate.paper.section import Context, Part, Reproduction, Section, summary_of
 from quorate.paper.sources import USES, Sources, data_folder
 from quorate.paper.sweep import STEPS, Progress, RunTally
-from quorate.validate import shown
+from quorate.validate import broken
 
 Experiment = Callable[[Context], Section]
 AS_PUBLISHED = "as-published"
@@ -64,7 +64,7 @@ def reproduce(
     parts = _parts(what, experiments, as_published)
     chosen_seeds = _checked_seeds(seeds)
     if jobs is not None and jobs < 1:
-        raise InvalidInput(f"jobs={jobs}; expected at least 1, or nothing for one a core.")
+        raise broken("jobs", jobs, "at least 1", "leave it out for one a core.")
     _need(EXTRAS)
     sources = Sources(data_folder(data), QUICK_ITEMS if quick else None)
     _need_data(sources, parts)
@@ -90,7 +90,7 @@ def reproduce(
 def _parts(what: str, experiments: Mapping[str, Experiment], as_published: bool) -> tuple[str, ...]:
     names = [name for name in experiments if name != AS_PUBLISHED]
     if what != "all" and what not in names:
-        raise InvalidInput(f"what={shown(what)} is no experiment; choose one of {', '.join(names)}, or all.")
+        raise broken("what", what, f"one of {', '.join(names)}, or all", "name an experiment.")
     chosen = names if what == "all" else [what]
     return (*chosen, AS_PUBLISHED) if as_published else tuple(chosen)
 
@@ -98,7 +98,7 @@ def _parts(what: str, experiments: Mapping[str, Experiment], as_published: bool)
 def _checked_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
     chosen = tuple(int(seed) for seed in seeds)
     if not chosen or len(set(chosen)) < len(chosen) or min(chosen) < 0:
-        raise InvalidInput(f"seeds={shown(list(seeds))}; expected one or more different numbers >= 0, such as 3,4,5.")
+        raise broken("seeds", list(seeds), "one or more different numbers >= 0", "pass e.g. 3,4,5.")
     return chosen
 
 
@@ -114,19 +114,17 @@ def _need(modules: Sequence[str]) -> None:
 def _need_data(sources: Sources, parts: Sequence[str]) -> None:
     known = [part for part in parts if part in USES]
     if known and not sources.any_of(known):
-        raise InvalidInput(
-            f"data={shown(str(sources.folder))} holds nothing to reproduce with: {'; '.join(sources.left_out(known))}. "
-            "`quorate data list` says what there is, `quorate data fetch NAME` gets it; name its folder with --data."
-        )
+        rule = f"a folder with a data set of the paper ({'; '.join(sources.left_out(known))})"
+        fix = "see `quorate data list`, get one with `quorate data fetch NAME`, and pass its folder as `data`."
+        raise broken("data", str(sources.folder), rule, fix)
 
 
 def _need_own(folder: Path) -> None:
     """A folder with a report of another command is not written over; one of an earlier reproduction is gone on with."""
     others = [name for name in ("report.html", "summary.json") if (folder / name).exists()]
     if others and not (folder / "runs").is_dir():
-        raise InvalidInput(
-            f"out={shown(str(folder))} holds {' and '.join(others)} of something else; name another folder."
-        )
+        rule = f"a new folder or one of an earlier reproduction; it holds {' and '.join(others)} of something else"
+        raise broken("out", str(folder), rule, "name another folder.")
 
 
 def _part(name: str, experiment: Experiment, context: Context, tally: RunTally) -> Part | InvalidInput:

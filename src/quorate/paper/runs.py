@@ -12,7 +12,6 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from quorate.decision.belief import POSTERIORS
-from quorate.errors import InvalidInput
 from quorate.methods import method
 from quorate.paper import as_published
 from quorate.paper.design import Job, Knobs
@@ -24,6 +23,7 @@ from quorate.streams.fixed_paths import FixedPaths, fixed_paths
 from quorate.streams.prepare import Stream
 from quorate.streams.simulate import expected_errors
 from quorate.types import FloatArray, IntArray, VoteDataset
+from quorate.validate import broken
 
 FIXED = {"fixed-finexp": "finite", "fixed-infexp": "infinite"}
 # Method -> which estimator, and whether the votes already seen are left out of the final count, as was released.
@@ -82,10 +82,8 @@ def _phases(job: Job, stream: Stream) -> IntArray:
         return stream.blocks
     num_items = len(stream.items)
     if not 0 < job.query_free_after < num_items:
-        raise InvalidInput(
-            f"query_free_after={job.query_free_after}; expected between 1 and {num_items - 1}: the stream has "
-            f"{num_items} items, and both phases need some. Choose an earlier item, or None for no second phase."
-        )
+        rule = f"a number from 1 to {num_items - 1}: the stream has {num_items} items, and both phases need some"
+        raise broken("query_free_after", job.query_free_after, rule, "choose an earlier item, or None for one phase.")
     return (np.arange(num_items) >= job.query_free_after).astype(np.int64)
 
 
@@ -136,7 +134,7 @@ def _published(job: Job, stream: Stream, knobs: Knobs) -> Run:
     options = dict(knobs)
     likelihood = options.pop("likelihood", "sampled")
     if likelihood not in ("sampled", "closed"):
-        raise InvalidInput(f"likelihood={likelihood!r}; expected 'sampled' (as published) or 'closed' (its limit).")
+        raise broken("likelihood", likelihood, "'sampled' (as published) or 'closed' (its limit)", "pass one of them.")
     chosen = method(estimator, **options).knobs
     done = as_published.stream(
         stream.votes,
@@ -155,10 +153,12 @@ def _published(job: Job, stream: Stream, knobs: Knobs) -> Run:
 
 
 def _check_published(job: Job) -> None:
-    fix = "Run the exact variant instead."
     if job.method not in PUBLISHED:
-        raise InvalidInput(f"method={job.method!r} has no published variant; choose one of {sorted(PUBLISHED)}.")
+        rule = f"one of {sorted(PUBLISHED)}, which have a published variant"
+        raise broken("method", job.method, rule, "choose one of these, or run the exact variant.")
     if job.query_free_after is not None:
-        raise InvalidInput(f"query_free_after={job.query_free_after}; the published variants always ask. {fix}")
+        rule = "None: the published variants always ask"
+        raise broken("query_free_after", job.query_free_after, rule, "leave it out, or run the exact variant.")
     if job.model == "all":
-        raise InvalidInput(f"model='all'; the published variants take one classifier. Name it. {fix}")
+        rule = "one classifier, as the published variants take"
+        raise broken("model", job.model, rule, "name it, or run the exact variant.")

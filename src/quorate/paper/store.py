@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from quorate.compiled import sources_digest
-from quorate.errors import InvalidInput
 from quorate.files import UNFINISHED, write_atomic
 from quorate.paper.design import Job, digest
 from quorate.paper.readings import ARRAYS, JobOutcome
+from quorate.validate import broken
 from quorate.version import __version__
 
 _ALSO = (  # what can change a result beside the kernels' folders, which `sources_digest` covers
@@ -99,7 +99,7 @@ class RunStore:
         """The job's result by its content: design, data and code."""
         if job.data not in self.checksums:
             known = ", ".join(sorted(self.checksums)) or "none"
-            raise InvalidInput(f"data={job.data!r} has no checksum in the store; it knows: {known}. Load it first.")
+            raise broken("data", job.data, f"a data set whose checksum the store knows: {known}", "load it first.")
         return digest(job, data=self.checksums[job.data], code=code_digest())
 
     def path(self, job: Job) -> Path:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from quorate.errors import InvalidInput, QuorateError
+from quorate.errors import QuorateError
 from quorate.paper.design import Job
 from quorate.paper.exports import Record, run_records
 from quorate.paper.readings import JobOutcome
@@ -17,7 +17,7 @@ from quorate.paper.runs import run_job
 from quorate.paper.sources import Sources
 from quorate.paper.store import RunStore
 from quorate.types import VoteDataset
-from quorate.validate import whole
+from quorate.validate import broken, whole
 
 SHARES = {"curves": 75.0, "shift": 15.0, "two-phase": 9.0, "calibration": 1.0, "as-published": 40.0}
 FIRST_SHARE = 0.8  # of what is left of a part: what the jobs asked for now are taken to be; more may be asked for
@@ -200,7 +200,7 @@ def sweep(
 def _check(jobs: Sequence[Job], datasets: Mapping[str, VoteDataset]) -> None:
     for name in dict.fromkeys(job.data for job in jobs):
         if name not in datasets:
-            raise InvalidInput(f"data={name!r} is not loaded; there are: {', '.join(sorted(datasets)) or 'none'}.")
+            raise broken("data", name, f"one of the data sets loaded: {sorted(datasets)}", "load it first.")
 
 
 def _work_of(job: Job, datasets: Mapping[str, VoteDataset]) -> int:

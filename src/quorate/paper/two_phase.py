@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,10 @@ from quorate.streams import prepare
 from quorate.streams.simulate import expected_errors
 from quorate.types import FloatArray, VoteDataset
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as MplFigure
+
 STYLE: dict[str, dict[str, Any]] = {
     "quorate": STYLES["quorate"],
     "infexp": {"color": ORANGE, "linestyle": "--", "marker": "s"},
@@ -69,7 +73,7 @@ class GainPanel(NamedTuple):
     accuracy: int | None
 
 
-def draw(panels: tuple[GainPanel, ...], figure: Any) -> None:  # noqa: ANN401
+def draw(panels: tuple[GainPanel, ...], figure: MplFigure) -> None:
     """Fill the figure."""
     columns = min(2, len(panels))
     grid = figure.subplots((len(panels) + columns - 1) // columns, columns, squeeze=False, sharex=True).flat
@@ -85,7 +89,7 @@ def draw(panels: tuple[GainPanel, ...], figure: Any) -> None:  # noqa: ANN401
     )
 
 
-def _draw_panel(axes: Any, panel: GainPanel) -> None:  # noqa: ANN401
+def _draw_panel(axes: Axes, panel: GainPanel) -> None:
     axes.axhline(0.0, color=QUIET, linewidth=1, zorder=1)
     for line in panel.lines:
         style = {"linewidth": 1.5, "zorder": 3} | STYLE[line.method] | {"marker": ""}

@@ -6,20 +6,18 @@ the kernels `infinite_into` and `infinite_batch_into`, by whole-stream simulatio
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quorate import validate
 from quorate.compiled import kernel
-from quorate.errors import InvalidInput
 from quorate.posterior.infinite_kernel import infinite_into
 from quorate.types import FloatArray
 
 __all__ = ["infinite_batch_into", "infinite_into", "plurality_infinite"]
 
 
-def plurality_infinite(alpha: Any, votes: Any) -> FloatArray:  # noqa: ANN401
+def plurality_infinite(alpha: ArrayLike, votes: ArrayLike) -> FloatArray:
     r"""Probability that class k is the most voted one in an infinite pool (InfExp, paper eq:post_inf_pop_dist).
 
     P(k) = P(k = argmax pi),   pi ~ Dirichlet(beta),   beta = alpha + votes
@@ -37,14 +35,12 @@ def plurality_infinite(alpha: Any, votes: Any) -> FloatArray:  # noqa: ANN401
     array([[0.435, 0.435, 0.13 ],
            [0.176, 0.779, 0.045]])
     """
-    alpha = validate.concentrations(alpha)
-    votes = validate.counts(votes)
+    prior, seen = validate.concentrations(alpha), validate.counts(votes)
     try:
-        beta = alpha + votes  # (..., K)
+        beta = prior + seen  # (..., K)
     except ValueError as cause:
-        raise InvalidInput(
-            f"alpha has shape {alpha.shape} and votes {votes.shape}; expected shapes (..., K) that broadcast."
-        ) from cause
+        rule = f"a shape that broadcasts with votes {seen.shape}"
+        raise validate.broken("alpha", prior.shape, rule, "pass `alpha` (..., K) and `votes` (..., K).") from cause
     flat = np.ascontiguousarray(beta).reshape(-1, beta.shape[-1])  # (T, K)
     probs = np.empty_like(flat)
     infinite_batch_into(flat, probs)

@@ -39,9 +39,8 @@ from quorate.service.api.monitoring import Metrics, MetricsMiddleware
 from quorate.service.config import ServiceConfig
 from quorate.service.demo import Colleagues
 from quorate.service.domain.projects import Projects
-from quorate.service.housekeeping import Housekeeping
 from quorate.service.problems import MEDIA_TYPE
-from quorate.service.steward import Steward
+from quorate.service.steward import Housekeeping, Steward
 from quorate.service.store.store import POOL, Store
 from quorate.service.store.upgrade import prepare
 from quorate.service.webhooks.sender import Sender

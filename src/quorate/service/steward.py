@@ -1,8 +1,8 @@
-"""What happens off the request path: learning, steering, numbers for the dashboard. One thread in each worker.
+"""Work off the request path: learning, steering, numbers for the dashboard, deleting old rows. One thread per worker.
 
-Workers share the work through the table `stewards`: who holds a project's task does it, the others pass by. A worker
-renews its holds while it lives. If it dies they run out within `hold_seconds`, and another worker goes on from what the
-database says. Started by the app.
+Workers share the work through the table `stewards`: the worker that holds a project's task does it, the others skip it.
+A worker renews its holds while it lives. If it dies they run out within `hold_seconds`, and another worker goes on from
+what the database says. Old rows are deleted once an hour. Started by the app.
 """
 
 from __future__ import annotations
@@ -16,14 +16,25 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from sqlalchemy import insert, or_, select, update
+from sqlalchemy import delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from quorate.service.access.cookies import LONGEST
 from quorate.service.domain.learning import learn, steer
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.stats import Stats, stats
-from quorate.service.store.schema import projects, stewards
-from quorate.service.store.store import StoreBusy, StoreUnavailable
+from quorate.service.store.schema import (
+    attempts,
+    browsers,
+    deliveries,
+    links,
+    pending,
+    projects,
+    requests,
+    sign_ins,
+    stewards,
+)
+from quorate.service.store.store import Store, StoreBusy, StoreUnavailable
 from quorate.service.webhooks.deliveries import announce
 
 log = logging.getLogger("quorate.service.steward")
@@ -205,3 +216,52 @@ def _announced(before: Mapping[str, Any]) -> int:
     """The items there were when the project's end was announced; a state that does not say so: when it was seen."""
     seen = before.get("stats", {"num_items": 0, "num_open": 0})
     return int(before.get("announced", 0 if seen["num_open"] else seen["num_items"]))
+
+
+EVERY = 3600.0
+DAY = 86400.0
+MONTH = 30 * DAY
+KEYS_KEPT = 7 * DAY  # how long an idempotency key is remembered
+
+
+class Housekeeping:
+    """Call it as often as you like, with the time: it works once in EVERY seconds."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._due = 0.0
+        self._lock = threading.Lock()
+
+    def __call__(self, now: float) -> int:
+        """Delete old rows if an hour has passed; returns how many."""
+        with self._lock:
+            if 0.0 <= self._due - now <= EVERY:
+                return 0
+            self._due = now + EVERY
+        return sum(
+            delete_old(self.store, now=now) for delete_old in (delete_access, delete_requests, delete_deliveries)
+        )
+
+
+def delete_access(store: Store, *, now: float) -> int:
+    """Full rate-limit buckets, links and sign-ins that ended a month ago, forgotten browsers; returns how many."""
+    old = (
+        delete(attempts).where(attempts.c.time < now - DAY),
+        delete(browsers).where(browsers.c.seen < now - LONGEST),
+        delete(links).where(links.c.expires < now - MONTH),
+        delete(sign_ins).where((sign_ins.c.expires < now - MONTH) | (sign_ins.c.revoked < now - MONTH)),
+    )
+    with store.write() as connection:
+        return sum(connection.execute(statement).rowcount for statement in old)
+
+
+def delete_requests(store: Store, *, now: float) -> int:
+    """Idempotency keys that are too old to be sent again; returns how many."""
+    with store.write() as connection:
+        return connection.execute(delete(requests).where(requests.c.created < now - KEYS_KEPT)).rowcount
+
+
+def delete_deliveries(store: Store, *, now: float) -> int:
+    """Webhook deliveries that were accepted or given up a month ago; returns how many."""
+    with store.write() as connection:
+        return connection.execute(delete(deliveries).where(~pending, deliveries.c.created < now - MONTH)).rowcount

@@ -1,8 +1,8 @@
 """A target for single classes -> weights of their errors, adjusted as items close. Pure: frozen states, no I/O.
 
 A class's target is the share of the items whose pool says that class which end with another answer. `costs` is what
-asking and answering should count errors by now (`workflows.error_costs`); `closed(...)` gives the state after one more
-item. Called by `workflows.replay`, beside the control of the overall target error.
+asking and answering should count errors by now (`decision.error_costs`); `closed(...)` gives the state after one more
+item. Called by `streams.replay`, beside the control of the overall target error.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def class_numbers(targets: Mapping[str, float], classes: Sequence[str]) -> dict[
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class EventCounts:
     """Of one kind of item: `known` events of settled and audited items, `unseen` those expected on the others.
 
     `audited`, `expected`: weighted events that audits found, and that the belief expected there.
@@ -71,7 +71,7 @@ class Tally:
         mean = self.factor * self.unseen
         return self.known + errors_at_most(mean, self.unseen / (self.expected + PRIOR), sureness)
 
-    def seen(self, prob: float, share: float | None, *, settled: bool, weight: float) -> Tally:
+    def seen(self, prob: float, share: float | None, *, settled: bool, weight: float) -> EventCounts:
         """After an item of which the belief expects the event with `prob`; `share`: what its pool says, if known."""
         if share is None:
             return replace(self, unseen=self.unseen + prob)
@@ -93,8 +93,8 @@ class ClassTarget:
     target: float
     sureness: float = SURENESS
     level: float = 0.0
-    missed: Tally = Tally()
-    found: Tally = Tally()
+    missed: EventCounts = EventCounts()
+    found: EventCounts = EventCounts()
 
     @property
     def reached(self) -> float:

@@ -18,10 +18,9 @@ from quorate import compiled
 from quorate.decision.rules import rule_of
 from quorate.methods import Method
 from quorate.rng import stream as random_stream
-from quorate.session.decide import NO_LIMIT
 from quorate.session.tuning import tuned
 from quorate.streams.prepare import Stream
-from quorate.streams.simulate import REFIT_EVERY, WINDOW, run_compiled
+from quorate.streams.simulate import simulate_stream
 from quorate.streams.swapped_columns import Swap, swap_warning, swapped_columns
 from quorate.streams.sweep import lower_hull
 from quorate.types import FloatArray, IntArray
@@ -134,7 +133,6 @@ def classifier_report(
     votes: float,
     truth: FloatArray,
     is_scored: NDArray[np.bool_],
-    recorded: IntArray | None = None,
     error_costs: FloatArray | None = None,
     seed: int = 0,
 ) -> ClassifierReport:
@@ -155,10 +153,7 @@ def classifier_report(
     if knob is None or rule_of(method.policy) is None or scored.sum() < FEWEST_ITEMS:
         return ClassifierReport(tuple(models), method.name, int(scored.sum()), None, None, swaps)
     part = _rows_of(given, rows)
-    at_hand = None if recorded is None else recorded[rows]
-    curves = [
-        _curve(each, method, knob, at_hand, truth[rows], error_costs) for each in (part, _without_classifier(part))
-    ]
+    curves = [_curve(each, method, knob, truth[rows], error_costs, seed) for each in (part, _without_classifier(part))]
     weights = _draws(len(rows), scored, seed)
     most = float(curves[1][0].mean(axis=1).max())
     return ClassifierReport(
@@ -190,21 +185,15 @@ def _curve(
     part: Stream,
     method: Method,
     knob: str,
-    recorded: IntArray | None,
     truth: FloatArray,
     error_costs: FloatArray | None,
+    seed: int,
 ) -> FloatArray:
     """(2, S, n) votes and errors of each item at every value of the knob."""
     found = []
     compiled.prepare_for(2 * len(KNOBS[knob]) * len(part.items), 0)
     for value in KNOBS[knob]:
-        chosen = tuned(method, {knob: value})
-        rule = rule_of(chosen.policy)
-        assert rule is not None
-        done = run_compiled(
-            part, chosen, rule, WINDOW, REFIT_EVERY, (0, NO_LIMIT), len(part.items), recorded=recorded,
-            error_costs=error_costs,
-        )  # fmt: skip
+        done = simulate_stream(part, tuned(method, {knob: value}), seed=seed, error_costs=error_costs)
         costs = 1.0 - np.eye(truth.shape[1]) if error_costs is None else error_costs
         wrong = (truth * costs[:, done.predictions].T).sum(axis=1)
         unknown = truth.sum(axis=1) == 0

@@ -1,8 +1,8 @@
-"""What a controller is, and the one of a budget: the knob, adjusted as items close. Pure: frozen states, no I/O.
+"""What a controller is, and the one of a budget: it sets the policy's parameter as items close. Pure: no I/O.
 
 `state.knobs` is what the policy should ask by now (`session.tune(**state.knobs)`); `state.closed(...)` gives the state
-after one more closed item. Called by `workflows.replay`, and by anyone who controls a live session. A target error has
-its own controller in `workflows.target_error`.
+after one more closed item. Called by `streams.replay`, and by anyone who controls a live session. A target error has
+its own controller in `streams.target_error`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol, Self, get_args
 
-from quorate.errors import InvalidInput
 from quorate.methods import Method
 from quorate.session.tuning import policy_knobs
-from quorate.validate import bounded, fraction, shown, whole
+from quorate.validate import bounded, broken, fraction, whole
 
 Rule = Literal["min_gain", "threshold"]
 Speed = Literal["normal", "slow"]
@@ -71,21 +70,16 @@ def rule_knob(method: Method) -> Rule:
     for name in get_args(Rule):
         if name in policy_knobs(method):
             return name  # type: ignore[no-any-return]
-    rule = "a method that asks by one of them, since that is what a controller turns"
-    raise InvalidInput(
-        f"method {method.name!r} has neither `min_gain` nor `threshold`; expected {rule}; use e.g. 'quorate'.",
-        field="method", value=method.name, rule="a method with min_gain or threshold, which a goal turns",
-        fix="use e.g. 'quorate'.",
-    )  # fmt: skip
+    rule = "a method with the parameter min_gain or threshold, which a controller sets"
+    raise broken("method", method.name, rule, "pass e.g. `method='quorate'`.")
 
 
 def check_rule(control: Control, method: Method) -> None:
     """The controller turns the knob this method has."""
     wanted, (turned, *_) = rule_knob(method), control.knobs
     if turned != wanted:
-        raise InvalidInput(
-            f"control turns {turned!r}, but method {method.name!r} asks by {wanted!r}; pass rule={wanted!r} to it."
-        )
+        rule = f"a controller of `{wanted}`, by which method {method.name!r} asks"
+        raise broken("control", turned, rule, f"pass `rule={wanted!r}` to the controller.")
 
 
 def at_deepest(rule: str, knob: float) -> bool:
@@ -115,7 +109,7 @@ class Knob:
 
     def _check(self) -> None:
         if self.rule not in get_args(Rule):
-            raise InvalidInput(f"rule={shown(self.rule)}; expected 'min_gain' or 'threshold'; see rule_knob(method).")
+            raise broken("rule", self.rule, "'min_gain' or 'threshold'", "pass the one that the method has.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +148,12 @@ class BudgetControl(Knob):
             return
         self._check()
         if bounded(self.budget, where="budget", least=0.0) == 0:
-            raise InvalidInput("budget=0; expected votes per item above 0; to ask nobody use Session.predict.")
+            raise broken("budget", 0, "votes per item above 0", "to ask nobody use Session.predict.")
         for name in ("rate", "pull"):
             if bounded(getattr(self, name), where=name, least=0.0) == 0:
-                raise InvalidInput(f"{name}=0; expected a number above 0; leave it out for the default.")
+                raise broken(name, 0, "a number above 0", "leave it out for the default.")
         if self.speed not in get_args(Speed):
-            raise InvalidInput(f"speed={shown(self.speed)}; expected 'normal' or 'slow'.")
+            raise broken("speed", self.speed, "'normal' or 'slow'", "leave it out for 'normal'.")
         object.__setattr__(self, "log_depth", math.log(min(max(self._first(), SHALLOWEST), DEEPEST)))
 
     def _first(self) -> float:

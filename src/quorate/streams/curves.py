@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from quorate.catalogue import is_simple
 from quorate.methods import DEFAULT_MIN_GAIN
-from quorate.streams.scenarios import Setting
-from quorate.streams.sweep import Curve, Point, Reading, paired
+from quorate.streams.scenarios import Scenario
+from quorate.streams.sweep import Curve, CurveReading, Point, paired
 
 OURS = "quorate"
 SHARES = (0.25, 0.5, 0.7)  # budgets, as shares of what asking until settled costs
@@ -21,20 +21,20 @@ class Matched:
     """All methods at one budget, best first; methods without a knob stand apart as references."""
 
     budget: float
-    readings: tuple[Reading, ...]
+    readings: tuple[CurveReading, ...]
 
     @property
-    def ours(self) -> Reading:
+    def ours(self) -> CurveReading:
         """quorate's own reading."""
         return next(reading for reading in self.readings if reading.name == OURS)
 
     @property
-    def best_rival(self) -> Reading:
+    def best_rival(self) -> CurveReading:
         """The best of all others."""
         return next(reading for reading in self.readings if reading.name != OURS)
 
     @property
-    def best_simple(self) -> Reading:
+    def best_simple(self) -> CurveReading:
         """The best of the rules that count votes."""
         return next(reading for reading in self.readings if is_simple(reading.low.method))
 
@@ -43,7 +43,7 @@ class Matched:
 class Comparison:
     """A setting, its curves, the reference costs and the methods at each budget."""
 
-    setting: Setting
+    setting: Scenario
     seeds: tuple[int, ...]
     curves: tuple[Curve, ...]
     matched: tuple[Matched, ...]
@@ -62,9 +62,9 @@ class Comparison:
         return self.matched[SHARES.index(0.5)]
 
     @property
-    def references(self) -> tuple[Reading, ...]:
+    def references(self) -> tuple[CurveReading, ...]:
         """ask-all and until-settled: one point each."""
-        return tuple(Reading(point, point, 0.0) for name in REFERENCES for point in self.curve(name).points)
+        return tuple(CurveReading(point, point, 0.0) for name in REFERENCES for point in self.curve(name).points)
 
     @property
     def default(self) -> Point | None:
@@ -96,7 +96,7 @@ def percent(value: float, *, sign: bool = False) -> str:
     return f"{100 * value:+.1f} %" if sign else f"{100 * value:.1f} %"
 
 
-def compare(setting: Setting, seeds: Sequence[int], curves: Sequence[Curve]) -> Comparison:
+def compare(setting: Scenario, seeds: Sequence[int], curves: Sequence[Curve]) -> Comparison:
     """Read every curve at the budgets."""
     by_name = {curve.name: curve for curve in curves}
     settled, everyone = by_name["until-settled"].points[0], by_name["ask-all"].points[0]
@@ -147,7 +147,7 @@ def better_still(matched: Matched) -> str:
     return f" Best of all is {rival.name}: {percent(rival.error_rate)} ({gap(ours, rival)})."
 
 
-def gap(ours: Reading, theirs: Reading) -> str:
+def gap(ours: CurveReading, theirs: CurveReading) -> str:
     """How many more errors `theirs` makes, as text."""
     difference, error = paired(ours, theirs)
     return f"difference {percent(difference, sign=True)}, standard error {percent(error)}"
@@ -219,7 +219,7 @@ def best_simple_curve(curves: tuple[Curve, ...], error_rate: float) -> Curve | N
     return min(able, key=lambda pair: pair[0])[1] if able else None
 
 
-def _range(curve: Curve, ours: Reading) -> tuple[float | None, float | None]:
+def _range(curve: Curve, ours: CurveReading) -> tuple[float | None, float | None]:
     cost = curve.cost_of(ours.error_rate)
     if cost is None:
         return None, None

@@ -12,13 +12,12 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.errors import InvalidInput
 from quorate.posterior.settled import plurality_shares
 from quorate.rng import stream, uniforms
 from quorate.streams.prepare import Stream
 from quorate.tables import Joined
 from quorate.types import FloatArray, IntArray
-from quorate.validate import MOST_VOTES, members, shown
+from quorate.validate import MOST_VOTES, broken, members
 
 Order = Literal["time", "given", "shuffled"]
 PartlyVoted = Literal["exclude", "own-pool", "worst-case"]
@@ -30,14 +29,13 @@ MOST_CELLS = 2_000_000_000  # of the padded table of votes, two bytes each
 class Pools:
     """A stream, and what is known of each item's pool, in stream order.
 
-    `recorded` (T,) votes at hand, at most the pool   `surplus` (T,) votes recorded beyond the pool, never asked
+    `surplus` (T,) votes recorded beyond the pool, never asked
     `is_partly_voted` (T,) fewer votes at hand than the pool has   `is_settled` (T,) they decide the pool all the same
     `is_scored` (T,) the item enters the error   `truth` (T, K) share of the verdict by class: 1, or 1/t each in a tie
     of t; all 0 where the item counts as wrong whatever is answered (partly voted, "worst-case") or is not scored
     """
 
     stream: Stream
-    recorded: IntArray
     surplus: IntArray
     is_partly_voted: NDArray[np.bool_]
     is_settled: NDArray[np.bool_]
@@ -104,8 +102,7 @@ def build_pools(
     truth = plurality_shares(counts)
     truth[~(settled | (partly_voted == "own-pool"))] = 0.0
     return Pools(
-        stream=_stream(joined, items, votes, pool_sizes, counts, seed, draws_quotas),
-        recorded=recorded,
+        stream=_stream(joined, items, votes, pool_sizes, recorded, counts, seed, draws_quotas),
         surplus=lengths - recorded,
         is_partly_voted=is_partly,
         is_settled=settled,
@@ -121,13 +118,13 @@ def _checked_size(pool_size: PoolSize) -> int | None:
     if pool_size is None or (isinstance(pool_size, str) and pool_size == "recorded"):
         return None
     if isinstance(pool_size, str):
-        raise InvalidInput(f"pool_size={shown(pool_size)}; expected a whole number, or 'recorded'.")
+        raise broken("pool_size", pool_size, "a whole number, or 'recorded'", "pass `pool_size=6`, or leave it out.")
     return members(pool_size)
 
 
 def _one_of(value: str, allowed: tuple[str, ...], where: str) -> None:
     if not isinstance(value, str) or value not in allowed:
-        raise InvalidInput(f"{where}={shown(value)}; expected one of {', '.join(allowed)}.")
+        raise broken(where, value, f"one of {', '.join(allowed)}", f"pass `{where}={allowed[0]!r}`.")
 
 
 def _vote_table(joined: Joined, recorded: IntArray, seed: int | None) -> NDArray[np.int16]:
@@ -137,10 +134,9 @@ def _vote_table(joined: Joined, recorded: IntArray, seed: int | None) -> NDArray
     """
     most = int(recorded.max())
     if most > MOST_VOTES or most * joined.num_items > MOST_CELLS:
-        raise InvalidInput(
-            f"{joined.num_items} items with up to {most} votes are too many for one run; expected at most {MOST_VOTES} "
-            f"votes an item and {MOST_CELLS} cells; split the items, or pass a pool_size."
-        )
+        rule = f"at most {MOST_VOTES} votes an item and {MOST_CELLS} cells (items times the most votes) in one run"
+        size = f"{joined.num_items} items with up to {most} votes"
+        raise broken("votes", size, rule, "split the items, or pass `pool_size`.")
     label = joined.label
     if seed is not None:
         keys = stream(seed, "experts").random(joined.num_votes)
@@ -170,6 +166,7 @@ def _stream(
     items: IntArray,
     votes: NDArray[np.int16],
     pool_sizes: IntArray,
+    recorded: IntArray,
     counts: IntArray,
     seed: int,
     draws_quotas: bool,
@@ -179,6 +176,7 @@ def _stream(
         items=items,
         votes=np.ascontiguousarray(votes),
         pool_sizes=pool_sizes,
+        recorded=recorded,
         predictions=predictions,
         log_predictions=np.log(predictions),
         mean_predictions=np.ascontiguousarray(predictions.mean(axis=1)),

@@ -9,17 +9,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from quorate.errors import InvalidInput
 from quorate.rng import stream, uniforms
 from quorate.types import FloatArray, IntArray, VoteDataset
-from quorate.validate import members, whole
+from quorate.validate import as_floats, broken, members, whole
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stream:
     """Items in asking order. `votes` (T, N) -1 padded; `pool_sizes` (T,); `predictions` (T, M, K).
 
+    `recorded` (T,) votes there are of each item: fewer than its pool where some were never recorded.
     `counts` (T, K) of the whole pool; `consensus` (T,) its plurality, ties broken once; `tie_draws`, `quota_draws` (T,)
     the uniform numbers that break ties of predictions and draw quotas; `items` (T,) rows of the data set.
     """
@@ -27,6 +28,7 @@ class Stream:
     items: IntArray
     votes: np.ndarray
     pool_sizes: IntArray
+    recorded: IntArray
     predictions: FloatArray
     log_predictions: FloatArray
     mean_predictions: FloatArray
@@ -53,6 +55,7 @@ def prepare(
         items=items,
         votes=votes,
         pool_sizes=pool_sizes,
+        recorded=pool_sizes,
         predictions=np.ascontiguousarray(predictions),
         log_predictions=np.ascontiguousarray(np.log(predictions)),
         mean_predictions=np.ascontiguousarray(predictions.mean(axis=1)),
@@ -61,6 +64,49 @@ def prepare(
         tie_draws=_draws(seed, "tie", len(items)),
         quota_draws=_draws(seed, "quota", len(items)),
         blocks=dataset.blocks[items],
+    )
+
+
+def recorded_stream(
+    votes: ArrayLike, predictions: ArrayLike, *, pool_sizes: ArrayLike | None = None, seed: int
+) -> Stream:
+    """A stream of votes (T, N), class numbers and -1 after the last, with predictions (T, K) or (T, M, K), as given.
+
+    `pool_sizes` how many could be asked, one number or (T,); None: those who voted. `seed` of the draws.
+
+    >>> items = recorded_stream([[0, 1, -1], [1, 1, 1]], [[0.5, 0.5], [0.2, 0.8]], pool_sizes=3, seed=1)
+    >>> items.recorded, items.pool_sizes, items.counts.tolist(), items.predictions.shape
+    (array([2, 3]), array([3, 3]), [[1, 1], [0, 3]], (2, 1, 2))
+    """
+    table, probs = np.asarray(votes), as_floats(predictions, where="predictions")
+    fix = "pass one row per item in both."
+    if probs.ndim not in (2, 3) or len(probs) != len(table):
+        raise broken("predictions", probs.shape, "an array (items, K) or (items, M, K)", fix)
+    num_classes = probs.shape[-1]
+    if table.ndim != 2 or table.dtype.kind not in "iu":
+        raise broken("votes", f"{table.dtype} {table.shape}", "class numbers (items, votes)", fix)
+    recorded = (table >= 0).sum(axis=1)
+    if table.max(initial=-1) >= num_classes or ((table >= 0) != (np.arange(table.shape[1]) < recorded[:, None])).any():
+        rule = f"class numbers 0 .. {num_classes - 1}, and -1 after the last vote of an item"
+        raise broken("votes", table.tolist(), rule, "leave out missing votes.")
+    sizes = np.array(np.broadcast_to(recorded if pool_sizes is None else np.asarray(pool_sizes), (len(table),)))
+    for size in np.unique(sizes) if pool_sizes is not None else ():
+        members(size, where="pool_sizes")
+    stacked = np.ascontiguousarray(probs[:, None, :] if probs.ndim == 2 else probs)
+    counts = (table[:, :, None] == np.arange(num_classes)).sum(axis=1)
+    return Stream(
+        items=np.arange(len(table)),
+        votes=table.astype(np.int16),
+        pool_sizes=sizes,
+        recorded=recorded,
+        predictions=stacked,
+        log_predictions=np.log(stacked),
+        mean_predictions=np.ascontiguousarray(stacked.mean(axis=1)),
+        counts=counts,
+        consensus=_consensus(counts, seed),
+        tie_draws=_draws(seed, "tie", len(table)),
+        quota_draws=_draws(seed, "quota", len(table)),
+        blocks=np.zeros(len(table), dtype=np.int64),
     )
 
 
@@ -74,9 +120,8 @@ def _models(dataset: VoteDataset, model: int | str) -> list[int]:
         return list(range(len(dataset.models)))
     if isinstance(model, str):
         if model not in dataset.models:
-            raise InvalidInput(
-                f"model={model!r} is not in the data set; choose 'all' or one of {list(dataset.models)!r}."
-            )
+            names = ", ".join(map(repr, dataset.models))
+            raise broken("model", model, "'all' or a classifier of the data set", f"choose one of {names}.")
         return [dataset.models.index(model)]
     return [whole(model, where="model", least=0, most=len(dataset.models) - 1)]
 
@@ -86,7 +131,8 @@ def _order(dataset: VoteDataset, seed: int, order: str) -> IntArray:
     if order == "given":
         return rows
     if order != "shuffled":
-        raise InvalidInput(f"order={order!r}; expected 'shuffled' (within each block, by seed) or 'given'.")
+        rule = "'shuffled' (within each block, by seed) or 'given'"
+        raise broken("order", order, rule, "pass `order='given'` to keep the order of the data set.")
     keys = stream(seed, "item-order").random(dataset.num_items)
     return np.lexsort((keys, dataset.blocks))
 

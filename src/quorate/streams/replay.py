@@ -1,37 +1,33 @@
-"""Recorded votes item by item under a method, a controller and random audits, as if live: votes are seen when asked.
+"""Recorded votes under a method, a controller and random audits, as if live: a vote is seen when it is asked for.
 
-The loop calls the pure functions a `Session` calls, in its order, without the journal's events; a test holds it to a
-session with `tune` events and late audit votes. Called by `quorate run` and by the benchmarks.
+Without a controller and audits the stream runs in a few calls; with them it runs item by item, and between two items
+the audit is drawn and the controller sets the parameter of the policy. A test compares every run with a slow replay, to
+the last bit. Called by `quorate run` and by the benchmarks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.decision.policy import QueryPolicy, Stateless
-from quorate.decision.rules import rule_of
-from quorate.learning.learner import refit
+from quorate.decision.policy import QueryPolicy
 from quorate.methods import Method, as_method
-from quorate.posterior.settled import is_settled, plurality_shares
+from quorate.posterior.settled import plurality_shares
 from quorate.reasons import CERTAIN
-from quorate.rng import stream
-from quorate.session.decide import Verdict, decide, draw_quota, prior_of, updated_state
-from quorate.session.items import ItemState
-from quorate.session.state import Settings, initial
-from quorate.session.tuning import policy_knobs, tuned
+from quorate.rng import uniform
+from quorate.session.tuning import policy_knobs
 from quorate.streams.class_targets import ClassTargetControl
 from quorate.streams.control import Control, check_rule
-from quorate.streams.error_costs import cheapest_answers, with_costs
-from quorate.streams.recorded import Recorded
+from quorate.streams.prepare import Stream
+from quorate.streams.runs import REFIT_EVERY, WINDOW, CompiledRun, SessionRun, StreamOptions, start_run
+from quorate.streams.stream import complete_panel
 from quorate.types import FloatArray, IntArray, PriorParams
-from quorate.validate import fraction, members, vote_limits, whole
+from quorate.validate import broken, fraction, whole
 
-PROGRESS_EVERY = 200
+PROGRESS_EVERY = 200  # items
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,17 +53,18 @@ class ControlReport:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Replay:
-    """What happened on each item (T,), in the order given.
+class ReplayResult:
+    """What happened on each item (T,), in the order of the stream.
 
     `labels` class numbers answered   `confidence`, `probs` (T, K), `reasons` of the answer
-    `num_votes` votes asked before it   `audit_votes` those that completed the panel afterwards   `knob` in force, NaN
-    for a policy without `min_gain` or `threshold`
-    `audit_rates` the probability of an audit, 0 where no coin was tossed   `audited` how it fell
+    `num_votes` votes asked before it   `audit_votes` those that completed the panel afterwards   `knob` the parameter
+    of the policy in force, NaN for a policy without `min_gain` or `threshold`
+    `audit_rates` the probability of an audit, 0 where none was drawn   `is_audited` the items drawn
     `audited_error` error of the answer by the panel, ties shared; NaN where not audited or the record ends too early:
     the latter counts as an error to the controller   `truth` (T, K) what the panel says of settled and audited items,
     ties shared; NaN elsewhere
-    `params` learned by the end   `num_fits`   `control`, `class_control` as they ended, None without one
+    `params` learned by the end, by `num_fits` fits, the last after `fitted_after` items   `control`, `class_control`
+    as they ended, None without one
     """
 
     method: Method
@@ -79,18 +76,24 @@ class Replay:
     audit_votes: IntArray
     knob: FloatArray
     audit_rates: FloatArray
-    audited: NDArray[np.bool_]
+    is_audited: NDArray[np.bool_]
     audited_error: FloatArray
     truth: FloatArray
     params: PriorParams
     num_fits: int
+    fitted_after: int
     control: ControlReport | None
     class_control: ClassTargetControl | None = None
 
     @property
     def num_incomplete(self) -> int:
         """Audits for which the record has too few votes to settle the panel."""
-        return int((self.audited & np.isnan(self.audited_error)).sum())
+        return int((self.is_audited & np.isnan(self.audited_error)).sum())
+
+    @property
+    def reached(self) -> FloatArray | None:
+        """(T,) votes or errors per item after every item, as the controller knew them; None without one."""
+        return None if self.control is None else self.control.asked_for * (1.0 + self.control.gap)
 
     @property
     def mean_cost(self) -> float:
@@ -99,253 +102,170 @@ class Replay:
 
 
 def replay(
-    items: Recorded,
+    stream: Stream,
     method: Method | str | QueryPolicy,
     *,
     control: Control | None = None,
-    pool_sizes: Any,  # noqa: ANN401
-    window: int | None = 500,
-    refit_every: int = 20,
+    class_control: ClassTargetControl | None = None,
+    error_costs: FloatArray | None = None,
+    audit_rate: float = 0.0,
+    ids: Sequence[str] | None = None,
+    seed: int,
+    window: int | None = WINDOW,
+    refit_every: int = REFIT_EVERY,
     min_votes: int = 0,
     max_votes: int | None = None,
-    seed: int,
-    audit_rate: float = 0.0,
-    class_control: ClassTargetControl | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Replay:
-    """Run `method` over the items in their order; before each item opens, `control` sets the knob.
+) -> ReplayResult:
+    """Run `method` over the items of a stream; before each item opens, `control` sets the parameter of the policy.
 
-    `class_control` sets what errors on single classes count, in asking as in answering.
-
-    `pool_sizes`: how many could be asked, one number or (T,); an item whose record ends before the method stops is
-    answered then (reason "closed"). `audit_rate` is the least probability of an audit of an unsettled item; a
-    controller may want more. An audit asks on, in recorded order, until the pool is settled; its votes cost, are
-    learned from as late votes are, and change no answer. About 4,000 items a second at K = N = 10.
+    `class_control` sets what errors on single classes count, in asking and in answering; `error_costs` (K, K) says so
+    once for all. An item whose record ends before the method stops is answered then (reason "closed"). `audit_rate` is
+    the least probability of an audit of an unsettled item; a controller may want more. An audit asks on, in recorded
+    order, until the pool is settled; its votes cost, are learned from as late votes are, and change no answer. `ids`
+    name the items for the draw of audits; without them their numbers do.
 
     >>> from quorate.streams.control import BudgetControl
-    >>> from quorate.streams.recorded import recorded
+    >>> from quorate.streams.prepare import recorded_stream
     >>> rng = np.random.default_rng(1)
-    >>> items = recorded(rng.integers(0, 2, (300, 7)), rng.dirichlet([1, 1], 300), classes=["a", "b"])
-    >>> run = replay(items, "quorate", control=BudgetControl(2.0, pool_size=7), pool_sizes=7, seed=1)
+    >>> items = recorded_stream(rng.integers(0, 2, (300, 7)), rng.dirichlet([1, 1], 300), seed=1)
+    >>> run = replay(items, "quorate", control=BudgetControl(2.0, pool_size=7), seed=1)
     >>> abs(run.mean_cost - 2.0) < 0.1
     True
     """
-    sizes = np.broadcast_to(np.asarray(pool_sizes), (items.num_items,)).tolist()
-    for size in set(sizes):
-        members(size, where="pool_sizes")
-    low = whole(min_votes, where="min_votes", least=0)
-    high = None if max_votes is None else whole(max_votes, where="max_votes", least=0)
-    vote_limits(low, high)
-    settings = Settings(
-        method=as_method(method),
-        classes=items.classes,
-        pool_size=max(sizes),
-        window=None if window is None else whole(window, where="window"),
-        refit_every=whole(refit_every, where="refit_every"),
-        seed=whole(seed, where="seed", least=0),
-        num_classifiers=items.predictions.shape[1],
-        min_votes=low,
-        max_votes=high,
-    )
-    loop = _Loop(items, sizes, settings, control, fraction(audit_rate, where="audit_rate"), class_control)
-    for t in range(items.num_items):
-        loop.item(t)
-        if progress is not None and ((t + 1) % PROGRESS_EVERY == 0 or t + 1 == items.num_items):
-            progress(t + 1, items.num_items)
+    chosen, draw = as_method(method), whole(seed, where="seed", least=0)
+    options = StreamOptions(window, refit_every, min_votes, max_votes)
+    least_rate = fraction(audit_rate, where="audit_rate")
+    num_items = len(stream.items)
+    names = tuple(map(str, range(num_items))) if ids is None else tuple(ids)
+    if len(names) != num_items:
+        raise broken("ids", len(names), f"{num_items} names, one per item", "name every item of the stream.")
+    if control is not None:
+        check_rule(control, chosen)
+    costs = error_costs if class_control is None else class_control.costs
+    run = start_run(stream, chosen, options, seed=draw, error_costs=costs, keep_probs=True)
+    loop = _Loop(run, names, draw, control, class_control, least_rate)
+    step = 1 if loop.acts_between_items else PROGRESS_EVERY
+    for first in range(0, num_items, step):
+        last = min(first + step, num_items)
+        loop.advance(first, last)
+        if progress is not None and (last % PROGRESS_EVERY == 0 or last == num_items):
+            progress(last, num_items)
     return loop.result()
 
 
 class _Loop:
-    """The state of a replay while it runs: what a session's state holds, for one open item at a time."""
+    """A run, and what happens between its items: audits and controllers."""
 
     def __init__(
         self,
-        items: Recorded,
-        sizes: list[int],
-        settings: Settings,
+        run: CompiledRun | SessionRun,
+        ids: Sequence[str],
+        seed: int,
         control: Control | None,
-        audit_rate: float,
         class_control: ClassTargetControl | None,
+        audit_rate: float,
     ) -> None:
-        self.items, self.sizes, self.settings = items, sizes, settings
-        self.control, self.audit_rate, self.class_control = control, audit_rate, class_control
-        self.state = initial(settings)
-        policy = settings.method.policy
-        self.is_plain = rule_of(policy) is not None and isinstance(policy, Stateless)  # draws and learns nothing
-        if control is not None:
-            check_rule(control, settings.method)
-        self.log_predictions = np.log(items.predictions)
-        self.mean_predictions = items.predictions.mean(axis=1)
-        count, classes = items.num_items, len(items.classes)
-        self.labels, self.num_votes, self.audit_votes = (np.zeros(count, dtype=np.int64) for _ in range(3))
-        self.confidence, self.rates = np.zeros(count), np.zeros(count)
-        self.knob, self.audited_error, self.ahead = (np.full(count, np.nan) for _ in range(3))
-        self.audited, self.is_unreachable = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
-        self.probs, self.truth = np.zeros((count, classes)), np.full((count, classes), np.nan)
-        self.reasons: list[str] = []
-        self.num_fits = 0
+        self.run, self.ids, self.seed = run, ids, seed
+        self.control, self.class_control, self.audit_rate = control, class_control, audit_rate
+        self.acts_between_items = control is not None or class_control is not None or audit_rate > 0
+        knobs = policy_knobs(run.method)
+        fixed = float(knobs.get("min_gain", knobs.get("threshold", np.nan)))
+        count, num_classes = len(ids), run.stream.counts.shape[1]
+        self.knob, self.rates = np.full(count, fixed), np.zeros(count)
+        self.audit_votes, self.is_audited = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=bool)
+        self.audited_error, self.ahead = np.full(count, np.nan), np.full(count, np.nan)
+        self.truth = np.full((count, num_classes), np.nan)
+        self.is_unreachable = np.zeros(count, dtype=bool)
 
-    def item(self, t: int) -> None:
-        """Open, ask, answer, learn, audit, tell the controller."""
+    def advance(self, first: int, last: int) -> None:
+        """Run items first .. last - 1: several only where nothing happens between them."""
         if self.control is not None:
-            self.state.method = tuned(self.settings.method, self.control.knobs)
-        item, verdict = self._weighed(t) if self.class_control is not None else self._ask(t)
-        self.labels[t], self.confidence[t], self.probs[t] = verdict.label, verdict.confidence, verdict.probs
-        self.num_votes[t] = item.votes.sum()
-        self.knob[t] = _knob(self.state.method)
-        self.reasons.append(verdict.reason)
-        self._learn(t, item)
-        settled = verdict.reason in CERTAIN
+            knobs = self.control.knobs
+            self.run.tune(knobs)
+            (self.knob[first],) = knobs.values()
+        if self.class_control is not None:
+            self.run.use_error_costs(self.class_control.costs)
+        self.run.advance(first, last)
+        if self.acts_between_items:
+            self._close(first)
+
+    def _close(self, t: int) -> None:
+        """Audit a closed item or not, and update the controllers."""
+        out, settled = self.run.outputs, self.run.is_certain(t)
+        label, confidence, probs = int(out.labels[t]), float(out.confidence[t]), out.probs[t]
         if settled:
-            self.truth[t] = plurality_shares(item.votes)
-        error = float(1.0 - self.truth[t, verdict.label]) if settled else self._audit(t, item, verdict)
+            self.truth[t] = probs
+        error = float(1.0 - probs[label]) if settled else self._audit(t, label, confidence, probs)
         if self.class_control is not None:
             self.class_control = self.class_control.closed(
-                verdict.probs,
-                verdict.label,
+                probs,
+                label,
                 truth=None if np.isnan(self.truth[t, 0]) else self.truth[t],
                 settled=settled,
                 weight=1.0 if settled else float(np.sqrt(self._audit_rate(1.0) / self.rates[t])),
             )
         if self.control is not None:
             self.control = self.control.closed(
-                num_votes=int(self.num_votes[t] + self.audit_votes[t]),
-                confidence=verdict.confidence,
+                num_votes=int(out.costs[t] + self.audit_votes[t]),
+                confidence=confidence,
                 settled=settled,
                 audited_error=error,
             )
             self.ahead[t], self.is_unreachable[t] = self.control.ahead, self.control.is_unreachable
 
-    def _weighed(self, t: int) -> tuple[ItemState, Verdict]:
-        """The same where errors on single classes count for more: asked and answered by what they count now."""
-        assert self.class_control is not None
-        costs, plain = self.class_control.costs, self.state.method
-        self.state.method = with_costs(plain, costs)
-        item, verdict = self._ask(t)
-        self.state.method = plain
-        probs = verdict.probs
-        if verdict.reason in CERTAIN:  # the pool has spoken: only a tie leaves a choice
-            probs = np.where(item.votes == item.votes.max(), probs, 0.0)
-        (label,) = cheapest_answers(costs, probs[None], np.array([item.tie_draw]))
-        return item, replace(verdict, label=int(label), confidence=float(verdict.probs[label]))
-
-    def _ask(self, t: int) -> tuple[ItemState, Verdict]:
-        """The item as it closes, and its answer."""
-        state, start, end = self.state, int(self.items.starts[t]), int(self.items.starts[t + 1])
-        item = self._opened(t)
-        verdict = decide(state.method, state.prior, state.policy_state, item)
-        while verdict.ask:
-            if start == end:
-                return item, decide(state.method, state.prior, state.policy_state, item, closing=True)
-            votes = item.votes.copy()
-            votes[self.items.labels[start]] += 1
-            item = replace(item, votes=votes)
-            start += 1
-            verdict = decide(state.method, state.prior, state.policy_state, item)
-        return item, verdict
-
-    def _opened(self, t: int) -> ItemState:
-        settings = self.settings
-        item = ItemState(
-            number=t,
-            predictions=self.items.predictions[t],
-            pool_size=self.sizes[t],
-            quota=None,
-            tie_draw=float(stream(settings.seed, "tie", t).random()),
-            min_votes=settings.min_votes,
-            max_votes=settings.max_votes,
-            votes=np.zeros(len(settings.classes), dtype=np.int64),
-            log_predictions=self.log_predictions[t],
-            prediction=self.mean_predictions[t],
-        )
-        if self.is_plain:
-            return item
-        draws = stream(settings.seed, "quota", t)
-        return replace(item, quota=draw_quota(self.state.method, self.state.policy_state, item, rng=draws))
-
-    def _learn(self, t: int, item: ItemState) -> None:
-        """What a session does when an item closes: the policy sees it, the window has it, a fit if one is due."""
-        state, learner = self.state, self.settings.method.learner
-        if not self.is_plain:
-            state.policy_state = updated_state(state.method, state.policy_state, item)
-        self._count(t, item.votes)
-        state.closed_since_fit += 1
-        every = self.settings.refit_every or 1
-        if learner is None or state.closed_since_fit < every or state.votes_since_fit == 0:
-            return
-        state.params, _ = refit(state.params, state.window, learner.hyperprior)
-        self.num_fits += 1
-        state.prior = prior_of(state.params, self.num_fits)
-        state.closed_since_fit = state.votes_since_fit = 0
-
-    def _count(self, t: int, votes: IntArray) -> None:
-        """Put votes of item t into the window."""
-        if not votes.any():
-            return
-        state, name = self.state, self.items.ids[t]
-        if name not in state.window:
-            state.window.enter(name, self.log_predictions[t])
-        for label in np.flatnonzero(votes):
-            state.window.add(name, int(label), int(votes[label]))
-        state.votes_since_fit += int(votes.sum())
-
     def _audit_rate(self, confidence: float) -> float:
         wanted = self.control.audit_rate_of(confidence) if self.control is not None else 0.0
         return max(wanted, self.audit_rate)
 
-    def _audit(self, t: int, item: ItemState, verdict: Verdict) -> float | None:
-        """Toss the item's coin; complete its panel if it falls so. The answer's error, 1 if votes lack, or None."""
-        confidence = verdict.confidence
+    def _audit(self, t: int, label: int, confidence: float, probs: FloatArray) -> float | None:
+        """Draw whether the item is audited; complete its panel if so. The answer's error, 1 if votes lack, or None."""
         if self.class_control is not None:
-            confidence = 1.0 - self.class_control.doubt(verdict.probs, verdict.label)
+            confidence = 1.0 - self.class_control.doubt(probs, label)
         rate = self._audit_rate(confidence)
         if rate == 0.0:
             return None
         self.rates[t] = rate
         # not the stream of `quorate.audit.draw`: what is replayed may be audited later, with the same seed
-        self.audited[t] = stream(self.settings.seed, "replay-audit", self.items.ids[t]).random() < rate
-        if not self.audited[t]:
+        self.is_audited[t] = uniform(self.seed, "replay-audit", self.ids[t]) < rate
+        if not self.is_audited[t]:
             return None
-        more, counts = np.zeros_like(item.votes), item.votes.copy()
-        recorded = self.items.labels[self.items.starts[t] + int(item.votes.sum()) : self.items.starts[t + 1]]
-        for label in recorded:
-            if counts.any() and is_settled(counts, self.sizes[t]):
-                break
-            counts[label] += 1
-            more[label] += 1
-        self.audit_votes[t] = more.sum()
-        self._count(t, more)
-        if not (counts.any() and is_settled(counts, self.sizes[t])):
+        stream, asked = self.run.stream, int(self.run.outputs.costs[t])
+        votes = np.bincount(stream.votes[t, :asked], minlength=len(probs))
+        panel = votes.copy()
+        settled = complete_panel(stream.votes[t], asked, stream.recorded[t], stream.pool_sizes[t], panel)
+        self.audit_votes[t] = panel.sum() - asked
+        self.run.add_votes(t, panel - votes)
+        if not settled:
             return 1.0  # a panel that is not completed counts as an error, as in an audit to sign
-        self.truth[t] = plurality_shares(counts)
-        self.audited_error[t] = 1.0 - self.truth[t, verdict.label]
+        self.truth[t] = plurality_shares(panel)
+        self.audited_error[t] = 1.0 - self.truth[t, label]
         return float(self.audited_error[t])
 
-    def result(self) -> Replay:
+    def result(self) -> ReplayResult:
         """All of it, frozen."""
-        return Replay(
-            method=self.settings.method,
-            labels=self.labels,
-            confidence=self.confidence,
-            probs=self.probs,
-            reasons=tuple(self.reasons),
-            num_votes=self.num_votes,
+        run, out = self.run, self.run.outputs
+        is_certain = np.isin(run.reasons, CERTAIN)
+        self.truth[is_certain] = out.probs[is_certain]
+        return ReplayResult(
+            method=run.method,
+            labels=out.labels,
+            confidence=out.confidence,
+            probs=out.probs,
+            reasons=run.reasons,
+            num_votes=out.costs,
             audit_votes=self.audit_votes,
             knob=self.knob,
             audit_rates=self.rates,
-            audited=self.audited,
+            is_audited=self.is_audited,
             audited_error=self.audited_error,
             truth=self.truth,
-            params=self.state.params,
-            num_fits=self.num_fits,
+            params=run.params,
+            num_fits=run.num_fits,
+            fitted_after=int(run.fitted_after[-1]) + 1 if run.num_fits else 0,
             control=None if self.control is None else _report(self.control, self.ahead, self.is_unreachable),
             class_control=self.class_control,
         )
-
-
-def _knob(method: Method) -> float:
-    knobs = policy_knobs(method)
-    return float(knobs.get("min_gain", knobs.get("threshold", np.nan)))
 
 
 def _report(final: Control, ahead: FloatArray, is_unreachable: NDArray[np.bool_]) -> ControlReport:

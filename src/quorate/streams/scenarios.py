@@ -16,7 +16,7 @@ TYPICAL = {"num_classes": 10, "accuracy": 0.75, "calibration": 1.5, "unevenness"
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class Scenario:
     """One stream: a short key for files, a title and two sentences for people, and the dials."""
 
     key: str
@@ -32,7 +32,7 @@ class Setting:
 
 
 SETTINGS = (
-    Setting(
+    Scenario(
         "typical",
         "A typical stream",
         "10 classes, 10 experts who agree on about three votes in four, and a classifier that is right on three items "
@@ -41,7 +41,7 @@ SETTINGS = (
         10,
         TYPICAL,
     ),
-    Setting(
+    Scenario(
         "shift",
         "The classifier breaks half-way",
         "As above, but from the middle of the stream on the classifier is right on one item in four only, and as sure "
@@ -50,7 +50,7 @@ SETTINGS = (
         10,
         TYPICAL | {"shift_accuracy": 0.25},
     ),
-    Setting(
+    Scenario(
         "useless",
         "A useless, overconfident classifier",
         "The classifier is right on 12 % of the items, hardly better than guessing among 10 classes, yet half sure "
@@ -59,7 +59,7 @@ SETTINGS = (
         10,
         TYPICAL | {"accuracy": 0.12, "calibration": 15.0, "unevenness": 0.0},
     ),
-    Setting(
+    Scenario(
         "small-pool",
         "A pool of three",
         "Only three experts: after two equal votes all is settled, so there is little to save and many pools end tied.",

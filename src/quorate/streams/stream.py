@@ -1,7 +1,7 @@
-"""A whole stream in one compiled call: open, ask, stop, learn, next item. For sweeps over many knob values.
+"""The compiled loop over recorded votes: open, ask, stop, learn, next item.
 
-Runs the very kernels the session runs, in the same order, so that the two agree; tests hold them together over every
-method. Called by `simulate`; takes plain arrays.
+Calls the kernels that a `Session` calls, in the same order; tests compare the two for every method. One call runs as
+many items as it is given: a whole stream, or one item where a controller acts between items. Called by `runs`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from quorate.decision.quota import binomial_quantile
 from quorate.decision.rules import ALWAYS, GAIN, THRESHOLD, rule_asks
 from quorate.learning.fit import INFO_SIZE, WARM, fit_kernel
 from quorate.posterior.duel import duel
+from quorate.posterior.settled import is_settled
 from quorate.prior.concentration import concentration_into
 from quorate.types import FloatArray, IntArray
 
 NO_QUOTA, BY_RATE, BY_PICKER = range(3)
 SHORT = 5  # a stop code beside those of `decision.belief`: more votes were wanted than were recorded
+ENTERED, CLOSED, VOTES, FITS = range(4)  # places in `StreamState.counts`
 
 
 class Inputs(NamedTuple):
@@ -40,14 +42,12 @@ class Inputs(NamedTuple):
     error_costs: FloatArray  # (K, K) cost of an error by truth and answer; (0, 0): every error is one error
 
 
-class Plan(NamedTuple):
-    """The method and the limits, as numbers: see `decision.rules` and `decision.belief` for the codes."""
+class CompiledMethod(NamedTuple):
+    """The method and the limits as numbers: see `decision.rules` and `decision.belief` for the codes."""
 
     quota_kind: int
     picker_scale: float
     rule_kind: int
-    rule_first: float
-    rule_second: float
     stops_when_settled: bool
     ask_posterior: int
     ask_learned: bool
@@ -64,8 +64,21 @@ class Plan(NamedTuple):
     max_votes: int
 
 
+class StreamState(NamedTuple):
+    """What one item leaves to the next. `counts`: items that entered the window, and since the last fit the items
+    closed and the votes counted; fits made.
+    """
+
+    packed: FloatArray  # (P,) theta, phi, tau, bias: learning writes here
+    window_predictions: FloatArray  # (W, M, K)
+    window_votes: IntArray  # (W, K)
+    losses: FloatArray  # (K,) of the model picker
+    counts: IntArray  # (4,)
+    rule: FloatArray  # (2,) the parameters of the stopping rule: a controller changes them between calls
+
+
 class Outputs(NamedTuple):
-    """What is written: per item (T,), and per fit the parameters (F, P) and the item after which they were fitted."""
+    """Results: per item (T,), and per fit the parameters (F, P) and the item after which they were fitted."""
 
     costs: IntArray
     labels: IntArray
@@ -122,61 +135,56 @@ def _concentrate(packed: FloatArray, num_classifiers: int, logs: FloatArray, out
 
 
 @kernel
-def run_stream(inputs: Inputs, plan: Plan, start: FloatArray, outputs: Outputs) -> int:
-    """Fill `outputs`; returns how many fits were made. `start` (P,): packed parameters before the first item."""
-    num_items, num_classifiers, num_classes = inputs.log_predictions.shape
-    packed = start.copy()  # theta, phi, tau, bias: learning writes here
+def run_stream(
+    inputs: Inputs, method: CompiledMethod, state: StreamState, outputs: Outputs, first: int, last: int
+) -> None:
+    """Run items first .. last - 1; write `state` and `outputs`."""
+    _, num_classifiers, num_classes = inputs.log_predictions.shape
+    packed, losses = state.packed, state.losses
     fixed = np.ones(2 + num_classifiers * num_classes)
     fixed[2:] = 1.0 / num_classifiers
-    window_predictions = np.zeros((plan.window, num_classifiers, num_classes))
-    window_votes = np.zeros((plan.window, num_classes), dtype=np.int64)
-    losses = np.zeros(num_classes)
     seen = np.zeros(num_classes, dtype=np.int64)
     probs = np.empty(num_classes)
     weighted = np.empty(num_classes)
-    info = np.empty(INFO_SIZE)
+    rule_first, rule_second = state.rule
     same_belief = (
-        plan.ask_posterior == plan.predict_posterior
-        and plan.ask_learned == plan.predict_learned
-        and plan.rule_kind != ALWAYS
+        method.ask_posterior == method.predict_posterior
+        and method.ask_learned == method.predict_learned
+        and method.rule_kind != ALWAYS
     )
     unequal = inputs.error_costs.size > 0
-    duels = plan.rule_kind == THRESHOLD and plan.ask_posterior == INFINITE and not unequal
+    duels = method.rule_kind == THRESHOLD and method.ask_posterior == INFINITE and not unequal
     alpha = np.empty(num_classes)
-    entered = 0
-    closed_since_fit = 0
-    votes_since_fit = 0
-    num_fits = 0
-    for t in range(num_items):
+    for t in range(first, last):
         pool_size = inputs.pool_sizes[t]
         logs = inputs.log_predictions[t]
         mean = inputs.mean_predictions[t]
-        limit = plan.max_votes
-        if plan.quota_kind == BY_RATE:
+        limit = method.max_votes
+        if method.quota_kind == BY_RATE:
             limit = min(limit, binomial_quantile(inputs.quota_draws[t], pool_size, inputs.rates[t]))
-        elif plan.quota_kind == BY_PICKER:
-            rate = picker_rate(losses, t, mean, plan.picker_scale)
+        elif method.quota_kind == BY_PICKER:
+            rate = picker_rate(losses, t, mean, method.picker_scale)
             limit = min(limit, binomial_quantile(inputs.quota_draws[t], pool_size, rate))
         seen[:] = 0
         asked = 0
-        first_look = min(plan.min_votes, limit)  # before it, votes are asked without looking
+        first_look = min(method.min_votes, limit)  # before it, votes are asked without looking
         code = ASK
-        while t < plan.stop_asking:
-            code = stop_before_rule(seen, pool_size, plan.min_votes, limit, plan.stops_when_settled)
+        while t < method.stop_asking:
+            code = stop_before_rule(seen, pool_size, method.min_votes, limit, method.stops_when_settled)
             if code == RULE:
-                prior = packed if plan.ask_learned else fixed
+                prior = packed if method.ask_learned else fixed
                 if duels:
                     if asked == first_look:
                         _concentrate(prior, num_classifiers, logs, alpha)
-                    if asked < inputs.recorded[t] and duel(alpha + seen) <= plan.rule_first - TIE_WIDTH:
+                    if asked < inputs.recorded[t] and duel(alpha + seen) <= rule_first - TIE_WIDTH:
                         # hence so is max p: no need to integrate
                         seen[inputs.votes[t, asked]] += 1
                         asked += 1
                         continue
-                if plan.rule_kind != ALWAYS:
-                    _believe(plan.ask_posterior, prior, num_classifiers, logs, mean, seen, pool_size, probs)
-                    _weigh(inputs, plan.rule_kind, probs, inputs.tie_draws[t], weighted)
-                if not rule_asks(plan.rule_kind, plan.rule_first, plan.rule_second, weighted, seen, pool_size - asked):
+                if method.rule_kind != ALWAYS:
+                    _believe(method.ask_posterior, prior, num_classifiers, logs, mean, seen, pool_size, probs)
+                    _weigh(inputs, method.rule_kind, probs, inputs.tie_draws[t], weighted)
+                if not rule_asks(method.rule_kind, rule_first, rule_second, weighted, seen, pool_size - asked):
                     break
             elif code != ASK:
                 break
@@ -186,9 +194,9 @@ def run_stream(inputs: Inputs, plan: Plan, start: FloatArray, outputs: Outputs) 
             seen[inputs.votes[t, asked]] += 1
             asked += 1
         if code != RULE or not same_belief:  # else probs is already the belief at which the rule stopped
-            prior = packed if plan.predict_learned else fixed
-            _believe(plan.predict_posterior, prior, num_classifiers, logs, mean, seen, pool_size, probs)
-        tie_draw = inputs.tie_draws[t] if t < plan.stop_asking else 0.0
+            prior = packed if method.predict_learned else fixed
+            _believe(method.predict_posterior, prior, num_classifiers, logs, mean, seen, pool_size, probs)
+        tie_draw = inputs.tie_draws[t] if t < method.stop_asking else 0.0
         label = pick_label(probs, tie_draw)
         if unequal:
             label = cheapest_answer(inputs.error_costs, probs, tie_draw, weighted)
@@ -198,36 +206,59 @@ def run_stream(inputs: Inputs, plan: Plan, start: FloatArray, outputs: Outputs) 
         outputs.labels[t] = label
         outputs.confidence[t] = probs[label]
         outputs.stops[t] = code
-        if t >= plan.stop_asking:
+        if t >= method.stop_asking:
             continue
-        if plan.quota_kind == BY_PICKER:
-            picker_update(losses, t, mean, seen, pool_size, plan.picker_scale)
-        if not plan.learns:
-            continue
-        if asked > 0:
-            slot = entered % plan.window
-            window_predictions[slot] = logs
-            window_votes[slot] = seen
-            entered += 1
-            votes_since_fit += asked
-        closed_since_fit += 1
-        if closed_since_fit >= plan.refit_every and votes_since_fit > 0:
-            in_window = min(entered, plan.window)
-            fit_kernel(
-                packed,
-                window_predictions,
-                window_votes,
-                in_window,
-                plan.shape,
-                plan.rate,
-                plan.bias_sd,
-                WARM,
-                packed,
-                info,
-            )
-            outputs.trace[num_fits] = packed
-            outputs.trace_at[num_fits] = t
-            num_fits += 1
-            closed_since_fit = 0
-            votes_since_fit = 0
-    return num_fits
+        if method.quota_kind == BY_PICKER:
+            picker_update(losses, t, mean, seen, pool_size, method.picker_scale)
+        if method.learns:
+            _learn(inputs, method, state, outputs, t, seen, asked)
+
+
+@kernel
+def _learn(
+    inputs: Inputs,
+    method: CompiledMethod,
+    state: StreamState,
+    outputs: Outputs,
+    t: int,
+    votes: IntArray,
+    num_votes: int,
+) -> None:
+    """Put the votes of closed item t into the window; fit if a fit is due."""
+    counts = state.counts
+    if num_votes > 0:
+        slot = counts[ENTERED] % method.window
+        state.window_predictions[slot] = inputs.log_predictions[t]
+        state.window_votes[slot] = votes
+        counts[ENTERED] += 1
+        counts[VOTES] += num_votes
+    counts[CLOSED] += 1
+    if counts[CLOSED] < method.refit_every or counts[VOTES] == 0:
+        return
+    fit_kernel(
+        state.packed,
+        state.window_predictions,
+        state.window_votes,
+        min(counts[ENTERED], method.window),
+        method.shape,
+        method.rate,
+        method.bias_sd,
+        WARM,
+        state.packed,
+        np.empty(INFO_SIZE),
+    )
+    outputs.trace[counts[FITS]] = state.packed
+    outputs.trace_at[counts[FITS]] = t
+    counts[FITS] += 1
+    counts[CLOSED] = 0
+    counts[VOTES] = 0
+
+
+@kernel
+def complete_panel(votes: NDArray[np.int16], asked: int, recorded: int, pool_size: int, seen: IntArray) -> bool:
+    """Add to `seen` (K,) the recorded votes after the first `asked`, until the pool is settled. Is it settled then?"""
+    for place in range(asked, recorded):
+        if place > 0 and is_settled(seen, pool_size):
+            break
+        seen[votes[place]] += 1
+    return bool(seen.sum() > 0 and is_settled(seen, pool_size))

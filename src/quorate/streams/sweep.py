@@ -61,7 +61,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reading:
+class CurveReading:
     """A curve read at a budget: a share `weight` of the items under `high`, the rest under `low`."""
 
     low: Point
@@ -102,15 +102,15 @@ class Curve:
     points: tuple[Point, ...]
     runs: tuple[Point, ...]
 
-    def at(self, budget: float) -> Reading:
+    def at(self, budget: float) -> CurveReading:
         """The curve at `budget` votes per item; its nearest end where it does not reach that far."""
         costs = np.array([point.votes_per_item for point in self.points])
         right = int(np.searchsorted(costs, budget))
         if right == 0 or right == len(costs):
             end = self.points[min(right, len(costs) - 1)]
-            return Reading(end, end, 0.0)
+            return CurveReading(end, end, 0.0)
         low, high = self.points[right - 1], self.points[right]
-        return Reading(low, high, float((budget - costs[right - 1]) / (costs[right] - costs[right - 1])))
+        return CurveReading(low, high, float((budget - costs[right - 1]) / (costs[right] - costs[right - 1])))
 
     def cost_of(self, error_rate: float) -> float | None:
         """The fewest votes per item at which the curve is down to `error_rate`; None if it never is.
@@ -245,7 +245,7 @@ def _refined(coarse: Curve, replicates: Sequence[Replicate], budgets: Sequence[f
     return coarse
 
 
-def _mixed(reading: Reading) -> Method | None:
+def _mixed(reading: CurveReading) -> Method | None:
     """The method where the reading lies between two values of its one knob; None for whole-numbered knobs."""
     low, high = reading.low.method, reading.high.method
     differing = [key for key, value in low.knobs.items() if value != high.knobs[key]]
@@ -308,7 +308,7 @@ def cost_and_error(point: Point) -> tuple[float, float]:
     return point.votes_per_item, point.error_rate
 
 
-def paired(ours: Reading, theirs: Reading) -> tuple[float, float]:
+def paired(ours: CurveReading, theirs: CurveReading) -> tuple[float, float]:
     """How many more errors `theirs` makes on the same items, and its standard error."""
     difference = theirs.errors - ours.errors
     return float(difference.mean()), float(difference.std(ddof=1) / math.sqrt(len(difference)))

@@ -1,6 +1,6 @@
-"""A target error -> the knob that keeps to it, corrected by random audits. Pure: frozen states, no I/O.
+"""A target error -> the policy's parameter that holds it, corrected by random audits. Pure: frozen states, no I/O.
 
-Called by `workflows.replay`, and by the service for projects that aim at a share of wrong answers.
+Called by `streams.replay`, and by the service for projects that aim at a share of wrong answers.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from statistics import NormalDist
 
-from quorate.errors import InvalidInput
 from quorate.streams.control import DEEPEST, MOST_STEP, SHALLOWEST, Knob
-from quorate.validate import bounded, fraction, whole
+from quorate.validate import bounded, broken, fraction, whole
 
 SURENESS = 0.9
 AUDIT_RATE, FOCUS = 0.05, 1.0  # of audits; measured in docs/control.md
@@ -71,10 +70,10 @@ class TargetErrorControl(Knob):
         self._check()
         for name in ("target", "audit_rate"):
             if fraction(getattr(self, name), where=name) == 0:
-                raise InvalidInput(f"{name}=0; expected a number above 0 and at most 1; raise it.")
+                raise broken(name, 0, "a number above 0 and at most 1", "raise it.")
         for name in ("rate", "pull", "weight"):
             if bounded(getattr(self, name), where=name, least=0.0) == 0:
-                raise InvalidInput(f"{name}=0; expected a number above 0; leave it out for the default.")
+                raise broken(name, 0, "a number above 0", "leave it out for the default.")
         bounded(self.focus, where="focus", least=0.0)
         first = max(self._first(), math.exp(-DEEPEST))  # a tiny target over a pool's size can be 0
         object.__setattr__(self, "depth", min(max(-math.log(first), SHALLOWEST), DEEPEST))
@@ -105,7 +104,7 @@ class TargetErrorControl(Knob):
 
         d_I follows the errors that U counts: by the mean it would fall while U is above the plan, and hold it there.
         """
-        return self._unseen_at_most() / self._unseen if self._unseen else self.factor
+        return self._factor_at_most(self._unseen, self.audited_doubt, self.audited_errors)
 
     @property
     def reached(self) -> float:
@@ -171,17 +170,25 @@ class TargetErrorControl(Knob):
 
         A settled item without one counts 1 - confidence, which is its share of a tie where the pool is finite.
         """
-        doubt = 1.0 - confidence
+        doubt, after = 1.0 - confidence, self
+        settled_errors, open_doubt = self.settled_errors, self.open_doubt
         if settled:
             error = doubt if audited_error is None else audited_error
-            after = replace(self, settled_errors=self.settled_errors + error)
+            settled_errors += error
         else:
-            after = self._open(doubt, audited_error)
-            error = after.factor_at_most * doubt
+            open_doubt += doubt
+            after = self if audited_error is None else self._audited(doubt, audited_error)
+            unseen = max(open_doubt - after.seen_doubt, 0.0)
+            error = self._factor_at_most(unseen, after.audited_doubt, after.audited_errors) * doubt
         rate = max(self.rate, self.warm / (self.num_items + 10.0 * self.warm))
         step = min(max(rate * (error - self.target) / self.target, -MOST_STEP), MOST_STEP)
-        depth = min(max(self._depth() + step, SHALLOWEST), DEEPEST)
-        return replace(after, depth=depth, num_items=self.num_items + 1)
+        return replace(
+            after,
+            depth=min(max(self._depth() + step, SHALLOWEST), DEEPEST),
+            num_items=self.num_items + 1,
+            settled_errors=settled_errors,
+            open_doubt=open_doubt,
+        )
 
     def with_audits(self, outcomes: Iterable[tuple[float, float]]) -> TargetErrorControl:
         """The state with these (confidence, error) as all that audits have shown: for panels completed late."""
@@ -189,11 +196,6 @@ class TargetErrorControl(Knob):
         for confidence, error in outcomes:
             after = after._audited(1.0 - confidence, error)
         return after
-
-    def _open(self, doubt: float, audited_error: float | None) -> TargetErrorControl:
-        """The estimate after an item closed unsettled, audited or not."""
-        after = replace(self, open_doubt=self.open_doubt + doubt)
-        return after if audited_error is None else after._audited(doubt, audited_error)
 
     def _audited(self, doubt: float, error: float) -> TargetErrorControl:
         weight = math.sqrt(self.audit_rate / self.audit_rate_of(1.0 - doubt))  # 1 where audits are evenly drawn
@@ -205,6 +207,12 @@ class TargetErrorControl(Knob):
             seen_doubt=self.seen_doubt + doubt,
             seen_errors=self.seen_errors + error,
         )
+
+    def _factor_at_most(self, unseen: float, audited_doubt: float, audited_errors: float) -> float:
+        factor = (audited_errors + self.weight) / (audited_doubt + self.weight)
+        if not unseen:
+            return factor
+        return errors_at_most(factor * unseen, unseen / (audited_doubt + self.weight), self.sureness) / unseen
 
 
 def errors_at_most(mean: float, unseen_by_audited: float, sureness: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from quorate.tables.misread_checks import refuse_misread_pools, refuse_misread_p
 from quorate.tables.options import Items
 from quorate.tables.own_types import class_texts
 from quorate.tables.predictions.align import Aligned, aligned, looked_up, matched, named_classes
-from quorate.tables.predictions.checks import Checked
+from quorate.tables.predictions.checks import CheckedPredictions
 from quorate.tables.predictions.read import Predictions, uniform
 from quorate.tables.predictions.stray_columns import unpredicted_labels, unvoted_classes, without_strays
 from quorate.tables.readers.arrow import TEXT, pa, pc
@@ -27,7 +27,7 @@ from quorate.types import FloatArray, IntArray, frozen_array
 from quorate.validate import broken
 
 
-def refuse_unnamed_rows(votes: Votes, table: Checked) -> None:
+def refuse_unnamed_rows(votes: Votes, table: CheckedPredictions) -> None:
     """Rows of an array without ids are called 0 to T-1: an error unless the items of the votes are exactly these."""
     if not table.is_unnamed:
         return
@@ -42,7 +42,7 @@ def refuse_unnamed_rows(votes: Votes, table: Checked) -> None:
     raise broken("predictions", table.source, rule, fix)
 
 
-def refuse_other_classes(votes: Votes, table: Checked, classes: tuple[str, ...], *, given: bool) -> None:
+def refuse_other_classes(votes: Votes, table: CheckedPredictions, classes: tuple[str, ...], *, given: bool) -> None:
     """An error if no label of the votes, or none of the classes `given`, is a class of the classifier."""
     named = set(matched(table, classes, given=given).values())
     if named.intersection(votes.classes):
@@ -58,6 +58,7 @@ def _few(names: Sequence[str]) -> str:
     return f"{list(names[:10])}" + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
+Array = TypeVar("Array", bound=np.ndarray)
 MOST_CLASSES = 2**15 - 1  # votes are kept as int16
 
 
@@ -139,7 +140,7 @@ class _Outcome:
     probs: FloatArray
     models: tuple[str, ...]
     usable: tuple[int, ...]
-    unvoted: Any
+    unvoted: pa.Array
     unvoted_probs: FloatArray
 
 
@@ -223,7 +224,7 @@ def _voted(votes: Votes) -> IntArray:
     return by_first(votes.raw.task.codes[votes.counts_vote], len(votes.raw.task.names))
 
 
-def _unmatched(votes: Votes, source: Aligned, names: Any, present: np.ndarray) -> list[Fired]:  # noqa: ANN401
+def _unmatched(votes: Votes, source: Aligned, names: pa.Array, present: np.ndarray) -> list[Fired]:
     """An entry for the items a classifier does not know; an error if it knows none."""
     if present.all():
         return []
@@ -236,7 +237,7 @@ def _unmatched(votes: Votes, source: Aligned, names: Any, present: np.ndarray) -
     return [fired("no-prediction", source.table.source, np.zeros(len(few)), count=len(absent), tasks=few)]
 
 
-def _leading_zeros(votes: Votes, names: Any, apart: Any) -> list[Fired]:  # noqa: ANN401
+def _leading_zeros(votes: Votes, names: pa.Array, apart: pa.Array) -> list[Fired]:
     """Ids of the predictions that would be items but for leading zeros."""
     known = pc.utf8_ltrim(names, characters="0")
     hit = apart.filter(pc.is_in(pc.utf8_ltrim(apart, characters="0"), value_set=known))
@@ -317,7 +318,7 @@ def _workers(votes: Votes, at: IntArray) -> tuple[np.ndarray, tuple[str, ...]]:
     return place[codes], tuple(votes.raw.worker.names.take(pa.array(used)).to_pylist())
 
 
-def _fixed(array: Any) -> Any:  # noqa: ANN401
+def _fixed(array: Array) -> Array:
     """The array itself, read-only: it was made here, so it needs no copy."""
     array.flags.writeable = False
     return array

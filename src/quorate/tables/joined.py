@@ -90,7 +90,7 @@ class Joined:
             notes=tuple(self.report.lines()),
         )
 
-    def vote_table(self, backend: str | None = None) -> Any:  # noqa: ANN401
+    def vote_table(self, backend: str | None = None) -> Any:  # noqa: ANN401 - a frame of any library
         """The clean votes as a long table `task, worker, label` (and `timestamp`), in recorded order.
 
         As the kind of table the votes came in, or `backend`: "pandas", "polars" or "pyarrow". Ids, workers and labels

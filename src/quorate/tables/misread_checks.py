@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.tables.predictions.align import Aligned
-from quorate.tables.predictions.misread_checks import refuse_unusable
+from quorate.tables.predictions.align import Aligned, refuse_unusable
 from quorate.tables.rules import RULES, Fired
 from quorate.tables.votes.columns import GO_ON
 from quorate.tables.votes.formats import GUESSED_COUNTS

@@ -23,15 +23,15 @@ from quorate.validate import class_names
 class OwnTypes:
     """The caller's Arrow type of each of the three; None: text."""
 
-    task: Any = None
-    worker: Any = None
-    label: Any = None
+    task: pa.DataType | None = None
+    worker: pa.DataType | None = None
+    label: pa.DataType | None = None
 
 
 TEXTS = OwnTypes()
 
 
-def name_text(name: Any) -> str:  # noqa: ANN401
+def name_text(name: object) -> str:
     """A column's or a class's name as text, written as a cell with the same value is.
 
     >>> name_text("cat"), name_text(np.int64(3)), name_text(True), name_text(2.0)
@@ -62,7 +62,7 @@ def class_texts(classes: Sequence[Any] | None) -> tuple[str, ...] | None:
     return class_names(texts)
 
 
-def cell_type(opened: Opened, *columns: str) -> Any:  # noqa: ANN401
+def cell_type(opened: Opened, *columns: str) -> pa.DataType | None:
     """The one type of the cells of these columns of a frame; None: text, or no one type, or no frame.
 
     Categories have the type of their values, lists that of their parts. Floats that are all whole are integers: pandas
@@ -79,7 +79,7 @@ def cell_type(opened: Opened, *columns: str) -> Any:  # noqa: ANN401
     return filled[0] if len(set(filled)) == 1 else None
 
 
-def header_type(opened: Opened, columns: Sequence[str]) -> Any:  # noqa: ANN401
+def header_type(opened: Opened, columns: Sequence[str]) -> pa.DataType | None:
     """The one type of the names of these columns in the frame; None: text, or several types."""
     names = [opened.headers.get(name, name) for name in columns]
     plain = [name.item() if isinstance(name, np.generic) else name for name in names]
@@ -90,7 +90,7 @@ def header_type(opened: Opened, columns: Sequence[str]) -> Any:  # noqa: ANN401
     return None
 
 
-def in_own_type(names: Any, kind: Any) -> Any:  # noqa: ANN401
+def in_own_type(names: pa.Array | Iterable[str], kind: pa.DataType | None) -> pa.Array:
     """Different names (Arrow text or a list of texts) in the type `kind`; as text if one of them cannot be.
 
     >>> in_own_type(["7", "12"], pa.int64()).to_pylist(), in_own_type(["7", "none"], pa.int64()).to_pylist()
@@ -106,13 +106,13 @@ def in_own_type(names: Any, kind: Any) -> Any:  # noqa: ANN401
     return values if pc.count_distinct(values).as_py() == pc.count_distinct(texts).as_py() else texts
 
 
-def _parts(column: Any) -> Any:  # noqa: ANN401
+def _parts(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The parts of a column of lists; any other column as it is."""
     is_list = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
     return pc.list_flatten(column) if any(test(column.type) for test in is_list) else column
 
 
-def _kind(column: Any) -> Any:  # noqa: ANN401
+def _kind(column: pa.ChunkedArray) -> pa.DataType:
     kind = column.type
     if pa.types.is_dictionary(kind):
         column = pa.chunked_array([chunk.dictionary for chunk in column.chunks], type=kind.value_type)
@@ -124,6 +124,6 @@ def _kind(column: Any) -> Any:  # noqa: ANN401
     return kind
 
 
-def _is_kept(kind: Any) -> bool:  # noqa: ANN401
+def _is_kept(kind: pa.DataType) -> bool:
     tests = (pa.types.is_integer, pa.types.is_boolean, pa.types.is_floating, pa.types.is_temporal, pa.types.is_decimal)
     return any(test(kind) for test in tests)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from quorate.errors import ClusterError, InvalidInput, MissingExtra
-from quorate.validate import shown
+from quorate.errors import ClusterError, MissingExtra
+from quorate.validate import broken
 
 ANSWER_WITHIN = 10.0  # seconds for a scheduler to answer, and for its first worker to be there
 
@@ -48,10 +48,8 @@ def num_workers(address: str) -> int:
         return 0
     found = re.fullmatch(r"local:(\d{1,3})", address)
     if found is None or int(found[1]) < 1:
-        raise InvalidInput(
-            f"cluster={shown(address)}; expected tcp://HOST:PORT of a Dask scheduler, or local:N to start N workers "
-            "here, such as local:2."
-        )
+        rule = "tcp://HOST:PORT of a Dask scheduler, or local:N to start N workers here"
+        raise broken("cluster", address, rule, "pass e.g. `cluster='local:2'`.")
     return int(found[1])
 
 
@@ -82,10 +80,9 @@ def _scheduler(address: str, answer_within: float) -> Iterator[Any]:
     try:
         client = dask().Client(address, timeout=answer_within, set_as_default=False)
     except (OSError, ValueError, TypeError) as cause:
-        raise ClusterError(
-            f"cluster={shown(address)}: no Dask scheduler answers there. Start one with `dask scheduler "
-            f"--port {address.rsplit(':', 1)[1]}`, and workers with `dask worker {address} --nthreads 1`."
-        ) from cause
+        port = address.rsplit(":", 1)[1]
+        start = f"start one with 'dask scheduler --port {port}', and workers with 'dask worker {address} --nthreads 1'."
+        raise broken("cluster", address, "the address of a Dask scheduler", start, error=ClusterError) from cause
     try:
         yield client
     finally:
@@ -118,21 +115,16 @@ def _check_workers(client: Any, address: str, kind: Kind, answer_within: float) 
     try:
         client.wait_for_workers(1, timeout=answer_within)
     except TimeoutError as cause:
-        raise ClusterError(
-            f"cluster={shown(address)}: the scheduler has no workers. Start some: `dask worker {address} --nthreads 1`."
-        ) from cause
+        fix = f"start some with 'dask worker {address} --nthreads 1'."
+        raise broken("cluster", address, "a scheduler with workers", fix, error=ClusterError) from cause
     ours = kind()
     for worker, theirs in client.run(kind, on_error="return").items():
         if isinstance(theirs, Exception):
-            raise ClusterError(f"worker {worker} cannot run quorate ({theirs!r}). Install the same quorate there.")
+            rule, fix = f"workers that can run quorate, not {theirs!r}", "install the same quorate there."
+            raise broken("cluster", worker, rule, fix, error=ClusterError)
         for part, value in ours.items():
             if theirs.get(part) != value:
-                raise ClusterError(_differs(worker, part, theirs.get(part), value))
-
-
-def _differs(worker: str, part: str, theirs: object, ours: str) -> str:
-    what = "quorate's sources" if part == "code" else part
-    return (
-        f"worker {worker} would compute with other code: {what} {theirs} there, {ours} here. "
-        "Install the same versions there, and restart it."
-    )
+                what = "quorate's sources" if part == "code" else part
+                rule = f"workers with the same code as here: {what} {theirs.get(part)} there, {value} here"
+                fix = "install the same versions there, and restart it."
+                raise broken("cluster", worker, rule, fix, error=ClusterError)

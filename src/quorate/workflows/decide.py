@@ -1,26 +1,25 @@
-"""One decision from one prediction and some votes, without a session: what a session would say of its first item.
+"""One decision from one prediction and some votes, without a session: what a session would decide of its first item.
 
-Runs the session's own `decide` with the parameters at their start (theta = phi = tau = 1). Called by `quorate decide`.
+Uses the parameters before any learning. Called by `quorate decide`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from typing import cast
 
 import numpy as np
 
 from quorate.catalogue import knob_text
-from quorate.errors import InvalidInput
 from quorate.methods import Method
 from quorate.reasons import CERTAIN, SENTENCES
 from quorate.rng import stream
-from quorate.session.decide import decide, draw_quota, prior_of
+from quorate.session.batch import decide_items
+from quorate.session.decide import draw_quota
 from quorate.session.inputs import parse_prediction
-from quorate.session.items import ItemState, opened
-from quorate.types import Decision, FloatArray, IntArray, Reason
-from quorate.validate import class_names, counts, members, whole
+from quorate.session.items import opened
+from quorate.types import Decision, IntArray, PredictionValue, Reason
+from quorate.validate import broken, class_names, counts, members, whole
 
 DETAILS: dict[Reason, str] = {  # in brackets behind the reason's sentence
     "ask": "{who}; {left} of the pool have not voted",
@@ -32,7 +31,7 @@ DETAILS: dict[Reason, str] = {  # in brackets behind the reason's sentence
 def decide_once(
     method: Method,
     *,
-    prediction: Any = None,  # noqa: ANN401
+    prediction: PredictionValue = None,
     votes: Sequence[float] | None = None,
     pool_size: int,
     classes: Sequence[str],
@@ -49,43 +48,27 @@ def decide_once(
     names = class_names(classes)
     size = members(pool_size)
     rng = stream(whole(seed, where="seed", least=0), "quota", 0)
-    cast = _counts(votes, names, size)
+    tally = _counts(votes, names, size)
+    probs = parse_prediction(prediction, names, 1)
+    event = {"pool_size": size, "quota": None, "tie_draw": 0.0, "min_votes": 0, "max_votes": None}
+    item = opened(event | {"prediction": probs}, 0)
+    quota = draw_quota(method, method.policy.init(len(names)), item, rng=rng)
     start = method.initial_params(len(names))
-    policy_state = method.policy.init(len(names))
-    item = _item(parse_prediction(prediction, names, 1), size)
-    item = replace(item, quota=draw_quota(method, policy_state, item, rng=rng), votes=cast)
-    verdict = decide(method, prior_of(start, 0), policy_state, item)
-    return Decision(
-        verdict.ask, names[verdict.label], verdict.confidence, verdict.probs, int(cast.sum()), verdict.reason
-    )
-
-
-def _item(probs: FloatArray, pool_size: int) -> ItemState:
-    event = {
-        "prediction": probs,
-        "pool_size": pool_size,
-        "quota": None,
-        "tie_draw": 0.0,
-        "min_votes": 0,
-        "max_votes": None,
-    }
-    return opened(event, 0)
+    found, reasons = decide_items(method, start, probs[None], tally[None], pool_size=size, quota=quota)
+    (label,), (belief,), reason = found.labels, found.probs, cast("Reason", str(reasons[0]))
+    return Decision(reason == "ask", names[label], float(belief[label]), belief, int(tally.sum()), reason)
 
 
 def _counts(votes: Sequence[float] | None, classes: Sequence[str], pool_size: int) -> IntArray:
     if votes is None:
         return np.zeros(len(classes), dtype=np.int64)
-    cast = counts(votes)
-    if cast.shape != (len(classes),):
-        raise InvalidInput(
-            f"votes={list(votes)!r} counts {len(cast)} classes; expected {len(classes)} counts, one per class; "
-            "write 0 for a class without votes."
-        )
-    if cast.sum() > pool_size:
-        raise InvalidInput(
-            f"votes={list(votes)!r} are {int(cast.sum())} votes, more than pool_size={pool_size}; raise --pool-size."
-        )
-    return cast
+    tally = counts(votes)
+    if tally.shape != (len(classes),):
+        rule = f"{len(classes)} counts, one per class of `classes`"
+        raise broken("votes", list(votes), rule, "write 0 for a class without votes.")
+    if tally.sum() > pool_size:
+        raise broken("votes", list(votes), f"at most {pool_size} votes, the pool", "raise `pool_size`.")
+    return tally
 
 
 def explain(decision: Decision, method: Method, *, pool_size: int, seed: int = 0) -> str:

@@ -17,7 +17,7 @@ from quorate.errors import InvalidInput, UnknownMethod
 from quorate.files import write_atomic
 from quorate.methods import METHODS, Method, method
 from quorate.types import FloatArray, PriorParams, frozen_array
-from quorate.validate import bounded, class_names, fraction, members, shown, vote_limits, whole
+from quorate.validate import bounded, broken, class_names, fraction, members, vote_limits, whole
 from quorate.version import __version__
 
 FORMAT = "quorate-params"
@@ -31,6 +31,7 @@ FIELDS = (
 SINCE_2 = ("pool_rule", "min_votes", "max_votes", "error_costs", "accuracy", "abstain_labels")
 POOL_RULES = ("given", "largest-recorded")
 HARD_LABEL_ACCURACY = 0.9
+WRITE_IT = "write it with quorate run"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,10 +65,9 @@ class ParamsFile:
     def method(self) -> Method:
         """The method, built from its name and knobs."""
         if self.name not in METHODS:
-            raise UnknownMethod(
-                f"method {self.name!r} cannot be built from a file; expected one of {', '.join(METHODS)}: a policy of "
-                "your own lives in your code. Score with another method, or decide through quorate.Session."
-            )
+            rule = f"one of {', '.join(METHODS)}: a policy of your own cannot be built from a file"
+            fix = "score with another method, or decide through quorate.Session."
+            raise broken("method", self.name, rule, fix, error=UnknownMethod)
         return method(self.name, **self.knobs)
 
 
@@ -127,148 +127,136 @@ def read_params(path: str | Path) -> ParamsFile:
     """A params.json, every field checked; an unknown version is refused."""
     file = Path(path)
     if not file.is_file():
-        raise InvalidInput(f"params={str(path)!r} is not a file; name the params.json that `quorate run` wrote.")
+        raise broken("params", str(path), "a file", f"{WRITE_IT} and name its params.json.")
     try:
         content = json.loads(file.read_text(encoding="utf-8-sig"), object_pairs_hook=_once, parse_constant=_refuse)
     except (ValueError, RecursionError) as cause:
-        raise InvalidInput(
-            f"params={str(path)!r} is not JSON in UTF-8 ({cause}); write it with `quorate run`."
-        ) from cause
+        raise broken("params", str(path), f"JSON in UTF-8 ({cause})", f"{WRITE_IT}.") from cause
     return parsed(content, where=str(path))
 
 
-def parsed(content: Any, *, where: str) -> ParamsFile:  # noqa: ANN401
-    """The content of a params.json, checked; `where` names it in messages."""
-    _check_kind(content, where)
-    classes = _each(content["classes"], class_names, f"{where}: classes")
-    models = _names(content["models"], f"{where}: models")
+def parsed(content: object, *, where: str) -> ParamsFile:
+    """The content of a params.json, checked; `where` names it in errors."""
+    try:
+        return _parsed(_checked_kind(content))
+    except (InvalidInput, UnknownMethod) as problem:
+        problem.place = where
+        raise
+
+
+def _parsed(content: Mapping[str, Any]) -> ParamsFile:
+    if not isinstance(content["classes"], list):
+        raise broken("classes", content["classes"], "a list of names", f"{WRITE_IT}.")
+    classes, models = class_names(content["classes"]), _names(content["models"], "models")
     posterior = content["posterior"]
     if posterior not in POSTERIORS:
-        raise InvalidInput(f"{where}: posterior={shown(posterior)}; expected one of {', '.join(POSTERIORS)}.")
-    name, knobs = _method(content["method"], where)
+        raise broken("posterior", posterior, f"one of {', '.join(POSTERIORS)}", f"{WRITE_IT}.")
+    name, knobs = _method(content["method"])
     found = ParamsFile(
-        params=_prior(content, len(models), len(classes), where),
+        params=_prior(content, len(models), len(classes)),
         classes=classes,
         models=models,
         posterior=posterior,
         name=name,
         knobs=knobs,
-        pool_size=members(content["pool_size"], where=f"{where}: pool_size"),
-        fitted_after=whole(content["fitted_after"], where=f"{where}: fitted_after", least=0),
-        quorate=_text(content["quorate"], f"{where}: quorate"),
-        **(_since_2(content, classes, where) if content["version"] > 1 else {}),
+        pool_size=members(content["pool_size"]),
+        fitted_after=whole(content["fitted_after"], where="fitted_after", least=0),
+        quorate=_text(content["quorate"], "quorate"),
+        **(_since_2(content, classes) if content["version"] > 1 else {}),
     )
     if name in METHODS and found.method().predicting.posterior != posterior:
         says = found.method().predicting.posterior
-        raise InvalidInput(
-            f"{where}: posterior={posterior!r}, but method {name!r} predicts with {says!r}; expected the same in both."
-        )
+        raise broken("posterior", posterior, f"{says!r}, with which method {name!r} predicts", f"{WRITE_IT}.")
     return found
 
 
-def _check_kind(content: Any, where: str) -> None:  # noqa: ANN401
+def _checked_kind(content: object) -> Mapping[str, Any]:
     """Our format, a version we know, and exactly its fields."""
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise InvalidInput(
-            f'{where} is not a params.json: expected an object with "format": "{FORMAT}"; write it with `quorate run`.'
-        )
+        field, value = ("format", content.get("format")) if isinstance(content, dict) else ("params", content)
+        raise broken(field, value, f'an object with "format": "{FORMAT}"', f"{WRITE_IT}.")
     version = content.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version not in READABLE:
-        raise InvalidInput(
-            f"{where}: version={shown(version)}; this quorate ({__version__}) reads versions "
-            f"{', '.join(map(str, READABLE))}; install the quorate that wrote it, or write it again."
-        )
+        rule = f"version {' or '.join(map(str, READABLE))}, which this quorate ({__version__}) reads"
+        raise broken("version", version, rule, f"install the quorate that wrote it, or {WRITE_IT}.")
     fields = FIELDS if version > 1 else tuple(name for name in FIELDS if name not in SINCE_2)
-    missing = [name for name in fields if name not in content]
-    unknown = [name for name in content if name not in fields]
-    if missing or unknown:
-        problem = f"has no {missing[0]!r}" if missing else f"has an unknown field {unknown[0]!r}"
-        raise InvalidInput(f"{where} {problem}; expected exactly {', '.join(fields)}; write it with `quorate run`.")
+    odd = [name for name in fields if name not in content] + [name for name in content if name not in fields]
+    if odd:
+        raise broken(odd[0], content.get(odd[0]), f"exactly the fields {', '.join(fields)}", f"{WRITE_IT}.")
+    return content
 
 
-def _since_2(content: Mapping[str, Any], classes: tuple[str, ...], where: str) -> dict[str, Any]:
+def _since_2(content: Mapping[str, Any], classes: tuple[str, ...]) -> dict[str, Any]:
     """The fields that version 1 did not have."""
     rule, least, most, labels = (content[name] for name in ("pool_rule", "min_votes", "max_votes", "abstain_labels"))
     if rule not in POOL_RULES:
-        raise InvalidInput(f"{where}: pool_rule={shown(rule)}; expected one of {', '.join(POOL_RULES)}.")
-    least = whole(least, where=f"{where}: min_votes", least=0)
-    most = None if most is None else whole(most, where=f"{where}: max_votes", least=0)
+        raise broken("pool_rule", rule, f"one of {', '.join(POOL_RULES)}", f"{WRITE_IT}.")
+    least = whole(least, where="min_votes", least=0)
+    most = None if most is None else whole(most, where="max_votes", least=0)
     vote_limits(least, most)
     return {
         "pool_rule": rule,
         "min_votes": least,
         "max_votes": most,
-        "error_costs": _error_costs(content["error_costs"], len(classes), f"{where}: error_costs"),
-        "accuracy": fraction(content["accuracy"], where=f"{where}: accuracy"),
-        "abstain_labels": () if labels == [] else _names(labels, f"{where}: abstain_labels"),
+        "error_costs": _error_costs(content["error_costs"], len(classes)),
+        "accuracy": fraction(content["accuracy"], where="accuracy"),
+        "abstain_labels": () if labels == [] else _names(labels, "abstain_labels"),
     }
 
 
-def _error_costs(rows: Any, num_classes: int, where: str) -> FloatArray | None:  # noqa: ANN401
+def _error_costs(rows: object, num_classes: int) -> FloatArray | None:
     if rows is None:
         return None
-    if not isinstance(rows, list) or len(rows) != num_classes:
-        raise InvalidInput(f"{where}={shown(rows)}; expected null or {num_classes} lists, a row per truth.")
-    costs = [_numbers(row, num_classes, f"{where}[{number}]", least=0.0) for number, row in enumerate(rows)]
-    return np.asarray(frozen_array(np.array(costs)))
+    return np.asarray(frozen_array(np.array(_table(rows, num_classes, num_classes, "error_costs"))))
 
 
-def _prior(content: Mapping[str, Any], num_models: int, num_classes: int, where: str) -> PriorParams:
-    theta, phi = (bounded(content[name], where=f"{where}: {name}", least=0.0) for name in ("theta", "phi"))
-    tau = content["tau"]
-    if not isinstance(tau, list) or len(tau) != num_models:
-        raise InvalidInput(f"{where}: tau={shown(tau)}; expected {num_models} lists, one per model.")
-    rows = [_numbers(row, num_classes, f"{where}: tau[{number}]", least=0.0) for number, row in enumerate(tau)]
+def _prior(content: Mapping[str, Any], num_models: int, num_classes: int) -> PriorParams:
+    theta, phi = (bounded(content[name], where=name, least=0.0) for name in ("theta", "phi"))
+    rows = _table(content["tau"], num_models, num_classes, "tau")
     bias = content["bias"]
     if bias is not None:
-        bias = _numbers(bias, num_classes, f"{where}: bias", least=-np.finfo(float).max)
-    try:
-        return PriorParams(theta, phi, np.array(rows[0] if num_models == 1 else rows), bias)
-    except InvalidInput as problem:
-        raise InvalidInput(f"{where}: {problem}") from problem
+        bias = _numbers(bias, num_classes, "bias", least=-np.finfo(float).max)
+    return PriorParams(theta, phi, np.array(rows[0] if num_models == 1 else rows), bias)
 
 
-def _numbers(values: Any, count: int, where: str, *, least: float) -> list[float]:  # noqa: ANN401
+def _table(rows: object, num_rows: int, num_classes: int, field: str) -> list[list[float]]:
+    """Rows of numbers, none below 0."""
+    if not isinstance(rows, list) or len(rows) != num_rows:
+        raise broken(field, rows, f"{num_rows} lists of {num_classes} numbers", f"{WRITE_IT}.")
+    return [_numbers(row, num_classes, f"{field}[{number}]", least=0.0) for number, row in enumerate(rows)]
+
+
+def _numbers(values: object, count: int, field: str, *, least: float) -> list[float]:
     if not isinstance(values, list) or len(values) != count:
-        raise InvalidInput(f"{where}={shown(values)}; expected a list of {count} numbers, as many as classes.")
-    return [bounded(value, where=f"{where}[{number}]", least=least) for number, value in enumerate(values)]
+        raise broken(field, values, f"a list of {count} numbers, as many as classes", f"{WRITE_IT}.")
+    return [bounded(value, where=f"{field}[{number}]", least=least) for number, value in enumerate(values)]
 
 
-def _method(content: Any, where: str) -> tuple[str, dict[str, Any]]:  # noqa: ANN401
+def _method(content: object) -> tuple[str, dict[str, Any]]:
     if not isinstance(content, dict) or set(content) != {"name", "knobs"} or not isinstance(content["knobs"], dict):
-        raise InvalidInput(f'{where}: method={shown(content)}; expected {{"name": ..., "knobs": {{...}}}}.')
-    name = _text(content["name"], f"{where}: method.name")
+        raise broken("method", content, '{"name": ..., "knobs": {...}}', f"{WRITE_IT}.")
+    name = _text(content["name"], "method")
     if name not in METHODS and not name.startswith("own:"):
-        raise UnknownMethod(f"{where}: method {name!r} does not exist; choose one of: {', '.join(METHODS)}.")
+        raise broken("method", name, "a method", f"choose one of: {', '.join(METHODS)}.", error=UnknownMethod)
     return name, dict(content["knobs"])
 
 
-def _names(values: Any, where: str) -> tuple[str, ...]:  # noqa: ANN401
+def _names(values: object, field: str) -> tuple[str, ...]:
     if not isinstance(values, list) or not values:
-        raise InvalidInput(f"{where}={shown(values)}; expected a list of at least one name.")
-    names = tuple(_text(value, where) for value in values)
+        raise broken(field, values, "a list of at least one name", f"{WRITE_IT}.")
+    names = tuple(_text(value, field) for value in values)
     if len(set(names)) != len(names):
-        raise InvalidInput(f"{where}={shown(values)}; expected each name once; rename one.")
+        raise broken(field, values, "each name once", "rename one.")
     return names
 
 
-def _each(values: Any, check: Any, where: str) -> Any:  # noqa: ANN401
-    """A JSON list through a check of `validate`, the place named."""
-    if not isinstance(values, list):
-        raise InvalidInput(f"{where}={shown(values)}; expected a list of names.")
-    try:
-        return check(values)
-    except InvalidInput as problem:
-        raise InvalidInput(f"{where}: {problem}") from problem
-
-
-def _text(value: Any, where: str) -> str:  # noqa: ANN401
+def _text(value: object, field: str) -> str:
     if not isinstance(value, str) or not value:
-        raise InvalidInput(f"{where}={shown(value)}; expected a string that is not empty.")
+        raise broken(field, value, "a text that is not empty", f"{WRITE_IT}.")
     return value
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a field stands twice")

@@ -1,6 +1,6 @@
 """Named methods on one source of streams -> a row each: cost, error and what is saved. Behind `quorate simulate`.
 
-The source is a synthetic stream with dials or a recorded data set; asking everyone and asking until settled are
+The source is a synthetic stream or a recorded data set; asking everyone and asking until settled are
 always run too, because savings are counted against them.
 """
 
@@ -13,12 +13,11 @@ from typing import Any
 
 from quorate.catalogue import parse_method
 from quorate.datasets import load_npz, synthetic
-from quorate.errors import InvalidInput
 from quorate.methods import Method, method
 from quorate.reports.plots import MISSING, can_plot, write_curves
 from quorate.streams.curves import REFERENCES
 from quorate.streams.sweep import Point, Progress, Replicate, grid_methods, sweep
-from quorate.validate import whole
+from quorate.validate import broken, whole
 from quorate.version import __version__
 from quorate.workflows.demo.records import point_record, write_csv, write_json
 
@@ -26,8 +25,8 @@ MOST_REPEATS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """Where streams come from: an `.npz` file, or the dials of `synthetic` (None: its default)."""
+class StreamSource:
+    """Where streams come from: an `.npz` file, or the parameters of `synthetic` (None: its default)."""
 
     data: str | Path | None = None
     model: int | str = 0
@@ -49,16 +48,15 @@ class Source:
             sized = {} if self.pool_size is None else {"pool_size": self.pool_size}
             return tuple(Replicate(synthetic(seed=seed, **sized, **turned), seed) for seed in self.seeds)
         if turned:
-            raise InvalidInput(
-                f"{', '.join(turned)}: these are dials of the synthetic stream; drop them, or drop --data."
-            )
+            name, value = next(iter(turned.items()))
+            raise broken(name, value, "no `data` beside it: it describes a synthetic stream", "drop one of the two.")
         dataset = load_npz(self.data)
         return tuple(Replicate(dataset, seed, self.pool_size, self.model) for seed in self.seeds)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Row:
-    """One method with one knob value, and what it saves."""
+class MethodRow:
+    """One method with one value of its parameter, and what it saves."""
 
     point: Point
     saved_against_ask_all: float
@@ -77,7 +75,7 @@ class MethodTable:
 
     name: str
     seeds: tuple[int, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[MethodRow, ...]
     ask_all: float
     until_settled: float
     notes: tuple[str, ...]
@@ -114,7 +112,7 @@ class MethodTable:
 
 def compare_methods(
     specs: Sequence[str],
-    source: Source,
+    source: StreamSource,
     *,
     whole_range: bool = False,
     out: str | Path | None = None,
@@ -150,6 +148,6 @@ def _family(chosen: Method, first: Replicate, whole_range: bool) -> tuple[Method
     return grid_methods([chosen.name], pool_size=size, num_classes=first.dataset.num_classes)[0]
 
 
-def _row(point: Point, costs: Mapping[str, float]) -> Row:
+def _row(point: Point, costs: Mapping[str, float]) -> MethodRow:
     cost = point.votes_per_item
-    return Row(point, 1 - cost / costs["ask-all"], 1 - cost / costs["until-settled"])
+    return MethodRow(point, 1 - cost / costs["ask-all"], 1 - cost / costs["until-settled"])

@@ -3,7 +3,7 @@
 from sqlalchemy import func, select
 
 from quorate.service.access import cookies, links
-from quorate.service.housekeeping import delete_access
+from quorate.service.steward import delete_access
 from quorate.service.store import schema
 from tests.service.access.conftest import NOW
 

@@ -4,7 +4,7 @@ from dataclasses import fields
 
 from quorate.service.api.numbers import StatsTold
 from quorate.service.domain import stats
-from quorate.service.domain.audits import AuditReport
+from quorate.service.domain.audits import ProjectAudit
 from quorate.service.steward import Steward
 from quorate.types import PriorParams
 
@@ -19,7 +19,7 @@ def test_the_numbers_of_a_project_are_told(world):
     assert (stats["num_items"], stats["num_open"], stats["num_votes"]) == (2, 1, 4)
     audit = reader.api("GET", f"/projects/{world.here}/audit", 200).json()
     assert audit["num_closed"] == 1 and audit["sentence"]
-    told = [each.name for each in fields(AuditReport)]
+    told = [each.name for each in fields(ProjectAudit)]
     assert (list(stats), list(stats["audit"])) == ([each.name for each in fields(StatsTold)], told)
     assert list(audit) == [*told, "time"]
 

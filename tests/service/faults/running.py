@@ -1,8 +1,8 @@
 """A real server process, and voters who send real votes to it and do not give up: what the fault tests break.
 
-`Server` is `quorate serve` as a user starts it. `Voters` vote, cannot tell, skip and undo, as the page does, and send
-each act with an idempotency key until it is acknowledged. `account` compares what was sent, what was acknowledged and
-what the database holds.
+`Server` is `quorate serve`, started as a user does or forked. `Voters` vote, cannot tell, skip and undo, as the page
+does, and send each act with an idempotency key until it is acknowledged. `account` compares what was sent, what was
+acknowledged and what the database holds.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from quorate.service.domain.trail import disagreements
 from quorate.service.store.schema import ballots, events, items
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
+from tests.forked import Forked
 from tests.processes import free_port, wait_until
 
 CLASSES = ["cat", "dog", "bird"]
@@ -45,19 +46,21 @@ class Server:
     def __init__(self, url: str, *, workers: int = 1, environment: dict[str, str] | None = None) -> None:
         self.url, self.port, self.workers = url, free_port(), workers
         self.environment = environment or {}
-        self.process: subprocess.Popen | None = None
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - what it prints, told if it does not start
+        self.process: subprocess.Popen | Forked | None = None
+        self._log = tempfile.NamedTemporaryFile()  # noqa: SIM115 - what it prints, told if it does not start
 
     @property
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "quorate", "serve", "--database", self.url, "--port", str(self.port)]
-        command += ["--workers", str(self.workers)]
-        surroundings = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", **self.environment}
-        logged = {"stdout": self._log, "stderr": self._log, "start_new_session": True}
-        self.process = subprocess.Popen(command, env=surroundings, **logged)
+        command = ["serve", "--database", self.url, "--port", str(self.port), "--workers", str(self.workers)]
+        if self.workers == 1 and not self.environment:
+            self.process = Forked(command, log=self._log.name, environment=os.environ)
+        else:  # workers, and a clock of its own, need an interpreter of their own
+            surroundings = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", **self.environment}
+            logged = {"stdout": self._log, "stderr": self._log, "start_new_session": True}
+            self.process = subprocess.Popen([sys.executable, "-m", "quorate", *command], env=surroundings, **logged)
         with httpx.Client(timeout=2.0) as client:
             wait_until(lambda: self._is_ready(client), "the server is ready", READY_WITHIN)
 

@@ -92,7 +92,7 @@ def test_postgresql_is_killed_again_and_again(postgres, serve, told):
     for _ in range(3):
         voters.wait_for(30)
         postgres.kill()
-        time.sleep(0.5)
+        time.sleep(0.2)
         postgres.start()
     wanted = voters.wait_for(30)
     voters.finish()

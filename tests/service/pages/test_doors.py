@@ -441,7 +441,7 @@ def test_a_tie_is_called_one_in_the_table_and_on_the_item_s_page(world):
 
 def test_the_export_of_votes_holds_what_the_data_page_says(world):
     browser = world.browser("owner")
-    assert "late and taken-back ones marked" in browser.get(world.address("/data")).text
+    assert "late and undone votes are marked" in browser.get(world.address("/data")).text
     export = browser.get(f"/api/v1/projects/{world.project}/export", params={"what": "votes", "format": "csv"})
     assert {"late", "retracted", "kind"} <= set(export.text.partition("\n")[0].strip().split(","))
 

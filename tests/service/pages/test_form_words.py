@@ -5,7 +5,7 @@ import pytest
 from quorate.errors import InvalidInput
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.pages.form_fields import in_words_of_the_form
-from quorate.service.pages.settings_form import LABELS, as_form, changes_of, new_settings
+from quorate.service.pages.projects import LABELS, as_form, changes_of, new_settings
 from quorate.service.problems import of_error
 
 FORM = as_form(ProjectSettings(classes=("cat", "dog", "fox"), pool_size=5)) | {"name": "Animals"}
@@ -33,7 +33,7 @@ def refused(**typed):
         ({"goal": "threshold", "threshold": "30 %"}, "threshold", "“Close an item", "more than 33.3 % (one of 3"),
         ({"goal": "threshold", "threshold": "950"}, "threshold", "“Close an item", "100 %"),
         ({"goal": "target_error", "target_error": "0"}, "target_error", "“Aim for", "more than 0 %, at most 100 %"),
-        ({"goal": "budget", "budget": ""}, "budget", "“Spend so many votes per item on average", ": empty; expected"),
+        ({"goal": "budget", "budget": ""}, "budget", "“Spend this many votes per item on average", ": empty; expected"),
         ({"goal": "value", "error_price": "-1"}, "error_price", "“", ": -1; expected a number above 0"),
         ({"goal": "value", "error_price": "1,000"}, "error_price", "“", "write 1000, or 1.000."),
         ({"classes": "cat"}, "classes", "“What voters choose from”", "expected"),

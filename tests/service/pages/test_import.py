@@ -26,7 +26,7 @@ def test_images_come_with_their_table_or_alone_and_voters_see_them(live, chromiu
         come_in(page, live, owner)
         page.goto(f"{live.url}/p/{project}/data")
         page.set_input_files("#file", files=[image("one.png", 1), table])
-        page.get_by_text("gone.png was not dropped with the table: drop both together.").wait_for()
+        page.get_by_text("image='gone.png'; expected an image that was dropped with the table").wait_for()
         store_file(page)
         page.set_input_files("#file", files=[image("two.png", 2), image("three.png", 3)])
         page.get_by_text("2 can be stored").wait_for()

@@ -4,7 +4,7 @@ import pytest
 
 from quorate.errors import InvalidInput
 from quorate.service.domain.settings import ProjectSettings
-from quorate.service.pages.settings_form import (
+from quorate.service.pages.projects import (
     GOALS,
     as_form,
     changes_of,

@@ -52,13 +52,14 @@ def voter(live, chromium):
 
 @pytest.fixture
 def reader(live, chromium):
-    """A voter who is shown an item of a project that keeps items for five seconds only."""
+    """A voter who is shown an item of a project that keeps items for five seconds only; their clock can be put on."""
     settings = ProjectSettings(classes=CLASSES, pool_size=3, lease_seconds=5.0)
     project = live.projects.create("Long reads", settings, now=1.0).id
     add_items(live.projects, project, [NewItem(name, show=ItemContent(text=name)) for name in "ab"], now=1.0)
     account = create_account(live.store, "Vico", now=1.0).id
     add_member(live.store, project, account, role="voter", now=1.0)
     with window(chromium) as page:
+        page.clock.install()
         come_in(page, live, account)
         open_vote(page, live, project)
         page.project = project
@@ -303,23 +304,25 @@ def test_the_keys_named_are_those_there_are(voter):
     assert "1 to 3 answer" in voter.locator(".vote-foot").inner_text()
 
 
-def test_who_reads_on_keeps_the_item_as_long_as_the_page_is_seen(live, reader):
+def test_who_reads_on_keeps_the_item_as_long_as_the_page_is_seen(live, reader, monkeypatch):
     before = held_until(live, reader.project)
-    with reader.expect_response("**/next", timeout=4_500):
-        pass  # nothing is touched
+    monkeypatch.setattr(live.app.state, "clock", lambda: time.time() + 3.0, raising=False)
+    with reader.expect_response("**/next"):
+        reader.clock.fast_forward(3_000)  # nothing is touched
     assert len(before) == 2
     assert min(held_until(live, reader.project)) > max(before) + 1
     reader.evaluate(HIDE, True)
     asked = []
     reader.on("request", lambda request: asked.append(request.url))
-    reader.wait_for_timeout(3_500)
+    reader.clock.fast_forward(3_500)
+    reader.wait_for_timeout(100)
     assert asked == []
 
 
 def test_who_was_away_for_long_is_not_shown_what_went_to_others(live, reader):
     reader.evaluate(HIDE, True)
     shown = item_of(reader)
-    reader.wait_for_timeout(5_300)
+    reader.clock.fast_forward(5_300)
     for voter in ("ext:1", "ext:2", "ext:3"):
         act(live.projects, Request(reader.project, shown, voter, "vote", "cat", served=False), now=time.time())
     reader.evaluate(HIDE, False)
@@ -333,11 +336,13 @@ def test_a_newcomer_without_items_is_not_thanked_and_new_items_come_by_themselve
     account = create_account(live.store, "Vito", now=1.0).id
     add_member(live.store, project, account, role="voter", now=1.0)
     with window(chromium) as page:
+        page.clock.install()
         come_in(page, live, account)
         page.goto(f"{live.url}/p/{project}/vote")
         page.locator(nothing_yet).wait_for()
         assert page.locator(thanks).is_hidden()
         add_items(live.projects, project, [NewItem("late", show=ItemContent(text="A late one " * 50))], now=2.0)
+        page.clock.fast_forward(5_000)  # it asks again
         page.locator(".shown").wait_for()
         assert 20 < len(page.locator("[data-part=say]").inner_text()) <= SPOKEN
         press(page, "1")

@@ -7,19 +7,23 @@ dashes are those of every plot of the project.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quorate.paper.published import BUDGETS, PHASES
+from quorate.paper.published import BUDGETS, PHASES, Phase
 from quorate.paper.readings import at_cost, mean_se
 from quorate.paper.shift.over_time import ARCHITECTURE_BUDGET, Course, band, first_model, moving_average
 from quorate.paper.shift.streams import FUSED, LABELS, Streams
-from quorate.paper.shift.table import GROUPINGS, errors_at
+from quorate.paper.shift.table import GROUPINGS, Grouping, errors_at
 from quorate.reports.plots import BLUE, GRID, QUIET, STYLES, TICKS
 from quorate.types import FloatArray
 
-Draw = Callable[[Any], None]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as MplFigure
+
+Draw = Callable[["MplFigure"], None]
 BAR_BUDGETS = (0.5, 2.0)
 PHASE_NAMES = {"pre": "before the shift", "post": "after the shift"}
 MODEL_NAMES = {"alexnet": "AlexNet", "densenet": "DenseNet", "googlenet": "GoogLeNet", "resnet": "ResNet", "vgg": "VGG"}
@@ -37,7 +41,7 @@ def style(name: str) -> dict[str, Any]:
 def bars(streams: Streams) -> Draw:
     """Errors before and after the shift at budgets 0.5 and 2 on the first classifier, by both groupings."""
 
-    def draw(figure: Any) -> None:  # noqa: ANN401
+    def draw(figure: MplFigure) -> None:
         panels = figure.subplots(len(GROUPINGS), len(BAR_BUDGETS), sharey=True, sharex="col", squeeze=False)
         for grouping, row in zip(GROUPINGS, panels, strict=True):
             for budget, axes in zip(BAR_BUDGETS, row, strict=True):
@@ -57,7 +61,7 @@ def bars(streams: Streams) -> Draw:
 def curves(streams: Streams) -> Draw:
     """Error against votes per item over the whole stream: before the shift, after it, and both, mean over streams."""
 
-    def draw(figure: Any) -> None:  # noqa: ANN401
+    def draw(figure: MplFigure) -> None:
         panels = figure.subplots(1, 3)
         for index, (axes, title) in enumerate(zip(panels, (*PHASE_NAMES.values(), "whole stream"), strict=True)):
             for name in LABELS:
@@ -90,7 +94,7 @@ def over_orderings(courses: Mapping[str, Course], streams: Streams) -> Draw:
     """Moving average of the error, mean over orderings with its 95 % band, and of the cost."""
     shift = _shift_at(streams)
 
-    def draw(figure: Any) -> None:  # noqa: ANN401
+    def draw(figure: MplFigure) -> None:
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
         for name, course in courses.items():
             mean, half = band(course)
@@ -110,7 +114,7 @@ def over_orderings(courses: Mapping[str, Course], streams: Streams) -> Draw:
 
 
 def _over_time(rows: Sequence[tuple[str, Sequence[Course]]], shift: int) -> Draw:
-    def draw(figure: Any) -> None:  # noqa: ANN401
+    def draw(figure: MplFigure) -> None:
         panels = figure.subplots(len(rows), 2, sharex=True, squeeze=False)
         for (title, courses), (left, right) in zip(rows, panels, strict=True):
             for course in courses:
@@ -151,18 +155,18 @@ def _plain(look: dict[str, Any]) -> dict[str, Any]:
     return kept | {"linewidth": min(kept["linewidth"], 2.2)}
 
 
-def _mark_shift(axes: Any, shift: int) -> None:  # noqa: ANN401
+def _mark_shift(axes: Axes, shift: int) -> None:
     axes.axvline(shift, color=QUIET, linewidth=1, linestyle=(0, (5, 3)), zorder=1)
     axes.set_ylim(0, None)
     axes.margins(x=0.01)
 
 
-def _legend(figure: Any, axes: Any) -> None:  # noqa: ANN401
+def _legend(figure: MplFigure, axes: Axes) -> None:
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False, handlelength=3.0, fontsize=8.5)
 
 
-def _percent_ticks(axes: Any) -> None:  # noqa: ANN401
+def _percent_ticks(axes: Axes) -> None:
     from matplotlib.ticker import FixedLocator, NullLocator  # noqa: PLC0415
 
     axes.yaxis.set_major_locator(FixedLocator(TICKS))
@@ -170,12 +174,12 @@ def _percent_ticks(axes: Any) -> None:  # noqa: ANN401
     axes.yaxis.set_minor_locator(NullLocator())
 
 
-def _bar_values(streams: Streams, budget: float, grouping: Any, phase: Any) -> list[tuple[float, float]]:  # noqa: ANN401
+def _bar_values(streams: Streams, budget: float, grouping: Grouping, phase: Phase) -> list[tuple[float, float]]:
     model = first_model(streams)
     return [mean_se(errors_at(streams.of(name, model), budget, grouping, phase)) for name in LABELS]
 
 
-def _bars(axes: Any, values: Sequence[tuple[float, float]], offset: float, opacity: float, label: str) -> None:  # noqa: ANN401
+def _bars(axes: Axes, values: Sequence[tuple[float, float]], offset: float, opacity: float, label: str) -> None:
     places = np.arange(len(values)) + offset
     means, errors = (np.nan_to_num(np.array(each)) for each in zip(*values, strict=True))
     colours = [style(name)["color"] for name in LABELS]
@@ -186,7 +190,7 @@ def _bars(axes: Any, values: Sequence[tuple[float, float]], offset: float, opaci
     axes.margins(x=0.1)
 
 
-def _bar_legend(figure: Any) -> None:  # noqa: ANN401
+def _bar_legend(figure: MplFigure) -> None:
     from matplotlib.patches import Patch  # noqa: PLC0415
 
     handles = [

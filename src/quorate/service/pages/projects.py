@@ -1,30 +1,268 @@
-"""Making a project, and its settings: forms that say what each choice does, and what is wrong with it."""
+"""Making a project, and its settings: the form <-> `ProjectSettings`, and the pages that show it.
+
+People write percentages, the method takes shares; one goal of four is chosen. The form says what is wrong with a value.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request, Response
 
+from quorate.catalogue import catalogue
 from quorate.errors import InvalidInput, QuorateError
 from quorate.service.access.accounts import enrol
 from quorate.service.access.principal import Principal
 from quorate.service.access.request_context import now_of, store_of
 from quorate.service.api.dependencies import Creator, Owner, ProjectId, projects_of
-from quorate.service.domain.settings import ProjectSettings, rule_for_people
-from quorate.service.pages.form_fields import Fields, in_words_of_the_form, whole_number
+from quorate.service.domain.settings import LOWEST_RATE, ProjectSettings, knobs_of, rule_for_people
+from quorate.service.pages.form_fields import Fields, in_words_of_the_form, lines, number, share, whole_number
+from quorate.service.pages.format_filters import decimal
 from quorate.service.pages.rendering import go, render
-from quorate.service.pages.settings_form import (
-    LABELS,
-    as_form,
-    changes_of,
-    goals_of,
-    method_told,
-    new_settings,
-    why_not_all,
-)
 from quorate.service.problems import of_error
 from quorate.validate import broken
+
+DEFAULT_METHOD = "quorate"
+Given = TypeVar("Given", int, float)
+GOALS = ("value", "threshold", "budget", "target_error")
+NUMBERS = {goal: goal for goal in GOALS[1:]} | {"value": "error_price"}  # the field with the number of a goal
+USUAL = {"error_price": "500", "threshold": "95", "budget": "3", "target_error": "2"}  # shown where a goal has none
+LABELS = {
+    "name": "Name",
+    "state": "State",
+    "classes": "What voters choose from",
+    "models": "Classifiers",
+    "display_names": "Names that voters see",
+    "instructions": "Instructions for voters",
+    "people": "How many people will vote?",
+    "pool_size": "Experts in the pool",
+    "min_votes": "Fewest votes per item",
+    "max_votes": "Most votes per item",
+    "audit_rate": "Audited share, %",
+    "lease_seconds": "Item kept for a voter, s",
+    "undo_seconds": "Undo possible for, s",
+    "price": "Price of one vote",
+    "currency": "Currency",
+    "error_price": "One wrong answer is as bad as this many extra votes",
+    "threshold": "Close an item as soon as its answer is this likely",
+    "budget": "Spend this many votes per item on average, where they help most",
+    "target_error": "Aim for at most this share of wrong answers; the audit shows whether it is held",
+}
+DISPLAY_NAME = "display_name_"  # with the number of the class: its field of the form
+SHORT = {
+    "value": "asking while a vote is worth its cost",
+    "threshold": "closing at a given confidence",
+    "budget": "a budget of votes",
+    "target_error": "a share of wrong answers",
+}
+
+
+def changes_of(fields: Mapping[str, str], *, before: ProjectSettings | None = None) -> dict[str, Any]:
+    """The settings a filled-in form asks for; of a project's (`before`) those that its owner has changed.
+
+    What stands in a field as the form showed it stays as it is: the form shows fewer digits than there may be.
+
+    >>> form = {"pool_size": "5", "goal": "threshold", "threshold": "95", "price": "", "audit_rate": "5"}
+    >>> changes = changes_of(form)
+    >>> changes["threshold"], changes["audit_rate"], changes["price"]
+    (0.95, 0.05, 0.0)
+    """
+    shown = {} if before is None else as_form(before)
+    touched = {name for name, text in fields.items() if before is None or _plain(text) != _plain(shown.get(name, ""))}
+    goal = _plain(fields.get("goal", shown.get("goal", "value")))
+    found = _goal_settings(fields, goal, before) if {"goal", NUMBERS.get(goal, "")} & touched else {}
+    read: dict[str, Callable[[str], Any]] = {
+        "max_votes": lambda name: whole_number(fields, name),
+        "pool_size": lambda name: _given(whole_number(fields, name), name),
+        "min_votes": lambda name: whole_number(fields, name) or 0,
+        "price": lambda name: number(fields, name) or 0.0,
+        "audit_rate": lambda name: _audit_rate(fields, name, before),
+        "lease_seconds": lambda name: _given(number(fields, name), name),
+        "undo_seconds": lambda name: _given(number(fields, name), name),
+        "currency": lambda name: _plain(fields[name]),
+        "instructions": lambda name: _plain(fields[name]),
+    }
+    found |= {name: value(name) for name, value in read.items() if name in touched}
+    if before is not None and any(name.startswith(DISPLAY_NAME) for name in touched):
+        found["display_names"] = _display_names(fields, before)
+    if goal == "target_error" and found.get("audit_rate", 0.0 if before is None else before.audit_rate) == 0:
+        typed = fields.get("audit_rate", "0")
+        raise broken("audit_rate", typed, "more than 0 %: audits hold the goal chosen", "write e.g. 5.")
+    return found
+
+
+def _display_names(fields: Mapping[str, str], before: ProjectSettings) -> dict[str, str]:
+    """What to show for each class; a field that is empty means the class itself."""
+    was = as_form(before)
+    names = {name: f"{DISPLAY_NAME}{number}" for number, name in enumerate(before.classes)}
+    typed = {name: fields.get(field, was[field]).strip() for name, field in names.items()}
+    return {name: text for name, text in typed.items() if text}
+
+
+def _goal_settings(fields: Mapping[str, str], goal: str, before: ProjectSettings | None) -> dict[str, Any]:
+    """The settings that say when to stop: the goal chosen, the others none, and the method with the knob for it."""
+    if goal not in GOALS:
+        raise broken("goal", goal, f"one of {', '.join(GOALS)}", "choose one.")
+    method = DEFAULT_METHOD if before is None else before.method
+    found: dict[str, Any] = {"threshold": None, "budget": None, "target_error": None}
+    if goal != "value":
+        found[goal] = _goal(fields, goal, before)
+    if method.partition(":")[0].strip() == DEFAULT_METHOD:
+        found["method"] = _with_knobs(_gain(fields) if goal == "value" else [], method)
+    return found
+
+
+def _plain(text: str) -> str:
+    """As a form would show it: browsers send line ends of their own."""
+    return text.replace("\r\n", "\n").strip()
+
+
+def _given(value: Given | None, name: str) -> Given:
+    if value is None:
+        raise broken(name, "", "a number", "write one.")
+    return value
+
+
+def new_settings(fields: Mapping[str, str]) -> ProjectSettings:
+    """The settings of a new project."""
+    models = lines(fields, "models")
+    fixed = {"classes": lines(fields, "classes"), **({"models": models} if models else {})}
+    return ProjectSettings.from_json(changes_of(fields) | fixed)
+
+
+def goals_of(settings: ProjectSettings) -> list[str]:
+    """The goals a running project can change to; "value" also stands for what a method other than the default does.
+
+    >>> goals_of(ProjectSettings(classes=["cat", "dog"], pool_size=5))
+    ['value', 'budget', 'target_error']
+    """
+    audited, now = settings.audit_rate or 1.0, as_form(settings)["goal"]
+    tries = {"value": 1.0, "threshold": 0.9, "budget": max(1.0, settings.min_votes), "target_error": 0.1}
+    return [goal for goal, value in tries.items() if goal == now or _can_change(settings, goal, value, audited)]
+
+
+def why_not_all(settings: ProjectSettings) -> str | None:
+    """In words, which ways to say when enough have been asked are not offered, and why; None if all are.
+
+    >>> why_not_all(ProjectSettings(classes=["cat", "dog"], pool_size=5))
+    'Not offered here: closing at a given confidence. This project asks by what a vote is worth, and past decisions \
+rely on that; a new project can be started by another rule.'
+    """
+    missing = [SHORT[goal] for goal in GOALS if goal not in goals_of(settings)]
+    if not missing:
+        return None
+    knobs = knobs_of(settings)
+    name = settings.chosen_method().name
+    rule = "what a vote is worth" if "min_gain" in knobs else "how sure an answer is" if "threshold" in knobs else None
+    told = f"This project asks by {rule}" if rule else f"This project's method, {name}, asks by a rule of its own"
+    if rule and "threshold" in knobs and settings.threshold is None:
+        told = f"This project's method names its threshold itself ({settings.method})"
+    return (
+        f"Not offered here: {', '.join(missing)}. {told}, and past decisions rely on that; "
+        "a new project can be started by another rule."
+    )
+
+
+def method_told(settings: ProjectSettings) -> dict[str, str]:
+    """The project's method for people: its name, what it does, and knobs that no field of the form shows.
+
+    >>> told = method_told(ProjectSettings(classes=["cat", "dog"], pool_size=5, method="quorate:min_gain=0.01"))
+    >>> told["name"], told["knobs"]
+    ('quorate', '')
+    """
+    chosen = settings.chosen_method()
+    sentence = next((entry.sentence for entry in catalogue() if entry.name == chosen.name), "")
+    return {"name": chosen.name, "sentence": sentence, "knobs": ", ".join(_kept_knobs(settings.method))}
+
+
+def _can_change(settings: ProjectSettings, goal: str, value: float, audit_rate: float) -> bool:
+    changes: dict[str, Any] = {"threshold": None, "budget": None, "target_error": None, "audit_rate": audit_rate}
+    if goal != "value":
+        changes[goal] = value
+    if settings.method.partition(":")[0].strip() == DEFAULT_METHOD:
+        changes["method"] = _with_knobs([], settings.method)
+    try:
+        settings.changed(**changes)
+    except InvalidInput:
+        return False
+    return True
+
+
+def as_form(settings: ProjectSettings) -> dict[str, str]:
+    """The settings as a form shows them."""
+    knobs = settings.chosen_method().knobs
+    is_default = settings.method.partition(":")[0].strip() == DEFAULT_METHOD
+    threshold = settings.threshold if settings.threshold is not None or not is_default else knobs.get("threshold")
+    goals = {"threshold": threshold, "budget": settings.budget, "target_error": settings.target_error}
+    numbers = {name: value if name == "budget" else 100 * value for name, value in goals.items() if value is not None}
+    gain = knobs.get("min_gain")
+    shown = {
+        "goal": next(iter(numbers), "value"),
+        "audit_rate": decimal(100 * settings.audit_rate, 3),
+        "classes": "\n".join(settings.classes),
+        "models": "\n".join(settings.models),
+        "max_votes": "" if settings.max_votes is None else str(settings.max_votes),
+    }
+    shown |= USUAL | {name: decimal(value, 3) for name, value in numbers.items()}
+    shown |= {"error_price": decimal(1 / gain, 6)} if gain else {}
+    plain = ("pool_size", "min_votes", "currency", "instructions")
+    timed = ("price", "lease_seconds", "undo_seconds")
+    told = {name: str(getattr(settings, name)) for name in plain}
+    told |= {name: decimal(getattr(settings, name), 4) for name in timed}
+    names = [settings.display_names.get(name, "") for name in settings.classes]
+    told |= {f"{DISPLAY_NAME}{number}": name for number, name in enumerate(names)}
+    return shown | told | ({} if settings.price else {"price": ""})
+
+
+def _with_knobs(shown: list[str], method: str) -> str:
+    """The default method with the knobs the form shows, and those of the project's `method` that it does not."""
+    knobs = [*shown, *_kept_knobs(method)]
+    return DEFAULT_METHOD + (f":{','.join(knobs)}" if knobs else "")
+
+
+def _kept_knobs(method: str) -> list[str]:
+    """The knobs of a method, as they are written, that no field of the form shows."""
+    name, _, written = method.partition(":")
+    by_form = ("min_gain", "threshold") if name.strip() == DEFAULT_METHOD else ()
+    parts = [part.strip() for part in written.split(",") if part.strip()]
+    return [part for part in parts if part.partition("=")[0].strip() not in by_form]
+
+
+def _gain(fields: Mapping[str, str]) -> list[str]:
+    """An error that costs `error_price` votes makes a vote worth one part in as many."""
+    price = number(fields, "error_price")
+    if price is None:
+        return []
+    if not (price > 0 and math.isfinite(1 / price)):
+        fix = "raise it, or leave it empty for the default."
+        raise broken("error_price", fields["error_price"], "a number above 0, how many votes a wrong answer costs", fix)
+    return [f"min_gain={1 / price:.12g}"]
+
+
+def _goal(fields: Mapping[str, str], goal: str, before: ProjectSettings | None) -> float:
+    """The number of the goal that was chosen: votes, or a percentage as a share."""
+    if goal == "budget":
+        found = number(fields, goal)
+    elif goal == "threshold":
+        num_classes = len(lines(fields, "classes") if before is None else before.classes)
+        why = f" (one of {num_classes} classes: else every item would close without a vote)"
+        found = share(fields, goal, above=100 / num_classes if num_classes > 1 else 0.0, why=why)
+    else:
+        found = share(fields, goal, above=0.0)
+    if found is None:
+        raise broken(goal, None, "a number for the goal that is chosen", "write one, or choose another goal.")
+    return found
+
+
+def _audit_rate(fields: Mapping[str, str], name: str, before: ProjectSettings | None) -> float:
+    rate = float(_given(share(fields, name), name))
+    if before is not None and rate < before.audit_rate:
+        rule = f"at least {decimal(100 * before.audit_rate, 3)} %: {LOWEST_RATE}"
+        raise broken(name, fields[name], rule, "raise it, or start a new project.")
+    return rate
+
 
 router = APIRouter(include_in_schema=False)
 BLANK = as_form(ProjectSettings(classes=("cat", "dog"), pool_size=5)) | {"classes": "", "models": "", "name": ""}

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quorate.numpy_files import plain_arrays
 from quorate.tables.predictions.checks import Given
@@ -25,7 +26,7 @@ _IDS = ("ids", "items", "item_ids", "tasks")
 
 
 def from_array(
-    array: Any,  # noqa: ANN401
+    array: ArrayLike,
     model: str,
     *,
     classes: Sequence[str] | None,

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from quorate.tables.readers.arrow import pa
 from quorate.tables.rules import SUM_ROUNDING, SUM_TOLERANCE, Fired, fired
 from quorate.tables.votes.clean import tidy_ids
-from quorate.tables.votes.codes import Coded, constant, encode
-from quorate.tables.votes.gather import Raw
+from quorate.tables.votes.codes import Coded, Raw, constant, encode
 from quorate.types import FloatArray, IntArray
 
 _OF_ROWS = ("blank-prediction", "bad-probability", "sum-off", "sum-near-one")
@@ -44,7 +43,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Checked:
+class CheckedPredictions:
     """One classifier's predictions, each item once. `ids` Arrow text; rows that are not `usable` are set aside.
 
     `shares_rest`: what is missing from 1 belongs to the classes not named (NaN here); else to none.
@@ -54,7 +53,7 @@ class Checked:
     model: str
     source: str
     classes: tuple[str, ...]
-    ids: Any
+    ids: pa.Array
     values: FloatArray
     usable: np.ndarray
     rows: IntArray
@@ -63,7 +62,7 @@ class Checked:
     is_unnamed: bool = False
 
 
-def checked(given: Given) -> Checked:
+def checked(given: Given) -> CheckedPredictions:
     """Tidy ids, the last prediction of each item, and the rows that are no probabilities marked."""
     nobody = constant(None, len(given.rows))
     raw = Raw(given.source, given.task, nobody, nobody, None, given.rows, (), len(given.rows), has_workers=False)
@@ -71,7 +70,7 @@ def checked(given: Given) -> Checked:
     last, repeated = _last_of_each(given, task)
     usable, unusable = _judged(given, task, last)
     at = np.flatnonzero(last)
-    return Checked(
+    return CheckedPredictions(
         model=given.model,
         source=given.source,
         classes=given.classes,
@@ -85,7 +84,7 @@ def checked(given: Given) -> Checked:
     )
 
 
-def narrowed(table: Checked, keep: Sequence[int], *, entries: Sequence[Fired]) -> Checked:
+def narrowed(table: CheckedPredictions, keep: Sequence[int], *, entries: Sequence[Fired]) -> CheckedPredictions:
     """The predictions over some of the columns, judged anew, with `entries` more."""
     kept = table.values[:, list(keep)]
     blank = [entry.rows for entry in table.entries if entry.rule == "blank-prediction"]
@@ -147,7 +146,7 @@ def _judged(given: Given, task: Coded, among: np.ndarray) -> tuple[np.ndarray, l
     return fine & ~far, entries
 
 
-def _shown(given: Given, where: Any) -> list[str]:  # noqa: ANN401
+def _shown(given: Given, where: np.ndarray) -> list[str]:
     """The rows' numbers and their sum, for the rejects."""
     picked = given.values[where]
     return [f"sum {total:.6g}: {_few(row)}" for row, total in zip(picked, sums(picked), strict=True)]

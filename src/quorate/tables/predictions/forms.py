@@ -6,7 +6,6 @@ Called by `predictions`. Which form a table has is decided by its columns, and t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -77,7 +76,7 @@ def _refuse_votes(opened: Opened, others: Sequence[str], columns: dict[str, str]
         raise broken("source", opened.name, rule, f"are `votes` and `predictions` swapped? Otherwise, {GO_ON}")
 
 
-def _refuse_long(source: str, first: Any, item: str, label: str, score: str) -> None:  # noqa: ANN401
+def _refuse_long(source: str, first: pa.Table, item: str, label: str, score: str) -> None:
     """Refuse a table with a row for each class of an item, where the scores of an item sum to 1."""
     codes = encode(first[item]).codes
     scores = as_numbers(first[score], blank=np.nan).values
@@ -96,7 +95,7 @@ def _refuse_long(source: str, first: Any, item: str, label: str, score: str) -> 
         raise broken("source", source, rule, fix)
 
 
-def _percent_signs(table: Any, others: Sequence[str]) -> str:  # noqa: ANN401
+def _percent_signs(table: pa.Table, others: Sequence[str]) -> str:
     """A hint where cells are written as 92%."""
     for name in others:
         text = next((str(cell).strip() for cell in table[name].slice(0, 20).to_pylist() if cell is not None), "")
@@ -105,7 +104,7 @@ def _percent_signs(table: Any, others: Sequence[str]) -> str:  # noqa: ANN401
     return ""
 
 
-def class_columns(table: Any, others: Sequence[str], classes: tuple[str, ...] | None) -> dict[str, str]:  # noqa: ANN401
+def class_columns(table: pa.Table, others: Sequence[str], classes: tuple[str, ...] | None) -> dict[str, str]:
     """Column -> class: the columns named after the classes given, or else the columns of numbers.
 
     Of those are left out: known roles, headers that say nothing, and, where columns such as prob_cat alone sum to 1,
@@ -125,7 +124,7 @@ def class_columns(table: Any, others: Sequence[str], classes: tuple[str, ...] | 
     return {name: name for name in numeric}
 
 
-def _sum_to_one(table: Any, columns: Sequence[str]) -> bool:  # noqa: ANN401
+def _sum_to_one(table: pa.Table, columns: Sequence[str]) -> bool:
     """Whether these columns alone are probabilities in nearly every row."""
     values = np.column_stack([as_numbers(table[name], blank=np.nan).values for name in columns])
     return len(columns) > 1 and float((np.abs(values.sum(axis=1) - 1) <= SUM_TOLERANCE).mean()) >= NEARLY_ALL
@@ -138,7 +137,7 @@ def _bare(name: str) -> str:
     )
 
 
-def _is_numeric(column: Any) -> bool:  # noqa: ANN401
+def _is_numeric(column: pa.ChunkedArray) -> bool:
     """Whether most of the cells that are not blank are numbers."""
     if pa.types.is_floating(column.type) or pa.types.is_integer(column.type):
         return True
@@ -241,7 +240,7 @@ def from_labels(
     return Given(model, source, tuple(known), task, values, unsaid, column < 0, rows[at], True, told, tuple(more))
 
 
-def _sureness(table: Any, score: str | None, accuracy: float) -> Numbers:  # noqa: ANN401
+def _sureness(table: pa.Table, score: str | None, accuracy: float) -> Numbers:
     if score is not None:
         return as_numbers(table[score], blank=accuracy)
     return Numbers(np.full(table.num_rows, accuracy), np.zeros(table.num_rows, dtype=bool), 0)

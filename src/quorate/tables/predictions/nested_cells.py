@@ -7,12 +7,12 @@ a CSV.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from quorate.tables.readers.arrow import TEXT, pa
-from quorate.tables.readers.sources import Batch, Opened, unique_columns
+from quorate.tables.readers.sources import Opened, TableBatch, unique_columns
 from quorate.validate import broken
 
 NOT_A_PREDICTION = "no prediction"  # is no number, so that the rule for bad probabilities meets it
@@ -20,7 +20,7 @@ NOT_A_PREDICTION = "no prediction"  # is no number, so that the rule for bad pro
 
 def unnested(
     opened: Opened,
-    first: Any,  # noqa: ANN401
+    first: pa.Table,
     others: Sequence[str],
     classes: tuple[str, ...] | None,
 ) -> tuple[Opened, tuple[str, ...]]:
@@ -35,7 +35,7 @@ def unnested(
     names = _names(opened, column, first[column], classes)
     kept = tuple(name for name in opened.columns if name != column)
 
-    def read(columns: Sequence[str] | None) -> Iterator[Batch]:
+    def read(columns: Sequence[str] | None) -> Iterator[TableBatch]:
         wanted = list(kept) + list(names) if columns is None else list(columns)
         plain = [name for name in wanted if name in kept]
         for batch in opened.read([*plain, column]):
@@ -44,7 +44,7 @@ def unnested(
     return replace(opened, columns=unique_columns((*kept, *names), opened.name), read=read), names
 
 
-def _names(opened: Opened, column: str, cells: Any, classes: tuple[str, ...] | None) -> tuple[str, ...]:  # noqa: ANN401
+def _names(opened: Opened, column: str, cells: pa.ChunkedArray, classes: tuple[str, ...] | None) -> tuple[str, ...]:
     """The classes: the keys in the order in which they come, or those given for a list."""
     found = _first(cells)
     if isinstance(found, dict):
@@ -56,13 +56,13 @@ def _names(opened: Opened, column: str, cells: Any, classes: tuple[str, ...] | N
     return classes
 
 
-def _taken_apart(table: Any, column: str, names: Sequence[str], wanted: Sequence[str]) -> Any:  # noqa: ANN401
+def _taken_apart(table: pa.Table, column: str, names: Sequence[str], wanted: Sequence[str]) -> pa.Table:
     cells = [_row(cell, names) for cell in _parsed(table[column])]
     by_name = dict(zip(names, zip(*cells, strict=True), strict=True)) if cells else dict.fromkeys(names, ())
     return pa.table({name: pa.array(by_name[name], type=TEXT) if name in by_name else table[name] for name in wanted})
 
 
-def _row(cell: Any, names: Sequence[str]) -> list[str | None]:  # noqa: ANN401
+def _row(cell: Mapping[str, object] | Sequence[object] | None, names: Sequence[str]) -> list[str | None]:
     if cell is None:
         return [None] * len(names)
     if isinstance(cell, dict):
@@ -70,7 +70,7 @@ def _row(cell: Any, names: Sequence[str]) -> list[str | None]:  # noqa: ANN401
     return list(map(str, cell)) if len(cell) == len(names) else [NOT_A_PREDICTION] * len(names)
 
 
-def _first(column: Any) -> dict[str, Any] | list[Any] | None:  # noqa: ANN401
+def _first(column: pa.ChunkedArray) -> dict[str, Any] | list[Any] | None:
     """The first cell that is not blank, if it is a mapping or a list of numbers."""
     for cell in column.slice(0, 100):
         if cell.is_valid and cell.as_py() not in ("", [], {}):
@@ -78,13 +78,13 @@ def _first(column: Any) -> dict[str, Any] | list[Any] | None:  # noqa: ANN401
     return None
 
 
-def _parsed(column: Any) -> Iterator[dict[str, Any] | list[Any] | None]:  # noqa: ANN401
+def _parsed(column: pa.ChunkedArray) -> Iterator[dict[str, Any] | list[Any] | None]:
     """Each cell as a mapping or a list of numbers; None if it is blank, an empty list if it is something else."""
     for cell in column.to_pylist():
         yield None if cell is None or cell == "" else (_prediction(cell) or [])
 
 
-def _prediction(cell: Any) -> dict[str, Any] | list[Any] | None:  # noqa: ANN401
+def _prediction(cell: object) -> dict[str, Any] | list[Any] | None:
     """A mapping or list of numbers, whether it is one or is written as JSON.
 
     >>> _prediction('{"cat": "0.7", "dog": 0.3}'), _prediction("cat"), _prediction('["a"]')
@@ -97,15 +97,16 @@ def _prediction(cell: Any) -> dict[str, Any] | list[Any] | None:  # noqa: ANN401
             cell = json.loads(cell)
         except ValueError:
             return None
+    found: dict[str, Any] | list[Any] = cell if isinstance(cell, list) else []
     if isinstance(cell, dict):  # a struct of Parquet has every key in every row
-        cell = {key: value for key, value in cell.items() if value is not None}
-    values = cell.values() if isinstance(cell, dict) else cell if isinstance(cell, list) else ()
-    return cell if values and all(map(_is_number, values)) else None
+        found = {key: value for key, value in cell.items() if value is not None}
+    values = found.values() if isinstance(found, dict) else found
+    return found if values and all(map(_is_number, values)) else None
 
 
-def _is_number(value: Any) -> bool:  # noqa: ANN401
+def _is_number(value: object) -> bool:
     try:
-        float(value)
+        float(cast(Any, value))
     except (TypeError, ValueError):
         return False
     return not isinstance(value, bool)

@@ -14,23 +14,25 @@ import numpy as np
 
 from quorate.tables.options import HARD_LABEL_ACCURACY
 from quorate.tables.own_types import class_texts, name_texts
+from quorate.tables.predictions.align import columns_read
 from quorate.tables.predictions.arrays import from_array, from_file
-from quorate.tables.predictions.checks import Checked, Given, checked
+from quorate.tables.predictions.checks import CheckedPredictions, Given, checked
 from quorate.tables.predictions.forms import from_table
-from quorate.tables.predictions.misread_checks import columns_read
 from quorate.tables.readers.frames import open_frame
 from quorate.tables.readers.label_studio import from_studio, is_label_studio
 from quorate.tables.readers.open_files import ending_of, existing, open_file
 from quorate.tables.report import Report, refuse_dirt
-from quorate.types import FloatArray
+from quorate.types import FloatArray, PredictionLike
 from quorate.validate import broken, fraction
+
+PredictionSources = PredictionLike | Sequence[PredictionLike] | Mapping[str, PredictionLike]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Predictions:
     """What M classifiers say, each over its own items and classes; `join` brings them together."""
 
-    tables: tuple[Checked, ...]
+    tables: tuple[CheckedPredictions, ...]
     report: Report
 
     @property
@@ -45,7 +47,7 @@ class Predictions:
 
 
 def read_predictions(
-    sources: Any,  # noqa: ANN401
+    sources: PredictionSources,
     *,
     classes: Sequence[Any] | None = None,
     id_column: str | None = None,
@@ -90,13 +92,13 @@ def read_predictions(
     return Predictions(tables, Report(tuple(dict.fromkeys(decisions)), totals, entries))
 
 
-def _read_as_classes(tables: Sequence[Checked]) -> str:
+def _read_as_classes(tables: Sequence[CheckedPredictions]) -> str:
     """Which columns were taken for classes, where rows do not sum to 1: one of them may be none."""
     off = [table for table in tables if {"sum-off", "sum-near-one"} & {entry.rule for entry in table.entries}]
     return columns_read(off[0]) if off and not off[0].shares_rest else ""
 
 
-def named_sources(sources: Any) -> list[tuple[str | None, Any]]:  # noqa: ANN401
+def named_sources(sources: PredictionSources) -> list[tuple[str | None, PredictionLike]]:
     """Each source with the name its caller gave it, or None."""
     pairs: list[tuple[str | None, Any]]
     if isinstance(sources, Mapping):
@@ -111,7 +113,7 @@ def named_sources(sources: Any) -> list[tuple[str | None, Any]]:  # noqa: ANN401
 
 
 def _open(
-    source: Any,  # noqa: ANN401
+    source: PredictionLike,
     name: str | None,
     classes: tuple[str, ...] | None,
     *,

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from quorate.tables.predictions.align import matched
-from quorate.tables.predictions.checks import Checked, narrowed
+from quorate.tables.predictions.checks import CheckedPredictions, narrowed
 from quorate.tables.predictions.read import Predictions
 from quorate.tables.rules import MOST_SAMPLES, NEARLY_ALL, SUM_ROUNDING, SUM_TOLERANCE, Fired, fired
 from quorate.tables.votes.labels import match_labels, meant
@@ -39,7 +39,7 @@ def without_strays(predictions: Predictions, voted: Sequence[str]) -> Prediction
     return Predictions(tuple(tables), replace(report, entries=entries))
 
 
-def class_places(table: Checked, voted: Sequence[str]) -> list[int]:
+def class_places(table: CheckedPredictions, voted: Sequence[str]) -> list[int]:
     """Places of the columns that are classes: only those voted for, if these alone sum to 1 in nearly every row.
 
     They do so if more rows sum to 1 without the others than with them, or if the others hold nothing but zeros beside
@@ -67,7 +67,9 @@ def class_places(table: Checked, voted: Sequence[str]) -> list[int]:
     return every
 
 
-def unvoted_classes(tables: Sequence[Checked], classes: tuple[str, ...], voted: Sequence[str]) -> list[Fired]:
+def unvoted_classes(
+    tables: Sequence[CheckedPredictions], classes: tuple[str, ...], voted: Sequence[str]
+) -> list[Fired]:
     """An entry for each classifier with classes that nobody voted for, which names the first few."""
     entries = []
     for table in tables:
@@ -78,7 +80,7 @@ def unvoted_classes(tables: Sequence[Checked], classes: tuple[str, ...], voted: 
     return entries
 
 
-def unpredicted_labels(tables: Sequence[Checked], predicted: Sequence[str], votes: Votes) -> list[Fired]:
+def unpredicted_labels(tables: Sequence[CheckedPredictions], predicted: Sequence[str], votes: Votes) -> list[Fired]:
     """Votes for labels that no classifier speaks of, with the class that was perhaps meant: an entry, or none.
 
     Classifiers that name one class, or the top one, leave classes unsaid: there only a near spelling is told.
@@ -106,12 +108,12 @@ def _share_summing(values: FloatArray, tolerance: float) -> float:
     return float((np.abs(values.sum(axis=1) - 1) <= tolerance).mean())
 
 
-def _has_fractions(table: Checked, places: Sequence[int]) -> bool:
+def _has_fractions(table: CheckedPredictions, places: Sequence[int]) -> bool:
     """Whether they are true probabilities; labels written as 0 and 1 leave classes at 0 that are only rare."""
     values = table.values[:, places]
     return bool((values[np.isfinite(values)] % 1 != 0).any())
 
 
-def _ignored(table: Checked, keep: Sequence[int]) -> Fired:
+def _ignored(table: CheckedPredictions, keep: Sequence[int]) -> Fired:
     left = [name for place, name in enumerate(table.classes) if place not in keep]
     return fired("ignored-column", table.source, [0] * min(len(left), 5), count=len(left), values=left[:5])

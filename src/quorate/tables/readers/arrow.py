@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 from quorate.errors import MissingExtra
 from quorate.unpacked import check_size
@@ -25,10 +25,17 @@ except ImportError as cause:  # pragma: no cover - the tests have it
 TEXT = pa.large_string()  # 64-bit offsets: the names of many long ids pass 2 GB
 
 
+class SupportsRead(Protocol):
+    """A stream of bytes."""
+
+    def read(self, size: int | None, /) -> bytes:
+        """The next bytes; None: all."""
+
+
 class Counted(io.RawIOBase):
     """A stream that unpacks a file, and refuses to give more than the file may unpack to (`quorate.unpacked`)."""
 
-    def __init__(self, stream: Any, file: Path) -> None:  # noqa: ANN401
+    def __init__(self, stream: SupportsRead, file: Path) -> None:
         super().__init__()
         self._stream, self._file, self._num_bytes = stream, file, 0
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ class Numbers:
     num_commas: int
 
 
-def as_numbers(column: Any, *, blank: float) -> Numbers:  # noqa: ANN401
+def as_numbers(column: pa.ChunkedArray, *, blank: float) -> Numbers:
     """Every cell as a float; empty cells become `blank`, what is no number NaN; "0,7" is read as 0.7.
 
     >>> as_numbers(pa.array(["0.5", "", "x", "0,25"]), blank=0.0).values
@@ -64,7 +63,7 @@ def _number(text: str | None, blank: float) -> tuple[float, bool, bool]:
 _MICRO, _UTC = pa.timestamp("us"), pa.timestamp("us", tz="UTC")
 
 
-def seconds(column: Any) -> FloatArray:  # noqa: ANN401
+def seconds(column: pa.ChunkedArray) -> FloatArray:
     """Times as seconds; text without a zone is taken as UTC.
 
     >>> seconds(pa.array(["1970-01-01T00:01:00Z", "60", "soon"]))
@@ -81,7 +80,7 @@ def seconds(column: Any) -> FloatArray:  # noqa: ANN401
     return _from_text(column.cast(TEXT))
 
 
-def unread(column: Any, time: FloatArray) -> tuple[str, ...]:  # noqa: ANN401
+def unread(column: pa.ChunkedArray, time: FloatArray) -> tuple[str, ...]:
     """The first few cells that are not blank and whose time could not be read.
 
     >>> unread(pa.chunked_array([["31/12/2026", "", "60"]]), np.array([np.nan, np.nan, 60.0]))
@@ -103,12 +102,12 @@ def filled(time: FloatArray) -> FloatArray:
     return np.where(at < 0, -np.inf, time[np.maximum(at, 0)])
 
 
-def _micros(stamps: Any) -> FloatArray:  # noqa: ANN401
+def _micros(stamps: pa.Array) -> FloatArray:
     numbers = pc.cast(stamps, pa.int64()).cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return np.asarray(numbers / 1e6, dtype=np.float64)
 
 
-def _scaled(numbers: Any) -> FloatArray:  # noqa: ANN401
+def _scaled(numbers: pa.Array) -> FloatArray:
     """Epoch numbers as seconds: 1e11 seconds is the year 5138, so larger numbers are finer units."""
     values = np.asarray(numbers, dtype=np.float64)
     size = np.abs(values)
@@ -116,7 +115,7 @@ def _scaled(numbers: Any) -> FloatArray:  # noqa: ANN401
     return np.where(np.isfinite(values), values / unit, np.nan)
 
 
-def _from_text(texts: Any) -> FloatArray:  # noqa: ANN401
+def _from_text(texts: pa.Array) -> FloatArray:
     trimmed = pc.utf8_trim_whitespace(texts)
     texts = pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, TEXT), trimmed)
     for kind in (_MICRO, _UTC):  # whole columns alike are the rule: one vectorised try each

@@ -15,7 +15,7 @@ from quorate.errors import MissingExtra
 from quorate.tables.own_types import name_text
 from quorate.tables.readers.arrow import INSTALL, TEXT, pa
 from quorate.tables.readers.sheets import cell_text
-from quorate.tables.readers.sources import Batch, Opened, unique_columns
+from quorate.tables.readers.sources import Opened, TableBatch, unique_columns
 from quorate.tables.rules import fired
 from quorate.tables.votes.columns import SYNONYMS, find_column, squeezed
 from quorate.validate import broken
@@ -23,7 +23,7 @@ from quorate.validate import broken
 BLOCK_ROWS = 1 << 17
 
 
-def open_frame(frame: Any, *, name: str = "frame") -> Opened:  # noqa: ANN401
+def open_frame(frame: object, *, name: str = "frame") -> Opened:
     """A data frame of any library narwhals knows, as a source; lazy frames are collected.
 
     Names of columns may be numbers, booleans or several levels. A pandas index that holds the ids, as a crosstab's or a
@@ -36,8 +36,7 @@ def open_frame(frame: Any, *, name: str = "frame") -> Opened:  # noqa: ANN401
     headers: dict[str, Any] = {}
     headed = ""
     if nw.dependencies.is_pandas_dataframe(frame):
-        headed = next((str(each) for each in reversed(frame.columns.names) if each is not None), "")
-        frame, headers = _plain_pandas(frame, name)
+        frame, headers, headed = _plain_pandas(frame, name)
     try:
         known = nw.from_native(frame)
     except TypeError as cause:
@@ -61,8 +60,8 @@ def open_frame(frame: Any, *, name: str = "frame") -> Opened:  # noqa: ANN401
     )
 
 
-def _plain_pandas(frame: Any, name: str) -> tuple[Any, dict[str, Any]]:  # noqa: ANN401
-    """A pandas frame whose columns are called by texts, with its ids in a column; and the names as they were."""
+def _plain_pandas(frame: Any, name: str) -> tuple[Any, dict[str, Any], str]:  # noqa: ANN401 - of pandas
+    """A pandas frame whose columns are named by texts, with its ids in a column; the names before, and their name."""
     own = _one_level(frame.columns)
     texts = [name_text(each) for each in own]
     unique_columns(texts, name)
@@ -72,7 +71,9 @@ def _plain_pandas(frame: Any, name: str) -> tuple[Any, dict[str, Any]]:  # noqa:
     for place, level in enumerate(levels):
         if level is not None:
             plain.insert(min(place, plain.shape[1]), level, frame.index.get_level_values(place))
-    return plain, {text: each for text, each in zip(texts, own, strict=True) if not isinstance(each, str)}
+    headers = {text: each for text, each in zip(texts, own, strict=True) if not isinstance(each, str)}
+    headed = next((str(each) for each in reversed(frame.columns.names) if each is not None), "")
+    return plain, headers, headed
 
 
 def _one_level(columns: Any) -> list[Any]:  # noqa: ANN401
@@ -105,7 +106,7 @@ def _id_levels(index: Any, texts: Sequence[str], own: Sequence[Any]) -> list[str
     ]
 
 
-def give_back(table: Any, backend: str) -> Any:  # noqa: ANN401
+def give_back(table: pa.Table, backend: str) -> Any:  # noqa: ANN401 - a frame of any library
     """An Arrow table as a table of `backend`: "pandas", "polars" or "pyarrow".
 
     >>> give_back(pa.table({"task": ["1"]}), "pyarrow").column_names
@@ -129,7 +130,7 @@ def _narwhals() -> Any:  # noqa: ANN401
     return narwhals
 
 
-def _arrow(frame: Any, columns: list[str]) -> Any:  # noqa: ANN401
+def _arrow(frame: Any, columns: list[str]) -> pa.Table:  # noqa: ANN401
     """The frame as an Arrow table; a column of mixed types, which Arrow has not, becomes text."""
     arrays = []
     for column in frame.columns:
@@ -141,16 +142,16 @@ def _arrow(frame: Any, columns: list[str]) -> Any:  # noqa: ANN401
     return pa.table(arrays, names=columns) if arrays else pa.table({})
 
 
-def _cell(value: Any) -> str | None:  # noqa: ANN401
+def _cell(value: object) -> str | None:
     if isinstance(value, (float, np.floating)) and np.isnan(value):
         return None
     return cell_text(value.item() if isinstance(value, np.generic) else value)
 
 
-def _read(table: Any, columns: Sequence[str] | None) -> Iterator[Batch]:  # noqa: ANN401
+def _read(table: pa.Table, columns: Sequence[str] | None) -> Iterator[TableBatch]:
     picked = table if columns is None else table.select(list(columns))
     total = picked.num_rows
     for start in range(0, total, BLOCK_ROWS):
         part = picked.slice(start, BLOCK_ROWS)
         end = start + part.num_rows
-        yield Batch(part, np.arange(start, end, dtype=np.int64) + 1, end, total)
+        yield TableBatch(part, np.arange(start, end, dtype=np.int64) + 1, end, total)

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from quorate.errors import InvalidInput
 from quorate.tables.readers.arrow import Counted, pa
-from quorate.tables.readers.sniff import encoding_of
+from quorate.tables.readers.csv_files import encoding_of
 from quorate.unpacked import max_size, too_large
 from quorate.validate import broken
 
@@ -68,7 +68,7 @@ def first_records(path: Path, most: int = 1000) -> list[dict[str, Any]]:
     return found
 
 
-def plain(value: Any) -> str | None:  # noqa: ANN401
+def plain(value: object) -> str | None:
     """A JSON value as the text of a cell.
 
     >>> plain(True), plain(None), plain("7"), plain({"a": "1"})
@@ -88,7 +88,7 @@ def _first_bytes(path: Path) -> bytes:
         return bytes(stream.read(4))
 
 
-def _text(stream: Any, encoding: str) -> TextIO:  # noqa: ANN401
+def _text(stream: pa.NativeFile, encoding: str) -> TextIO:
     return io.TextIOWrapper(stream, encoding="utf-8-sig" if encoding == "utf-8" else encoding, errors="strict")
 
 

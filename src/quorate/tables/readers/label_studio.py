@@ -16,8 +16,7 @@ from quorate.tables.readers.arrow import TEXT, pa
 from quorate.tables.readers.cells import as_numbers, seconds
 from quorate.tables.readers.sources import Progress
 from quorate.tables.rules import fired
-from quorate.tables.votes.codes import Coded, encode
-from quorate.tables.votes.gather import Chunk
+from quorate.tables.votes.codes import Chunk, Coded, encode
 from quorate.validate import broken
 
 BLOCK = 50_000  # votes per chunk
@@ -72,7 +71,7 @@ def item_id(record: Mapping[str, Any], task: str | None) -> str | None:
     return json_records.plain(value)
 
 
-def choices(result: Any, control: str | None) -> list[str]:  # noqa: ANN401
+def choices(result: object, control: str | None) -> list[str]:
     """All choices of a result, of one control if it is named."""
     regions = [region for region in (result if isinstance(result, list) else []) if isinstance(region, dict)]
     if control is not None:
@@ -110,7 +109,7 @@ def _annotation(number: int, item: str | None, given: Mapping[str, Any], control
     return Annotation(number, item, _worker(given.get("completed_by")), label, time, rule)
 
 
-def _worker(given: Any) -> str | None:  # noqa: ANN401
+def _worker(given: object) -> str | None:
     if isinstance(given, dict):
         return json_records.plain(given.get("email") or given.get("id"))
     return json_records.plain(given)

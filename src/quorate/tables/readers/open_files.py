@@ -15,12 +15,11 @@ import numpy as np
 
 from quorate.errors import InvalidInput
 from quorate.parquet import parquet_batches
-from quorate.tables.ragged import Ragged
 from quorate.tables.readers import json_records
 from quorate.tables.readers.arrow import TEXT, Counted, arrow_csv, pa, pq
+from quorate.tables.readers.csv_files import Ragged, Sniffed, sniff
 from quorate.tables.readers.sheets import open_sheet, sheet_of
-from quorate.tables.readers.sniff import Sniffed, sniff
-from quorate.tables.readers.sources import Batch, Opened, Reader, unique_columns
+from quorate.tables.readers.sources import Opened, Reader, TableBatch, unique_columns
 from quorate.tables.rules import fired
 from quorate.unpacked import VOTE_BYTES, check_size
 from quorate.validate import broken
@@ -52,7 +51,7 @@ def open_file(path: str | Path) -> Opened:
     return replace(opened, read=partial(_counted, file, opened.read)) if is_packed else opened
 
 
-def _counted(file: Path, read: Reader, columns: Sequence[str] | None) -> Iterator[Batch]:
+def _counted(file: Path, read: Reader, columns: Sequence[str] | None) -> Iterator[TableBatch]:
     """The batches of a packed file: short rows take far more room as votes than as text."""
     num_rows = 0
     for batch in read(columns):
@@ -100,7 +99,7 @@ def _open_text(file: Path) -> Opened:
     )
 
 
-def _read_text(file: Path, found: Sniffed, columns: Sequence[str] | None) -> Iterator[Batch]:
+def _read_text(file: Path, found: Sniffed, columns: Sequence[str] | None) -> Iterator[TableBatch]:
     ragged = Ragged(file.name, MOST_RAGGED)
     total = file.stat().st_size
     try:
@@ -108,7 +107,7 @@ def _read_text(file: Path, found: Sniffed, columns: Sequence[str] | None) -> Ite
             counted = Counted(stream, file) if _packing(file) else stream
             for chunk in _csv_reader(counted, found, columns, ragged.keep_apart):
                 rows = ragged.row_numbers(chunk.num_rows)
-                yield Batch(pa.Table.from_batches([chunk]), rows, raw.tell(), total, ragged.entries())
+                yield TableBatch(pa.Table.from_batches([chunk]), rows, raw.tell(), total, ragged.entries())
     except InvalidInput:
         raise
     except (pa.ArrowInvalid, OSError) as cause:
@@ -117,7 +116,12 @@ def _read_text(file: Path, found: Sniffed, columns: Sequence[str] | None) -> Ite
         yield _empty(columns or found.columns, total, last)
 
 
-def _csv_reader(stream: Any, found: Sniffed, columns: Sequence[str] | None, bad_row: Any) -> Any:  # noqa: ANN401
+def _csv_reader(
+    stream: pa.NativeFile | Counted,
+    found: Sniffed,
+    columns: Sequence[str] | None,
+    bad_row: Callable[[arrow_csv.InvalidRow], str],
+) -> arrow_csv.CSVStreamingReader:
     return arrow_csv.open_csv(
         stream,
         read_options=arrow_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, encoding=found.encoding),
@@ -136,9 +140,9 @@ def _packing(file: Path) -> str | None:
     return {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(file.suffix.lower())
 
 
-def _empty(columns: Sequence[str], total: int, entries: tuple[Any, ...]) -> Batch:
+def _empty(columns: Sequence[str], total: int, entries: tuple[Any, ...]) -> TableBatch:
     table = pa.table({name: pa.array([], type=TEXT) for name in columns})
-    return Batch(table, np.empty(0, dtype=np.int64), total, total, entries)
+    return TableBatch(table, np.empty(0, dtype=np.int64), total, total, entries)
 
 
 def _open_parquet(file: Path) -> Opened:
@@ -149,12 +153,12 @@ def _open_parquet(file: Path) -> Opened:
     return Opened(file.name, "parquet", unique_columns(columns, file.name), partial(_read_parquet, file))
 
 
-def _read_parquet(file: Path, columns: Sequence[str] | None) -> Iterator[Batch]:
+def _read_parquet(file: Path, columns: Sequence[str] | None) -> Iterator[TableBatch]:
     done, total = 0, pq.read_metadata(file).num_rows
     for chunk in parquet_batches(file, columns):
         rows = np.arange(done, done + chunk.num_rows, dtype=np.int64) + 1
         done += chunk.num_rows
-        yield Batch(pa.Table.from_batches([chunk]), rows, done, total)
+        yield TableBatch(pa.Table.from_batches([chunk]), rows, done, total)
 
 
 def _open_json(file: Path) -> Opened:
@@ -167,7 +171,7 @@ def _open_json(file: Path) -> Opened:
     return Opened(file.name, kind, columns, partial(_read_json, file, columns), entries=entries)
 
 
-def _read_json(file: Path, every: Sequence[str], columns: Sequence[str] | None) -> Iterator[Batch]:
+def _read_json(file: Path, every: Sequence[str], columns: Sequence[str] | None) -> Iterator[TableBatch]:
     wanted = list(columns if columns is not None else every)
     total = file.stat().st_size
     cells: list[list[str | None]] = []
@@ -190,8 +194,8 @@ def _read_json(file: Path, every: Sequence[str], columns: Sequence[str] | None) 
 
 def _json_batch(
     name: str, wanted: list[str], cells: list[list[str | None]], rows: list[int], bad: list[int], done: int, total: int
-) -> Batch:
+) -> TableBatch:
     by_column = list(zip(*cells, strict=True)) or [()] * len(wanted)
     table = pa.table({each: pa.array(column, type=TEXT) for each, column in zip(wanted, by_column, strict=True)})
     entries = (fired("bad-line", name, bad),) if bad else ()
-    return Batch(table, np.asarray(rows, dtype=np.int64), done, total, entries)
+    return TableBatch(table, np.asarray(rows, dtype=np.int64), done, total, entries)

@@ -18,7 +18,7 @@ import numpy as np
 
 from quorate.errors import InvalidInput, MissingExtra
 from quorate.tables.readers.arrow import INSTALL, TEXT, pa
-from quorate.tables.readers.sources import Batch, Opened, unique_columns
+from quorate.tables.readers.sources import Opened, TableBatch, unique_columns
 from quorate.unpacked import check_size, max_size
 from quorate.validate import broken
 
@@ -75,7 +75,7 @@ def _instead(file: Path, others: Sequence[str]) -> str:
     return f"; other sheets are {list(others[:MOST_NAMED])}: to read one, name it: {file.name}#{others[0]}"
 
 
-def cell_text(value: Any) -> str | None:  # noqa: ANN401
+def cell_text(value: object) -> str | None:
     """A cell's value as text, as a CSV would have it.
 
     >>> cell_text(7.0), cell_text("007"), cell_text(True), cell_text(None)
@@ -119,7 +119,7 @@ def _rows(file: Path, sheet: str | None) -> Iterator[tuple[Any, ...]]:
             book.close()
 
 
-def _read(file: Path, sheet: str | None, every: tuple[str, ...], columns: Sequence[str] | None) -> Iterator[Batch]:
+def _read(file: Path, sheet: str | None, every: tuple[str, ...], columns: Sequence[str] | None) -> Iterator[TableBatch]:
     wanted = list(columns if columns is not None else every)
     places = [every.index(name) for name in wanted]
     rows = _rows(file, sheet)
@@ -142,9 +142,9 @@ def _read(file: Path, sheet: str | None, every: tuple[str, ...], columns: Sequen
         yield _batch(wanted, cells, start)
 
 
-def _batch(wanted: list[str], cells: list[list[str | None]], start: int) -> Batch:
+def _batch(wanted: list[str], cells: list[list[str | None]], start: int) -> TableBatch:
     table = pa.table(
         {name: pa.array(column, type=TEXT) for name, column in zip(wanted, zip(*cells, strict=True), strict=True)}
     )
     end = start + len(cells)
-    return Batch(table, np.arange(start, end, dtype=np.int64), end - 1, end - 1)
+    return TableBatch(table, np.arange(start, end, dtype=np.int64), end - 1, end - 1)

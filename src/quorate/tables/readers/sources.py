@@ -18,17 +18,17 @@ Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Batch:
+class TableBatch:
     """Some rows: an Arrow `table`, their numbers in the source, and how far reading is (`done` of `total`)."""
 
-    table: Any
+    table: pa.Table
     rows: IntArray
     done: int
     total: int
     entries: tuple[Fired, ...] = ()
 
 
-Reader = Callable[[Sequence[str] | None], Iterator[Batch]]
+Reader = Callable[[Sequence[str] | None], Iterator[TableBatch]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +48,7 @@ class Opened:
     entries: tuple[Fired, ...] = ()
     backend: str = "pyarrow"
     advice: str = ""
-    frame: Any = None
+    frame: pa.Table | None = None
     headers: Mapping[str, Any] = field(default_factory=dict)
     headed: str = ""
 
@@ -65,21 +65,21 @@ def without_columns(opened: Opened, names: str | Sequence[str] | None) -> Opened
             raise broken("ignore_columns", name, f"some of {list(opened.columns)[:30]}", fix)
     kept = tuple(name for name in opened.columns if name not in parts)
 
-    def read(columns: Sequence[str] | None) -> Iterator[Batch]:
+    def read(columns: Sequence[str] | None) -> Iterator[TableBatch]:
         return opened.read(list(kept if columns is None else columns))
 
     told = fired("ignored-column", opened.name, [0] * min(len(parts), 5), count=len(parts), values=parts[:5])
     return replace(opened, columns=kept, read=read, entries=(*opened.entries, told))
 
 
-def head(opened: Opened) -> Any:  # noqa: ANN401
+def head(opened: Opened) -> pa.Table:
     """The first batch with every column, to see what is in it; an empty table if there are no rows."""
     for batch in opened.read(None):
         return batch.table
     return pa.table({name: pa.array([], type=pa.string()) for name in opened.columns})
 
 
-def batches(opened: Opened, columns: Sequence[str] | None, progress: Progress | None) -> Iterator[Batch]:
+def batches(opened: Opened, columns: Sequence[str] | None, progress: Progress | None) -> Iterator[TableBatch]:
     """The batches, with progress told after each, and once at the end."""
     total = 0
     what = f"reading {opened.name}"

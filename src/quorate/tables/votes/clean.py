@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from quorate.tables.readers.arrow import TEXT, pa, pc
 from quorate.tables.readers.cells import filled
 from quorate.tables.rules import MOST_SAMPLES, RULES, Fired, fired
-from quorate.tables.votes.codes import Coded, renamed
-from quorate.tables.votes.gather import Raw, only
+from quorate.tables.votes.codes import Coded, Raw, only, renamed
 from quorate.tables.votes.labels import are_abstentions, match_labels
 from quorate.types import IntArray
 
@@ -67,7 +65,7 @@ def relabelled(raw: Raw, classes: Sequence[str] | None, *, given: bool) -> tuple
     return only(replace(raw, label=label), label.codes >= 0), entries
 
 
-def changed(before: Any, after: Any) -> np.ndarray:  # noqa: ANN401
+def changed(before: pa.Array, after: pa.Array) -> np.ndarray:
     """Which names are not what they were."""
     return np.asarray(pc.fill_null(pc.not_equal(before, after), False).to_numpy(zero_copy_only=False))
 
@@ -128,7 +126,7 @@ def _cells(coded: Coded, of_name: np.ndarray) -> np.ndarray:
     return np.append(of_name, False)[coded.codes]
 
 
-def _texts(names: Iterable[str | None]) -> Any:  # noqa: ANN401
+def _texts(names: Iterable[str | None]) -> pa.Array:
     return pa.array(list(names), type=TEXT)
 
 

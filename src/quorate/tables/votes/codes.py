@@ -1,19 +1,20 @@
-"""Columns of ids and labels -> numbers and a list of names: ten million ids are forty megabytes and one dictionary.
+"""Columns of ids and labels -> numbers and a list of names, gathered over the batches of a source into `Raw` votes.
 
-`encode` takes a column of any Arrow type; `merge` joins the batches of a file. Called by every reader of votes.
+Ten million ids are forty megabytes and one dictionary. `encode` takes a column of any Arrow type; `merge` joins the
+batches of a file. Called by every reader of votes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate.tables.readers.arrow import TEXT, pa, pc
-from quorate.types import IntArray
+from quorate.tables.rules import MOST_SAMPLES, Fired
+from quorate.types import FloatArray, IntArray
 from quorate.validate import broken
 
 Codes = NDArray[np.int32]
@@ -24,15 +25,15 @@ class Coded:
     """A column: `codes` (n,) number of each cell's name, -1 for none; `names` Arrow text, not always unique."""
 
     codes: Codes
-    names: Any
+    names: pa.Array
 
-    def texts(self, at: Any) -> Any:  # noqa: ANN401
+    def texts(self, at: NDArray[np.integer | np.bool_]) -> pa.Array:
         """The cells at these positions, as Arrow text, null for none."""
         codes = self.codes[at]
         return self.names.take(pa.array(codes, mask=codes < 0))
 
 
-def encode(column: Any) -> Coded:  # noqa: ANN401
+def encode(column: pa.ChunkedArray | pa.Array) -> Coded:
     """A column as codes; nulls are -1.
 
     >>> encode(pa.chunked_array([["b", "a", None, "b"]])).codes
@@ -50,7 +51,7 @@ def encode(column: Any) -> Coded:  # noqa: ANN401
     return Coded(indices.to_numpy(zero_copy_only=False), texts(column.dictionary))
 
 
-def texts(values: Any) -> Any:  # noqa: ANN401
+def texts(values: pa.Array) -> pa.Array:
     """Values of any plain type as text. A whole number in a column of floats is "7": pandas has no other with gaps.
 
     >>> texts(pa.array([7.0, 0.5, None])).to_pylist()
@@ -66,7 +67,7 @@ def texts(values: Any) -> Any:  # noqa: ANN401
         raise broken("source", str(kind), rule, "pass ids and labels as numbers, or as text in UTF-8.") from cause
 
 
-def _float_texts(values: Any) -> Any:  # noqa: ANN401
+def _float_texts(values: pa.Array) -> pa.Array:
     numbers = values.to_numpy(zero_copy_only=False)
     whole = np.isfinite(numbers) & (np.abs(numbers) < 2**53)
     whole &= np.where(whole, numbers, 0.5) == np.floor(np.where(whole, numbers, 0.5))
@@ -94,7 +95,7 @@ def merge(parts: Sequence[Coded]) -> Coded:
     return Coded(codes, encoded.dictionary)
 
 
-def renamed(coded: Coded, names: Any) -> Coded:  # noqa: ANN401
+def renamed(coded: Coded, names: pa.Array) -> Coded:
     """The same cells under new names, which may coincide or be null (then the cell has none)."""
     return merge([Coded(coded.codes, names)])
 
@@ -114,3 +115,90 @@ def by_first(codes: Codes, num_names: int) -> IntArray:
     first[codes[::-1]] = np.arange(len(codes))[::-1]  # of several writes to a place the last stays: the first vote
     used = np.flatnonzero(first < len(codes))
     return np.asarray(used[np.argsort(first[used])], dtype=np.int64)
+
+
+FEWEST_NAMES = 4_000_000  # names that may wait before they are merged
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chunk:
+    """Some votes: item, worker and label of each, its time (or None) and the row it stood in."""
+
+    task: Coded
+    worker: Coded
+    label: Coded
+    time: FloatArray | None
+    rows: IntArray
+    entries: tuple[Fired, ...] = ()
+    num_rows: int = 0
+    odd_times: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Raw:
+    """All votes of a source as read. `has_workers` False: nobody is named; `classes`: names known by the format.
+
+    `odd_times`: some of the times that could not be read, as they were written.
+    """
+
+    source: str
+    task: Coded
+    worker: Coded
+    label: Coded
+    time: FloatArray | None
+    rows: IntArray
+    entries: tuple[Fired, ...]
+    num_rows: int
+    has_workers: bool = True
+    classes: tuple[str, ...] | None = None
+    odd_times: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pile:
+    """Columns waiting to be merged; `limit` names may wait."""
+
+    parts: list[Coded]
+    limit: int = FEWEST_NAMES
+
+
+def collect(chunks: Iterable[Chunk], source: str, *, has_workers: bool = True) -> Raw:
+    """All chunks end to end."""
+    piles = [_Pile([]), _Pile([]), _Pile([])]
+    times: list[FloatArray | None] = []
+    rows: list[IntArray] = []
+    entries: list[Fired] = []
+    odd: list[str] = []
+    num_rows = 0
+    for chunk in chunks:
+        columns = (chunk.task, chunk.worker, chunk.label)
+        piles = [_added(pile, column) for pile, column in zip(piles, columns, strict=True)]
+        times.append(chunk.time)
+        rows.append(chunk.rows)
+        entries.extend(chunk.entries)
+        num_rows += chunk.num_rows
+        odd += chunk.odd_times if len(odd) < MOST_SAMPLES else ()
+    task, worker, label = (merge(pile.parts) for pile in piles)
+    all_rows = np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
+    known = [time for time in times if time is not None]
+    time = np.concatenate(known) if known and len(known) == len(times) else None
+    return Raw(
+        source, task, worker, label, time, all_rows, tuple(entries), num_rows, has_workers, odd_times=tuple(odd)
+    )  # fmt: skip
+
+
+def _added(pile: _Pile, column: Coded) -> _Pile:
+    pile.parts.append(column)
+    if sum(len(part.names) for part in pile.parts) <= pile.limit:
+        return pile
+    whole = merge(pile.parts)
+    return _Pile([whole], max(FEWEST_NAMES, 2 * len(whole.names)))
+
+
+def only(raw: Raw, keep: np.ndarray) -> Raw:
+    """The votes where `keep` is True."""
+    if keep.all():
+        return raw
+    task, worker, label = (Coded(each.codes[keep], each.names) for each in (raw.task, raw.worker, raw.label))
+    time = None if raw.time is None else raw.time[keep]
+    return replace(raw, task=task, worker=worker, label=label, time=time, rows=raw.rows[keep])

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from quorate.tables.own_types import TEXTS, OwnTypes, cell_type, header_type
+from quorate.tables.readers.arrow import pa
 from quorate.tables.readers.cells import as_numbers
 from quorate.tables.readers.sources import Opened, Progress, head
 from quorate.tables.rules import Fired, fired
-from quorate.tables.votes.aggregates import only_people, refuse_summed_counts, summary_columns
-from quorate.tables.votes.codes import encode
+from quorate.tables.votes.codes import Raw, collect, encode
 from quorate.tables.votes.columns import (
     GO_ON,
     find_column,
@@ -22,7 +22,6 @@ from quorate.tables.votes.columns import (
     looks_like_worker,
     refuse_own_output,
 )
-from quorate.tables.votes.gather import Raw, collect
 from quorate.tables.votes.layouts import (
     LongColumns,
     distinct_values,
@@ -33,7 +32,13 @@ from quorate.tables.votes.layouts import (
     wide_chunks,
 )
 from quorate.tables.votes.nested_votes import nested_columns, read_cells
-from quorate.tables.votes.people import refuse_wrong_people, unread_people
+from quorate.tables.votes.people import (
+    only_people,
+    refuse_summed_counts,
+    refuse_wrong_people,
+    summary_columns,
+    unread_people,
+)
 from quorate.validate import broken
 
 FEWEST = 10  # rows below which nothing is concluded
@@ -42,7 +47,7 @@ MOST_NUMBERS = 20  # different numbers that are not whole: more are no classes
 _FORMS = {1.0: "probabilities", 100.0: "percentages"}
 
 
-def refuse_other_tables(table: Any, source: str, item: str, columns: Sequence[str], *, layout: str) -> None:  # noqa: ANN401
+def refuse_other_tables(table: pa.Table, source: str, item: str, columns: Sequence[str], *, layout: str) -> None:
     """Refuse predictions taken for votes, rows per vote taken for rows per item, columns that have nothing alike."""
     if table.num_rows < FEWEST or not columns:
         return
@@ -52,7 +57,7 @@ def refuse_other_tables(table: Any, source: str, item: str, columns: Sequence[st
         _refuse_unlike_columns(table, source, item, columns)
 
 
-def _refuse_probabilities(table: Any, source: str, columns: Sequence[str]) -> None:  # noqa: ANN401
+def _refuse_probabilities(table: pa.Table, source: str, columns: Sequence[str]) -> None:
     cells = {name: as_numbers(table[name], blank=np.nan).values for name in columns}
     cells = {name: each for name, each in cells.items() if np.isfinite(each).mean() >= 0.9}
     if len(cells) < 2:
@@ -72,19 +77,19 @@ def _mostly_sum_to(numbers: np.ndarray, total: float) -> bool:
     return bool(np.mean(np.abs(np.nansum(numbers, axis=1) - total) <= 0.05 * total) > 0.5)
 
 
-def has_repeated_items(table: Any, item: str) -> bool:  # noqa: ANN401
+def has_repeated_items(table: pa.Table, item: str) -> bool:
     """Whether more than a few rows have an item that stood before, as in a table with a row per vote."""
     again, named = _repeated(table, item)
     return again > MOST_REPEATED * named
 
 
-def _repeated(table: Any, item: str) -> tuple[int, int]:  # noqa: ANN401
+def _repeated(table: pa.Table, item: str) -> tuple[int, int]:
     codes = encode(table[item]).codes
     named = codes[codes >= 0]
     return len(named) - len(np.unique(named)), len(named)
 
 
-def _refuse_repeated_items(table: Any, source: str, item: str, columns: Sequence[str], layout: str) -> None:  # noqa: ANN401
+def _refuse_repeated_items(table: pa.Table, source: str, item: str, columns: Sequence[str], layout: str) -> None:
     again, named = _repeated(table, item)
     if again > MOST_REPEATED * named:
         rule = (
@@ -96,7 +101,7 @@ def _refuse_repeated_items(table: Any, source: str, item: str, columns: Sequence
         raise broken("source", source, rule, f"{fix}; {GO_ON}")
 
 
-def _refuse_unlike_columns(table: Any, source: str, item: str, columns: Sequence[str]) -> None:  # noqa: ANN401
+def _refuse_unlike_columns(table: pa.Table, source: str, item: str, columns: Sequence[str]) -> None:
     values = [distinct_values(table[name]) for name in columns]
     filled = [found for found in values if found]
     if len(filled) >= 2 and len(set().union(*filled)) == sum(len(found) for found in filled):

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from quorate.tables.readers.arrow import TEXT, pa
 from quorate.tables.readers.cells import as_numbers, seconds, unread
-from quorate.tables.readers.sources import Batch, Opened, Progress, batches
+from quorate.tables.readers.sources import Opened, Progress, TableBatch, batches
 from quorate.tables.rules import Fired, fired
-from quorate.tables.votes.aggregates import sums_up
 from quorate.tables.votes.clean import blank_cells, tidy_ids
-from quorate.tables.votes.codes import Coded, constant, encode, merge
-from quorate.tables.votes.gather import Chunk, Raw
+from quorate.tables.votes.codes import Chunk, Coded, Raw, constant, encode, merge
+from quorate.tables.votes.people import sums_up
+from quorate.types import IntArray
 from quorate.unpacked import check_votes
 from quorate.validate import MOST_VOTES
 
@@ -76,7 +75,7 @@ def wide_chunks(opened: Opened, task: str, workers: Sequence[str], progress: Pro
             yield _melted(batch, task, workers, slice(start, start + step))
 
 
-def _melted(batch: Batch, task: str, workers: Sequence[str], part: slice) -> Chunk:
+def _melted(batch: TableBatch, task: str, workers: Sequence[str], part: slice) -> Chunk:
     table = batch.table.slice(part.start, part.stop - part.start)
     cells = [encode(table[name]) for name in workers]
     label = merge(cells)
@@ -94,7 +93,7 @@ def _melted(batch: Batch, task: str, workers: Sequence[str], part: slice) -> Chu
     )
 
 
-def vote_columns(table: Any, columns: Sequence[str], classes: Sequence[str] | None) -> list[str]:  # noqa: ANN401
+def vote_columns(table: pa.Table, columns: Sequence[str], classes: Sequence[str] | None) -> list[str]:
     """The columns that hold votes: those with a class in them or, if no classes are given, all that are not other text.
 
     Other text is a column none of whose values any other column has, if it has more than MOST_DISTINCT, or if the
@@ -116,11 +115,11 @@ def vote_columns(table: Any, columns: Sequence[str], classes: Sequence[str] | No
     ]
 
 
-def _num_filled(column: Any) -> int:  # noqa: ANN401
+def _num_filled(column: pa.ChunkedArray) -> int:
     return int((~blank_cells(encode(column))).sum())
 
 
-def distinct_values(column: Any) -> set[str]:  # noqa: ANN401
+def distinct_values(column: pa.ChunkedArray) -> set[str]:
     """The different values of a column, without outer white space; blanks are none."""
     found = encode(column).names.to_pylist()
     return {value.strip() for value in found if value is not None and value.strip()}
@@ -152,7 +151,7 @@ def read_counts(opened: Opened, task: str, classes: Sequence[str], progress: Pro
     )
 
 
-def looks_like_counts(table: Any, columns: Sequence[str]) -> bool:  # noqa: ANN401
+def looks_like_counts(table: pa.Table, columns: Sequence[str]) -> bool:
     """Whether every cell is a whole number, none is blank, and there are at least two columns."""
     if len(columns) < 2 or table.num_rows == 0:
         return False
@@ -163,12 +162,12 @@ def looks_like_counts(table: Any, columns: Sequence[str]) -> bool:  # noqa: ANN4
     return True
 
 
-def _as_raw(source: str, task: Coded, rows: Any, entries: tuple[Fired, ...]) -> Raw:  # noqa: ANN401
+def _as_raw(source: str, task: Coded, rows: IntArray, entries: tuple[Fired, ...]) -> Raw:
     nobody = constant(None, len(rows))
     return Raw(source, task, nobody, nobody, None, rows, entries, len(rows), has_workers=False)
 
 
-def _usable(source: str, task: Coded, table: np.ndarray, rows: Any) -> tuple[np.ndarray, list[Fired]]:  # noqa: ANN401
+def _usable(source: str, task: Coded, table: np.ndarray, rows: IntArray) -> tuple[np.ndarray, list[Fired]]:
     """Rows with an item and proper counts, the last of each item; and entries for the others."""
     absent = task.codes < 0
     with np.errstate(invalid="ignore"):

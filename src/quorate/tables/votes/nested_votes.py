@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,9 +17,9 @@ from quorate.tables.own_types import name_text
 from quorate.tables.readers.arrow import TEXT, pa
 from quorate.tables.readers.sources import Opened, Progress, batches
 from quorate.tables.rules import Fired, fired
-from quorate.tables.votes.aggregates import sums_up
-from quorate.tables.votes.codes import Coded, constant, encode
-from quorate.tables.votes.gather import Chunk, Raw, collect
+from quorate.tables.votes.codes import Chunk, Coded, Raw, collect, constant, encode
+from quorate.tables.votes.people import sums_up
+from quorate.types import IntArray
 from quorate.unpacked import check_votes
 from quorate.validate import MOST_VOTES
 
@@ -27,7 +27,7 @@ LOOKED_AT = 100  # cells that tell what a column holds
 _VOTES = re.compile(r"label|vote|annotat|answer|rating|choice|response|judg|class|count|opinion|tag")
 
 
-def nested_columns(table: Any, columns: Sequence[str], *, told: bool = False) -> dict[str, str]:  # noqa: ANN401
+def nested_columns(table: pa.Table, columns: Sequence[str], *, told: bool = False) -> dict[str, str]:
     """Column -> "list" or "counts" of those whose cells hold the votes of an item.
 
     Unless `told`, lists in columns called after a summary (`old_labels`) are left out, and numbers and counts are taken
@@ -93,7 +93,7 @@ def _chunks(
         )
 
 
-def _unread(source: str, items: Coded, cells: Any, rows: Any, bad: Sequence[int]) -> list[Fired]:  # noqa: ANN401
+def _unread(source: str, items: Coded, cells: pa.ChunkedArray, rows: IntArray, bad: Sequence[int]) -> list[Fired]:
     if not bad:
         return []
     at = np.asarray(bad, dtype=np.int64)
@@ -101,7 +101,7 @@ def _unread(source: str, items: Coded, cells: Any, rows: Any, bad: Sequence[int]
     return [fired("bad-cell", source, rows[at], tasks=items.texts(at), values=values)]
 
 
-def _form(column: Any) -> str | None:  # noqa: ANN401
+def _form(column: pa.ChunkedArray) -> str | None:
     """What the cells hold: a "list" of labels, "numbers" that may be labels, "counts", or None: something else."""
     cells = [cell.as_py() for cell in column.slice(0, LOOKED_AT)]
     if not any(
@@ -125,7 +125,7 @@ def _form(column: Any) -> str | None:  # noqa: ANN401
     return None if any(not float(name).is_integer() for name in numbers) else "numbers"
 
 
-def _parsed(cell: Any) -> Any:  # noqa: ANN401
+def _parsed(cell: object) -> object:
     """A cell as a list or a mapping; blank: an empty list; None: it is neither."""
     if cell is None or (isinstance(cell, str) and not cell.strip()):
         return []
@@ -139,7 +139,7 @@ def _parsed(cell: Any) -> Any:  # noqa: ANN401
     return cell if isinstance(cell, list) else None
 
 
-def _votes(cell: Any, form: str) -> list[tuple[str, int]] | None:  # noqa: ANN401
+def _votes(cell: object, form: str) -> list[tuple[str, int]] | None:
     """Label and how many votes, for each part of a cell; None: the cell does not hold that."""
     if form == "counts" and isinstance(cell, dict):
         counts = [_whole(value) for value in cell.values()]
@@ -151,14 +151,14 @@ def _votes(cell: Any, form: str) -> list[tuple[str, int]] | None:  # noqa: ANN40
     return [(name_text(each), 1) for each in cell if each is not None]
 
 
-def _is_label(value: Any) -> bool:  # noqa: ANN401
+def _is_label(value: object) -> bool:
     return value is None or isinstance(value, (str, bool, int)) or (isinstance(value, float) and value.is_integer())
 
 
-def _whole(value: Any) -> int | None:  # noqa: ANN401
+def _whole(value: object) -> int | None:
     """A count, written as a number or as text (numbers of JSONL are kept as they are written)."""
     try:
-        number = float(value)
+        number = float(cast(Any, value))
     except (TypeError, ValueError, OverflowError):
         return None
     is_count = not isinstance(value, bool) and number.is_integer() and 0 <= number <= MOST_VOTES

@@ -1,28 +1,229 @@
-"""A long table whose people were not recognised -> the unread column that looks like them: reported, or refused.
+"""Which columns are people: those that sum up the votes beside them are left out or refused; unread ones are found.
 
-Called by `formats` where the caller did not name the worker; looks at the first batch only.
+By name: `gold`, `majority_label`, `old_label`. By content: a column that can be computed from the others. A name that
+only holds such a word may be a person's (`Dr Gold`): it is left out if the content agrees, and refused otherwise. In a
+long table whose people were not recognised, the unread column that looks like them is reported, or refused.
+Called by `formats` where the caller did not name the columns.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from quorate.tables.readers.arrow import pa
-from quorate.tables.votes.codes import Coded, encode
+from quorate.tables.readers.cells import as_numbers
+from quorate.tables.votes.codes import Coded, encode, merge
 from quorate.tables.votes.columns import SYNONYMS, looks_like_worker, squeezed
+from quorate.tables.votes.labels import whole_number
 from quorate.validate import broken
 
-FEWEST = 10  # rows below which nothing is concluded
-MOST_AGAIN = 0.1  # share of the rows in which a person votes again on an item
+ANSWER_KEYS = frozenset(
+    {
+        "gold", "goldlabel", "goldstandard", "truth", "groundtruth", "truelabel", "trueclass", "correct",
+        "correctlabel", "correctanswer", "consensus", "majority", "majorityvote", "finallabel", "answerkey", "target",
+        "final", "finalanswer", "finalclass", "reference", "referencelabel", "reflabel", "oldlabel", "oldlabels",
+        "originallabel", "previouslabel", "resolved", "resolvedlabel", "total", "labelcount", "votecount", "numvotes",
+        "numlabels", "numannotators", "numraters", "nvotes", "nlabels", "nannotators", "nraters", "golden",
+        "goldenlabel", "goldlabels", "goldanswer", "goldclass", "groundtruthlabel", "majoritylabel", "majorityclass",
+        "majorityanswer", "plurality", "pluralitylabel", "consensuslabel", "unanimous", "adjudicated",
+        "adjudicatedlabel", "adjudication", "aggregate", "aggregated", "aggregatelabel", "aggregatedlabel", "entropy",
+        "agreement", "kappa", "distribution", "dist", "labeldist", "labeldistribution", "counter", "labelcounter",
+        "counts", "labelcounts", "votecounts",
+    }
+)  # fmt: skip
+_SUMMING_UP = frozenset(
+    {
+        "gold", "golden", "groundtruth", "majority", "plurality", "consensus", "unanimous", "adjudicated",
+        "adjudication", "aggregate", "aggregated", "entropy", "agreement", "kappa", "distribution", "dist",
+        "counter", "counts",
+    }
+)  # fmt: skip
+FEWEST = 10  # rows below which nothing is concluded from what the cells hold
+FEWEST_DISPUTED = 20  # rows on which the others differ, for a column computed from numbers
 NEARLY_ALL = 0.98
+CHANCE = 0.001  # that any person of the table equals the plurality of the others on all these rows
+MOST_ROWS, MOST_LABELS = 5000, 100
+
+
+def sums_up(column: str) -> bool:
+    """Whether a column has one of the usual names of the right answer or of a summary of the votes.
+
+    >>> [sums_up(name) for name in ("Ground Truth", "majority_label", "labelCount", "entropy", "ann", "Dr Gold")]
+    [True, True, True, True, False, False]
+    """
+    return squeezed(column) in ANSWER_KEYS
+
+
+def may_sum_up(column: str) -> bool:
+    """Whether a column has such a name, or one with such a word in it.
+
+    >>> [may_sum_up(name) for name in ("gold", "Dr Gold", "reader_gold", "golda")]
+    [True, True, True, False]
+    """
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column)
+    parts = {part.casefold() for part in re.split(r"[\s_.\-]+", words)}
+    return sums_up(column) or bool(parts & _SUMMING_UP)
+
+
+def only_people(table: pa.Table, source: str, columns: Sequence[str]) -> list[str]:
+    """Annotators' columns without those that sum up the others by name and content; refuses those by one of them."""
+    named = [name for name in columns if may_sum_up(name)]
+    computed = _computed_columns(table, columns) if named else []
+    doubtful = [name for name in named if name not in computed]
+    if doubtful:
+        raise _refused(source, doubtful, columns, worker=True)
+    people = [name for name in columns if name not in named]
+    found = _computed_columns(table, people)
+    if found:
+        raise _refused(source, found, people, worker=True)
+    return people
+
+
+def _computed_columns(table: pa.Table, columns: Sequence[str]) -> list[str]:
+    """The columns that can be computed from the other ones: their plurality, number, mean ..."""
+    if len(columns) < 3 or table.num_rows < FEWEST:
+        return []
+    table = table.slice(0, MOST_ROWS)
+    cells = merge([encode(table[name]) for name in columns])
+    texts = [whole_number(text.strip()) for text in cells.names.to_pylist()]
+    labels = sorted({text for text in texts if text})
+    if not 2 <= len(labels) <= MOST_LABELS:
+        return []
+    number = {text: place for place, text in enumerate(labels)}
+    code_of = np.array([number.get(text, -1) for text in texts] + [-1])
+    codes = code_of[cells.codes].reshape(len(columns), -1).T  # (rows, columns)
+    return [name for name, what in zip(columns, _computed(codes, labels), strict=True) if what]
+
+
+def refuse_summed_counts(table: pa.Table, source: str, columns: Sequence[str]) -> None:
+    """Refuse columns of counts that are the sum of the others, or are called after a summary of the votes."""
+    numbers = np.column_stack([as_numbers(table[name], blank=0.0).values for name in columns])
+    found = [name for name in columns if may_sum_up(name)]
+    if len(columns) >= 3 and len(numbers) >= 3:
+        rest = numbers.sum(axis=1, keepdims=True) - numbers
+        is_sum = (numbers == rest).mean(axis=0) >= NEARLY_ALL
+        sure = len(numbers) >= FEWEST
+        totals = {"all", "sum", "total", "n", "count", "votes", "num"}
+        found += [
+            name
+            for name, hit in zip(columns, is_sum, strict=True)
+            if hit and name not in found and (sure or squeezed(name) in totals)
+        ]
+    if found and len(columns) > 2:
+        raise _refused(source, found, columns, worker=False)
+
+
+def summary_columns(table: pa.Table, columns: Sequence[str]) -> list[str]:
+    """Columns beside counts that are no counts and called after a summary of the votes, such as the majority's name."""
+    named = [name for name in columns if may_sum_up(name)]
+    cells = {name: as_numbers(table[name], blank=np.nan).values for name in named}
+    return [name for name, each in cells.items() if not np.all((each >= 0) & (each == np.floor(each)))]
+
+
+def _refused(source: str, found: Sequence[str], columns: Sequence[str], *, worker: bool) -> Exception:
+    rest = [name for name in columns if name not in found]
+    listed = ",".join(rest[:30]) + (",..." if len(rest) > 30 else "")
+    ignored = ",".join(found)
+    if worker:
+        rule = "one person's votes in each column, not what can be computed from the other columns"
+        fix = f"pass `ignore_columns={ignored!r}`; if they are people, list them all: `worker='{listed},{ignored}'`."
+    else:
+        rule = "the votes for one class in each column, not a summary of the other columns"
+        fix = f"pass `ignore_columns={ignored!r}`; if they are classes, list them all: `classes='{listed},{ignored}'`."
+    return broken("columns", list(found), rule, fix, place=source)
+
+
+def _computed(codes: np.ndarray, labels: Sequence[str]) -> list[str | None]:
+    """For each column what of the other columns it is, or None; `codes` (rows, columns), -1 for a blank cell."""
+    every = np.zeros((len(codes), len(labels)), dtype=np.int64)
+    row, column = np.nonzero(codes >= 0)
+    np.add.at(every, (row, codes[row, column]), 1)
+    values = _values(labels)
+    columns = range(codes.shape[1])
+    hits = [_plurality_hits(codes, k, _others(every, codes[:, k])) for k in columns]
+    most = max(hits)[0]  # beside a majority of three each of the three decides between the two others: on fewer rows
+    chosen = [hit == most and chance * len(hits) < CHANCE for hit, chance in hits]
+    return ["plurality" if chosen[k] else _number_of(codes[:, k], _others(every, codes[:, k]), values) for k in columns]
+
+
+def _plurality_hits(codes: np.ndarray, k: int, others: np.ndarray) -> tuple[int, float]:
+    """On how many rows where the others differ a column is their plurality, and how likely that is for a person.
+
+    0 and 1.0 if the column is anything else on one row. The person has half the errors of the others on these rows.
+    """
+    own = codes[:, k]
+    clear, top = _plurality(own, others)
+    at = clear & (others.max(axis=1) < others.sum(axis=1))
+    hits = int(at.sum())
+    if hits < FEWEST or (own != top)[clear].any():
+        return 0, 1.0
+    rest = np.delete(codes[at], k, axis=1)
+    usual = float((rest == top[at, None]).sum() / (rest >= 0).sum())
+    return hits, (1 - (1 - usual) / 2) ** hits
+
+
+def _others(every: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """The counts without the votes of one column."""
+    rest = every.copy()
+    at = np.flatnonzero(own >= 0)
+    rest[at, own[at]] -= 1
+    return rest
+
+
+def _plurality(own: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """In which rows a column says something and the others have one plurality, and the plurality of each row."""
+    ranked = np.sort(others, axis=1)
+    return (own >= 0) & (ranked[:, -1] > ranked[:, -2]), others.argmax(axis=1)
+
+
+def _number_of(own: np.ndarray, others: np.ndarray, values: np.ndarray) -> str | None:
+    """Which number computed from the others a column holds, where they differ; labels that are no numbers have none."""
+    total = others.sum(axis=1)
+    held = np.where(own >= 0, values[own], np.nan)
+    at = np.flatnonzero(np.isfinite(held) & (total >= 2) & ((others > 0).sum(axis=1) > 1))
+    if len(at) < FEWEST_DISPUTED:
+        return None
+    counts, held, total = others[at], held[at], total[at]
+    share = counts / total[:, None]
+    numbers = {"number of votes": total, "largest count": counts.max(axis=1), "labels used": (counts > 0).sum(axis=1)}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        entropy = -np.nansum(np.where(share > 0, share * np.log(share), 0), axis=1)
+    numbers |= {"agreement": share.max(axis=1), "entropy": entropy, "entropy in bits": entropy / np.log(2)}
+    if np.isfinite(values).all():
+        mean = share @ values
+        numbers |= {"sum": counts @ values, "mean": mean, "rounded mean": np.round(mean)}
+    if "rounded mean" in numbers and _usual_mean(counts, values, numbers["rounded mean"]):
+        del numbers["rounded mean"]
+    for what, expected in numbers.items():
+        if np.mean(np.abs(held - expected) <= 0.005) >= NEARLY_ALL and len(np.unique(held)) > 1:
+            return what
+    return None
+
+
+def _usual_mean(counts: np.ndarray, values: np.ndarray, mean: np.ndarray) -> bool:
+    """Whether the rounded mean is the plurality of nearly all rows, as it is of labels 0 and 1."""
+    clear, top = _plurality(np.zeros(len(counts)), counts)
+    return int((~clear | (values[top] != mean)).sum()) < FEWEST_DISPUTED
+
+
+def _values(labels: Sequence[str]) -> np.ndarray:
+    found = []
+    for label in labels:
+        try:
+            found.append(float(label))
+        except ValueError:
+            found.append(np.nan)
+    return np.array(found)
+
+
+MOST_AGAIN = 0.1  # share of the rows in which a person votes again on an item
 _OF_PEOPLE = re.compile(r"(id|ids|by|name|nr|no|code|initials)$")
 
 
-def unread_people(table: Any, item: str, unread: Sequence[str]) -> list[str]:  # noqa: ANN401
+def unread_people(table: pa.Table, item: str, unread: Sequence[str]) -> list[str]:
     """The unread columns that look like the people who voted, the likeliest first.
 
     Within an item no value comes again, yet values come again in other items. Numbers must also be called like ids: a
@@ -36,7 +237,7 @@ def unread_people(table: Any, item: str, unread: Sequence[str]) -> list[str]:  #
     return sorted(found, key=lambda name: (not looks_like_worker(name), _OF_PEOPLE.search(squeezed(name)) is None))
 
 
-def refuse_wrong_people(table: Any, source: str, item: str, worker: str, unread: Sequence[str]) -> None:  # noqa: ANN401
+def refuse_wrong_people(table: pa.Table, source: str, item: str, worker: str, unread: Sequence[str]) -> None:
     """Refuse a worker column, found by its name, by which people vote again and again while another column fits."""
     tasks, people = encode(table[item]), encode(table[worker])
     named = (tasks.codes >= 0) & (people.codes >= 0)
@@ -53,7 +254,7 @@ def refuse_wrong_people(table: Any, source: str, item: str, worker: str, unread:
         raise broken("worker", worker, rule, fix)
 
 
-def _are_people(column: Any, name: str, tasks: Coded) -> bool:  # noqa: ANN401
+def _are_people(column: pa.ChunkedArray, name: str, tasks: Coded) -> bool:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_nested(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeGuard, get_args
 
 import numpy as np
 
@@ -22,10 +22,10 @@ from quorate.tables.readers.sources import Progress, without_columns
 from quorate.tables.report import Report, refuse_dirt
 from quorate.tables.rules import Fired, fired
 from quorate.tables.votes.clean import clean, settle
-from quorate.tables.votes.codes import by_first
+from quorate.tables.votes.codes import Raw, by_first, collect
 from quorate.tables.votes.formats import choose
-from quorate.tables.votes.gather import Raw, collect
 from quorate.tables.votes.labels import abstain_names, differ_by_case, means_no_answer
+from quorate.types import TableLike
 from quorate.validate import broken
 
 
@@ -78,7 +78,7 @@ class Votes:
 
 
 def read_votes(
-    source: Any,  # noqa: ANN401
+    source: TableLike,
     *,
     format: Format = "auto",  # noqa: A002 - the word users look for
     task: str | None = None,
@@ -170,7 +170,7 @@ def _no_answers(votes: Votes) -> tuple[Fired, ...]:
     return (fired("like-an-abstention", votes.raw.source, votes.raw.rows[few], count=len(at), values=found, **texts),)
 
 
-def _is_studio(source: Any, format: Format) -> bool:  # noqa: A002, ANN401
+def _is_studio(source: TableLike, format: Format) -> TypeGuard[str | Path]:  # noqa: A002
     if not isinstance(source, (str, Path)) or format not in ("auto", "label-studio"):
         return False
     ending = ending_of(Path(source))

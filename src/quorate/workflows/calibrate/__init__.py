@@ -12,22 +12,21 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from quorate.decision.policy import QueryPolicy
-from quorate.decision.rules import rule_of
 from quorate.errors import InvalidInput
 from quorate.methods import Method, as_method
 from quorate.posterior.settled import plurality_shares
 from quorate.reasons import CERTAIN
-from quorate.session.decide import NO_LIMIT
-from quorate.streams import Simulation, simulate
+from quorate.session.batch import decide_items
+from quorate.streams import Simulation
 from quorate.streams.prepare import Stream, prepare
-from quorate.streams.simulate import run_compiled
+from quorate.streams.runs import StreamOptions
+from quorate.streams.simulate import simulate_stream
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
 from quorate.types import FloatArray, IntArray, PriorParams, VoteDataset
 from quorate.validate import whole
 from quorate.version import __version__
 from quorate.workflows.calibrate.measure import NUM_BINS, Honesty, class_scores, honesty
 from quorate.workflows.run.inputs import read_inputs
-from quorate.workflows.score.items import score_arrays, scorer
 
 if TYPE_CHECKING:
     from quorate.tables.readers.sources import Progress
@@ -147,13 +146,8 @@ def calibrate(
     data, report = _dataset(votes, predictions, table_options(tables), progress)
     chosen = as_method(method)
     stream = prepare(data, pool_size, model, draw)
-    size = None if window is None else whole(window, where="window")
-    every = whole(refit_every, where="refit_every")
-    rule = rule_of(chosen.policy)
-    if rule is None:
-        done = simulate(data, chosen, pool_size=pool_size, model=model, seed=draw, window=size, refit_every=every)
-    else:
-        done = run_compiled(stream, chosen, rule, size, every, (0, NO_LIMIT), len(stream.items), keep_probs=True)
+    options = StreamOptions(window, refit_every)
+    done = simulate_stream(stream, chosen, options, seed=draw, keep_probs=True)
     right = 1.0 - done.expected_errors
     known = np.isin(np.array(done.reasons), CERTAIN)
     brier, log_score = (None, None) if done.probs is None else class_scores(done.probs, plurality_shares(stream.counts))
@@ -235,12 +229,11 @@ def _walk(stream: Stream, done: Simulation, shares: FloatArray) -> list[tuple[np
         rows = np.arange(after + 1, end)
         for size in np.unique(stream.pool_sizes[rows]):
             same = rows[stream.pool_sizes[rows] == size]
-            how = scorer(done.method, params, int(size))
             counts = np.zeros((len(same), shares.shape[1]), dtype=np.int64)
             for seen in range(int(size)):
-                out = score_arrays(how, stream.predictions[same], counts)
+                out, reasons = decide_items(done.method, params, stream.predictions[same], counts, pool_size=int(size))
                 at = np.arange(len(same))
-                known = np.isin(how.reasons(out.codes), CERTAIN)
+                known = np.isin(reasons, CERTAIN)
                 found.append((out.probs[at, out.labels], shares[same, out.labels], known, np.full(len(same), seen)))
                 counts[at, stream.votes[same, seen]] += 1
     return found

@@ -15,7 +15,7 @@ from quorate.catalogue import is_simple
 from quorate.methods import METHODS
 from quorate.reports.plots import write_plots
 from quorate.streams.curves import Comparison, budgets_of, compare, equal_error, percent, savings
-from quorate.streams.scenarios import SETTINGS, Setting
+from quorate.streams.scenarios import SETTINGS, Scenario
 from quorate.streams.sweep import Curve, Progress, Replicate, grid_methods, refine, sweep
 from quorate.version import __version__
 from quorate.workflows.demo.records import write_results, write_summary
@@ -63,7 +63,7 @@ def run_demo(out: str | Path, *, quick: bool = False, progress: Progress | None 
     return DemoResult(__version__, comparisons, headline, seconds, folder, tuple(files), bool(plots))
 
 
-def run_setting(setting: Setting, *, quick: bool = False, progress: Progress | None = None) -> Comparison:
+def run_setting(setting: Scenario, *, quick: bool = False, progress: Progress | None = None) -> Comparison:
     """Every method over its knobs on one setting, compared at equal budgets."""
     seeds = SEEDS[:1] if quick else SEEDS
     replicates = demo_replicates(setting, seeds, num_items=QUICK_ITEMS if quick else None)
@@ -83,7 +83,7 @@ def _simple(curves: Sequence[Curve]) -> list[Curve]:
     return [each for each in curves if is_simple(each.points[0].method)]
 
 
-def demo_replicates(setting: Setting, seeds: Sequence[int], *, num_items: int | None = None) -> tuple[Replicate, ...]:
+def demo_replicates(setting: Scenario, seeds: Sequence[int], *, num_items: int | None = None) -> tuple[Replicate, ...]:
     """The setting's streams, one per seed."""
     return tuple(Replicate(setting.dataset(seed, num_items=num_items), seed) for seed in seeds)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from quorate.streams.curves import COUPLED, Comparison, Matched, equal_error, equal_error_sentence, verdict
-from quorate.streams.sweep import Curve, Point, Reading, paired
+from quorate.streams.sweep import Curve, CurveReading, Point, paired
 from quorate.version import __version__
 
 COLUMNS = ("setting", "method", "knobs", "votes_per_item", "error_rate", "num_items", "seeds", "version")
@@ -121,7 +121,7 @@ def _budget_summary(matched: Matched, comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def reading_record(reading: Reading, comparison: Comparison) -> dict[str, Any]:
+def reading_record(reading: CurveReading, comparison: Comparison) -> dict[str, Any]:
     """A row of the comparison as plain values."""
     from_all, from_settled = comparison.saved(reading.votes_per_item)
     return {

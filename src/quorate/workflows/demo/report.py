@@ -13,7 +13,7 @@ from quorate.catalogue import SENTENCES
 from quorate.reports.plots import MISSING, can_plot, data_uri
 from quorate.reports.style import PAGE_STYLE
 from quorate.streams.curves import COUPLED, OURS, Comparison, Matched, equal_error_sentence, percent, verdict
-from quorate.streams.sweep import Reading
+from quorate.streams.sweep import CurveReading
 from quorate.version import __version__
 
 STYLE = PAGE_STYLE + "th:first-child, td:first-child, th:nth-child(4), td:nth-child(4) { text-align: left; }"
@@ -92,7 +92,7 @@ def table(matched: Matched, comparison: Comparison) -> str:
     return f'<div class="scroll"><table><caption>{caption}</caption><tr>{heads}</tr>{rows}</table></div>'
 
 
-def _row(reading: Reading, comparison: Comparison) -> str:
+def _row(reading: CurveReading, comparison: Comparison) -> str:
     kind = "ours" if reading.name == OURS else "reference" if reading in comparison.references else ""
     from_all, from_settled = comparison.saved(reading.votes_per_item)
     cells = (

@@ -15,13 +15,10 @@ from typing import Any
 import numpy as np
 
 from quorate.catalogue import knob_text
-from quorate.decision.rules import rule_of
 from quorate.methods import DEFAULT_MIN_GAIN, METHODS, Method, method
 from quorate.posterior.settled import plurality_shares
-from quorate.session.decide import NO_LIMIT
-from quorate.streams import simulate
 from quorate.streams.prepare import prepare
-from quorate.streams.simulate import REFIT_EVERY, WINDOW, run_compiled
+from quorate.streams.simulate import simulate_stream
 from quorate.streams.sweep import knob_grid, lower_hull
 from quorate.types import FloatArray, IntArray, VoteDataset
 from quorate.workflows.plan.pools import Pilot
@@ -154,13 +151,11 @@ def run_on(pilot: Pilot, dataset: VoteDataset, chosen: Method, *, seed: int) -> 
 
     An error is the probability of being wrong, ties by expectation; with `error_costs` what the answer costs.
     """
-    costs, rule = pilot.error_costs, rule_of(chosen.policy)
-    if costs is None or rule is None:
-        done = simulate(dataset, chosen, pool_size=pilot.pool_size, model="all", seed=seed)
-        return done.items, np.stack([done.costs.astype(float), done.expected_errors])
+    costs = pilot.error_costs
     stream = prepare(dataset, pilot.pool_size, "all", seed)
-    limits = (0, NO_LIMIT)
-    done = run_compiled(stream, chosen, rule, WINDOW, REFIT_EVERY, limits, len(stream.items), error_costs=costs)
+    done = simulate_stream(stream, chosen, seed=seed, error_costs=costs)
+    if costs is None:
+        return done.items, np.stack([done.costs.astype(float), done.expected_errors])
     errors = (plurality_shares(stream.counts) * costs[:, done.predictions].T).sum(axis=1)
     return done.items, np.stack([done.costs.astype(float), errors])
 

@@ -10,27 +10,30 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Unpack
 
+import numpy as np
+
 from quorate.decision.policy import QueryPolicy
 from quorate.methods import Method
 from quorate.streams.classifier_saving import classifier_report
 from quorate.streams.control import Speed
-from quorate.streams.error_costs import read_error_costs
+from quorate.streams.error_costs import ErrorCosts, read_error_costs
 from quorate.streams.pools import Order, PartlyVoted, PoolSize, build_pools
 from quorate.tables import Joined
 from quorate.tables.options import TableKeywords, shows, table_options
 from quorate.tables.readers.sources import Progress
 from quorate.tables.votes.vote_order import VoteOrder, vote_order
+from quorate.types import TableLike, VoteDataset
 from quorate.validate import bounded
 from quorate.workflows.run.files import check_free, write_run
-from quorate.workflows.run.inputs import read_as, read_inputs
-from quorate.workflows.run.replay import Aim, Plan, build_plan, replayed, until_settled
+from quorate.workflows.run.inputs import PredictionSources, read_as, read_inputs
+from quorate.workflows.run.replay import Aim, RunPlan, build_plan, control_summary, replayed, until_settled
 from quorate.workflows.run.result import RunResult
 
 
 @shows(TableKeywords)
 def run(
-    votes: Any,  # noqa: ANN401
-    predictions: Any = None,  # noqa: ANN401
+    votes: TableLike | np.ndarray | VoteDataset,
+    predictions: PredictionSources = None,
     *,
     method: str | Method | QueryPolicy = "quorate",
     threshold: float | None = None,
@@ -44,7 +47,7 @@ def run(
     partly_voted: PartlyVoted = "exclude",
     min_votes: int = 0,
     max_votes: int | None = None,
-    error_costs: Any = None,  # noqa: ANN401
+    error_costs: ErrorCosts | None = None,
     price: float | None = None,
     window: int | None = 500,
     refit_every: int = 20,
@@ -65,7 +68,7 @@ def run(
     recorded for it; N: every pool has N members, and items with fewer votes are `partly_voted`: "exclude" them from
     the error unless their votes settle the pool, take their "own-pool" for the truth, or count them wrong
     ("worst-case"). One of `threshold`, `budget` (votes per item) and `target_error` (held by audits, drawn with
-    probability `audit_rate` + `audit_focus` (1 - confidence)) says how far to ask; none: the method's own knobs.
+    probability `audit_rate` + `audit_focus` (1 - confidence)) says how far to ask; none: the method's own parameters.
     `class_targets`, beside a target error: `{"abnormal": 0.05}`, of the items whose pool says so at most 5 % may end
     with another answer. `sureness`: the probability with which targets are to be held, 0.9 unless given.
     `error_costs`: what errors cost by truth and answer (see `read_error_costs`). `price` of a vote. `out`: a folder
@@ -106,6 +109,7 @@ def run(
         models=joined.models,
         method=plan.method,
         settings=_settings(joined, plan, order=order, shuffled=shuffled, strict=columns.strict) | read_as(columns),
+        control=control_summary(outcome, plan, joined.classes),
         until_settled=until_settled(pools),
         report=joined.report,
         backend=joined.backend,
@@ -116,7 +120,7 @@ def run(
         classifier=classifier_report(
             pools.stream, plan.method, models=joined.models if joined.report.usable else (), classes=joined.classes,
             votes=float(outcome.num_votes.mean()), truth=pools.truth, is_scored=pools.is_scored,
-            recorded=pools.recorded, error_costs=costs, seed=plan.seed,
+            error_costs=costs, seed=plan.seed,
         ),
     )  # fmt: skip
     if folder is not None:
@@ -134,7 +138,7 @@ def _why_shuffled(order: Order, has_order: bool, found: VoteOrder | None) -> str
     return "sorted" if is_sorted and order == "time" else None
 
 
-def _settings(joined: Joined, plan: Plan, *, order: Order, shuffled: str | None, strict: bool) -> dict[str, Any]:
+def _settings(joined: Joined, plan: RunPlan, *, order: Order, shuffled: str | None, strict: bool) -> dict[str, Any]:
     """The arguments in force, for summary.json."""
     return {
         "order": order,

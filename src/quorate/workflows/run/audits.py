@@ -1,6 +1,6 @@
 """The audits of a run that held a target error -> what they show and what they prove, overall and by class, in words.
 
-Takes a `Replay` and its control as they ended; called by `run.replay` for the control's summary.
+Takes a `ReplayResult` and its control as they ended; called by `run.replay` for the control's summary.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from quorate.audit import audit_of
 from quorate.audit.statement import rounded_up, standing
 from quorate.reasons import CERTAIN
 from quorate.streams.class_targets import ClassTarget
-from quorate.streams.replay import Replay
+from quorate.streams.replay import ReplayResult
 from quorate.streams.target_error import AUDIT_RATE, TargetErrorControl
 from quorate.types import FloatArray
 
 __all__ = ["class_rows", "class_sentence", "proved_error", "standing", "target_sentence"]
 
 
-def proved_error(run: Replay, final: TargetErrorControl) -> float | None:
+def proved_error(run: ReplayResult, final: TargetErrorControl) -> float | None:
     """With probability `sureness` no larger share of the answers is wrong, ties included; None if nothing is proved.
 
     The bound of `quorate.audit` on the items closed unsettled, whose coins the run has tossed, plus the errors of the
@@ -33,7 +33,7 @@ def proved_error(run: Replay, final: TargetErrorControl) -> float | None:
     return None if total is None else _telling(total / final.num_items)
 
 
-def proved_missed(run: Replay, target: ClassTarget, min_rate: float) -> float | None:
+def proved_missed(run: ReplayResult, target: ClassTarget, min_rate: float) -> float | None:
     """With probability `sureness` no larger share of the items whose pool says the class has another answer.
 
     Misses are bounded from above on the items answered otherwise, false alarms on those answered so, each with half of
@@ -57,7 +57,7 @@ def _telling(bound: float) -> float | None:
 
 
 def _at_most(
-    run: Replay,
+    run: ReplayResult,
     which: NDArray[np.bool_],
     expected: FloatArray,
     alpha: float,
@@ -78,7 +78,7 @@ def _at_most(
     audit = audit_of(
         np.clip(expected[is_open], 0.0, 1.0),
         np.clip(run.audit_rates[is_open], min_rate, 1.0),
-        run.audited[is_open],
+        run.is_audited[is_open],
         loss[is_open],
         min_rate=min_rate,
     )
@@ -86,7 +86,7 @@ def _at_most(
     return bound.total + known if bound.is_informative else None
 
 
-def class_rows(run: Replay, classes: Sequence[str]) -> list[dict[str, Any]]:
+def class_rows(run: ReplayResult, classes: Sequence[str]) -> list[dict[str, Any]]:
     """For each class with a target: asked for, what the audits show and prove, the last weight of its errors."""
     if run.class_control is None or run.control is None:
         return []

@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quorate.errors import InvalidInput
 from quorate.files import write_folder
 from quorate.tables.readers.arrow import arrow_csv, pq
+from quorate.validate import broken
 from quorate.workflows.params_file import write_params
 
 if TYPE_CHECKING:
@@ -30,15 +30,15 @@ def check_free(out: str | Path, *, overwrite: bool) -> Path:
     """
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
-        raise InvalidInput(f"out={str(out)!r} is a file; name a folder.")
+        raise broken("out", str(out), "a folder, not a file", "name another folder.")
     if not overwrite and folder.is_dir() and any(folder.iterdir()):
         what = "a run" if (folder / LAST).exists() else "files"
-        raise InvalidInput(
-            f"out={str(out)!r} holds {what} already; name another folder, or pass overwrite (--overwrite)."
-        )
+        fix = "name another folder, or pass `overwrite=True`."
+        raise broken("out", str(out), f"an empty folder; this one holds {what}", fix)
     folder.parent.mkdir(parents=True, exist_ok=True)
     if not os.access(folder.parent, os.W_OK):  # better said now than after the run
-        raise InvalidInput(f"out={str(out)!r}: nothing may be written to {str(folder.parent)!r}; name another folder.")
+        rule = f"a folder that can be written to, unlike {str(folder.parent)!r}"
+        raise broken("out", str(out), rule, "name another folder.")
     return folder
 
 

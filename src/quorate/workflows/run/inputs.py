@@ -5,23 +5,27 @@ Called by `workflows.run`; the reading itself is `quorate.tables`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from quorate.errors import InvalidInput, source_is
+from quorate.errors import source_is
 from quorate.tables import Joined, join, read_predictions, read_votes
 from quorate.tables.options import TableOptions
 from quorate.tables.readers.arrow import TEXT, pa
 from quorate.tables.readers.sources import Progress
 from quorate.tables.votes.labels import abstain_names
-from quorate.types import VoteDataset
+from quorate.types import PredictionLike, TableLike, VoteDataset
+from quorate.validate import broken
+
+PredictionSources = PredictionLike | Sequence[PredictionLike] | Mapping[str, PredictionLike] | None
 
 
 def read_inputs(
-    votes: Any,  # noqa: ANN401
-    predictions: Any,  # noqa: ANN401
+    votes: TableLike | np.ndarray | VoteDataset,
+    predictions: PredictionSources,
     columns: TableOptions,
     *,
     by_time: bool,
@@ -39,12 +43,14 @@ def read_inputs(
     as_read = columns.as_read or isinstance(votes, np.ndarray)  # an array says what it is
     if isinstance(votes, np.ndarray):
         places = votes.shape[:1]
-        votes = _long_table(votes, columns)
+        table: TableLike = _long_table(votes, columns)
         if columns.ids is None:  # rows of the predictions are those of the votes, voted on or not
             columns = replace(columns, ids=list(range(*places)))
+    else:
+        table = votes
     with source_is("votes"):
         read = read_votes(
-            votes, format=columns.format, task=columns.task, worker=columns.worker, label=columns.label,
+            table, format=columns.format, task=columns.task, worker=columns.worker, label=columns.label,
             timestamp=columns.timestamp, classes=columns.classes, abstain_labels=columns.abstain_labels,
             ignore_columns=columns.ignore_columns, strict=columns.strict, as_read=as_read, progress=progress,
         )  # fmt: skip
@@ -68,13 +74,11 @@ def read_as(columns: TableOptions) -> dict[str, Any]:
     return {"accuracy": columns.accuracy, "abstain_labels": list(named)}
 
 
-def _long_table(votes: np.ndarray, columns: TableOptions) -> Any:  # noqa: ANN401
+def _long_table(votes: np.ndarray, columns: TableOptions) -> pa.Table:
     """An array (items, votes) of class numbers, -1 for none, as a long table; `classes` and `ids` name them."""
     if votes.ndim != 2 or votes.dtype.kind not in "iu":
-        raise InvalidInput(
-            f"votes has shape {votes.shape} and type {votes.dtype}; expected whole numbers (items, votes per item), -1 "
-            "for none; or pass a table."
-        )
+        rule = "whole numbers (items, votes per item), -1 for none"
+        raise broken("votes", f"{votes.dtype} {votes.shape}", rule, "pass such an array, or a table.")
     rows, places = np.nonzero(votes >= 0)
     numbers = votes[rows, places]
     most = int(numbers.max(initial=0))
@@ -82,7 +86,7 @@ def _long_table(votes: np.ndarray, columns: TableOptions) -> Any:  # noqa: ANN40
     ids = [str(number) for number in range(len(votes))] if columns.ids is None else [str(each) for each in columns.ids]
     for what, found, needed in (("classes", names, most + 1), ("ids", ids, len(votes))):
         if len(found) < needed:
-            raise InvalidInput(f"{what} has {len(found)} names; votes needs {needed}; name them all.")
+            raise broken(what, len(found), f"{needed} names for these `votes`", "name them all.")
     return pa.table(
         {
             "task": pa.array(ids, type=TEXT).take(pa.array(rows)),

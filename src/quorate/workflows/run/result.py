@@ -9,7 +9,6 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quorate.errors import MissingExtra
 from quorate.methods import Method
@@ -17,66 +16,45 @@ from quorate.reports.plots import BLUE, MISSING, QUIET, RC, can_plot
 from quorate.session.tuning import tuned
 from quorate.streams.classifier_saving import ClassifierReport
 from quorate.streams.pools import Pools
+from quorate.streams.replay import ReplayResult
 from quorate.tables import Report
 from quorate.tables.own_types import TEXTS, OwnTypes, in_own_type
 from quorate.tables.readers.arrow import TEXT, pa
 from quorate.tables.readers.frames import give_back
-from quorate.tables.rejects import SCHEMA, reject_tables
+from quorate.tables.report import SCHEMA, reject_tables
 from quorate.tables.votes.vote_order import VoteOrder
 from quorate.types import FloatArray, IntArray, PriorParams
-from quorate.workflows.run.report import stretches_of
-from quorate.workflows.run.summary import item_errors
+from quorate.workflows.run.notes import notes
+from quorate.workflows.run.report import page, stretches_of
+from quorate.workflows.run.summary import headline, item_errors, summarise
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DECISION_COLUMNS = (
     "item", "consensus_label", "confidence", "num_votes", "agreement", "stop_reason", "cost", "pool_size", "audited",
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    """What the replay did on each item (T,), in stream order.
-
-    `num_votes` votes asked   `labels` class answered   `probs` (T, K) who wins the pool   `reasons` why it stopped
-    `is_audited`, `audit_votes` items sent to the whole panel, and the votes that took   `params` what was learned, by
-    `num_fits` fits, the last after `fitted_after` items   `control` how close a control came, or None; `reached` (T,)
-    votes or errors per item so far, as it knew them, or None
-    """
-
-    num_votes: IntArray
-    labels: IntArray
-    probs: FloatArray
-    reasons: tuple[str, ...]
-    is_audited: NDArray[np.bool_]
-    audit_votes: IntArray
-    params: PriorParams
-    num_fits: int
-    fitted_after: int
-    control: Mapping[str, Any] | None = None
-    reached: FloatArray | None = None
-
-    @property
-    def confidence(self) -> FloatArray:
-        """Probability of the answer."""
-        return np.asarray(self.probs[np.arange(len(self.labels)), self.labels])
-
-
 @dataclass(frozen=True, eq=False)
 class RunResult:
     """A finished run: `.decisions`, `.summary()`, `.rejects`, `.params`, `.plot()`, `.to_html()`.
 
-    `settings` the arguments in force   `until_settled` (T,) votes until each pool is settled, in the same order
+    `outcome` what the replay did   `settings` the arguments in force   `control` how close a control came, or None
+    `until_settled` (T,) votes until each pool is settled, in the same order
     `price` of a vote, or None   `error_costs` (K, K) by truth and answer, or None   `vote_order` whether the votes came
     sorted by label; None if their order was not used   `classifier` what it saves
     `own` the types of ids and labels in the caller's frame
     """
 
-    outcome: Outcome
+    outcome: ReplayResult
     pools: Pools
     items: tuple[str, ...]
     classes: tuple[str, ...]
     models: tuple[str, ...]
     method: Method
     settings: Mapping[str, Any]
+    control: Mapping[str, Any] | None
     until_settled: IntArray
     report: Report
     backend: str = "pyarrow"
@@ -87,7 +65,7 @@ class RunResult:
     classifier: ClassifierReport | None = None
 
     @cached_property
-    def table(self) -> Any:  # noqa: ANN401
+    def table(self) -> pa.Table:
         """The decisions as an Arrow table, in the order of the stream."""
         return decisions_table(self)
 
@@ -99,11 +77,11 @@ class RunResult:
     @property
     def last_method(self) -> Method:
         """The method as it asked in the end: a control has turned its knob."""
-        control = self.outcome.control
+        control = self.control
         return self.method if control is None else tuned(self.method, {control["knob"]: control["last_knob"]})
 
     @property
-    def decisions(self) -> Any:  # noqa: ANN401
+    def decisions(self) -> Any:  # noqa: ANN401 - a frame of the caller's library
         """A row per item, in the order of the stream, as the kind of table the votes came in (Arrow for paths).
 
         Ids and labels have the types they had in the caller's frame.
@@ -111,14 +89,12 @@ class RunResult:
         return give_back(self.table, self.backend)
 
     @property
-    def rejects(self) -> Any:  # noqa: ANN401
+    def rejects(self) -> Any:  # noqa: ANN401 - a frame of the caller's library
         """The rows set aside: source, row number, rule, reason, item, worker and value."""
         return give_back(pa.concat_tables([SCHEMA.empty_table(), *reject_tables(self.report.entries)]), self.backend)
 
     @cached_property
     def _summary(self) -> dict[str, Any]:
-        from quorate.workflows.run.summary import summarise  # noqa: PLC0415 - it takes a RunResult
-
         return summarise(self)
 
     def summary(self) -> dict[str, Any]:
@@ -127,26 +103,18 @@ class RunResult:
 
     def to_html(self) -> str:
         """The report as one page: no scripts, nothing loaded from elsewhere."""
-        from quorate.workflows.run.report import page  # noqa: PLC0415 - it takes a RunResult
-
         return page(self)
 
-    def plot(self) -> Any:  # noqa: ANN401
+    def plot(self) -> Figure:
         """A matplotlib figure: confidence, stop reasons, votes and errors over time."""
-        pass
-
         return figure(self)
 
     def headline(self) -> str:
         """What came of it, in a sentence or two."""
-        from quorate.workflows.run.summary import headline  # noqa: PLC0415 - it takes a summary
-
         return headline(self._summary)
 
     def notes(self) -> list[str]:
         """What a reader must know before trusting the figures."""
-        from quorate.workflows.run.notes import notes  # noqa: PLC0415 - it takes a summary
-
         return notes(self._summary)
 
     def __repr__(self) -> str:
@@ -163,11 +131,11 @@ class RunResult:
         return f"<p><b>quorate</b> {escape(self.headline())}</p><table><tr>{heads}</tr>{rows}</table>{more}"
 
 
-def _cell(value: Any) -> str:  # noqa: ANN401
+def _cell(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float) else escape("" if value is None else str(value))
 
 
-def decisions_table(result: RunResult) -> Any:  # noqa: ANN401
+def decisions_table(result: RunResult) -> pa.Table:
     """The decisions: the columns of `DECISION_COLUMNS`, then `prob_<class>` for every class."""
     outcome, unit = result.outcome, 1.0 if result.price is None else result.price
     cost = (outcome.num_votes + outcome.audit_votes) * unit
@@ -187,7 +155,7 @@ def decisions_table(result: RunResult) -> Any:  # noqa: ANN401
     return pa.table(columns)
 
 
-def agreement(result: RunResult) -> Any:  # noqa: ANN401
+def agreement(result: RunResult) -> pa.Array:
     """Share of the votes asked that are for the answer; null where none was asked."""
     outcome, votes = result.outcome, result.pools.stream.votes
     asked = np.arange(votes.shape[1]) < outcome.num_votes[:, None]
@@ -196,16 +164,12 @@ def agreement(result: RunResult) -> Any:  # noqa: ANN401
     return pa.array(share, mask=outcome.num_votes == 0)
 
 
-if TYPE_CHECKING:
-    pass
-
-
-def figure(result: RunResult) -> Any:  # noqa: ANN401
+def figure(result: RunResult) -> Figure:
     """Four panels; shown by a notebook, or saved with `.savefig`."""
     if not can_plot():
         raise MissingExtra(MISSING)
     import matplotlib as mpl  # noqa: PLC0415 - optional
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    from matplotlib.figure import Figure  # noqa: PLC0415 - optional
 
     with mpl.rc_context(RC):
         drawn = Figure(figsize=(9.5, 6.2), layout="constrained")

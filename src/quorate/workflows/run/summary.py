@@ -38,7 +38,7 @@ def summarise(result: RunResult) -> dict[str, Any]:
         "stop_reasons": dict(sorted(Counter(result.outcome.reasons).items())),
         "per_class": per_class(result),
         "confusion": confusion_summary(result),
-        "control": None if result.outcome.control is None else dict(result.outcome.control),
+        "control": None if result.control is None else dict(result.control),
         "learned": learned_summary(result),
         "classifier": None if result.classifier is None else result.classifier.describe(),
         "vote_order": None if result.vote_order is None else result.vote_order.describe(),
@@ -51,7 +51,7 @@ def summarise(result: RunResult) -> dict[str, Any]:
 
 def method_summary(result: RunResult) -> dict[str, Any]:
     """The method and the knobs in force; a knob that a control turned is in `turned` alone, with who turned it."""
-    described, control = result.method.describe(), result.outcome.control
+    described, control = result.method.describe(), result.control
     turned = {} if control is None else {control["knob"]: control["kind"]}
     knobs = {name: value for name, value in described["knobs"].items() if name not in turned}
     return {**described, "knobs": knobs, "turned": turned, "text": knob_text(knobs)}
@@ -61,7 +61,7 @@ def votes_summary(result: RunResult) -> dict[str, Any]:
     """Votes asked and what they would have been: everybody recorded, and until settled; in money too."""
     outcome, num_items = result.outcome, len(result.items)
     asked, audits = int(outcome.num_votes.sum()), int(outcome.audit_votes.sum())
-    everyone, settled = int(result.pools.recorded.sum()), int(result.until_settled.sum())
+    everyone, settled = int(result.pools.stream.recorded.sum()), int(result.until_settled.sum())
     counts = {
         "asked": asked,
         "audit_votes": audits,

@@ -14,12 +14,16 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from quorate.errors import InvalidInput
+from quorate.decision.model_picker import ModelPicker
+from quorate.decision.quota import QuotaPolicy
+from quorate.methods import Method
+from quorate.session.batch import BatchDecisions, Decider, decider
 from quorate.tables.options import ScoreKeywords, check_names, shows
 from quorate.tables.own_types import OwnTypes
 from quorate.tables.report import Report
 from quorate.tables.votes.labels import abstain_names
-from quorate.validate import fraction, members, shown, whole
+from quorate.types import PredictionLike, TableLike
+from quorate.validate import broken, fraction, members, whole
 from quorate.version import __version__
 from quorate.workflows.params_file import ParamsFile, read_params
 from quorate.workflows.score.batches import (
@@ -33,9 +37,8 @@ from quorate.workflows.score.batches import (
     refuse_unnamed,
 )
 from quorate.workflows.score.cluster import scored_by
-from quorate.workflows.score.items import Outcome, scorer
 from quorate.workflows.score.output import Findings, known_ending, schema, scored_table, table_file
-from quorate.workflows.score.parts import Reading
+from quorate.workflows.score.parts import ReadOptions
 from quorate.workflows.score.predictions import Model, models
 from quorate.workflows.score.votes import voters
 
@@ -96,9 +99,9 @@ class Scores:
 @shows(ScoreKeywords)
 def score(
     params: str | Path | ParamsFile,
-    predictions: Any,  # noqa: ANN401
+    predictions: PredictionLike | Sequence[PredictionLike],
     *,
-    votes: Any = None,  # noqa: ANN401
+    votes: TableLike | None = None,
     out: str | Path,
     pool_size: int | None = None,
     match: Literal["auto", "order", "id"] = "auto",
@@ -131,8 +134,8 @@ def score(
     check_names(tables, ScoreKeywords.__annotations__)
     known = params if isinstance(params, ParamsFile) else read_params(params)
     if match not in MATCHES:
-        raise InvalidInput(f"match={shown(match)}; expected one of {', '.join(MATCHES)}.")
-    reading = Reading(
+        raise broken("match", match, f"one of {', '.join(MATCHES)}", "pass `match='auto'`.")
+    reading = ReadOptions(
         accuracy=known.accuracy if accuracy is None else fraction(accuracy, where="accuracy"),
         abstain=abstain_names(known.abstain_labels if abstain_labels is None else abstain_labels, known.classes),
         batch_rows=whole(batch_rows, where="batch_rows", most=10_000_000),
@@ -153,7 +156,7 @@ class _Job:
     predictions: Any
     votes: Any
     match: str
-    reading: Reading
+    reading: ReadOptions
     pool_size: int
     cluster: str | None
     progress: Progress | None
@@ -163,10 +166,7 @@ def _written(job: _Job, file: Path, findings: Findings, *, given_pool: bool) -> 
     """Read, score and write, batch by batch; nothing is left if anything is refused."""
     begin, known = time.perf_counter(), job.params
     method = known.method()
-    how = scorer(
-        method, known.params, job.pool_size, min_votes=known.min_votes, max_votes=known.max_votes,
-        error_costs=known.error_costs,
-    )  # fmt: skip
+    how = _decider(method, known, job.pool_size)
     known_ending(file)
     found = _models(job, findings)
     refuse_unnamed(found, with_votes=job.votes is not None)
@@ -205,6 +205,19 @@ def _written(job: _Job, file: Path, findings: Findings, *, given_pool: bool) -> 
     )
 
 
+def _decider(method: Method, known: ParamsFile, pool_size: int) -> Decider:
+    """The decider of a method whose decision depends on the item alone; others are refused."""
+    draws_quotas = isinstance(method.policy, (QuotaPolicy, ModelPicker))
+    made = decider(
+        method, known.params, pool_size, min_votes=known.min_votes, max_votes=known.max_votes,
+        error_costs=known.error_costs,
+    )  # fmt: skip
+    if made is None or draws_quotas:
+        rule = "a method whose decision depends on the item alone, such as quorate, finexp or infexp"
+        raise broken("method", method.name, rule, "use quorate.Session for this method.")
+    return made
+
+
 class _Tally:
     """Sums over the batches."""
 
@@ -213,7 +226,7 @@ class _Tally:
         self.expected_errors = 0.0
         self.reasons: Counter[str] = Counter()
 
-    def add(self, batch: ItemBatch, outcome: Outcome, reasons: np.ndarray) -> None:
+    def add(self, batch: ItemBatch, outcome: BatchDecisions, reasons: np.ndarray) -> None:
         doubt = 1.0 - outcome.probs[np.arange(len(outcome.labels)), outcome.labels]
         self.num_items += len(batch.ids)
         self.num_votes += int(batch.votes.sum())
@@ -228,10 +241,9 @@ def _models(job: _Job, findings: Findings) -> list[Model]:
     sources = list(job.predictions) if isinstance(job.predictions, (list, tuple)) else [job.predictions]
     found = [model for source in sources for model in models(source, known.classes, job.reading, findings)]
     if len(found) != len(known.models):
-        raise InvalidInput(
-            f"predictions hold {len(found)} models ({', '.join(each.name for each in found)}); the parameters were "
-            f"learned with {len(known.models)} ({', '.join(known.models)}); give one source each."
-        )
+        given = [each.name for each in found]
+        rule = f"{len(known.models)} classifiers, as in `params`: {', '.join(known.models)}"
+        raise broken("predictions", given, rule, "pass one source for each.")
     by_name = {model.name: model for model in found}
     if set(by_name) == set(known.models):
         return [by_name[name] for name in known.models]

@@ -8,10 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
-from quorate.errors import InvalidInput
 from quorate.types import FloatArray, IntArray
-from quorate.validate import shown
-from quorate.workflows.score.parts import Reading, Rows
+from quorate.validate import broken, shown
+from quorate.workflows.score.parts import ReadOptions, Rows
 from quorate.workflows.score.predictions import Model
 
 
@@ -61,11 +60,9 @@ class InOrder:
     def finish(self) -> int:
         """Raise if a row is left: it stands elsewhere in the first table, or not at all."""
         if self._has_next():
-            raise InvalidInput(
-                f"{self._what}: item {shown(self._ids[self._next])} does not follow in the order of the first table "
-                "of predictions, or is not in it; expected the same order; sort both alike, or pass match='id' "
-                "(--match id), which holds this table in memory."
-            )
+            rule = f"the items of {self._what} in the order of the first table of predictions"
+            fix = "sort both alike, or pass `match='id'`, which holds this table in memory."
+            raise broken("match", self._ids[self._next], rule, fix)
         return 0
 
     def _has_next(self) -> bool:
@@ -136,14 +133,12 @@ def item_batches(first: Model, others: Sequence[Follower], votes: Follower, pool
 def _check_pool(ids: Sequence[str], counts: IntArray, pool_size: int) -> None:
     over = np.flatnonzero(counts.sum(axis=1) > pool_size)
     if len(over):
-        raise InvalidInput(
-            f"item {shown(ids[over[0]])} has {int(counts[over[0]].sum())} votes, more than pool_size={pool_size}; "
-            "raise pool_size (--pool-size), or drop votes."
-        )
+        rule = f"a pool as large as the votes: item {shown(ids[over[0]])} has {int(counts[over[0]].sum())}"
+        raise broken("pool_size", pool_size, rule, "raise `pool_size`, or drop votes.")
 
 
 FEWEST = 10  # items with votes from which on a share says something
-FIX = "say whose rows they are, in order: ids=[...] (--ids FILE, one id a line), `ids` in an .npz, or a table with ids"
+FIX = "name the items of the rows in order: pass `ids=[...]`, an .npz with an array ids, or a table with an id column."
 
 
 def refuse_unnamed(models: Sequence[Model], *, with_votes: bool) -> None:
@@ -154,37 +149,32 @@ def refuse_unnamed(models: Sequence[Model], *, with_votes: bool) -> None:
     one = unnamed[0]
     if with_votes or len(unnamed) < len(models):
         other = "the votes" if with_votes else next(each.source for each in models if each.num_unnamed is None)
-        raise InvalidInput(
-            f"{one.source} has no ids, so its {one.num_unnamed} rows are called 0, 1, ..., and {other} would be "
-            f"matched by place; expected ids in both; {FIX}."
-        )
+        rule = f"ids for the {one.num_unnamed} rows of {one.source}: without them {other} would be matched by place"
+        raise broken("ids", None, rule, FIX)
     odd = next((each for each in unnamed if each.num_unnamed != one.num_unnamed), None)
     if odd is not None:
-        raise InvalidInput(
-            f"{one.source} has {one.num_unnamed} rows and {odd.source} {odd.num_unnamed}, both without ids; expected "
-            f"the same items in the same order; {FIX}."
-        )
+        rows = f"{one.source} has {one.num_unnamed} rows and {odd.source} {odd.num_unnamed}"
+        raise broken("ids", None, f"ids where tables differ in length: {rows}", FIX)
 
 
-def refuse_poor_match(num_items: int, num_voted: int, left_over: int, source: str, reading: Reading) -> None:
+def refuse_poor_match(num_items: int, num_voted: int, left_over: int, source: str, reading: ReadOptions) -> None:
     """Nothing to score, and votes of which no item, or less than half of them, is in the predictions."""
     if num_items == 0:
-        raise InvalidInput(f"{source} has no item to score; expected rows with an id; export it again.")
+        raise broken("predictions", source, "rows with an id; there is no item to score", "export it again.")
     if reading.as_read or left_over == 0:
         return
     if num_voted == 0 or (left_over >= FEWEST and left_over > num_voted):
-        raise InvalidInput(
-            f"{num_voted} of the {num_voted + left_over} items with votes are in {source}; expected most of them; "
-            "check that the ids mean the same in both (task='...', id_column='...'). If the data are like that, pass "
-            "as_read=True (--as-read)."
-        )
+        rule = f"predictions of most items with votes; {num_voted} of {num_voted + left_over} are there"
+        fix = "check that the ids mean the same in both (`task`, `id_column`), or pass `as_read=True` if they do."
+        raise broken("predictions", source, rule, fix)
 
 
-def refuse_lost_votes(source: str, num_votes: int, num_set_aside: int, reading: Reading) -> None:
+def refuse_lost_votes(source: str, num_votes: int, num_set_aside: int, reading: ReadOptions) -> None:
     """More rows of the votes set aside than counted; streams are judged at their end, before the file is there."""
     if not reading.as_read and num_set_aside >= FEWEST and num_set_aside > num_votes:
-        raise InvalidInput(
-            f"{source}: {num_set_aside} rows are set aside and {num_votes} votes are counted; expected most rows to "
-            "count; check the columns (task='...', label='...', format='...') and that the labels are the classes of "
-            "the params. If the data are like that, pass as_read=True (--as-read)."
+        rule = f"most rows to count; {num_set_aside} rows are set aside and {num_votes} votes are counted"
+        fix = (
+            "check the columns (`task`, `label`, `format`) and that the labels are the classes of `params`, or pass "
+            "`as_read=True` if they are."
         )
+        raise broken("votes", source, rule, fix)

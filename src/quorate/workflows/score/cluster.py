@@ -18,31 +18,31 @@ import numpy as np
 
 from quorate.compiled import sources_digest
 from quorate.errors import ClusterError
+from quorate.session.batch import BatchDecisions, Decider
 from quorate.types import FloatArray, IntArray
-from quorate.validate import shown
+from quorate.validate import broken
 from quorate.workflows.dask_cluster import connected, dask
 from quorate.workflows.score.batches import ItemBatch
-from quorate.workflows.score.items import Outcome, Scorer, score_arrays
 
 IN_FLIGHT = 3  # batches under way per worker
 
 
-Scored = Callable[[Iterable[ItemBatch]], Iterator[tuple[ItemBatch, Outcome]]]
+Scored = Callable[[Iterable[ItemBatch]], Iterator[tuple[ItemBatch, BatchDecisions]]]
 
 
 @contextmanager
-def scored_by(scorer: Scorer, cluster: str | None) -> Iterator[Scored]:
+def scored_by(decider: Decider, cluster: str | None) -> Iterator[Scored]:
     """A function that scores batches in their order, here (`cluster` None) or on the workers of a cluster."""
     if cluster is None:
-        yield lambda batches: ((batch, score_arrays(scorer, batch.predictions, batch.votes)) for batch in batches)
+        yield lambda batches: ((batch, decider.decide(batch.predictions, batch.votes)) for batch in batches)
         return
 
     def prepare() -> None:
-        num_models, num_classes = scorer.predicting.tau.shape
-        score_arrays(scorer, np.full((1, num_models, num_classes), 1 / num_classes), np.zeros((1, num_classes), int))
+        num_models, num_classes = decider.predicting.tau.shape
+        decider.decide(np.full((1, num_models, num_classes), 1 / num_classes), np.zeros((1, num_classes), int))
 
     with connected(cluster, kind=_kind, prepare=prepare) as client:
-        yield lambda batches: _on_dask(client, cluster, scorer, batches)
+        yield lambda batches: _on_dask(client, cluster, decider, batches)
 
 
 def _kind() -> dict[str, str]:
@@ -53,46 +53,44 @@ def _kind() -> dict[str, str]:
 def _on_dask(
     client: Any,  # noqa: ANN401
     address: str,
-    scorer: Scorer,
+    decider: Decider,
     batches: Iterable[ItemBatch],
-) -> Iterator[tuple[ItemBatch, Outcome]]:
+) -> Iterator[tuple[ItemBatch, BatchDecisions]]:
     waiting: deque[tuple[ItemBatch, Any]] = deque()
     most = IN_FLIGHT * max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
     try:
         for batch in batches:
-            waiting.append((batch, _submitted(client, scorer, batch)))
+            waiting.append((batch, _submitted(client, decider, batch)))
             if len(waiting) >= most:
                 yield _first(waiting)
         while waiting:
             yield _first(waiting)
     except dask().KilledWorker as cause:
-        raise ClusterError(
-            f"cluster={shown(address)}: several workers died at the same batch, perhaps for want of memory. "
-            "Lower batch_rows (--batch-rows) and run it again."
-        ) from cause
+        rule, fix = "workers with enough memory; several died at one batch", "lower `batch_rows` and run it again."
+        raise broken("cluster", address, rule, fix, error=ClusterError) from cause
     except (dask().CancelledError, OSError) as cause:
         if client.status == "running" and not isinstance(cause, dask().CancelledError):
             raise
-        raise ClusterError(f"cluster={shown(address)}: the scheduler went away. Run it again.") from cause
+        rule = "a scheduler that stays; this one went away"
+        raise broken("cluster", address, rule, "run it again.", error=ClusterError) from cause
 
 
-def _submitted(client: Any, scorer: Scorer, batch: ItemBatch) -> Any:  # noqa: ANN401
+def _submitted(client: Any, decider: Decider, batch: ItemBatch) -> Any:  # noqa: ANN401
     """The batch, sent with its task: a worker's death cannot lose it, as it can lose data that was scattered."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
-        return client.submit(_score_there, sources_digest(), scorer, batch.predictions, batch.votes, pure=False)
+        return client.submit(_score_there, sources_digest(), decider, batch.predictions, batch.votes, pure=False)
 
 
-def _score_there(code: str, scorer: Scorer, predictions: FloatArray, votes: IntArray) -> Outcome:
+def _score_there(code: str, decider: Decider, predictions: FloatArray, votes: IntArray) -> BatchDecisions:
     """On a worker: score, unless this worker's code is another; it may have come after the check at the start."""
     if sources_digest() != code:
-        raise ClusterError(
-            f"a worker has other sources of quorate ({sources_digest()}) than this machine ({code}). "
-            "Install the same version there, restart it, and run it again."
-        )
-    return score_arrays(scorer, predictions, votes)
+        rule = f"workers with the same sources of quorate; one has {sources_digest()}, this machine {code}"
+        fix = "install the same version there, restart it, and run it again."
+        raise broken("cluster", None, rule, fix, error=ClusterError)
+    return decider.decide(predictions, votes)
 
 
-def _first(waiting: deque[tuple[ItemBatch, Any]]) -> tuple[ItemBatch, Outcome]:
+def _first(waiting: deque[tuple[ItemBatch, Any]]) -> tuple[ItemBatch, BatchDecisions]:
     batch, job = waiting.popleft()
     return batch, job.result()

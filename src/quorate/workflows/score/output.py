@@ -13,19 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from quorate.errors import InvalidInput
 from quorate.files import atomic_file
 from quorate.tables.own_types import TEXTS, OwnTypes, in_own_type
 from quorate.tables.readers.arrow import TEXT, arrow_csv, pa, pq
-from quorate.tables.rejects import SCHEMA, reject_tables
-from quorate.tables.report import Report, refuse_dirt
+from quorate.tables.report import SCHEMA, Report, refuse_dirt, reject_tables
 from quorate.tables.rules import MOST_SAMPLES, RULES, Fired
 from quorate.types import FloatArray, IntArray
+from quorate.validate import broken
 
 ENDINGS = (".parquet", ".pq", ".csv")
 
 
-def schema(classes: Sequence[str], own: OwnTypes = TEXTS) -> Any:  # noqa: ANN401
+def schema(classes: Sequence[str], own: OwnTypes = TEXTS) -> pa.Schema:
     """The columns of the output; `own`: the types of ids and labels in the caller's frames."""
     fixed = [
         ("item", own.task or TEXT), ("consensus_label", in_own_type(classes, own.label).type),
@@ -42,7 +41,7 @@ def scored_table(
     reasons: np.ndarray,
     classes: Sequence[str],
     own: OwnTypes = TEXTS,
-) -> Any:  # noqa: ANN401
+) -> pa.Table:
     """A batch as an Arrow table with the columns of `schema`."""
     confidence = probs[np.arange(len(labels)), labels]
     columns = [
@@ -61,12 +60,12 @@ def known_ending(file: Path) -> str:
     """The ending of a file that can be written."""
     kind = file.suffix.lower()
     if kind not in ENDINGS:
-        raise InvalidInput(f"out={str(file)!r} ends in {kind!r}; expected one of {', '.join(ENDINGS)}; rename it.")
+        raise broken("out", str(file), f"a name that ends in {', '.join(ENDINGS)}", "rename it.")
     return kind
 
 
 @contextmanager
-def table_file(path: str | Path, columns: Any) -> Iterator[Any]:  # noqa: ANN401
+def table_file(path: str | Path, columns: pa.Schema) -> Iterator[pq.ParquetWriter | arrow_csv.CSVWriter]:
     """A writer with `write_table`; the file is there, whole, when the block ends, and not at all if it fails."""
     file = Path(path)
     kind = known_ending(file)
@@ -137,12 +136,12 @@ def _merged(old: Fired | None, new: Fired) -> Fired:
     if old is not None and len(old.rows) >= MOST_SAMPLES:
         return replace(old, count=old.count + new.count)
     few = slice(0, MOST_SAMPLES)
-    texts = {name: _few(getattr(new, name)) for name in ("tasks", "workers", "values")}
-    new = replace(new, rows=new.rows[few], **texts)
+    texts = [_few(each) for each in (new.tasks, new.workers, new.values)]
+    new = replace(new, rows=new.rows[few], tasks=texts[0], workers=texts[1], values=texts[2])
     if old is None or not len(old.rows):
         return replace(new, count=new.count + (old.count if old else 0))
     return replace(old, count=old.count + new.count)
 
 
-def _few(texts: Any) -> Any:  # noqa: ANN401
+def _few(texts: pa.Array | None) -> pa.Array | None:
     return None if texts is None else texts.slice(0, MOST_SAMPLES)

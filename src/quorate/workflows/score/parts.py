@@ -14,7 +14,7 @@ import numpy as np
 
 from quorate.tables.options import HARD_LABEL_ACCURACY, Format
 from quorate.tables.readers.arrow import pa
-from quorate.tables.readers.sources import Batch, Opened
+from quorate.tables.readers.sources import Opened, TableBatch
 from quorate.tables.rules import Fired
 from quorate.types import IntArray
 
@@ -30,7 +30,7 @@ class Told(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadOptions:
     """How to read the tables; None: found out. `task` to `timestamp` and `format` are of the votes, `ids` of arrays.
 
     `accuracy` of hard labels, `abstain` labels that mean no answer, `ignore_columns` of the votes, `as_read` no table
@@ -61,7 +61,7 @@ class Rows:
     total: int = 0
 
 
-def parts(opened: Opened, batch_rows: int) -> Iterator[tuple[Opened, Batch]]:
+def parts(opened: Opened, batch_rows: int) -> Iterator[tuple[Opened, TableBatch]]:
     """The table in pieces of `batch_rows` rows, each opened as a table of its own that knows its row numbers."""
     first = True
     for batch in _even(opened.read(None), batch_rows):
@@ -71,18 +71,18 @@ def parts(opened: Opened, batch_rows: int) -> Iterator[tuple[Opened, Batch]]:
         first = False
 
 
-def reader(batch: Batch) -> Callable[[Sequence[str] | None], Iterator[Batch]]:
+def reader(batch: TableBatch) -> Callable[[Sequence[str] | None], Iterator[TableBatch]]:
     """What reads one batch, as a source that has no other."""
 
-    def read(columns: Sequence[str] | None) -> Iterator[Batch]:
+    def read(columns: Sequence[str] | None) -> Iterator[TableBatch]:
         yield batch if columns is None else replace(batch, table=batch.table.select(list(columns)))
 
     return read
 
 
-def _even(batches: Iterator[Batch], size: int) -> Iterator[Batch]:
+def _even(batches: Iterator[TableBatch], size: int) -> Iterator[TableBatch]:
     """The same rows, `size` at a time, so that what is computed does not depend on how the file was written."""
-    waiting: Batch | None = None
+    waiting: TableBatch | None = None
     for batch in batches:
         waiting = batch if waiting is None else joined(waiting, batch)
         while waiting.table.num_rows >= size:
@@ -92,14 +92,14 @@ def _even(batches: Iterator[Batch], size: int) -> Iterator[Batch]:
         yield waiting
 
 
-def joined(one: Batch, two: Batch) -> Batch:
+def joined(one: TableBatch, two: TableBatch) -> TableBatch:
     """Both, end to end."""
     table = pa.concat_tables([one.table, two.table])
     rows: IntArray = np.concatenate([one.rows, two.rows])
-    return Batch(table, rows, two.done, two.total, (*one.entries, *two.entries))
+    return TableBatch(table, rows, two.done, two.total, (*one.entries, *two.entries))
 
 
-def sliced(batch: Batch, start: int, end: int | None) -> Batch:
+def sliced(batch: TableBatch, start: int, end: int | None) -> TableBatch:
     """Some of the rows."""
     length = None if end is None else end - start
     return replace(batch, table=batch.table.slice(start, length), rows=batch.rows[start:end])

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.errors import InvalidInput, source_is
+from quorate.errors import source_is
 from quorate.tables.own_types import TEXTS, OwnTypes, cell_type, header_type, in_own_type
-from quorate.tables.predictions.align import Aligned, aligned
+from quorate.tables.predictions.align import Aligned, aligned, refuse_unusable
 from quorate.tables.predictions.arrays import from_array
 from quorate.tables.predictions.checks import Given, checked
 from quorate.tables.predictions.forms import from_table
-from quorate.tables.predictions.misread_checks import refuse_unusable
 from quorate.tables.predictions.read import read_predictions
 from quorate.tables.readers.frames import open_frame
 from quorate.tables.readers.label_studio import is_label_studio
@@ -26,10 +25,11 @@ from quorate.tables.readers.open_files import ending_of, existing, open_file
 from quorate.tables.readers.sources import Opened
 from quorate.tables.rules import Fired, fired
 from quorate.tables.votes.clean import tidy_ids
-from quorate.tables.votes.codes import Coded, constant, encode
+from quorate.tables.votes.codes import Coded, Raw, constant, encode
 from quorate.tables.votes.columns import find_column
-from quorate.tables.votes.gather import Raw
-from quorate.workflows.score.parts import Reading, Rows, Told, parts
+from quorate.types import PredictionLike
+from quorate.validate import broken
+from quorate.workflows.score.parts import ReadOptions, Rows, Told, parts
 
 Digests = NDArray[np.uint64]
 
@@ -76,7 +76,7 @@ class Model:
 
 
 @source_is("predictions")
-def models(source: Any, classes: tuple[str, ...], reading: Reading, told: Told) -> list[Model]:  # noqa: ANN401
+def models(source: PredictionLike, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> list[Model]:
     """The classifiers of one source: a table has one, an array (models, items, classes) or an .npz several."""
     if not isinstance(source, (str, Path, np.ndarray)):
         return [_table_model(open_frame(source), "model-0", classes, reading, told)]
@@ -94,7 +94,7 @@ def models(source: Any, classes: tuple[str, ...], reading: Reading, told: Told) 
 class _Cleaner:
     """What turns the rows of one classifier, batch by batch, into probabilities; the first batch is doubted."""
 
-    def __init__(self, classes: tuple[str, ...], reading: Reading, told: Told) -> None:
+    def __init__(self, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> None:
         self._classes, self._told = classes, told
         self._seen, self._doubts = SeenIds(), not reading.as_read
 
@@ -135,7 +135,7 @@ def _first_rows(given: Given, seen: SeenIds) -> tuple[Given, list[Fired]]:
     return kept, [entry]
 
 
-def _table_model(opened: Opened, name: str, classes: tuple[str, ...], reading: Reading, told: Told) -> Model:
+def _table_model(opened: Opened, name: str, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> Model:
     how: dict[str, Any] = {"id_column": reading.id_column, "accuracy": reading.accuracy, "as_read": reading.as_read}
     how["task"] = reading.task
 
@@ -147,7 +147,7 @@ def _table_model(opened: Opened, name: str, classes: tuple[str, ...], reading: R
     return Model(name, opened.name, rows, own=_own_types(opened, classes, reading))
 
 
-def _own_types(opened: Opened, classes: tuple[str, ...], reading: Reading) -> OwnTypes:
+def _own_types(opened: Opened, classes: tuple[str, ...], reading: ReadOptions) -> OwnTypes:
     """The types of the ids and of the classes in a frame; text if an id, once written as text, cannot be converted."""
     item = find_column(
         "item", opened.columns, named=reading.id_column, argument="id_column", source=opened.name, tried=reading.task
@@ -160,18 +160,18 @@ def _own_types(opened: Opened, classes: tuple[str, ...], reading: Reading) -> Ow
     return OwnTypes(task=kind, label=header_type(opened, [name for name in opened.columns if name in classes]))
 
 
-def _array_models(array: np.ndarray, name: str, classes: tuple[str, ...], reading: Reading, told: Told) -> list[Model]:
+def _array_models(
+    array: np.ndarray, name: str, classes: tuple[str, ...], reading: ReadOptions, told: Told
+) -> list[Model]:
     """Slices of an array, which may lie on disk; without ids its items are called "0", "1", ..."""
     if array.ndim not in (2, 3) or array.shape[-1] != len(classes):
-        raise InvalidInput(
-            f"{name} has shape {array.shape}; expected (items, {len(classes)}) or (models, items, {len(classes)}), the "
-            "classes in the order of the params; name other columns in a table."
-        )
+        rule = f"shape (items, {len(classes)}) or (models, items, {len(classes)}), the classes in the order of `params`"
+        raise broken("predictions", array.shape, rule, "name other columns in a table.")
     stack = array if array.ndim == 3 else array[None]
     total = stack.shape[1]
     names: Sequence[Any] = range(total) if reading.ids is None else reading.ids
     if len(names) != total:
-        raise InvalidInput(f"ids has {len(names)} names; {name} has {total} rows; expected one each; name them all.")
+        raise broken("ids", len(names), f"{total} names, one for each row of {name}", "name them all.")
 
     def rows(number: int) -> Iterator[Rows]:
         cleaner = _Cleaner(classes, reading, told)
@@ -189,10 +189,11 @@ def _mapped(file: Path) -> np.ndarray:
     try:
         return np.asanyarray(np.load(file, mmap_mode="r", allow_pickle=False))
     except (ValueError, OSError, EOFError) as cause:
-        raise InvalidInput(f"source={str(file)!r} is not a plain array: {cause}. Pickles are not read.") from cause
+        rule = f"a plain array, without pickles ({cause})"
+        raise broken("predictions", str(file), rule, "save it again with numpy.save.") from cause
 
 
-def _whole_models(file: Path, classes: tuple[str, ...], reading: Reading, told: Told) -> list[Model]:
+def _whole_models(file: Path, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> list[Model]:
     """Read whole, given in batches."""
     found = read_predictions(
         file, classes=classes, id_column=reading.id_column, ids=reading.ids, accuracy=reading.accuracy,

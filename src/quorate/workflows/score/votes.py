@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,25 +18,25 @@ from quorate.tables.readers.arrow import pa
 from quorate.tables.readers.frames import open_frame
 from quorate.tables.readers.label_studio import is_label_studio
 from quorate.tables.readers.open_files import ending_of, existing, open_file
-from quorate.tables.readers.sources import Batch, Opened, head, without_columns
+from quorate.tables.readers.sources import Opened, TableBatch, head, without_columns
 from quorate.tables.rules import Fired
 from quorate.tables.votes.clean import clean, settle
-from quorate.tables.votes.codes import by_first, encode
+from quorate.tables.votes.codes import Raw, by_first, encode
 from quorate.tables.votes.columns import find_column
 from quorate.tables.votes.formats import Layout, choose
-from quorate.tables.votes.gather import Raw
 from quorate.tables.votes.layouts import looks_like_counts
 from quorate.tables.votes.read import read_votes
+from quorate.types import TableLike
 from quorate.workflows.score.batches import ById, Follower, InOrder, NoVotes
-from quorate.workflows.score.parts import Reading, Rows, Told, joined, parts, reader, sliced
+from quorate.workflows.score.parts import ReadOptions, Rows, Told, joined, parts, reader, sliced
 
 
 @source_is("votes")
 def voters(
-    votes: Any,  # noqa: ANN401
+    votes: TableLike | None,
     classes: tuple[str, ...],
     match: str,
-    reading: Reading,
+    reading: ReadOptions,
     told: Told,
 ) -> tuple[Follower, OwnTypes]:
     """Who gives the votes of the items: in the order of the table, batch by batch, or by id from memory.
@@ -64,7 +63,7 @@ def voters(
     return InOrder(stream, what=opened.name, num_classes=len(classes)), layout.own
 
 
-def vote_layout(opened: Opened, classes: tuple[str, ...], reading: Reading) -> Layout:
+def vote_layout(opened: Opened, classes: tuple[str, ...], reading: ReadOptions) -> Layout:
     """As every table of votes is read; and counts too if columns named after classes hold whole numbers."""
     item = find_column("task", opened.columns, named=reading.task, source=opened.name)
     is_long = item and find_column("label", [name for name in opened.columns if name != item])
@@ -75,14 +74,14 @@ def vote_layout(opened: Opened, classes: tuple[str, ...], reading: Reading) -> L
     return _chosen(opened, classes, reading)
 
 
-def _chosen(opened: Opened, classes: tuple[str, ...], reading: Reading) -> Layout:
+def _chosen(opened: Opened, classes: tuple[str, ...], reading: ReadOptions) -> Layout:
     return choose(
         opened, format=reading.format, task=reading.task, worker=reading.worker, label=reading.label,
         timestamp=reading.timestamp, classes=classes, as_read=reading.as_read,
     )  # fmt: skip
 
 
-def counted_votes(opened: Opened, classes: tuple[str, ...], reading: Reading, told: Told) -> Iterator[Rows]:
+def counted_votes(opened: Opened, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> Iterator[Rows]:
     """Counts by item, batch by batch, in the order of the table; the votes of an item must stand together."""
     pieces = parts(opened, reading.batch_rows)
     if reading.format == "long":
@@ -111,7 +110,7 @@ def counted(
 
 
 @source_is("votes")
-def all_votes(source: Any, classes: tuple[str, ...], reading: Reading, told: Told) -> Rows:  # noqa: ANN401
+def all_votes(source: TableLike, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> Rows:
     """Counts by item of a whole table, read into memory, in whatever order its rows stand."""
     votes = read_votes(
         source, format=reading.format, task=reading.task, worker=reading.worker, label=reading.label,
@@ -124,16 +123,18 @@ def all_votes(source: Any, classes: tuple[str, ...], reading: Reading, told: Tol
     return counted(votes.raw, classes, told)
 
 
-def _by_id(votes: Any, classes: tuple[str, ...], reading: Reading, told: Told) -> Follower:  # noqa: ANN401
+def _by_id(votes: TableLike, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> Follower:
     def rows() -> Iterator[Rows]:
         yield all_votes(votes, classes, reading, told)
 
     return ById(rows(), num_classes=len(classes))
 
 
-def _whole_items(pieces: Iterator[tuple[Opened, Batch]], opened: Opened, task: str) -> Iterator[tuple[Opened, Batch]]:
+def _whole_items(
+    pieces: Iterator[tuple[Opened, TableBatch]], opened: Opened, task: str
+) -> Iterator[tuple[Opened, TableBatch]]:
     """The same rows, cut only between items: rows of the last item of a piece wait for the next one."""
-    waiting: Batch | None = None
+    waiting: TableBatch | None = None
     for part, batch in pieces:
         whole = replace(batch, entries=part.entries)
         whole = whole if waiting is None else joined(waiting, whole)
@@ -147,5 +148,5 @@ def _whole_items(pieces: Iterator[tuple[Opened, Batch]], opened: Opened, task: s
         yield _as_part(opened, waiting)
 
 
-def _as_part(opened: Opened, batch: Batch) -> tuple[Opened, Batch]:
+def _as_part(opened: Opened, batch: TableBatch) -> tuple[Opened, TableBatch]:
     return replace(opened, read=reader(replace(batch, entries=())), entries=batch.entries), batch

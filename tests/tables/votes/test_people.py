@@ -11,7 +11,7 @@ import pytest
 
 from quorate.errors import InvalidInput
 from quorate.tables import read_votes
-from quorate.tables.votes.aggregates import only_people
+from quorate.tables.votes.people import only_people
 from tests.tables.writing import write_csv
 
 RNG = np.random.default_rng(5)

@@ -1,0 +1,188 @@
+"""Takes what is known of a pool before it is computed; says which levels matter and which circle is fine enough.
+
+All are bounds, in logarithms, and need no more digits than that. Compiled; input is trusted. Called by `finite`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from quorate.compiled import kernel
+from quorate.types import FloatArray, IntArray
+
+_LOG_ALIAS = -27.0  # log of what other coefficients may add to an answer: 2e-12
+_LARGEST_BETA = 1e9  # beyond, counts are as good as independent, and the choice of the circle no longer depends on it
+_LOG_UNDER = -30.0  # log of the probability, 1e-13, that the winner has fewer votes than the lowest level looked at
+
+
+@kernel
+def capacity_of(level: int, votes: IntArray) -> int:
+    """How many votes the classes can take until the first exceeds `level`."""
+    capacity = 0
+    for count in votes:
+        capacity += level - count
+    return capacity
+
+
+@kernel
+def log_rising(x: float, steps: float) -> float:
+    """log Gamma(x + steps) / Gamma(x) within 1e-3, x > 0: for bounds only, but for x up to 1e9."""
+    if x < 10.0:
+        return math.lgamma(x + steps) - math.lgamma(x)
+    end = x + steps
+    return (end - 0.5) * math.log1p(steps / x) + steps * (math.log(x) - 1.0) + (1.0 / end - 1.0 / x) / 12.0
+
+
+@kernel
+def _log_loss(beta: float, remaining: int, shrink: float) -> float:
+    """log of how much less likely R votes are under the radius R / (R + shrink beta) than under the best, shrink 1."""
+    return (remaining + beta) * math.log1p((shrink - 1.0) * beta / (remaining + beta)) - beta * math.log(shrink)
+
+
+@kernel
+def _log_alias(beta: float, remaining: int, shrink: float, size: int) -> float:
+    """log of all coefficients R + t size, t != 0, of prod_j (1 - z)^-beta_j beside that of R; an upper bound."""
+    log_radius = -math.log1p(shrink * beta / remaining)
+    above = log_rising(beta + remaining, size) - log_rising(remaining + 1.0, size) + size * log_radius
+    largest = above
+    if size <= remaining:
+        low = remaining - size
+        below = log_rising(low + 1.0, size) - size * log_radius
+        below -= log_rising(beta + low, size)
+        largest = max(above, below)
+    return largest + 1.4  # four times the larger: two sides, and each at least halves from one to the next
+
+
+@kernel
+def _smallest_circle(beta: float, remaining: int, shrink: float, most: int) -> int:
+    """The fewest points, up to `most`, whose aliases stay below e^_LOG_ALIAS with this radius; `most` if none are."""
+    low, high = 8, most
+    while low < high:
+        middle = (low + high) // 2
+        if _log_alias(beta, remaining, shrink, middle) <= _LOG_ALIAS:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@kernel
+def circle_of(
+    last: int,
+    total_beta: float,
+    others_beta: float,
+    votes: IntArray,
+    remaining: int,
+    weights: FloatArray,
+    stride: int,
+    log_scale: float,
+    log_loss: float,
+) -> tuple[int, float]:
+    """Number of points (odd) and `shrink`, for the radius R / (R + shrink sum(beta)), of the cheapest circle.
+
+    A product of truncated series has no coefficient above that of the whole ones, which gives the bound; above its
+    degree it has none at all. In between, up to the level `last`, the bound of `lowest_level` may show that R + 1
+    points are enough. Weights and log_scale as there. A small radius allows fewer points and costs digits: round-off
+    grows by up to e^log_loss.
+    """
+    beta = min(total_beta, _LARGEST_BETA)
+    most = 40 * (remaining + 10)
+    if others_beta == 0.0:
+        most = max(remaining, capacity_of(last, votes) - remaining) + 1
+    size, shrink = _smallest_circle(beta, remaining, 1.0, most), 1.0
+    low, high = 0.0, 60.0  # logarithm of the largest shrink that costs no more than log_loss
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        if _log_loss(beta, remaining, math.exp(middle)) <= log_loss:
+            low = middle
+        else:
+            high = middle
+    for part in (0.5, 1.0):
+        tried = math.exp(part * low)
+        points = _smallest_circle(beta, remaining, tried, most)
+        if points < size - 2:
+            size, shrink = points, tried
+    if others_beta == 0.0 and size > remaining + 2:
+        tried = math.exp(low)
+        gain = math.log1p(tried * total_beta / remaining) - math.log1p(total_beta / remaining)
+        tilt = 0.0
+        for part in (0.0, 0.25, 0.5, 0.75):
+            points = remaining + 1 + int(part * (size - remaining))
+            enough = _LOG_ALIAS + gain * points
+            bound, tilt = _log_coefficient(
+                last, remaining + points, votes, remaining, weights, stride, log_scale, tilt, enough
+            )
+            if bound < enough:
+                size, shrink = points, tried
+                break
+    return size | 1, shrink
+
+
+@kernel
+def lowest_level(
+    lowest: int,
+    end: int,
+    votes: IntArray,
+    remaining: int,
+    weights: FloatArray,
+    stride: int,
+    log_scale: float,
+) -> int:
+    """The first level from lowest..end below which the winner lies with probability at most e^_LOG_UNDER.
+
+    For any s >= 0, P(max H <= m) <= exp(log_scale - s R) prod_j sum_{x <= m - v_j} w_j(x) e^(s x); log_scale is
+    -log of [z^R] prod_j (sum_x w_j(x) z^x), shifts of all weights included. s by a few steps of Newton's method.
+    """
+    while lowest < end and capacity_of(lowest, votes) < remaining:
+        lowest += 1
+    low, high = lowest, end
+    tilt = 0.0
+    while low < high:
+        level = (low + high) // 2
+        bound, tilt = _log_coefficient(level, remaining, votes, remaining, weights, stride, log_scale, tilt, _LOG_UNDER)
+        if bound < _LOG_UNDER:
+            low = level + 1
+        else:
+            high = level
+    return low
+
+
+@kernel
+def _log_coefficient(
+    level: int,
+    degree: int,
+    votes: IntArray,
+    remaining: int,
+    weights: FloatArray,
+    stride: int,
+    log_scale: float,
+    tilt: float,
+    enough: float,
+) -> tuple[float, float]:
+    """A bound of log_scale + log [z^degree] prod_j sum_{x <= level - v_j} w_j(x) z^x, and the s = log z that gave it.
+
+    By Newton's method from `tilt` on, at most four steps; none once the bound is below `enough`.
+    """
+    best = math.inf
+    for _ in range(4):
+        factor = math.exp(-tilt)
+        bound, capacity, above, slope = log_scale, 0, 0.0, 0.0
+        for i in range(votes.size):
+            most = min(level - votes[i], remaining)
+            total, first, second = 0.0, 0.0, 0.0  # sums of w_i factor^y and its derivatives; y = most - x
+            for x in range(most + 1):
+                second = second * factor + first
+                first = first * factor + total
+                total = total * factor + weights[i * stride + x]
+            if total <= 0.0:  # too small for a float: nothing is known from this s
+                return best, 0.0
+            mean = first * factor / total
+            bound += math.log(total)
+            capacity += most
+            above += mean
+            slope += 2.0 * second * factor * factor / total + mean - mean * mean
+        best = min(best, bound + tilt * (capacity - degree))
+        if best < enough:
+            break
+        tilt = max(0.0, tilt - (capacity - above - degree) / max(slope, 1e-9))
+    return best, tilt

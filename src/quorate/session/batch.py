@@ -1,0 +1,162 @@
+"""Many items at once, without a session: predictions, votes and parameters -> the answer, and ask or stop, for each.
+
+Plain arrays in and out. A row is what a session with these parameters would decide of that item; a tie goes to the
+first class. Called by `quorate score` (here and on Dask workers), `calibrate`, `decide` and the estimator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.decision.batch import NO_LIMIT, Packed, decide_batch_into
+from quorate.decision.belief import ASK, POSTERIORS, RULE, STOP_REASONS, Belief
+from quorate.decision.rules import Rule, rule_of
+from quorate.methods import Method
+from quorate.session.decide import decide, fixed_prior, prior_of, stop_reason
+from quorate.session.items import opened
+from quorate.types import FloatArray, IntArray, PriorParams
+
+CODES: dict[str, int] = {"ask": ASK} | {reason: code for code, reason in STOP_REASONS.items()}  # others: RULE
+
+
+class BatchDecisions(NamedTuple):
+    """Of n items: who wins (n, K), the answer (n,), and why it asks or stops (n,), a code of `decision.belief`."""
+
+    probs: FloatArray
+    labels: IntArray
+    codes: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Decider:
+    """Everything but the items, as the kernels take it: the rule, the two beliefs and the limits. Can be pickled."""
+
+    rule: Rule
+    stops_when_settled: bool
+    asking: Packed
+    predicting: Packed
+    same_belief: bool
+    stop_reason: str
+    pool_size: int
+    min_votes: int
+    max_votes: int
+    error_costs: FloatArray  # (K, K); (0, 0): every error is one error
+
+    def reasons(self, codes: IntArray) -> NDArray[np.str_]:
+        """Codes in words."""
+        return _in_words(codes, self.stop_reason)
+
+    def decide(self, predictions: FloatArray, votes: IntArray) -> BatchDecisions:
+        """predictions (n, M, K), floored; votes (n, K) -> who wins each pool, the answer, ask or stop."""
+        # Copies: kernels are compiled anew for arrays that cannot be written to, as those are that come over a wire.
+        probs_in, counts = np.array(predictions, order="C"), np.array(votes, order="C")
+        out = _empty(len(probs_in), probs_in.shape[-1])
+        decide_batch_into(
+            *self.rule,
+            self.stops_when_settled,
+            _writable(self.asking),
+            _writable(self.predicting),
+            self.same_belief,
+            np.log(probs_in),
+            np.ascontiguousarray(probs_in.mean(axis=1)),
+            counts,
+            np.full(len(probs_in), self.pool_size),
+            self.min_votes,
+            self.max_votes,
+            np.array(self.error_costs),
+            *out,
+        )
+        return out
+
+
+def decider(
+    method: Method,
+    params: PriorParams,
+    pool_size: int,
+    *,
+    min_votes: int = 0,
+    max_votes: int | None = None,
+    error_costs: FloatArray | None = None,
+) -> Decider | None:
+    """The decider of one of our own methods; None for a user's own policy, which has no compiled rule."""
+    rule = rule_of(method.policy)
+    if rule is None:
+        return None
+
+    def packed(belief: Belief) -> Packed:
+        prior = prior_of(params, 0) if belief.learned else fixed_prior(params.num_classifiers, params.num_classes)
+        return Packed(POSTERIORS[belief.posterior], prior.theta, prior.phi, prior.tau, prior.bias)
+
+    return Decider(
+        rule=rule,
+        stops_when_settled=bool(getattr(method.policy, "stops_when_settled", True)),
+        asking=packed(method.asking),
+        predicting=packed(method.predicting),
+        same_belief=method.asking == method.predicting,
+        stop_reason=stop_reason(method),
+        pool_size=pool_size,
+        min_votes=min_votes,
+        max_votes=NO_LIMIT if max_votes is None else max_votes,
+        error_costs=np.zeros((0, 0)) if error_costs is None else np.asarray(error_costs, dtype=np.float64),
+    )
+
+
+def decide_items(
+    method: Method,
+    params: PriorParams,
+    predictions: FloatArray,
+    votes: IntArray,
+    *,
+    pool_size: int,
+    quota: int | None = None,
+) -> tuple[BatchDecisions, NDArray[np.str_]]:
+    """Decisions and reasons of n items, whatever the policy: predictions (n, M, K), floored; votes (n, K) counts.
+
+    `quota`: how many votes the policy allows an item, None for no limit.
+
+    >>> import quorate
+    >>> params, predictions = PriorParams(4, 0.5, [1, 1]), np.array([[[0.99, 0.01]], [[0.6, 0.4]]])
+    >>> votes = np.zeros((2, 2), dtype=np.int64)
+    >>> found, reasons = decide_items(quorate.method("infexp"), params, predictions, votes, pool_size=6)
+    >>> found.labels.tolist(), reasons.tolist()
+    ([0, 0], ['confident', 'ask'])
+    """
+    compiled = decider(method, params, pool_size, max_votes=quota)
+    if compiled is not None:
+        found = compiled.decide(predictions, votes)
+    else:
+        found = _one_by_one(method, params, predictions, votes, pool_size, quota)
+    return found, _in_words(found.codes, stop_reason(method))
+
+
+def _one_by_one(
+    method: Method, params: PriorParams, predictions: FloatArray, votes: IntArray, pool_size: int, quota: int | None
+) -> BatchDecisions:
+    """For a user's own policy."""
+    out = _empty(len(predictions), params.num_classes)
+    prior, state = prior_of(params, 0), method.policy.init(params.num_classes)
+    event = {"pool_size": pool_size, "quota": quota, "tie_draw": 0.0, "min_votes": 0, "max_votes": None}
+    for row, prediction in enumerate(predictions):
+        item = replace(opened(event | {"prediction": prediction}, row), votes=votes[row])
+        verdict = decide(method, prior, state, item)
+        out.probs[row], out.labels[row] = verdict.probs, verdict.label
+        out.codes[row] = CODES.get(verdict.reason, RULE)
+    return out
+
+
+def _empty(num_items: int, num_classes: int) -> BatchDecisions:
+    whole = np.empty(num_items, dtype=np.int64)
+    return BatchDecisions(np.empty((num_items, num_classes)), whole, whole.copy())
+
+
+def _in_words(codes: IntArray, stop_reason: str) -> NDArray[np.str_]:
+    words = {code: reason for reason, code in CODES.items()} | {RULE: stop_reason}
+    return np.array([words[code] for code in range(len(words))])[codes]
+
+
+def _writable(belief: Packed) -> Packed:
+    return belief._replace(tau=np.array(belief.tau), bias=np.array(belief.bias))

@@ -1,0 +1,306 @@
+"""What runs a stream, as many items at a time as it is told: the compiled loop, or a `Session` for a user's own policy.
+
+Both fill the same `Outputs`, so that callers need not know which it is. Between two calls a controller may change the
+parameter of the policy or the error costs, and audits may add votes. Called by `simulate` and `replay`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quorate import compiled
+from quorate.decision.belief import ASK, EXHAUSTED, POSTERIORS, RULE, SETTLED, STOP_REASONS
+from quorate.decision.error_costs import cheapest_answer
+from quorate.decision.model_picker import ModelPicker
+from quorate.decision.quota import QuotaPolicy
+from quorate.decision.rules import Rule, rule_of
+from quorate.learning.problem import pack, unpack
+from quorate.methods import Method
+from quorate.session import Session
+from quorate.session.decide import NO_LIMIT
+from quorate.streams.prepare import Stream
+from quorate.streams.stream import (
+    BY_PICKER,
+    BY_RATE,
+    ENTERED,
+    FITS,
+    NO_QUOTA,
+    SHORT,
+    VOTES,
+    CompiledMethod,
+    Inputs,
+    Outputs,
+    StreamState,
+    run_stream,
+)
+from quorate.types import FloatArray, IntArray, PriorParams
+from quorate.validate import vote_limits, whole
+
+WINDOW, REFIT_EVERY = 500, 20  # items that learning looks at; a fit after so many closed items
+REASONS = STOP_REASONS | {SHORT: "closed"}
+CODES = {reason: code for code, reason in REASONS.items()}
+NUM_STOPS = 6  # ASK, SETTLED, EXHAUSTED, QUOTA, RULE, SHORT
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    """How a stream is run, beside its method.
+
+    `window` items with votes are learned from (None: all), after every `refit_every` closed items. `min_votes` and
+    `max_votes` bound the votes of an item. From item `query_free_after` on no expert is asked and nothing is learned.
+    """
+
+    window: int | None = WINDOW
+    refit_every: int = REFIT_EVERY
+    min_votes: int = 0
+    max_votes: int | None = None
+    query_free_after: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check every value; keep plain numbers."""
+        limits = {"window": 1, "refit_every": 1, "min_votes": 0, "max_votes": 0, "query_free_after": 0}
+        for name, least in limits.items():
+            value = getattr(self, name)
+            if value is not None or name in ("refit_every", "min_votes"):
+                object.__setattr__(self, name, whole(value, where=name, least=least))
+        vote_limits(self.min_votes, self.max_votes)
+
+
+class _Run:
+    """The part that both have: the stream, what was decided, what was learned."""
+
+    def __init__(self, stream: Stream, method: Method, options: StreamOptions, keep_probs: bool) -> None:
+        self.stream, self.method = stream, method
+        num_items, num_classifiers, num_classes = stream.predictions.shape
+        self.stop_asking = num_items if options.query_free_after is None else options.query_free_after
+        self.start = method.initial_params(num_classes, num_classifiers)
+        most_fits = num_items // options.refit_every + 1 if method.learner else 0
+        self.outputs = Outputs(
+            costs=np.zeros(num_items, dtype=np.int64),
+            labels=np.zeros(num_items, dtype=np.int64),
+            confidence=np.zeros(num_items),
+            stops=np.zeros(num_items, dtype=np.int64),
+            trace=np.zeros((most_fits, len(pack(self.start)))),
+            trace_at=np.zeros(most_fits, dtype=np.int64),
+            probs=np.zeros((num_items if keep_probs else 0, num_classes)),
+        )
+
+    @property
+    def num_fits(self) -> int:
+        """Fits made so far."""
+        raise NotImplementedError
+
+    @property
+    def fits(self) -> FloatArray:
+        """(F, P) the parameters after each fit, as learning packs them."""
+        return self.outputs.trace[: self.num_fits]
+
+    @property
+    def fitted_after(self) -> IntArray:
+        """(F,) the item after which each fit was made."""
+        return self.outputs.trace_at[: self.num_fits]
+
+    @property
+    def params(self) -> PriorParams:
+        """The parameters now: those of the last fit, or where learning starts."""
+        return unpack(self.fits[-1], self.start.tau.shape) if self.num_fits else self.start
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why each item stopped."""
+        own = getattr(self.method.policy, "stop_reason", "rule")
+        reasons = np.array([REASONS.get(code, own) for code in range(NUM_STOPS)])[self.outputs.stops]
+        reasons[self.stop_asking :] = "closed"
+        return tuple(reasons.tolist())
+
+    def is_certain(self, t: int) -> bool:
+        """Is the verdict of item t's pool known? Then its `probs` are that verdict, ties shared."""
+        return bool(self.outputs.stops[t] in (SETTLED, EXHAUSTED))
+
+
+class CompiledRun(_Run):
+    """A stream under one of our own methods, by the compiled loop."""
+
+    def __init__(
+        self,
+        stream: Stream,
+        method: Method,
+        rule: Rule,
+        options: StreamOptions,
+        *,
+        error_costs: FloatArray | None,
+        keep_probs: bool,
+    ) -> None:
+        super().__init__(stream, method, options, keep_probs)
+        num_items, num_classifiers, num_classes = stream.predictions.shape
+        policy, prior = method.policy, method.prior
+        window = num_items if options.window is None else min(options.window, num_items)
+        by_picker = BY_PICKER if isinstance(policy, ModelPicker) else NO_QUOTA
+        self.inputs = Inputs(
+            votes=stream.votes,
+            pool_sizes=stream.pool_sizes,
+            log_predictions=stream.log_predictions,
+            mean_predictions=stream.mean_predictions,
+            tie_draws=stream.tie_draws,
+            quota_draws=stream.quota_draws,
+            rates=policy.rates(stream.mean_predictions) if isinstance(policy, QuotaPolicy) else np.zeros(num_items),
+            recorded=stream.recorded,
+            error_costs=np.zeros((0, 0)) if error_costs is None else np.array(error_costs),
+        )
+        self.compiled = CompiledMethod(
+            quota_kind=BY_RATE if isinstance(policy, QuotaPolicy) else by_picker,
+            picker_scale=float(policy.scale) if isinstance(policy, ModelPicker) else 0.0,
+            rule_kind=rule.kind,
+            stops_when_settled=bool(getattr(policy, "stops_when_settled", True)),
+            ask_posterior=POSTERIORS[method.asking.posterior],
+            ask_learned=method.asking.learned,
+            predict_posterior=POSTERIORS[method.predicting.posterior],
+            predict_learned=method.predicting.learned,
+            learns=method.learner is not None,
+            shape=prior.shape,
+            rate=prior.rate,
+            bias_sd=prior.bias_sd,
+            window=window,
+            refit_every=options.refit_every,
+            stop_asking=self.stop_asking,
+            min_votes=options.min_votes,
+            max_votes=NO_LIMIT if options.max_votes is None else options.max_votes,
+        )
+        self.state = StreamState(
+            packed=pack(self.start),
+            window_predictions=np.zeros((window, num_classifiers, num_classes)),
+            window_votes=np.zeros((window, num_classes), dtype=np.int64),
+            losses=np.zeros(num_classes),
+            counts=np.zeros(4, dtype=np.int64),
+            rule=np.array([rule.first, rule.second]),
+        )
+
+    @property
+    def num_fits(self) -> int:
+        """Fits made so far."""
+        return int(self.state.counts[FITS])
+
+    def advance(self, first: int, last: int) -> None:
+        """Run items first .. last - 1."""
+        compiled.prepare_for(last - first, int(self.inputs.pool_sizes.max(initial=0)))
+        run_stream(self.inputs, self.compiled, self.state, self.outputs, first, last)
+
+    def tune(self, knobs: Mapping[str, Any]) -> None:
+        """Change `min_gain` or `threshold` for the items to come: the first parameter of each rule that has one."""
+        (self.state.rule[0],) = knobs.values()
+
+    def use_error_costs(self, costs: FloatArray) -> None:
+        """Change what errors cost for the items to come; the run must have been started with costs."""
+        self.inputs.error_costs[:] = costs
+
+    def add_votes(self, t: int, votes: IntArray) -> None:
+        """Learn from votes (K,) given after item t, the last one run, was closed: those of an audit."""
+        if not (self.compiled.learns and votes.any()):
+            return
+        counts = self.state.counts
+        if self.outputs.costs[t] == 0:  # the item is not in the window yet
+            slot = counts[ENTERED] % self.compiled.window
+            self.state.window_predictions[slot] = self.stream.log_predictions[t]
+            self.state.window_votes[slot] = 0
+            counts[ENTERED] += 1
+        self.state.window_votes[(counts[ENTERED] - 1) % self.compiled.window] += votes
+        counts[VOTES] += votes.sum()
+
+
+class SessionRun(_Run):
+    """The same through a live `Session`, vote by vote: for a user's own policy, and to check the compiled loop."""
+
+    def __init__(
+        self,
+        stream: Stream,
+        method: Method,
+        options: StreamOptions,
+        *,
+        seed: int,
+        error_costs: FloatArray | None,
+        keep_probs: bool,
+    ) -> None:
+        super().__init__(stream, method, options, keep_probs)
+        _, num_classifiers, num_classes = stream.predictions.shape
+        self.error_costs = error_costs
+        self.classes = tuple(map(str, range(num_classes)))
+        self.session = Session(
+            method,
+            classes=self.classes,
+            pool_size=int(stream.pool_sizes.max()),
+            window=options.window,
+            refit_every=options.refit_every,
+            seed=seed,
+            num_classifiers=num_classifiers,
+            min_votes=options.min_votes,
+            max_votes=options.max_votes,
+        )
+        self._params, self._num_fits = self.session.params, 0
+
+    @property
+    def num_fits(self) -> int:
+        """Fits made so far."""
+        return self._num_fits
+
+    def advance(self, first: int, last: int) -> None:
+        """Run items first .. last - 1."""
+        for t in range(first, last):
+            self._run_item(t)
+
+    def _run_item(self, t: int) -> None:
+        session, stream, out, name = self.session, self.stream, self.outputs, str(t)
+        pool_size = int(stream.pool_sizes[t])
+        if t >= self.stop_asking:
+            decision = session.predict(stream.predictions[t], pool_size=pool_size)
+        else:
+            decision = session.open(name, stream.predictions[t], pool_size=pool_size)
+            while decision.ask and decision.num_votes < stream.recorded[t]:
+                decision = session.vote(name, self.classes[stream.votes[t, decision.num_votes]])
+            if decision.ask:
+                decision = session.close(name)
+            if session.params is not self._params:
+                self._params = session.params
+                out.trace[self._num_fits], out.trace_at[self._num_fits] = pack(self._params), t
+                self._num_fits += 1
+        assert decision.probs is not None
+        label = int(decision.label)
+        if self.error_costs is not None:
+            tie_draw = stream.tie_draws[t] if t < self.stop_asking else 0.0
+            label = cheapest_answer(self.error_costs, np.array(decision.probs), tie_draw, np.empty(len(self.classes)))
+        out.costs[t], out.labels[t], out.confidence[t] = decision.num_votes, label, decision.probs[label]
+        out.stops[t] = ASK if t >= self.stop_asking else CODES.get(decision.reason, RULE)
+        if len(out.probs):
+            out.probs[t] = decision.probs
+
+    def tune(self, knobs: Mapping[str, Any]) -> None:
+        """Change parameters of the policy for the items to come."""
+        self.session.tune(**knobs)
+
+    def use_error_costs(self, costs: FloatArray) -> None:
+        """Change what errors cost for the items to come: this changes answers, a user's own policy asks as it did."""
+        self.error_costs = costs
+
+    def add_votes(self, t: int, votes: IntArray) -> None:
+        """Learn from votes (K,) given after item t, the last one run, was closed: those of an audit."""
+        for label in np.repeat(np.arange(len(votes)), votes):
+            self.session.vote(str(t), self.classes[label])
+
+
+def start_run(
+    stream: Stream,
+    method: Method,
+    options: StreamOptions,
+    *,
+    seed: int,
+    error_costs: FloatArray | None = None,
+    keep_probs: bool = False,
+) -> CompiledRun | SessionRun:
+    """A run that has not begun. `error_costs` (K, K) by truth and answer; `seed` of the stream."""
+    rule = rule_of(method.policy)
+    if rule is None:
+        return SessionRun(stream, method, options, seed=seed, error_costs=error_costs, keep_probs=keep_probs)
+    return CompiledRun(stream, method, rule, options, error_costs=error_costs, keep_probs=keep_probs)

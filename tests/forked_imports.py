@@ -1,0 +1,12 @@
+"""What a server imports and compiles, done once by the process that servers are forked from (`tests/forked.py`)."""
+
+import uvicorn
+import uvicorn.lifespan.on
+import uvicorn.loops.auto  # noqa: F401
+
+import quorate.cli.main
+import quorate.service.app
+import quorate.service.connections  # noqa: F401
+from quorate.service.domain.learning import warm_up
+
+warm_up()

@@ -1,0 +1,256 @@
+"""The slow, obvious replay: one item after the other with the functions a `Session` calls, a controller and audits.
+
+`tests/streams/test_replay.py` compares `quorate.streams.replay` with it, to the last bit.
+"""
+
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+
+import numpy as np
+
+from quorate.decision.error_costs import cheapest_answer, weigh_for_gain, weigh_for_threshold
+from quorate.decision.policy import Stateless
+from quorate.decision.threshold import Threshold
+from quorate.decision.value import ValueOfInformation, optimistic_gain
+from quorate.learning.learner import refit
+from quorate.methods import as_method
+from quorate.posterior.settled import is_settled, plurality_shares
+from quorate.reasons import CERTAIN
+from quorate.rng import stream as random_stream
+from quorate.session.decide import decide, draw_quota, prior_of, updated_state
+from quorate.session.items import ItemState
+from quorate.session.state import Settings, initial
+from quorate.session.tuning import policy_knobs, tuned
+
+
+@dataclass(frozen=True, slots=True)
+class CostGain(Stateless):
+    """The value-of-information rule on what an error costs."""
+
+    min_gain: float
+    costs: tuple
+    name = "value-of-information"
+    stop_reason = "not_worth_it"
+
+    def asks(self, state, item, probs):
+        weighted = np.empty(len(probs))
+        weigh_for_gain(np.array(self.costs), probs, 0.0, weighted)
+        return bool(optimistic_gain(weighted, item.votes, item.num_remaining) > self.min_gain)
+
+
+@dataclass(frozen=True, slots=True)
+class CostThreshold(Stateless):
+    """The threshold rule on what an error costs."""
+
+    threshold: float
+    costs: tuple
+    name = "threshold"
+    stop_reason = "confident"
+
+    def asks(self, state, item, probs):
+        weighted = np.empty(len(probs))
+        weigh_for_threshold(np.array(self.costs), probs, 0.0, weighted)
+        return bool(weighted.max() <= self.threshold)
+
+
+def with_costs(method, costs):
+    """The method asking by costs; rules that look at votes only stay as they are."""
+    rows = tuple(tuple(float(cost) for cost in row) for row in costs)
+    if type(method.policy) is ValueOfInformation:
+        return replace(method, policy=CostGain(method.policy.min_gain, rows))
+    if type(method.policy) is Threshold:
+        return replace(method, policy=CostThreshold(method.policy.threshold, rows))
+    return method
+
+
+def replay_slowly(
+    stream, method, *, control=None, ids=None, window=500, refit_every=20, min_votes=0, max_votes=None,
+    seed, audit_rate=0.0, class_control=None, error_costs=None,
+):  # fmt: skip
+    """What `quorate.streams.replay.replay` returns, as a namespace."""
+    num_items, num_classifiers, num_classes = stream.predictions.shape
+    chosen = as_method(method)
+    settings = Settings(
+        method=chosen if error_costs is None else with_costs(chosen, error_costs),
+        classes=tuple(map(str, range(num_classes))),
+        pool_size=int(stream.pool_sizes.max()),
+        window=window,
+        refit_every=refit_every,
+        seed=seed,
+        num_classifiers=num_classifiers,
+        min_votes=min_votes,
+        max_votes=max_votes,
+    )
+    names = [str(t) for t in range(num_items)] if ids is None else ids
+    loop = _Loop(stream, names, settings, control, audit_rate, class_control)
+    for t in range(num_items):
+        loop.item(t)
+    found = loop.result()
+    if error_costs is not None:
+        work = np.empty(num_classes)
+        found.labels = np.array(
+            [cheapest_answer(error_costs, *pair, work) for pair in zip(found.probs, stream.tie_draws, strict=True)]
+        )
+    return found
+
+
+class _Loop:
+    def __init__(self, stream, ids, settings, control, audit_rate, class_control):
+        self.stream, self.ids, self.settings = stream, ids, settings
+        self.control, self.audit_rate, self.class_control = control, audit_rate, class_control
+        self.state = initial(settings)
+        self.log_predictions = np.log(stream.predictions)
+        self.mean_predictions = stream.predictions.mean(axis=1)
+        count, classes = len(ids), len(settings.classes)
+        self.labels, self.num_votes, self.audit_votes = (np.zeros(count, dtype=np.int64) for _ in range(3))
+        self.confidence, self.rates = np.zeros(count), np.zeros(count)
+        self.knob, self.audited_error, self.ahead = (np.full(count, np.nan) for _ in range(3))
+        self.audited = np.zeros(count, dtype=bool)
+        self.probs, self.truth = np.zeros((count, classes)), np.full((count, classes), np.nan)
+        self.reasons = []
+        self.num_fits = 0
+
+    def item(self, t):
+        if self.control is not None:
+            self.state.method = tuned(self.settings.method, self.control.knobs)
+        item, verdict = self._weighed(t) if self.class_control is not None else self._ask(t)
+        self.labels[t], self.confidence[t], self.probs[t] = verdict.label, verdict.confidence, verdict.probs
+        self.num_votes[t] = item.votes.sum()
+        knobs = policy_knobs(self.state.method)
+        self.knob[t] = float(knobs.get("min_gain", knobs.get("threshold", np.nan)))
+        self.reasons.append(verdict.reason)
+        self._learn(t, item)
+        settled = verdict.reason in CERTAIN
+        if settled:
+            self.truth[t] = plurality_shares(item.votes)
+        error = float(1.0 - self.truth[t, verdict.label]) if settled else self._audit(t, item, verdict)
+        if self.class_control is not None:
+            self.class_control = self.class_control.closed(
+                verdict.probs,
+                verdict.label,
+                truth=None if np.isnan(self.truth[t, 0]) else self.truth[t],
+                settled=settled,
+                weight=1.0 if settled else float(np.sqrt(self._audit_rate(1.0) / self.rates[t])),
+            )
+        if self.control is not None:
+            self.control = self.control.closed(
+                num_votes=int(self.num_votes[t] + self.audit_votes[t]),
+                confidence=verdict.confidence,
+                settled=settled,
+                audited_error=error,
+            )
+            self.ahead[t] = self.control.ahead
+
+    def _weighed(self, t):
+        costs, plain = self.class_control.costs, self.state.method
+        self.state.method = with_costs(plain, costs)
+        item, verdict = self._ask(t)
+        self.state.method = plain
+        probs = verdict.probs
+        if verdict.reason in CERTAIN:  # the pool has spoken: only a tie leaves a choice
+            probs = np.where(item.votes == item.votes.max(), probs, 0.0)
+        label = cheapest_answer(costs, probs, item.tie_draw, np.empty(len(probs)))
+        return item, replace(verdict, label=int(label), confidence=float(verdict.probs[label]))
+
+    def _ask(self, t):
+        state, asked = self.state, 0
+        item = self._opened(t)
+        verdict = decide(state.method, state.prior, state.policy_state, item)
+        while verdict.ask:
+            if asked == self.stream.recorded[t]:
+                return item, decide(state.method, state.prior, state.policy_state, item, closing=True)
+            votes = item.votes.copy()
+            votes[self.stream.votes[t, asked]] += 1
+            item = replace(item, votes=votes)
+            asked += 1
+            verdict = decide(state.method, state.prior, state.policy_state, item)
+        return item, verdict
+
+    def _opened(self, t):
+        settings = self.settings
+        item = ItemState(
+            number=t,
+            predictions=self.stream.predictions[t],
+            pool_size=int(self.stream.pool_sizes[t]),
+            quota=None,
+            tie_draw=float(random_stream(settings.seed, "tie", t).random()),
+            min_votes=settings.min_votes,
+            max_votes=settings.max_votes,
+            votes=np.zeros(len(settings.classes), dtype=np.int64),
+            log_predictions=self.log_predictions[t],
+            prediction=self.mean_predictions[t],
+        )
+        draws = random_stream(settings.seed, "quota", t)
+        return replace(item, quota=draw_quota(self.state.method, self.state.policy_state, item, rng=draws))
+
+    def _learn(self, t, item):
+        state, learner = self.state, self.settings.method.learner
+        state.policy_state = updated_state(state.method, state.policy_state, item)
+        self._count(t, item.votes)
+        state.closed_since_fit += 1
+        if learner is None or state.closed_since_fit < self.settings.refit_every or state.votes_since_fit == 0:
+            return
+        state.params, _ = refit(state.params, state.window, learner.hyperprior)
+        self.num_fits += 1
+        state.prior = prior_of(state.params, self.num_fits)
+        state.closed_since_fit = state.votes_since_fit = 0
+
+    def _count(self, t, votes):
+        if not votes.any():
+            return
+        state, name = self.state, self.ids[t]
+        if name not in state.window:
+            state.window.enter(name, self.log_predictions[t])
+        for label in np.flatnonzero(votes):
+            state.window.add(name, int(label), int(votes[label]))
+        state.votes_since_fit += int(votes.sum())
+
+    def _audit_rate(self, confidence):
+        wanted = self.control.audit_rate_of(confidence) if self.control is not None else 0.0
+        return max(wanted, self.audit_rate)
+
+    def _audit(self, t, item, verdict):
+        confidence = verdict.confidence
+        if self.class_control is not None:
+            confidence = 1.0 - self.class_control.doubt(verdict.probs, verdict.label)
+        rate = self._audit_rate(confidence)
+        if rate == 0.0:
+            return None
+        self.rates[t] = rate
+        self.audited[t] = random_stream(self.settings.seed, "replay-audit", self.ids[t]).random() < rate
+        if not self.audited[t]:
+            return None
+        more, counts = np.zeros_like(item.votes), item.votes.copy()
+        pool_size = int(self.stream.pool_sizes[t])
+        for label in self.stream.votes[t, int(item.votes.sum()) : self.stream.recorded[t]]:
+            if counts.any() and is_settled(counts, pool_size):
+                break
+            counts[label] += 1
+            more[label] += 1
+        self.audit_votes[t] = more.sum()
+        self._count(t, more)
+        if not (counts.any() and is_settled(counts, pool_size)):
+            return 1.0  # a panel that is not completed counts as an error
+        self.truth[t] = plurality_shares(counts)
+        self.audited_error[t] = 1.0 - self.truth[t, verdict.label]
+        return float(self.audited_error[t])
+
+    def result(self):
+        return SimpleNamespace(
+            labels=self.labels,
+            confidence=self.confidence,
+            probs=self.probs,
+            reasons=tuple(self.reasons),
+            num_votes=self.num_votes,
+            audit_votes=self.audit_votes,
+            knob=self.knob,
+            audit_rates=self.rates,
+            audited=self.audited,
+            audited_error=self.audited_error,
+            truth=self.truth,
+            params=self.state.params,
+            num_fits=self.num_fits,
+            ahead=self.ahead,
+            control=self.control,
+            class_control=self.class_control,
+        )
