@@ -176,7 +176,8 @@ class ConsensusClassifier:
 
     def predict(self, predictions: ArrayLike, votes: ArrayLike | None = None) -> np.ndarray:
         """The most probable winner of each item's pool, (T,) class names; the first of tied classes."""
-        return np.asarray(self.classes_[self._decided(predictions, votes).labels])
+        labels = self._decided(predictions, votes).labels
+        return np.asarray(self.classes_[labels])
 
     def asks(self, predictions: ArrayLike, votes: ArrayLike | None = None) -> np.ndarray:
         """Is one more expert worth asking, (T,) of bool: what a session with these parameters would say."""
