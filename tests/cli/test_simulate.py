@@ -66,7 +66,7 @@ def test_recorded_votes_are_read_from_npz(run, tmp_path):
         (("--items", "999999999"), "Ask for fewer items"),
         (("--classes", "99999"), "num_classes=99999"),
         (("--seed", "-1"), "--seed -1"),
-        (("--method", "quorum:votes=1,votes=2"), "given twice"),
+        (("--method", "quorum:votes=1,votes=2"), "has two"),
         (("--method", "quorum:depth=2"), "parameters of quorum"),
     ],
 )
