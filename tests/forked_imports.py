@@ -7,6 +7,7 @@ import uvicorn.loops.auto  # noqa: F401
 import quorate.cli.main
 import quorate.service.app
 import quorate.service.connections  # noqa: F401
-from quorate.service.domain.learning import warm_up
+from quorate.compile_kernels import session_calls
 
-warm_up()
+for call in session_calls():
+    call()

@@ -17,13 +17,19 @@ from quorate import compiled, files
 from quorate.datasets import synthetic
 from quorate.decision.belief import FINITE
 from quorate.densities import log_dirichlet_multinomial
+from quorate.methods import method
 from quorate.posterior.finite import plurality_finite
 from quorate.posterior.infinite import plurality_infinite
 from quorate.prior.concentration import concentration
 from quorate.session import Session
+from quorate.session.batch import decide_items
 from quorate.streams import prepare, simulate
 from quorate.streams.fixed_paths import fixed_paths
 from quorate.types import PriorParams, VoteDataset
+
+
+def _data() -> VoteDataset:
+    return synthetic(num_items=6, num_classes=3, pool_size=3, seed=0)
 
 
 def live(data: VoteDataset, name: str) -> None:
@@ -37,19 +43,25 @@ def live(data: VoteDataset, name: str) -> None:
                 session.askable_at_once(str(item))
 
 
+def session_calls() -> list[Callable[[], object]]:
+    """What compiles the kernels of a live session."""
+    return [partial(live, _data(), "quorate"), partial(live, _data(), "mp")]
+
+
 def calls() -> list[Callable[[], object]]:
     """What compiles all kernels: the session first, because a service waits for it."""
-    data = synthetic(num_items=6, num_classes=3, pool_size=3, seed=0)
+    data = _data()
     alpha, votes = np.ones((2, 3)), np.ones((2, 3), dtype=np.int64)
+    params = PriorParams(theta=1.0, phi=1.0, tau=np.ones(3))
     return [
-        partial(live, data, "quorate"),
-        partial(live, data, "mp"),
+        *session_calls(),
         partial(simulate, data, "quorate", seed=0, window=4, refit_every=2),
+        partial(decide_items, method("quorate"), params, np.ones((2, 1, 3)) / 3, votes, pool_size=5),
         partial(fixed_paths, prepare(data, 3, 0, 3), FINITE),
         partial(plurality_finite, alpha, votes, pool_size=5),
         partial(plurality_infinite, alpha, votes),
         partial(log_dirichlet_multinomial, votes, alpha),
-        partial(concentration, PriorParams(theta=1.0, phi=1.0, tau=np.ones(3)), data.predictions[0]),
+        partial(concentration, params, data.predictions[0]),
     ]
 
 

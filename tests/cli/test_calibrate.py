@@ -23,7 +23,7 @@ def files(tmp_path_factory):
 def test_people_see_the_error_beside_what_chance_gives(run, files):
     result = run(*files)
     assert result.exit_code == 0, result.output
-    for part in ("stopped early", "every decision", "if honest", "Calibration error", "Bins: stopped early"):
+    for part in ("stopped early", "every decision", "if honest", "calibration error", "Bins: stopped early"):
         assert part in result.stdout
 
 

@@ -31,8 +31,10 @@ def test_the_sentence_comes_first_then_the_table_and_files(run, tables, tmp_path
     for part in ("On recorded votes: quorate run", "session = quorate.Session(quorate.method('quorate', min_gain="):
         assert part in said
     assert 'In the service, when a project is made by the API: {"method": "quorate:min_gain=' in said
-    assert result.stdout.index("probability of") < result.stdout.index("money per item")
-    for name in ("plan.html", "plan.json", "curves.csv"):
+    order = ("probability of", "prediction interval", "quorate run", "money per item", "Read votes.csv", "Written:")
+    places = [result.stdout.index(words) for words in order]
+    assert places == sorted(places)
+    for name in ("report.html", "plan.json", "curves.csv"):
         assert (tmp_path / "out" / name).exists()
         assert name in result.stdout
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from quorate.paper.exports import HEAVY, DrawnFigure, draw
-from quorate.paper.report import REPORT_STYLE, page
+from quorate.paper.report import page
 from quorate.paper.section import Claim, Figure, Part, Reproduction, Section, Table
+from quorate.reports.figures import HEAVY, Drawn, draw
 
 HOSTILE = "<script>alert(1)</script>\"'&"
 VOID = {"meta", "img", "br", "link", "input"}
@@ -180,7 +180,7 @@ def test_a_page_of_nothing_is_a_page():
 def test_a_heavy_drawing_is_carried_as_png():
     figure = reproduction().parts[0].section.figures[0]
     png = draw(figure).png
-    light, heavy = DrawnFigure(figure, b"<svg/>", png), DrawnFigure(figure, b" " * (HEAVY + 1), png)
+    light, heavy = Drawn(figure, b"<svg/>", png), Drawn(figure, b" " * (HEAVY + 1), png)
     assert light.data_uri.startswith("data:image/svg+xml;")
     assert heavy.data_uri.startswith("data:image/png;")
 
@@ -189,31 +189,3 @@ def test_the_same_drawing_gives_the_same_bytes():
     figure = reproduction().parts[0].section.figures[0]
     first, second = draw(figure), draw(figure)
     assert (first.svg, first.png) == (second.svg, second.png)
-
-
-def luminance(colour):
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    return sum(
-        weight * (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4)
-        for weight, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True)
-    )
-
-
-def full(colour):
-    return colour if len(colour) == 7 else "#" + "".join(2 * c for c in colour[1:])
-
-
-def test_words_stand_out_from_their_ground_in_light_and_dark():
-    schemes = {False: {}, True: {}}
-    dark = False
-    for line in REPORT_STYLE.split("@media print")[0].splitlines():
-        dark = "prefers-color-scheme: dark" in line or (dark and not line.startswith("}"))
-        found = {name: full(colour) for name, colour in re.findall(r"--(\w+): (#[0-9a-f]{3,6})", line)}
-        schemes[dark] |= found
-        dark = dark and not line.rstrip().endswith("} }")
-    for colours in schemes.values():
-        assert {"ink", "quiet", "good", "bad", "paper", "ours", "card"} <= colours.keys()
-        for ink in ("ink", "quiet", "good", "bad"):
-            for ground in ("paper", "ours", "card"):
-                low, high = sorted((luminance(colours[ink]), luminance(colours[ground])))
-                assert (high + 0.05) / (low + 0.05) >= 4.5, (ink, ground)

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from quorate.cli.main import app
 from quorate.errors import MissingExtra
-from quorate.reports import plots
+from quorate.reports import figures, plots
 from quorate.streams.scenarios import SETTINGS
 from quorate.workflows.demo import run_setting
 
@@ -45,8 +45,8 @@ def test_nothing_is_drawn_and_the_page_says_why(no_matplotlib, comparison, tmp_p
 
     assert plots.write_plots([comparison], tmp_path) == ()
     assert "quorate[plot]" in page([comparison], headline="", seconds=1)
-    with pytest.raises(MissingExtra, match="quorate"):
-        plots.data_uri(comparison)
+    with pytest.raises(MissingExtra):
+        figures.draw(plots.comparison_figure(comparison))
 
 
 def test_the_plot_is_the_same_each_time(comparison, tmp_path):

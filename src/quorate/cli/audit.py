@@ -7,20 +7,20 @@ from typing import Annotated
 import typer
 
 from quorate.audit import ASSUMPTIONS
-from quorate.audit.statement import rounded_up
 from quorate.cli.commands import Commands
 from quorate.cli.options import Json
 from quorate.cli.output import print_json, print_lines, print_table
 from quorate.cli.table_options import reads_tables
 from quorate.tables.options import TableOptions
 from quorate.version import __version__
-from quorate.workflows.audit import AuditReport, draw_audit, report_audit
+from quorate.workflows.audit import AuditFindings, draw_audit, report_audit
 from quorate.workflows.audit.panels import VotesTable
+from quorate.workflows.audit.report import FILES, TOGETHER, answer, checkpoint_rows
 
 HELP = """
 How many closed items can be wrong? Random audits by the full panel, and a statement to sign.
 
-[cyan]quorate audit draw[/cyan] picks closed items by chance and keeps on record which (one coin for each item).
+[cyan]quorate audit draw[/cyan] draws closed items at random and writes down which: the audit sample.
 Ask the full panel about those. [cyan]quorate audit report[/cyan] says what their votes prove (docs/audit.md).
 """
 
@@ -39,17 +39,17 @@ def draw(
         ),
     ],
     rate: Annotated[float, typer.Option("--rate", "-q", help="Chance that an unsettled item is audited, above 0.")],
-    seed: Annotated[int, typer.Option(help="Seed of the coins; who closes the items must not know it while they do.")],
+    seed: Annotated[int, typer.Option(help="Seed of the draw; who closes the items must not know it while they do.")],
     out: Annotated[
-        str, typer.Option("--out", "-o", help="File of the coins; kept, and grown with new items.")
+        str, typer.Option("--out", "-o", help="File of the audit sample; kept, and extended by new items.")
     ] = "audit.csv",
     json: Json = False,
 ) -> None:
-    """Pick by chance which closed items go to the full panel, and write down which.
+    """Draw at random which closed items go to the full panel, and write down which: the audit sample.
 
-    Each item that its votes do not settle gets a coin: a random yes or no, kept in a file. Coins depend on the seed and
-    the item's id only. Run it again when the decisions have grown: coins already tossed stay as they fell, and another
-    seed or rate is refused.
+    Each item that its votes do not settle is drawn with the probability of --rate. The draw depends on the seed and the
+    item's id only. Run it again when the decisions have grown: items drawn before stay as they are, and another seed or
+    rate is refused.
 
     Example: quorate audit draw --decisions results/decisions.csv --rate 0.1 --seed 7 --out audit.csv
     """
@@ -58,10 +58,11 @@ def draw(
         print_json(drawn.summary())
         return
     print_lines(
-        f"{drawn.num_closed} closed items, {drawn.num_settled} of them settled: no coin; {drawn.num_open} still open.",
-        f"{drawn.num_new} coins tossed now, {len(drawn.to_audit)} of them say audit (rate {rate:g}, seed {seed}).",
-        f"In all {drawn.num_audited} of {drawn.num_coins} items go to the full panel: those with audited = 1 in {out}.",
-        "A coin is a random yes or no for one item, fixed by the seed and the item's id: nobody picks what is checked.",
+        f"{drawn.num_audited} of {drawn.num_coins} items go to the full panel: those with audited = 1 in {out}.",
+        f"{drawn.num_closed} items are closed; {drawn.num_settled} of them are settled and need no audit. "
+        f"{drawn.num_open} are still open.",
+        f"New in this draw: {drawn.num_new} items, {len(drawn.to_audit)} of them audited (rate {rate:g}, seed {seed}).",
+        "The draw is fixed by the seed and the item's id, so nobody chooses what is checked.",
     )
 
 
@@ -78,9 +79,11 @@ def report(
         ),
     ],
     decisions: Annotated[
-        str | None, typer.Option("--decisions", "-d", help="The decisions; none: the file the coins were drawn from.")
+        str | None, typer.Option("--decisions", "-d", help="The decisions; none: the file the sample was drawn from.")
     ] = None,
-    audit: Annotated[str, typer.Option("--audit", "-a", help="The coins that quorate audit draw wrote.")] = "audit.csv",
+    audit: Annotated[
+        str, typer.Option("--audit", "-a", help="The audit sample that quorate audit draw wrote.")
+    ] = "audit.csv",
     alpha: Annotated[float, typer.Option(help="Chance that a statement is wrong; 0.05 is 95 % confidence.")] = 0.05,
     pool_size: Annotated[
         int | None,
@@ -89,11 +92,13 @@ def report(
     rejects: Annotated[
         str | None,
         typer.Option(
-            help="File for the rows of votes that are set aside, with the reason; none: beside the coins, "
+            help="File for the rows of votes that are set aside, with the reason; none: beside the sample, "
             "audit.rejects.csv for audit.csv."
         ),
     ] = None,
     reading: TableOptions,
+    out: Annotated[str | None, typer.Option("--out", "-o", help="Folder for report.html and audit.json.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the report in the folder.")] = False,
     json: Json = False,
 ) -> None:
     """What the audits prove: how many closed items can be wrong, however often you look, and at the end of a batch.
@@ -101,39 +106,26 @@ def report(
     Wrong means other than the full panel's plurality; sharing a tie of t labels counts 1 - 1/t. An audited panel with
     votes missing counts as wrong unless the votes at hand settle it.
 
-    Example: quorate audit report --audit audit.csv --votes panel.csv --alpha 0.05
+    Example: quorate audit report --audit audit.csv --votes panel.csv --alpha 0.05 --out proof
     """
     table = VotesTable(votes, **reading.keywords(VotesTable))
-    result = report_audit(audit, decisions=decisions, votes=table, alpha=alpha, pool_size=pool_size, rejects=rejects)
+    result = report_audit(
+        audit, decisions=decisions, votes=table, alpha=alpha, pool_size=pool_size, rejects=rejects, out=out,
+        overwrite=overwrite,
+    )  # fmt: skip
     if json:
         print_json(result.summary())
         return
     _print(result)
+    if out is not None:
+        print_lines(*(f"Written: {out}/{name}" for name in FILES))
 
 
-def _print(result: AuditReport) -> None:
-    rows = [
-        (
-            f"{each.num_items}",
-            f"{each.num_audited}",
-            f"{rounded_up(each.num_wrong):g}",
-            f"{100 * each.bound.estimate / max(each.num_items, 1):.2f}",
-            f"{rounded_up(100 * each.bound.mean):.2f}" if each.bound.is_informative else "not enough audits yet",
-        )
-        for each in result.checkpoints
-    ]
-    heads = (
-        "closed items",
-        "audited",
-        "found wrong",
-        "estimate, % wrong",
-        f"at most, % wrong (alpha {result.bound.alpha:g})",
-    )
+def _print(result: AuditFindings) -> None:
+    print_lines(answer(result), "")
+    heads, rows = checkpoint_rows(result)
     title = f"How many closed items can be wrong, as they closed (quorate {__version__}, seed {result.seed})"
     print_table(title, heads, rows, text_columns=0)
-    print_lines(
-        f"With {100 * (1 - result.bound.alpha):g} % confidence no number of the last column is too low, in any row.",
-        "",
-    )
+    print_lines(TOGETHER.format(sure=100 * (1 - result.bound.alpha)), "")
     print_lines(*(line for sentence in result.sentences for line in (sentence, "")))
     print_lines("This rests on:", *(f"- {each}" for each in ASSUMPTIONS), *result.notes)

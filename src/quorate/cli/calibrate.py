@@ -84,10 +84,11 @@ def calibrate(
 
 
 def _print(found: Calibration, rejects: str | None) -> None:
-    print_understood(found.report, rejects)
+    print_lines(found.verdict, "")
     name, size = found.method.name, found.pool_size
     title = f"Is the confidence of {name} honest? (quorate {__version__}, pool {size}, seed {found.seed})"
     print_table(title, GROUP_HEADS, [group_row(each) for each in found.groups])
-    shown = found.every if found.early is None else found.early
+    shown = found.shown
     print_table(f"Bins: {shown.name}", BIN_HEADS, [bin_row(each) for each in shown.bins], text_columns=0)
-    print_lines(found.verdict, ABOUT)
+    print_lines(*found.details, *ABOUT, "")
+    print_understood(found.report, rejects)

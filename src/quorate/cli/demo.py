@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from quorate.cli.output import print_json, print_lines, print_table, progress_bar
-from quorate.reports.plots import MISSING
+from quorate.reports.figures import MISSING
 from quorate.streams.curves import COUPLED, Comparison, Matched, equal_error_sentence, verdict
 from quorate.streams.sweep import CurveReading
 from quorate.version import __version__
@@ -37,12 +37,13 @@ def demo(
         summary = summary_of(result.comparisons, headline=result.headline, seconds=result.seconds)
         print_json(summary | {"files": [str(file) for file in result.files]})
         return
+    print_lines(result.headline)
     for comparison in result.comparisons:
         print_lines("", comparison.setting.about)
         _print_comparison(comparison)
         print_lines(*(verdict(matched) for matched in reversed(comparison.matched)))
         print_lines(equal_error_sentence(comparison), default_sentence(comparison))
-    print_lines("", COUPLED, "", result.headline, "")
+    print_lines("", result.context, COUPLED, "")
     if not result.has_plots:
         print_lines(MISSING)
     print_lines(f"quorate {__version__}, {result.seconds:.0f} s. Written to {result.out}/:")

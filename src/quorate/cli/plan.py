@@ -10,14 +10,14 @@ from quorate.cli.options import one_of
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
 from quorate.cli.table_options import PredictionTables, VotesTable, reads_tables
 from quorate.methods import METHODS
-from quorate.reports.plots import MISSING, can_plot
+from quorate.reports.figures import MISSING, can_plot
 from quorate.tables.options import TableKeywords, TableOptions
 from quorate.version import __version__
 from quorate.workflows.plan import METHODS as COMPARED
 from quorate.workflows.plan import Plan
 from quorate.workflows.plan import plan as make_plan
 from quorate.workflows.plan.pools import PartlyVoted
-from quorate.workflows.plan.report import files, table_rows
+from quorate.workflows.plan.report import FILES, expected_rows, table_rows
 
 PILOT = "How to use the pilot"
 GOAL = "What to plan for (one of these)"
@@ -85,7 +85,7 @@ def plan(
     reading: TableOptions,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", help="Folder for plan.html, plan.json, curves.csv, rejects.csv and the figure."),
+        typer.Option("--out", "-o", help="Folder for report.html, plan.json, curves.csv, rejects.csv and the figure."),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the plan in the folder.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON, for programs.")] = False,
@@ -113,12 +113,16 @@ def plan(
 
 
 def _print(made: Plan, out: str | None) -> None:
-    print_lines(made.headline(), *(f"{where}: {what}" for where, what in made.uses().items()), *made.notes())
-    print_understood(made.report, None if out is None else f"{out}/rejects.csv")
+    print_lines(made.headline(), "")
+    heads, rows = expected_rows(made)
+    print_table(f"What to expect of the next batch (quorate {__version__})", heads, rows)
+    print_lines(*(f"{where}: {what}" for where, what in made.uses().items()), "")
     heads, rows = table_rows(made)
-    title = f"A pilot of {made.pilot.num_items} items: each method nearest to the votes advised (quorate {__version__})"
+    title = f"On the pilot of {made.pilot.num_items:,} items: each method at its setting nearest to the votes advised"
     print_table(title, heads, rows, text_columns=2, strong=made.curves[0].name)
+    print_lines(*made.notes(), "")
+    print_understood(made.report, None if out is None else f"{out}/rejects.csv")
     if out is not None:
-        print_lines(*(f"Written: {out}/{name}" for name in files(with_plot=can_plot())))
+        print_lines(*(f"Written: {out}/{name}" for name in FILES if can_plot() or not name.endswith(".png")))
         if not can_plot():
             print_lines(MISSING)

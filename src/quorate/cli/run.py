@@ -181,7 +181,7 @@ def _class_targets(given: list[str] | None) -> dict[str, float] | None:
 
 
 def _print(result: RunResult, out: str) -> None:
-    print_understood(result.report, f"{out}/rejects.csv")
+    print_lines(result.headline(), "")
     name = result.method.name
     title = f"{len(result.items)} items, {len(result.classes)} classes (quorate {__version__}, {name})"
     heads, rows = table_rows(result.summary())
@@ -189,5 +189,6 @@ def _print(result: RunResult, out: str) -> None:
     heads, rows = class_table_rows(result.summary())
     if rows:
         print_table("Errors by class", heads, rows)
-    lines = [result.headline(), *result.notes()]
-    print_lines(*lines, *(f"Written: {out}/{each}" for each in FILES))
+    print_lines(*result.notes(), "")
+    print_understood(result.report, f"{out}/rejects.csv")
+    print_lines(*(f"Written: {out}/{each}" for each in FILES))

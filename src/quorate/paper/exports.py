@@ -1,14 +1,12 @@
-"""Results -> files: figures as SVG and PNG, tables as CSV, every run as CSV and Parquet, the summary as strict JSON."""
+"""Results -> files: tables as CSV, every run as CSV and Parquet, the summary as strict JSON."""
 
 from __future__ import annotations
 
-import base64
 import csv
 import io
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,56 +14,8 @@ from quorate.errors import MissingExtra
 from quorate.files import write_atomic
 from quorate.paper.design import Knobs
 from quorate.paper.readings import JobOutcome
-from quorate.paper.section import Cell, Figure, Table
+from quorate.paper.section import Cell, Table
 from quorate.reports.plain_json import plain
-from quorate.reports.plots import RC
-
-HEAVY = 220_000  # bytes of SVG beyond which the page carries a PNG
-DPI = 140
-COLOURS = 64  # of the PNG on the page: lines and bands on white need no more
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnFigure:
-    """A figure, drawn: the same picture twice."""
-
-    figure: Figure
-    svg: bytes
-    png: bytes
-
-    @property
-    def data_uri(self) -> str:
-        """The picture for a page that loads nothing from elsewhere."""
-        kind, content = ("svg+xml", self.svg) if len(self.svg) <= HEAVY else ("png", _few_colours(self.png))
-        return f"data:image/{kind};base64," + base64.b64encode(content).decode()
-
-
-def _few_colours(png: bytes) -> bytes:
-    from PIL import Image  # noqa: PLC0415  (comes with matplotlib)
-
-    small = io.BytesIO()
-    with Image.open(io.BytesIO(png)) as picture:
-        picture.convert("RGB").quantize(COLOURS).save(small, format="png", optimize=True)
-    return small.getvalue()
-
-
-def draw(figure: Figure) -> DrawnFigure:
-    """Draw a figure on white, in the project's style."""
-    try:
-        import matplotlib  # noqa: PLC0415
-        import matplotlib.figure  # noqa: PLC0415
-    except ImportError as cause:
-        raise MissingExtra("matplotlib is not installed; to reproduce: pip install 'quorate[reproduce]'") from cause
-    with matplotlib.rc_context(RC | {"path.simplify_threshold": 0.5}):
-        canvas = matplotlib.figure.Figure(figsize=figure.size, layout="constrained")
-        figure.draw(canvas)
-        canvas.draw_without_rendering()
-        canvas.set_layout_engine(None)  # laid out once, for both files
-        svg, png = io.BytesIO(), io.BytesIO()
-        canvas.savefig(svg, format="svg", metadata={"Date": None})
-        canvas.savefig(png, format="png", dpi=DPI, metadata={"Software": None})
-    return DrawnFigure(figure, svg.getvalue(), png.getvalue())
-
 
 RUN_COLUMNS = (
     "part", "data", "pool_size", "model", "method", "variant", "knob", "value", "also", "seed", "window",

@@ -19,11 +19,12 @@ from quorate.errors import InvalidInput, MissingExtra, QuorateError
 from quorate.files import write_atomic
 from quorate.paper import calibration, curves, published_variants, shift, two_phase
 from quorate.paper.cluster import backend_for
-from quorate.paper.exports import DrawnFigure, distinct, draw, json_text, table_csv, write_runs
+from quorate.paper.exports import distinct, json_text, table_csv, write_runs
 from quorate.paper.report import page
 from quorate.paper.section import Context, Part, Reproduction, Section, summary_of
 from quorate.paper.sources import USES, Sources, data_folder
 from quorate.paper.sweep import STEPS, Progress, RunTally
+from quorate.reports.figures import Drawn, draw
 from quorate.validate import broken
 
 Experiment = Callable[[Context], Section]
@@ -173,7 +174,7 @@ def _write_tables(done: Reproduction) -> list[Path]:
     return [write_atomic(done.out / "tables" / f"{stem}.csv", table_csv(table)) for stem, table in stems]
 
 
-def _write_figures(done: Reproduction, drawn: Mapping[str, DrawnFigure]) -> list[Path]:
+def _write_figures(done: Reproduction, drawn: Mapping[str, Drawn]) -> list[Path]:
     _once([part.stem(figure.key) for part in done.parts for figure in part.section.figures])
     folder = done.out / "figures"
     return [

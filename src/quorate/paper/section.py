@@ -1,10 +1,10 @@
-"""What an experiment returns (sentences, claims, tables, figures), and a whole reproduction made of such sections."""
+"""A whole reproduction, made of the sections that experiments return, and what an experiment may use."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,15 @@ from quorate.paper.design import Job
 from quorate.paper.published import ELSEWHERE
 from quorate.paper.readings import JobOutcome
 from quorate.paper.store import revision
+from quorate.reports.format import Cell
+from quorate.reports.section import Claim, Figure, Section, Table
 from quorate.types import VoteDataset
 from quorate.version import __version__
 
-Cell = str | float | int | None
+__all__ = [
+    "OTHER_VERDICTS", "OWN_VERDICTS", "VERDICTS", "Cell", "Claim", "Context", "Figure", "Part", "Reproduction",
+    "Section", "Table", "summary_of", "verdict_counts",
+]  # fmt: skip
 Run = Callable[[Sequence[Job]], dict[Job, JobOutcome]]
 
 
@@ -31,61 +36,6 @@ class Context:
     seeds: tuple[int, ...]
     quick: bool
     run: Run
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table for people and for CSV. The first `text_columns` are text; numbers are shown with `digits` decimals.
-
-    `highlight`: rows whose first cell is one of these stand out.
-    """
-
-    key: str
-    title: str
-    heads: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    note: str = ""
-    text_columns: int = 1
-    digits: int = 2
-    highlight: tuple[str, ...] = ("quorate",)
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A figure: `draw(figure)` fills an empty matplotlib figure of that size in inches; `alt` says what it shows."""
-
-    key: str
-    title: str
-    caption: str
-    alt: str
-    draw: Callable[[Any], None]
-    size: tuple[float, float] = (9.0, 5.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """Something that should be so, whether it is, and what was measured."""
-
-    text: str
-    holds: bool
-    measured: str
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """An experiment's result. `lead` sentences come first; `summary` goes into summary.json under its own keys.
-
-    `cautions` say what is not the paper's own (other classifiers, other tie draws), beside the tables.
-    """
-
-    key: str
-    title: str
-    lead: tuple[str, ...]
-    claims: tuple[Claim, ...]
-    tables: tuple[Table, ...]
-    figures: tuple[Figure, ...]
-    cautions: tuple[str, ...] = ()
-    summary: Mapping[str, Any] = field(default_factory=dict)
 
 
 OWN_VERDICTS: tuple[str, ...] = tuple(ELSEWHERE)  # on the paper's own classifiers: these make the headline

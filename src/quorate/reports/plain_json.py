@@ -1,19 +1,27 @@
-"""Values as strict JSON holds them: no NaN, no infinity, no numpy. In: results of any kind; out: plain values.
+"""Values for strict JSON: no NaN, no infinity, no numpy. In: results of any kind; out: plain values.
 
-Called wherever JSON leaves the program: `cli.output.print_json` and the summaries of `experiments`.
+Called wherever JSON is written: `cli.output.print_json` and the summaries of reports and of `paper`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import overload
 
 import numpy as np
 
 
-def plain(value: Any) -> Any:  # noqa: ANN401
-    """A value as strict JSON holds it: numpy's numbers and arrays as Python's, what is not finite as null.
+@overload
+def plain(value: Mapping[str, object]) -> dict[str, object]: ...
+
+
+@overload
+def plain(value: object) -> object: ...
+
+
+def plain(value: object) -> object:
+    """A value for strict JSON: numbers and arrays of numpy as those of Python, what is not finite as null.
 
     >>> plain({"error": np.float64(0.5), "se": float("nan"), "seeds": (3, 4)})
     {'error': 0.5, 'se': None, 'seeds': [3, 4]}

@@ -6,21 +6,38 @@ matplotlib, an extra: without it nothing is drawn and `MISSING` says how to inst
 
 from __future__ import annotations
 
-import base64
-import io
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from importlib.util import find_spec
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from quorate.errors import MissingExtra
+from quorate.files import write_atomic
+from quorate.reports.figures import (
+    BLUE,
+    BUDGET,
+    GREEN,
+    GRID,
+    INK,
+    MISSING,
+    ORANGE,
+    PURPLE,
+    QUIET,
+    RC,
+    SKY,
+    can_plot,
+    draw,
+)
+from quorate.reports.section import Figure
 from quorate.streams.curves import Comparison
 from quorate.streams.sweep import Curve
 
-MISSING = "No plots: matplotlib is not installed. To have them: pip install 'quorate[plot]'"
-INK, QUIET, BUDGET, GRID = "#222222", "#767676", "#b9b9b9", "#ececec"
-BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072B2", "#D55E00", "#009E73", "#9A4F96", "#8C8C8C"
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as MplFigure
+
+__all__ = [
+    "BLUE", "GREEN", "GRID", "INK", "MISSING", "ORANGE", "PURPLE", "QUIET", "RC", "SINGLE", "SKY", "STYLES", "TICKS",
+    "can_plot", "comparison_figure", "draw_curves", "write_curves", "write_plots",
+]  # fmt: skip
 
 STYLES: dict[str, dict[str, Any]] = {
     "quorate": {"color": BLUE, "linewidth": 3.2, "zorder": 9},
@@ -40,66 +57,56 @@ STYLES: dict[str, dict[str, Any]] = {
 }
 TICKS = (0.1, 0.2, 0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
 SINGLE = {"until-settled": "D", "ask-all": "X"}
-RC: dict[Any, Any] = {
-    "font.size": 9.5,
-    "font.family": "sans-serif",
-    "axes.edgecolor": QUIET,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": GRID,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "svg.hashsalt": "quorate",
-}
-
-
-def can_plot() -> bool:
-    """True if matplotlib is installed."""
-    try:
-        return find_spec("matplotlib") is not None
-    except (ImportError, ValueError):
-        return False
 
 
 def write_plots(comparisons: Sequence[Comparison], folder: Path) -> tuple[Path, ...]:
     """All settings on one page, as PNG and SVG; nothing if matplotlib is missing."""
-    if not can_plot():
-        return ()
-    with _styled() as figures:
-        figure = figures.Figure(figsize=(11.5, 8.6), layout="constrained")
-        panels = figure.subplots(2, (len(comparisons) + 1) // 2).flat
-        for axes, comparison in zip(panels, comparisons, strict=False):
-            draw(
-                axes, comparison.curves, title=comparison.setting.title, budgets=[m.budget for m in comparison.matched]
-            )
+
+    def panels(figure: MplFigure) -> None:
+        for axes, each in zip(figure.subplots(2, (len(comparisons) + 1) // 2).flat, comparisons, strict=False):
+            draw_curves(axes, each.curves, title=each.setting.title, budgets=[m.budget for m in each.matched])
         handles, labels = figure.axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside right center", frameon=False, handlelength=3.2)
-        return _save(figure, folder)
+
+    return _write(Figure("error-cost", "", "", "", panels, size=(11.5, 8.6)), folder)
 
 
 def write_curves(curves: Sequence[Curve], folder: Path, *, title: str) -> tuple[Path, ...]:
     """One set of curves as PNG and SVG; nothing if matplotlib is missing."""
+    return _write(_single("error-cost", curves, title, ()), folder)
+
+
+def comparison_figure(comparison: Comparison) -> Figure:
+    """One setting's plot, for a report."""
+    setting, budgets = comparison.setting, [matched.budget for matched in comparison.matched]
+    return _single(setting.key, comparison.curves, setting.title, budgets)
+
+
+def _single(key: str, curves: Sequence[Curve], title: str, budgets: Sequence[float]) -> Figure:
+    def one(figure: MplFigure) -> None:
+        axes = figure.subplots()
+        draw_curves(axes, curves, title=title, budgets=budgets)
+        handles, labels = axes.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside right center", frameon=False, handlelength=2.6, fontsize=8)
+
+    return Figure(key, title, "", f"{title}: wrong answers against votes per item, a line per method", one, (7.4, 4.8))
+
+
+def _write(figure: Figure, folder: Path) -> tuple[Path, ...]:
     if not can_plot():
         return ()
-    with _styled() as figures:
-        return _save(_single(figures, curves, title, ()), folder)
+    done = draw(figure)
+    contents = {f"{figure.key}.png": done.png, f"{figure.key}.svg": done.svg}
+    return tuple(write_atomic(folder / name, content) for name, content in contents.items())
 
 
-def data_uri(comparison: Comparison) -> str:
-    """One setting's plot as an SVG to embed in a page."""
-    if not can_plot():
-        raise MissingExtra(MISSING)
-    buffer = io.BytesIO()
-    with _styled() as figures:
-        budgets = [matched.budget for matched in comparison.matched]
-        _single(figures, comparison.curves, "", budgets).savefig(buffer, format="svg", metadata={"Date": None})
-    return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode()
-
-
-def draw(axes: Any, curves: Sequence[Curve], *, title: str, budgets: Sequence[float] = ()) -> None:  # noqa: ANN401
+def draw_curves(
+    axes: Axes,
+    curves: Sequence[Curve],
+    *,
+    title: str,
+    budgets: Sequence[float] = (),
+) -> None:
     """One panel; thin upright lines mark the budgets at which the tables compare."""
     from matplotlib.ticker import FixedLocator, NullLocator  # noqa: PLC0415
 
@@ -123,7 +130,7 @@ def draw(axes: Any, curves: Sequence[Curve], *, title: str, budgets: Sequence[fl
     axes.title.set(fontweight="bold", fontsize=10.5)
 
 
-def _line(axes: Any, curve: Curve) -> None:  # noqa: ANN401
+def _line(axes: Axes, curve: Curve) -> None:
     costs = [point.votes_per_item for point in curve.points]
     errors = [100 * point.error_rate for point in curve.points]
     if curve.name in SINGLE:
@@ -132,7 +139,7 @@ def _line(axes: Any, curve: Curve) -> None:  # noqa: ANN401
         )
         return
     style = {"linewidth": 1.3, "markersize": 3.5, "zorder": 3} | STYLES.get(curve.name, {"color": INK})
-    if len(costs) == 1:  # a single knob value is a point, not a line
+    if len(costs) == 1:  # a single setting is a point, not a line
         style |= {"marker": style.get("marker", "o"), "markersize": 7}
     axes.plot(costs, errors, label=curve.name, **style)
 
@@ -141,29 +148,3 @@ def _limits(curves: Sequence[Curve]) -> tuple[float, float]:
     """From below the best to above the worst error, in percent; the axis is logarithmic, so nothing hides at 0."""
     errors = [100 * point.error_rate for curve in curves for point in curve.points]
     return max(0.75 * min(errors), 0.05), min(1.15 * max(errors), 100.0)
-
-
-def _single(figures: Any, curves: Sequence[Curve], title: str, budgets: Sequence[float]) -> Any:  # noqa: ANN401
-    figure = figures.Figure(figsize=(5.2, 5.4), layout="constrained")
-    axes = figure.subplots()
-    draw(axes, curves, title=title, budgets=budgets)
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, handlelength=2.6, fontsize=8)
-    return figure
-
-
-def _save(figure: Any, folder: Path) -> tuple[Path, ...]:  # noqa: ANN401
-    files = (folder / "error-cost.png", folder / "error-cost.svg")
-    figure.savefig(files[0], dpi=150)
-    figure.savefig(files[1], metadata={"Date": None})
-    return files
-
-
-@contextmanager
-def _styled() -> Iterator[Any]:
-    """matplotlib's figure module under our style, imported only when a plot is drawn."""
-    import matplotlib  # noqa: PLC0415
-    import matplotlib.figure  # noqa: PLC0415
-
-    with matplotlib.rc_context(RC):
-        yield matplotlib.figure

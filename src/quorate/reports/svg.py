@@ -1,39 +1,59 @@
-"""Small charts as inline SVG in the page's own colours, so that they follow light and dark and need no library.
+"""Numbers -> small charts as inline SVG in the page's own colours: they follow light and dark and need no library.
 
-Takes numbers, gives markup. Called by `run_report`.
+The words in them are escaped; everything else is computed here. Called by the reports of `run`, `audit` and
+`reproduce`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 
 WIDTH, HEIGHT = 640, 240
 LEFT, RIGHT, TOP, BOTTOM = 54, 12, 14, 40
-CHART_STYLE = """
-svg { width: 100%; max-width: 44rem; height: auto; display: block; margin: .4rem 0; color: var(--ink); }
-svg text { font: 12px system-ui, sans-serif; fill: currentColor; } svg .grid { stroke: var(--line); }
-svg .bar { fill: #0072B2; } svg .line { fill: none; stroke: #0072B2; stroke-width: 2; }
-svg .aim { fill: none; stroke: #D55E00; stroke-width: 1.5; stroke-dasharray: 6 4; }
-svg .second { fill: none; stroke: var(--quiet); stroke-width: 1.5; stroke-dasharray: 2 3; }
-@media (prefers-color-scheme: dark) {
-  svg .bar { fill: #56B4E9; } svg .line { stroke: #56B4E9; } svg .aim { stroke: #ff9d66; }
-}
-@media (max-width: 40rem) { svg text { font-size: 17px; } }
-"""
+ROW = 48  # height of a bar with its label
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar: its label, its length, the words at its end; `is_ours`: the one the chart is about."""
+
+    label: str
+    value: float
+    text: str
+    is_ours: bool = False
+
+
+def bars(rows: Sequence[Bar], *, title: str) -> str:
+    """Horizontal bars from 0, each under its label.
+
+    >>> bars([Bar("this run", 2.0, "2.00", True), Bar("everyone", 6.0, "6.00")], title="Votes").count("<rect")
+    2
+    """
+    most = max([*(row.value for row in rows), 1e-12])
+    room = WIDTH - 150  # the words at the end of the longest bar
+    drawn = "".join(
+        f'<text x="0" y="{ROW * place + 16}">{escape(row.label)}</text>'
+        f'<rect class="{"bar" if row.is_ours else "other"}" x="0" y="{ROW * place + 23}" rx="3" height="18" '
+        f'width="{max(room * row.value / most, 2):.1f}"/>'
+        f'<text x="{max(room * row.value / most, 2) + 8:.1f}" y="{ROW * place + 37}">{escape(row.text)}</text>'
+        for place, row in enumerate(rows)
+    )
+    return f"{_head(ROW * len(rows), title)}{drawn}</svg>"
 
 
 def histogram(counts: Sequence[float], edges: Sequence[float], *, title: str, x_label: str, y_label: str) -> str:
     """Bars of `counts` between `edges`."""
     frame = _Frame(edges[0], edges[-1], max([*counts, 1]))
-    bars = "".join(
+    drawn = "".join(
         f'<rect class="bar" x="{frame.x(low) + 1:.1f}" y="{frame.y(count):.1f}" '
         f'width="{max(frame.x(high) - frame.x(low) - 2, 1):.1f}" height="{max(frame.y(0) - frame.y(count), 0):.1f}">'
         f"<title>{low:.2f} to {high:.2f}: {count:g}</title></rect>"
         for count, low, high in zip(counts, edges, edges[1:], strict=False)
     )
-    return frame.svg(bars, title=title, x_label=x_label, y_label=y_label)
+    return frame.svg(drawn, title=title, x_label=x_label, y_label=y_label)
 
 
 def lines(
@@ -53,6 +73,10 @@ def lines(
     frame = _Frame(min(0.0, *xs), max(*xs, 1.0), max(*(y for _, y in points), least_top))
     drawn = "".join(f'<path class="{kind}" d="{frame.path(x, y)}"/>' for kind, x, y in series)
     return frame.svg(drawn, title=title, x_label=x_label, y_label=y_label)
+
+
+def _head(height: float, title: str) -> str:
+    return f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">'
 
 
 class _Frame:
@@ -95,8 +119,7 @@ class _Frame:
             f'<text transform="translate(13 {(TOP + HEIGHT - BOTTOM) / 2}) rotate(-90)" text-anchor="middle">'
             f"{escape(y_label)}</text>"
         )
-        head = f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
-        return f"{head}{grid}{ticks}{names}{drawn}</svg>"
+        return f"{_head(HEIGHT, title)}{grid}{ticks}{names}{drawn}</svg>"
 
 
 def _nice(step: float) -> float:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import compiled
 from quorate.decision.batch import NO_LIMIT, Packed, decide_batch_into
 from quorate.decision.belief import ASK, POSTERIORS, RULE, STOP_REASONS, Belief
 from quorate.decision.rules import Rule, rule_of
@@ -55,6 +56,7 @@ class Decider:
         # Copies: kernels are compiled anew for arrays that cannot be written to, as those are that come over a wire.
         probs_in, counts = np.array(predictions, order="C"), np.array(votes, order="C")
         out = _empty(len(probs_in), probs_in.shape[-1])
+        compiled.prepare_for(len(probs_in), self.pool_size)
         decide_batch_into(
             *self.rule,
             self.stops_when_settled,
@@ -125,9 +127,9 @@ def decide_items(
     >>> found.labels.tolist(), reasons.tolist()
     ([0, 0], ['confident', 'ask'])
     """
-    compiled = decider(method, params, pool_size, max_votes=quota)
-    if compiled is not None:
-        found = compiled.decide(predictions, votes)
+    ours = decider(method, params, pool_size, max_votes=quota)
+    if ours is not None:
+        found = ours.decide(predictions, votes)
     else:
         found = _one_by_one(method, params, predictions, votes, pool_size, quota)
     return found, _in_words(found.codes, stop_reason(method))

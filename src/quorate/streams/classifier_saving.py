@@ -106,9 +106,9 @@ def _saved(report: ClassifierReport) -> str:
             return f"The saving is not measured for method {report.method}."
         return f"What {noun.lower()} {verb} is not known: {report.num_items} scored items are too few to measure it."
     numbers = (
-        f"{s.votes:.2f} votes per item with {it}, {s.without:.2f} without at the same error, a saving of "
-        f"{s.saves:+.2f} ({100 * LEVEL:.0f} % interval {s.low:+.2f} to {s.high:+.2f}; measured on {report.num_items:,} "
-        "items)"
+        f"in a separate replay of {report.num_items:,} items at several settings, the same error takes {s.votes:.2f} "
+        f"votes per item with {it} and {s.without:.2f} without ({100 * LEVEL:.0f} % interval of the saving: "
+        f"{s.low:+.2f} to {s.high:+.2f})"
     )
     if s.is_clear:
         return f"{noun} {verb} {s.saves:.2f} votes per item: {numbers}."
@@ -116,7 +116,7 @@ def _saved(report: ClassifierReport) -> str:
     if e is not None and e.is_clear and not report.swaps:
         return (
             f"Warning: at this setting {noun.lower()} {bring} no measurable saving: {numbers}. At {e.votes:.2f} votes "
-            f"per item it would be {e.saves:.2f} ({e.low:+.2f} to {e.high:+.2f}): a cheaper setting uses {it}."
+            f"per item the saving would be {e.saves:.2f} ({e.low:+.2f} to {e.high:+.2f}): a cheaper setting uses {it}."
         )
     return (
         f"Warning: {noun.lower()} {bring} no measurable saving: {numbers}. Check that the predictions belong to these "

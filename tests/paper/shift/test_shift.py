@@ -5,12 +5,12 @@ import json
 import pytest
 
 from quorate.datasets.arrays import load_npz
-from quorate.paper.exports import draw
 from quorate.paper.section import Context
 from quorate.paper.shift import section
 from quorate.paper.shift.streams import DATA, LABELS
 from quorate.paper.store import RunStore
 from quorate.paper.sweep import on_threads, sweep
+from quorate.reports.figures import draw
 from tests.paper.shift.test_streams import TINY, run_here
 
 

@@ -12,6 +12,7 @@ from quorate.errors import InvalidInput
 from quorate.workflows.audit import draw_audit, panel_loss, report_audit
 from quorate.workflows.audit.files import COLUMNS, read_draw
 from quorate.workflows.audit.panels import VotesTable
+from quorate.workflows.audit.report import answer
 
 POOL = 5
 HEADER = ("item", "consensus_label", "confidence", "num_votes", "agreement", "stop_reason", "cost", "pool_size")
@@ -90,11 +91,12 @@ def test_grown_decisions_keep_the_coins_and_add_new_ones(tmp_path):
     assert read_draw(out).rows[: len(before)] == before
 
 
-def test_a_coin_may_not_be_tossed_again(tmp_path, audit):
+def test_an_item_is_not_drawn_twice(tmp_path, audit):
     content = audit.read_bytes()
     for change in ({"seed": 8}, {"rate": 0.31}):
-        with pytest.raises(InvalidInput, match="may not be tossed again"):
+        with pytest.raises(InvalidInput) as caught:
             draw_audit(tmp_path / "decisions.csv", **{"rate": 0.3, "seed": 7, "out": audit, **change})
+        assert {caught.value.field: caught.value.value} == change
     assert audit.read_bytes() == content
 
 
@@ -195,12 +197,14 @@ def test_without_a_size_in_the_decisions_it_must_be_given(tmp_path):
     out, decisions = tmp_path / "audit.csv", without_sizes(tmp_path, [decided(n) for n in range(300)])
     draw_audit(decisions, rate=0.5, seed=1, out=out)
     votes = votes_file(tmp_path, out, short=audited_items(out)[:1])
-    with pytest.raises(InvalidInput, match=r"has no pool_size .* or --pool-size"):
+    with pytest.raises(InvalidInput) as caught:
         report_audit(out, votes=votes)
+    assert (caught.value.field, caught.value.value) == ("pool_size", None)
     assert report_audit(out, votes=votes, pool_size=POOL).tally.num_incomplete == 1
     assert report_audit(out, votes=votes, pool_size=8).tally.num_incomplete == len(audited_items(out))
-    with pytest.raises(InvalidInput, match="has 5 votes, but its full panel has 4"):
+    with pytest.raises(InvalidInput) as caught:
         report_audit(out, votes=votes, pool_size=4)
+    assert (caught.value.field, caught.value.value) == ("votes", 5)
 
 
 def test_a_draw_without_sizes_takes_them_from_the_decisions(tmp_path):
@@ -211,8 +215,9 @@ def test_a_draw_without_sizes_takes_them_from_the_decisions(tmp_path):
 
 
 def test_a_size_other_than_the_draws_is_refused(tmp_path, audit):
-    with pytest.raises(InvalidInput, match=r"pool_size=3, but item .* was decided for a pool of 5"):
+    with pytest.raises(InvalidInput) as caught:
         report_audit(audit, votes=votes_file(tmp_path, audit), pool_size=3)
+    assert (caught.value.field, caught.value.value) == ("pool_size", 3)
 
 
 def test_a_list_of_votes_still_to_be_given_proves_nothing(tmp_path, audit):
@@ -300,43 +305,48 @@ def changed(rows, number, *, label=None, confidence=None, reason=None):
 
 
 @pytest.mark.parametrize(
-    ("alter", "says"),
+    ("alter", "field", "place"),
     [
-        (lambda rows: changed(rows, 1, label="dog"), "expected no change after the coin"),
-        (lambda rows: changed(rows, 1, confidence=0.99), "expected no change after the coin"),
-        (lambda rows: changed(rows, 1, reason="settled"), "expected no change after the coin"),
-        (lambda rows: rows[2:], "may not vanish"),
-        (lambda rows: [*rows, decided(601)], "1 closed items have no coin"),
-        (lambda rows: changed(rows, 1, confidence=1.2), "row 2 of .*confidence=1.2"),
-        (lambda rows: changed(rows, 1, confidence="high"), "not a number"),
-        (lambda rows: changed(rows, 1, reason="bored"), "stop_reason='bored'; expected one of ask, confident"),
-        (lambda rows: [*rows, rows[4]], "'photo-4' stands 2 times"),
-        (lambda rows: [*rows, ("x", "cat")], "another number of cells"),
-        (lambda rows: [], "has no rows"),
+        (lambda rows: changed(rows, 1, label="dog"), "decisions", "item 'photo-1'"),
+        (lambda rows: changed(rows, 1, confidence=0.99), "decisions", "item 'photo-1'"),
+        (lambda rows: changed(rows, 1, reason="settled"), "decisions", "item 'photo-1'"),
+        (lambda rows: rows[2:], "decisions", "item 'photo-1'"),
+        (lambda rows: [*rows, decided(601)], "audit", None),
+        (lambda rows: changed(rows, 1, confidence=1.2), "confidence", "row 2 of "),
+        (lambda rows: changed(rows, 1, confidence="high"), "confidence", "row 2 of "),
+        (lambda rows: changed(rows, 1, reason="bored"), "stop_reason", "row 2 of "),
+        (lambda rows: [*rows, rows[4]], "decisions", None),
+        (lambda rows: [*rows, ("x", "cat")], "decisions", None),
+        (lambda rows: [], "decisions", None),
     ],
 )
-def test_decisions_that_do_not_fit_the_draw_are_refused(tmp_path, audit, alter, says):
+def test_decisions_that_do_not_fit_the_draw_are_refused(tmp_path, audit, alter, field, place):
     votes = votes_file(tmp_path, audit)
     altered = decisions_file(tmp_path, alter([decided(n) for n in range(600)]), name="altered.csv")
-    with pytest.raises(InvalidInput, match=says):
+    with pytest.raises(InvalidInput) as caught:
         report_audit(audit, decisions=altered, votes=votes)
+    assert caught.value.field == field
+    assert (caught.value.place or "").startswith(place or "")
+    if field in ("decisions", "audit"):
+        assert caught.value.value == str(altered if field == "decisions" else audit)
 
 
-def test_coins_turned_by_hand_are_found(tmp_path, audit):
+def test_a_draw_changed_by_hand_is_found(tmp_path, audit):
     votes = votes_file(tmp_path, audit)
     first = audited_items(audit)[0]
     text = audit.read_text()
     audit.write_text(text.replace(f"{first},0.3,1,", f"{first},0.3,0,"))
-    with pytest.raises(InvalidInput, match=f"coin of item '{first}' is 0, but seed 7 gives 1"):
+    with pytest.raises(InvalidInput) as caught:
         report_audit(audit, votes=votes)
+    assert (caught.value.field, caught.value.place) == ("audit", f"item '{first}'")
 
 
 def test_another_file_is_not_taken_for_a_draw(tmp_path):
-    with pytest.raises(InvalidInput, match="is not a draw"):
-        report_audit(decisions_file(tmp_path), votes=tmp_path / "panel.csv")
     (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00\x01")
-    with pytest.raises(InvalidInput, match="is not a draw"):
-        report_audit(tmp_path / "bytes.csv", votes=tmp_path / "panel.csv")
+    for other in (decisions_file(tmp_path), tmp_path / "bytes.csv"):
+        with pytest.raises(InvalidInput) as caught:
+            report_audit(other, votes=tmp_path / "panel.csv")
+        assert (caught.value.field, caught.value.value) == ("audit", str(other))
 
 
 def test_of_a_worker_who_votes_twice_the_last_vote_counts_and_strict_reading_refuses(tmp_path, audit):
@@ -367,6 +377,19 @@ def test_rates_that_differ_leave_the_running_bound_and_say_why_there_is_no_other
     assert report.batch is None
     assert "draw without replacement" in report.sentences[1]
     assert report.bound.num_items == 90
+
+
+def test_the_report_opens_with_the_answer_and_a_picture_and_is_not_overwritten(tmp_path, audit):
+    votes, out = votes_file(tmp_path, audit, wrong=audited_items(audit)[:2]), tmp_path / "out"
+    found = report_audit(audit, votes=votes, out=out)
+    page = (out / "report.html").read_text().replace("\u00a0", " ")
+    places = [page.index(words) for words in ("How many closed items", answer(found), "<svg", "To sign", "<details")]
+    assert places == sorted(places)
+    assert answer(found).startswith("With 95 % confidence, at most ")
+    assert json.loads((out / "audit.json").read_text())["num_wrong"] == 2
+    with pytest.raises(InvalidInput):
+        report_audit(audit, votes=votes, out=out)
+    assert report_audit(audit, votes=votes, out=out, overwrite=True).bound == found.bound
 
 
 def test_the_whole_way_covers(tmp_path):

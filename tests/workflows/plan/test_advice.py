@@ -5,7 +5,7 @@ import pytest
 
 from quorate.methods import method
 from quorate.workflows.plan.advice import Goal, advise, needed_pilot, rivals
-from quorate.workflows.plan.curves import Measured, PilotCurve, Setting
+from quorate.workflows.plan.curves import Measured, PilotCurve, PilotSetting
 from quorate.workflows.plan.forecast import Forecast
 from quorate.workflows.plan.variance import Inflation, resampled
 
@@ -19,7 +19,9 @@ def made_up(rng, num_items, errors):
     """A curve with true error rates `errors`, at 0, 1, 2, ... votes; each item is wrong up to some setting."""
     luck = rng.random(num_items)
     settings = [
-        Setting(method("quorum", votes=k), measured(np.full(num_items, float(k)) + (luck < 0.5)), measured(luck < rate))
+        PilotSetting(
+            method("quorum", votes=k), measured(np.full(num_items, float(k)) + (luck < 0.5)), measured(luck < rate)
+        )
         for k, rate in enumerate(errors)
     ]
     return PilotCurve("quorum", tuple(settings))
@@ -103,7 +105,7 @@ def test_the_winner_of_many_equal_settings_is_not_believed():
     believed, corrected = [], []
     for trial in range(12):
         settings = [
-            Setting(method("quorum", votes=k), measured(np.full(num_items, float(k))),
+            PilotSetting(method("quorum", votes=k), measured(np.full(num_items, float(k))),
                     measured(rng.random(num_items) < truth))
             for k in range(20)
         ]  # fmt: skip

@@ -92,10 +92,10 @@ def test_the_headline_says_how_much_of_the_error_is_ties(long_stream):
     tops = [np.bincount(row, minlength=4) for row in long_stream.votes]
     ties = np.mean([1 - 1 / (counts == counts.max()).sum() for counts in tops])
     assert error["tie_rate"] == pytest.approx(ties) == pytest.approx(error["rate"])
-    assert "all because the pool itself is tied, which nobody can avoid" in result.headline()
+    assert "all because the pool itself is tied, which no method can avoid" in result.headline()
     careless = run(long_stream, order="given", budget=0.5)
     assert careless.summary()["error"]["tie_rate"] == error["tie_rate"] < careless.summary()["error"]["rate"]
-    said = f"{100 * ties:.2f} % because the pool itself is tied, which nobody can avoid"
+    said = f"{100 * ties:.2f} % because the pool itself is tied, which no method can avoid"
     assert said in careless.headline()
     assert said in careless.to_html().replace("\u00a0%", " %")
 

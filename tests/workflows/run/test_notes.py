@@ -58,7 +58,7 @@ def test_a_target_of_a_few_errors_is_said_to_be_hard_to_hold(long_stream):
 
     short, (note,) = few(0.08, 50)
     assert "A target of 8.00 % of 50 items is 4.0 errors" in note
-    assert "worth 50 % of the target" in note
+    assert "about 50 % of the target" in note
     assert short.summary()["control"]["proved"] is None
     assert short.summary()["control"]["estimate_supported"] is False
     assert few(0.08, 400)[1] == []

@@ -1,4 +1,4 @@
-"""Decisions -> a file of coins (`draw_audit`); coins, decisions and panel votes -> what they prove (`report_audit`).
+"""Decisions -> the audit sample (`draw_audit`); sample, decisions and panel votes -> what they prove (`report_audit`).
 
 What `quorate audit draw` and `quorate audit report` do; the maths is in `quorate.audit`.
 """
@@ -27,18 +27,20 @@ from quorate.audit import (
 from quorate.audit.statement import BATCH, RUNNING
 from quorate.errors import InvalidInput, source_is
 from quorate.posterior.settled import is_settled
-from quorate.validate import members, shown
+from quorate.validate import broken, members, shown
 from quorate.version import __version__
 from quorate.workflows.audit.files import ClosedItem, DrawFile, DrawnItem, read_decisions, read_draw, write_draw
 from quorate.workflows.audit.panels import VotesTable, read_panels, tidy
+from quorate.workflows.audit.report import write_audit
+from quorate.workflows.run.files import check_free
 
 NUM_CHECKPOINTS = 10
 _SAME = 1e-9  # a confidence written twice may differ by its last digits
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """What a draw did: `to_audit` are the items of the new coins that fell on "audit"."""
+class AuditDraw:
+    """What a draw did: `to_audit` are the newly drawn items that go to the full panel."""
 
     file: str
     seed: int
@@ -67,7 +69,7 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditReport:
+class AuditFindings:
     """What an audit proves: `bound` at any time, `batch` at the end of a batch, or `batch_refused` why not.
 
     `smallest_pool`, `largest_pool` votes of a full panel among the audited items, 0 if none was   `num_passed_over`
@@ -130,26 +132,26 @@ def _bound(bound: Bound) -> dict[str, Any]:
     }
 
 
-def draw_audit(decisions: str | Path, *, rate: float, seed: int, out: str | Path = "audit.csv") -> Drawn:
-    """Toss a coin for each closed, unsettled item and write them to `out`; coins already there stay as they fell.
+def draw_audit(decisions: str | Path, *, rate: float, seed: int, out: str | Path = "audit.csv") -> AuditDraw:
+    """Draw for each closed, unsettled item whether it is audited, and write that to `out`; earlier draws stay.
 
-    Refuses another seed or rate than the file's: a coin may not be tossed again. Refuses too if an answer or its
-    confidence changed, or an item vanished, since its coin was tossed.
+    Refuses another seed or rate than the file's: an item is drawn once. Refuses too if an answer or its confidence
+    changed, or an item vanished, since it was drawn.
     """
     with source_is("decisions"):
         closed, num_open = read_decisions(decisions)
     unsettled = [each for each in closed if not each.is_settled]
-    coins = draw([each.item for each in unsettled], rate, seed=seed)
-    old = _coins_on_disk(out, closed, rate=float(rate), seed=int(seed))
+    drawn = draw([each.item for each in unsettled], rate, seed=seed)
+    old = _drawn_before(out, closed, decisions, rate=float(rate), seed=int(seed))
     known = {row.item for row in old}
     new = tuple(
         DrawnItem(coin.item, coin.rate, coin.audited, each.expected_loss, each.label, each.pool_size)
-        for coin, each in zip(coins, unsettled, strict=True)
+        for coin, each in zip(drawn, unsettled, strict=True)
         if coin.item not in known
     )
     rows = old + new
     write_draw(DrawFile(int(seed), float(rate), rows, str(decisions)), out)
-    return Drawn(
+    return AuditDraw(
         file=str(out),
         seed=int(seed),
         rate=float(rate),
@@ -171,29 +173,34 @@ def report_audit(
     alpha: float = 0.05,
     pool_size: int | None = None,
     rejects: str | Path | None = None,
-) -> AuditReport:
+    out: str | Path | None = None,
+    overwrite: bool = False,
+) -> AuditFindings:
     """What the panels' votes prove about the closed items, in the order of the decisions file.
 
     The loss of an audited item is 1 - 1/t if its answer is among the t labels tied at the top of the panel, 1 if it is
     not. Fewer votes than its pool has count as an error unless they already settle it. The size of each pool is in the
     draw; `pool_size` gives it where decisions without that column were drawn from. `decisions` defaults to the file the
-    coins were drawn from; `VotesTable` says how to read votes whose format or columns are not found. `rejects`: the
-    file for rows of votes that are set aside, if any are; None: beside the coins, audit.rejects.csv for audit.csv.
+    sample was drawn from; `VotesTable` says how to read votes whose format or columns are not found. `rejects`: the
+    file for rows of votes that are set aside, if any are; None: beside the sample, audit.rejects.csv for audit.csv.
+    `out`: a folder for report.html and audit.json; one that holds files is refused unless `overwrite`.
     """
+    folder = None if out is None else check_free(out, overwrite=overwrite)
     with source_is("audit"):
         drawn = read_draw(audit)
     with source_is("decisions"):
-        closed, num_open = read_decisions(drawn.decisions if decisions is None else decisions)
-    _check_draw(drawn, closed, audit)
-    coins = {row.item: row for row in drawn.rows}
+        used = drawn.decisions if decisions is None else decisions
+        closed, num_open = read_decisions(used)
+    _check_draw(drawn, closed, audit, used)
+    by_item = {row.item: row for row in drawn.rows}
     table = votes if isinstance(votes, VotesTable) else VotesTable(votes)
     panels = read_panels(table, [row.item for row in drawn.rows if row.audited])
     sizes = _pool_sizes(pool_size, drawn.rows, closed, panels.votes)
     notes = list(panels.notes)
     if num_open:
         notes.append(f"{num_open} items are still open (stop_reason ask) and are not part of this.")
-    losses = {item: panel_loss(panel, tidy(coins[item].label), sizes[item]) for item, panel in panels.votes.items()}
-    state, checkpoints = _fold(closed, coins, losses, min_rate=drawn.min_rate, alpha=alpha)
+    losses = {item: panel_loss(panel, tidy(by_item[item].label), sizes[item]) for item, panel in panels.votes.items()}
+    state, checkpoints = _fold(closed, by_item, losses, min_rate=drawn.min_rate, alpha=alpha)
     tally = AuditCounts(
         num_items=state.num_items,
         num_settled=state.num_settled,
@@ -208,7 +215,7 @@ def report_audit(
         notes.append(f"Rows of votes set aside: {panels.report.write_rejects(aside)}, listed in {aside}.")
     elif rejects is None:
         aside.unlink(missing_ok=True)  # of an earlier report
-    return AuditReport(
+    found = AuditFindings(
         tally=tally,
         bound=checkpoints[-1].bound,
         batch=batch,
@@ -222,6 +229,9 @@ def report_audit(
         notes=tuple(notes),
         rejects=str(aside) if panels.report.num_set_aside else None,
     )
+    if folder is not None:
+        write_audit(found, folder)
+    return found
 
 
 def panel_loss(panel: Counter[str], label: str, pool_size: int) -> float | None:
@@ -241,63 +251,58 @@ def panel_loss(panel: Counter[str], label: str, pool_size: int) -> float | None:
     return 1.0 - share
 
 
-def _coins_on_disk(path: str | Path, closed: Sequence[ClosedItem], *, rate: float, seed: int) -> tuple[DrawnItem, ...]:
-    """The coins already tossed, if there are any, and they may be added to."""
+def _drawn_before(
+    path: str | Path, closed: Sequence[ClosedItem], decisions: str | Path, *, rate: float, seed: int
+) -> tuple[DrawnItem, ...]:
+    """The items drawn already, if there are any, and they may be added to."""
     if not Path(path).exists():
         return ()
-    draw_file = read_draw(path)
-    if (draw_file.seed, draw_file.min_rate) != (seed, rate):
-        raise InvalidInput(
-            f"{path} was drawn with seed={draw_file.seed} and rate={draw_file.min_rate:g}, not seed={seed} and "
-            f"rate={rate:g}; a coin may not be tossed again: use these, or another --out for another batch."
-        )
-    _check_unchanged(closed, draw_file.rows, path)
-    return draw_file.rows
+    before = read_draw(path)
+    for field, given, known in (("seed", seed, before.seed), ("rate", rate, before.min_rate)):
+        if given != known:
+            rule = f"{known:g}, as in {path}, because an item is drawn once"
+            raise broken(field, given, rule, "use that, or pass another `out` for another batch.")
+    _check_unchanged(closed, before.rows, decisions)
+    return before.rows
 
 
-def _check_unchanged(closed: Sequence[ClosedItem], rows: Sequence[DrawnItem], path: str | Path) -> None:
-    """Every drawn item is still there, unsettled, with the answer and confidence its coin was tossed for."""
+def _check_unchanged(closed: Sequence[ClosedItem], rows: Sequence[DrawnItem], decisions: str | Path) -> None:
+    """Every drawn item is still there, unsettled, with the answer, confidence and pool it was drawn with."""
     now = {each.item: each for each in closed}
     for row in rows:
-        each = now.get(row.item)
+        place, each = f"item {shown(row.item)}", now.get(row.item)
         if each is None:
-            raise InvalidInput(
-                f"item {shown(row.item)} of {path} is not among the closed items; expected all that were drawn: an "
-                "item may not vanish after its coin was tossed. Use the decisions the draw was made from, grown or not."
-            )
+            rule = "every item that was drawn among the closed ones"
+            raise broken("decisions", str(decisions), rule, "use the decisions the draw was made from.", place=place)
         same = each.label == row.label and abs(each.expected_loss - row.expected_loss) <= _SAME
         if None not in (row.pool_size, each.pool_size) and row.pool_size != each.pool_size:
-            raise InvalidInput(
-                f"item {shown(row.item)} was drawn with a pool of {row.pool_size}, and its pool_size is now "
-                f"{each.pool_size}; expected no change after the coin: report on the decisions as drawn."
-            )
+            rule = f"pool_size {row.pool_size}, as it was drawn, not {each.pool_size}"
+            raise broken("decisions", str(decisions), rule, "report on the decisions as drawn.", place=place)
         if each.is_settled or not same:
-            raise InvalidInput(
-                f"item {shown(row.item)} was drawn with answer {shown(row.label)} and confidence "
-                f"{1 - row.expected_loss:g}, and is now {shown(each.label)}, {each.confidence:g} ({each.reason}); "
-                "expected no change after the coin: correct answers elsewhere, and report on the decisions as drawn."
+            rule = (
+                f"answer {shown(row.label)} with confidence {1 - row.expected_loss:g}, as it was drawn, not "
+                f"{shown(each.label)} with {each.confidence:g} ({each.reason})"
             )
+            fix = "correct answers elsewhere, and report on the decisions as drawn."
+            raise broken("decisions", str(decisions), rule, fix, place=place)
 
 
-def _check_draw(drawn: DrawFile, closed: Sequence[ClosedItem], path: str | Path) -> None:
-    """The draw belongs to these decisions, covers them, and its coins are those of its seed."""
-    _check_unchanged(closed, drawn.rows, path)
+def _check_draw(drawn: DrawFile, closed: Sequence[ClosedItem], path: str | Path, decisions: str | Path) -> None:
+    """The draw belongs to these decisions, covers them, and is the one its seed gives."""
+    _check_unchanged(closed, drawn.rows, decisions)
     known = {row.item for row in drawn.rows}
     without = [each.item for each in closed if not each.is_settled and each.item not in known]
     if without:
-        raise InvalidInput(
-            f"{len(without)} closed items have no coin in {path}, the first {shown(without[0])}; expected one for each "
-            f"unsettled item: run `quorate audit draw` again with seed {drawn.seed}; coins already tossed stay."
-        )
-    coins = draw(
+        rule = f"each unsettled closed item, but {len(without)} were not drawn, the first {shown(without[0])}"
+        fix = f"run `quorate audit draw` again with seed {drawn.seed}; items that were drawn stay as they are."
+        raise broken("audit", str(path), rule, fix)
+    again = draw(
         [row.item for row in drawn.rows], [row.rate for row in drawn.rows], seed=drawn.seed, min_rate=drawn.min_rate
     )
-    for coin, row in zip(coins, drawn.rows, strict=True):
+    for coin, row in zip(again, drawn.rows, strict=True):
         if coin.audited != row.audited:
-            raise InvalidInput(
-                f"{path}: the coin of item {shown(row.item)} is {int(row.audited)}, but seed {drawn.seed} gives "
-                f"{int(coin.audited)}; expected the coins as drawn; restore the file."
-            )
+            rule = f"audited {int(coin.audited)}, which seed {drawn.seed} gives, not {int(row.audited)}"
+            raise broken("audit", str(path), rule, "restore the file.", place=f"item {shown(row.item)}")
 
 
 def _pool_sizes(
@@ -312,27 +317,24 @@ def _pool_sizes(
             continue
         known = told[row.item] if row.pool_size is None else row.pool_size
         if known is None and size is None:
-            raise InvalidInput(
-                f"item {shown(row.item)} has no pool_size in the draw or the decisions, so nobody can tell a full "
-                "panel from an unfinished one; expected a column pool_size, as `quorate run` writes it, or --pool-size."
-            )
+            rule = "the votes of a full panel, because neither the draw nor the decisions have a column pool_size"
+            raise broken("pool_size", None, rule, "pass `pool_size`.", place=f"item {shown(row.item)}")
         if None not in (known, size) and known != size:
-            raise InvalidInput(
-                f"pool_size={size}, but item {shown(row.item)} was decided for a pool of {known}; leave --pool-size "
-                "out: the draw has the size of each pool."
+            fix = "leave `pool_size` out: the draw has the size of each pool."
+            raise broken(
+                "pool_size", size, f"the pool of {known} it was decided for", fix, place=f"item {shown(row.item)}"
             )
         sizes[row.item] = members(size if known is None else known)
         if (votes := panels[row.item].total()) > sizes[row.item]:
-            raise InvalidInput(
-                f"item {shown(row.item)} has {votes} votes, but its full panel has {sizes[row.item]}; give the votes "
-                "of its pool only, or correct the size of the pool."
-            )
+            rule = f"at most the {sizes[row.item]} votes of its full panel"
+            fix = "pass the votes of its pool only, or correct the size of the pool."
+            raise broken("votes", votes, rule, fix, place=f"item {shown(row.item)}")
     return sizes
 
 
 def _fold(
     closed: Sequence[ClosedItem],
-    coins: Mapping[str, DrawnItem],
+    drawn: Mapping[str, DrawnItem],
     losses: Mapping[str, float | None],
     *,
     min_rate: float,
@@ -346,9 +348,9 @@ def _fold(
         if each.is_settled:
             state = state.settle(each.settled_loss)
         else:
-            coin = coins[each.item]
+            row = drawn[each.item]
             state = state.update(
-                expected_loss=coin.expected_loss, rate=coin.rate, audited=coin.audited, loss=losses.get(each.item)
+                expected_loss=row.expected_loss, rate=row.rate, audited=row.audited, loss=losses.get(each.item)
             )
         if number in stops:
             wrong = state.known_loss - state.settled_loss

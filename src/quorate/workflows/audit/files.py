@@ -1,4 +1,4 @@
-"""The files of an audit: decisions in; the draw, with its seed, in and out. Panel votes: `audit_panels`.
+"""The files of an audit: decisions in; the draw, with its seed, in and out. Panel votes: `audit.panels`.
 
 Tables are CSV, or JSONL or Parquet if the ending says so. Called by `workflows.audit`.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from quorate.files import atomic_file
 from quorate.parquet import parquet_batches
 from quorate.reasons import CERTAIN
 from quorate.types import Reason
-from quorate.validate import fraction, shown, whole
+from quorate.validate import broken, shown
 from quorate.version import __version__
 
 Row = dict[str, str]
@@ -64,7 +65,7 @@ class ClosedItem:
 
 @dataclass(frozen=True, slots=True)
 class DrawnItem:
-    """One row of the draw: the coin, and the answer, doubt and size of the pool it was tossed for."""
+    """One row of the draw: whether the item is audited, and the answer, doubt and pool it was drawn with."""
 
     item: str
     rate: float
@@ -76,7 +77,7 @@ class DrawnItem:
 
 @dataclass(frozen=True, slots=True)
 class DrawFile:
-    """A draw as it lies on disk: its seed, the lowest rate declared, and a coin per unsettled closed item.
+    """A draw as it is on disk: its seed, the lowest rate declared, and a row per unsettled closed item.
 
     `decisions`: the file it was last drawn from, as it was named then; "" if unknown.
     """
@@ -95,15 +96,14 @@ def read_decisions(path: str | Path) -> tuple[list[ClosedItem], int]:
     reason = _column(rows, ("stop_reason",), path)
     closed = []
     for number, row in enumerate(rows, start=1):
-        where = f"row {number} of {path}"
+        place = f"row {number} of {path}"
         if row[reason] not in get_args(Reason):
-            raise InvalidInput(
-                f"{where}: stop_reason={shown(row[reason])}; expected one of {', '.join(get_args(Reason))}; "
-                "write the decisions with `quorate run`, or use these words."
-            )
+            rule = f"one of {', '.join(get_args(Reason))}"
+            fix = "write the decisions with `quorate run`, or use these words."
+            raise broken("stop_reason", row[reason], rule, fix, place=place)
         if row[reason] != "ask":
-            surely = _confidence(row[confidence], f"{where}: confidence")
-            votes, pool = (_count(row.get(name), f"{where}: {name}") for name in ("num_votes", "pool_size"))
+            surely = _confidence(row[confidence], place)
+            votes, pool = (_count(row.get(name), name, place) for name in ("num_votes", "pool_size"))
             closed.append(ClosedItem(row[item], row[label], surely, row[reason], votes, pool))
     _refuse_repeats([each.item for each in closed], path)
     return closed, len(rows) - len(closed)
@@ -132,9 +132,8 @@ def read_draw(path: str | Path) -> DrawFile:
         )
         draw = DrawFile(int(meta["seed"]), float(meta["min_rate"]), drawn, str(meta.get("decisions", "")))
     except (ValueError, KeyError, TypeError, csv.Error) as cause:
-        raise InvalidInput(
-            f"{path} is not a draw of `quorate audit draw`: {cause}; name the file it wrote, unchanged."
-        ) from cause
+        rule = f"a file that `quorate audit draw` wrote ({cause})"
+        raise broken("path", str(path), rule, "name that file, unchanged.") from cause
     _refuse_repeats([row.item for row in draw.rows], path)
     return draw
 
@@ -154,7 +153,7 @@ def write_draw(draw: DrawFile, path: str | Path) -> None:
 def _existing(path: str | Path) -> Path:
     file = Path(path)
     if not file.is_file():
-        raise InvalidInput(f"path={str(path)!r} is not a file; name one that exists.")
+        raise broken("path", str(path), "a file that exists", "check its name.")
     return file
 
 
@@ -167,7 +166,7 @@ def _read(path: str | Path) -> list[Row]:
     except InvalidInput:
         raise
     except (ValueError, csv.Error) as cause:
-        raise InvalidInput(f"{path} cannot be read as a table: {cause}; save it again as CSV in UTF-8.") from cause
+        raise broken("path", str(path), f"a table ({cause})", "save it again as CSV in UTF-8.") from cause
     return [{str(name).strip(): _text(value) for name, value in row.items()} for row in rows]
 
 
@@ -193,42 +192,51 @@ def _parquet(file: Path) -> list[dict[str, Any]]:
     return [row for batch in parquet_batches(file, cell_bytes=CELL_BYTES) for row in batch.to_pylist()]
 
 
-def _text(value: Any) -> str:  # noqa: ANN401
+def _text(value: object) -> str:
     return "" if value is None else str(value).strip()
 
 
 def _column(rows: Sequence[Row], names: Sequence[str], path: str | Path) -> str:
     """The first of the names that is a column."""
     if not rows:
-        raise InvalidInput(f"{path} has no rows; expected a header and at least one row; name the file with the data.")
+        raise broken("path", str(path), "a header and at least one row", "name the file with the data.")
     for name in names:
         if all(name in row for row in rows):
             return name
-    raise InvalidInput(
-        f"{path} has the columns {', '.join(rows[0])}; expected {' or '.join(names)} among them; rename the column."
-    )
+    rule = f"a column {' or '.join(names)} beside {', '.join(rows[0])}"
+    raise broken("path", str(path), rule, "rename the column.")
 
 
-def _confidence(text: str, where: str) -> float:
+def _confidence(text: str, place: str) -> float:
     """A probability; a last digit above 1 is rounding."""
-    number = _number(text, where)
-    return fraction(1.0 if 1 < number <= 1 + 1e-9 else number, where=where)
+    number = _number(text, "confidence", place)
+    if not 0 <= number <= 1 + 1e-9:
+        raise broken("confidence", text, "a number in [0, 1]", "correct the row.", place=place)
+    return min(number, 1.0)
 
 
-def _count(text: str | None, where: str) -> int | None:
+def _count(text: str | None, name: str, place: str) -> int | None:
     """A whole number, or None for a blank cell."""
-    return whole(_number(text, where), where=where, least=0) if text else None
+    if not text:
+        return None
+    number = _number(text, name, place)
+    if number < 0 or number != int(number):
+        raise broken(name, text, "a whole number >= 0", "correct the row.", place=place)
+    return int(number)
 
 
-def _number(text: str, where: str) -> float:
+def _number(text: str, name: str, place: str) -> float:
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
-        raise InvalidInput(f"{where}={shown(text)} is not a number; correct the row.") from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise broken(name, text, "a number", "correct the row.", place=place)
+    return number
 
 
 def _refuse_repeats(items: Sequence[str], path: str | Path) -> None:
     item, times = Counter(items).most_common(1)[0] if items else ("", 0)
     if times > 1 or "" in items:
-        which = f"item {shown(item)} stands {times} times" if times > 1 else "an item has no id"
-        raise InvalidInput(f"{path}: {which}; expected each item once, with its id; correct the file.")
+        which = f"item {shown(item)} is there {times} times" if times > 1 else "an item has no id"
+        raise broken("path", str(path), f"each item once, with its id ({which})", "correct the file.")

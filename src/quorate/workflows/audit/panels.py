@@ -10,15 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from quorate.errors import InvalidInput, source_is
-from quorate.validate import shown
-
-if TYPE_CHECKING:
-    from quorate.tables.options import Format
-    from quorate.tables.report import Report
-    from quorate.tables.votes.read import Votes
+from quorate.errors import source_is
+from quorate.tables.misread_checks import FEWEST, refuse_misread_votes
+from quorate.tables.options import Format
+from quorate.tables.report import Report
+from quorate.tables.votes.labels import whole_number
+from quorate.tables.votes.read import Votes, read_votes
+from quorate.validate import broken, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +51,6 @@ class Panels:
 
 def read_panels(table: VotesTable, wanted: Iterable[str]) -> Panels:
     """The votes on the wanted items. A blank label is a vote that is missing; of a worker's votes the last counts."""
-    from quorate.tables.misread_checks import FEWEST, refuse_misread_votes  # noqa: PLC0415 - needs an extra
-    from quorate.tables.votes.read import read_votes  # noqa: PLC0415 - needs an extra
-
     with source_is("votes"):
         read = read_votes(
             table.path, format=table.format, task=table.task, worker=table.worker, label=table.label,
@@ -72,11 +68,11 @@ def read_panels(table: VotesTable, wanted: Iterable[str]) -> Panels:
         else:
             passed_over += count
     if passed_over >= FEWEST and passed_over == read.num_votes:
-        raise InvalidInput(
-            f"{read.raw.source}: none of its {passed_over} votes is for an audited item: it has ids such as "
-            f"{shown(list(read.items[:3]))}, the audit such as {shown(list(names)[:3])}; expected the same ids in "
-            "both; name the column of the items: task='...'."
+        rule = (
+            f"votes for audited items, such as {shown(list(names)[:3])}; none of its {passed_over} votes is for one: "
+            f"its ids are such as {shown(list(read.items[:3]))}"
         )
+        raise broken("votes", read.raw.source, rule, "name the column of the items: `task=...`.")
     return Panels(found, passed_over, _notes(read, passed_over), read.report)
 
 
@@ -86,8 +82,6 @@ def tidy(text: str) -> str:
     >>> tidy(" 7.0"), tidy("007")
     ('7', '007')
     """
-    from quorate.tables.votes.labels import whole_number  # noqa: PLC0415 - needs an extra
-
     return whole_number(text.strip())
 
 
@@ -97,10 +91,8 @@ def _by_id(wanted: Iterable[str]) -> dict[str, str]:
     for item in wanted:
         other = names.setdefault(tidy(item), item)
         if other != item:
-            raise InvalidInput(
-                f"items {shown(other)} and {shown(item)} were both audited, and votes cannot tell them apart; expected "
-                "ids that differ by more than white space or a .0; rename one in the decisions and draw anew."
-            )
+            rule = f"ids that differ by more than white space or a .0, unlike {shown(other)}: both were audited"
+            raise broken("item", item, rule, "rename one in the decisions and draw again.")
     return names
 
 

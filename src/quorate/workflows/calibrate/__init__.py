@@ -1,7 +1,7 @@
 """`calibrate`: recorded votes replayed under a method -> is its confidence honest, against votes it did not ask for?
 
-Each answer's confidence, at the moment the asking stopped, is set against the verdict of the item's whole pool. What
-`quorate calibrate` does; the measures are in `calibrate_measure`, pictures and pages in `calibrate_report`.
+Each answer's confidence, at the moment the asking stopped, is compared with the verdict of the item's whole pool. What
+`quorate calibrate` does; the measures are in `calibrate.measure`, the report in `calibrate.report`.
 """
 
 from __future__ import annotations
@@ -12,25 +12,27 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from quorate.decision.policy import QueryPolicy
-from quorate.errors import InvalidInput
 from quorate.methods import Method, as_method
 from quorate.posterior.settled import plurality_shares
 from quorate.reasons import CERTAIN
+from quorate.reports.figures import canvas
 from quorate.session.batch import decide_items
 from quorate.streams import Simulation
 from quorate.streams.prepare import Stream, prepare
 from quorate.streams.runs import StreamOptions
 from quorate.streams.simulate import simulate_stream
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
+from quorate.tables.readers.sources import Progress
+from quorate.tables.report import Report
 from quorate.types import FloatArray, IntArray, PriorParams, VoteDataset
-from quorate.validate import whole
+from quorate.validate import broken, whole
 from quorate.version import __version__
 from quorate.workflows.calibrate.measure import NUM_BINS, Honesty, class_scores, honesty
-from quorate.workflows.run.inputs import read_inputs
+from quorate.workflows.calibrate.report import reliability_figure
+from quorate.workflows.run.inputs import PredictionSources, VoteSource, read_inputs
 
 if TYPE_CHECKING:
-    from quorate.tables.readers.sources import Progress
-    from quorate.tables.report import Report
+    from matplotlib.figure import Figure as MplFigure
 
 FEWEST = 30  # decisions a group by votes must have to be shown
 QUARTERS = ("first", "second", "third", "last")
@@ -93,32 +95,47 @@ class Calibration:
         }
 
     @property
+    def shown(self) -> Honesty:
+        """The decisions that the verdict and the diagram are about: those that stopped early, if there are any."""
+        return self.every if self.early is None else self.early
+
+    @property
     def verdict(self) -> str:
-        """In words: how far off, which way, and whether chance explains it."""
+        """In one sentence: how far off, which way, and whether chance explains it."""
         found = self.early
         if found is None:
-            return "No item was stopped before its pool was settled: there is no confidence to judge."
+            return "No item was stopped before its pool was settled, so there is no confidence to judge."
         way = "too high" if found.gap > 0 else "too low"
-        chance = "as chance alone could" if found.is_honest else "more than chance alone would"
+        chance = "no more than" if found.is_honest else "more than"
         return (
-            f"Over the {found.num} items stopped early the confidence is on average {100 * abs(found.gap):.1f} points "
-            f"{way} ({100 * found.confidence:.1f} % sure, {100 * found.right:.1f} % right). Calibration error "
-            f"{100 * found.ece:.1f} points, {chance}: an honest predictor shows {100 * found.ece_honest:.1f} on this "
-            f"many items, and more than {100 * found.ece_honest_high:.1f} in 5 of 100 cases. Over every decision, "
-            f"settled ones included: {100 * self.every.ece:.1f} points."
+            f"On the {found.num:,} items stopped early, the confidence is {100 * abs(found.gap):.1f} points {way} on "
+            f"average ({100 * found.confidence:.1f} % sure, {100 * found.right:.1f} % right), and its calibration "
+            f"error of {100 * found.ece:.1f} points is {chance} chance alone explains."
         )
 
-    def plot(self) -> Any:  # noqa: ANN401
-        """The reliability diagram, a matplotlib figure."""
-        from quorate.workflows.calibrate.report import reliability_figure  # noqa: PLC0415 - matplotlib is an extra
+    @property
+    def details(self) -> tuple[str, ...]:
+        """What the verdict leaves out: what chance explains, every decision, scores over all classes."""
+        said = []
+        if self.early is not None:
+            said.append(
+                f"An honest predictor shows a calibration error of {100 * self.early.ece_honest:.1f} points on this "
+                f"many items, and more than {100 * self.early.ece_honest_high:.1f} in 5 of 100 cases. Over every "
+                f"decision, settled ones included, the error is {100 * self.every.ece:.1f} points."
+            )
+        if self.brier is not None and self.log_score is not None:
+            said.append(f"Over all classes, every decision: Brier {self.brier:.4f}, log score {self.log_score:.4f}.")
+        return tuple(said)
 
-        return reliability_figure(self)
+    def plot(self) -> MplFigure:
+        """The reliability diagram, a matplotlib figure."""
+        return canvas(reliability_figure(self))
 
 
 @shows(TableKeywords)
 def calibrate(
-    votes: Any,  # noqa: ANN401
-    predictions: Any = None,  # noqa: ANN401
+    votes: VoteSource,
+    predictions: PredictionSources = None,
     *,
     method: Method | str | QueryPolicy = "quorate",
     pool_size: int | None = None,
@@ -172,14 +189,14 @@ def calibrate(
 
 
 def _dataset(
-    votes: Any,  # noqa: ANN401
-    predictions: Any,  # noqa: ANN401
+    votes: VoteSource,
+    predictions: PredictionSources,
     options: TableOptions,
     progress: Progress | None,
 ) -> tuple[VoteDataset, Report | None]:
     if isinstance(votes, VoteDataset):
         if predictions is not None:
-            raise InvalidInput("votes is a VoteDataset, which has its predictions; pass predictions=None with it.")
+            raise broken("predictions", predictions, "None with a VoteDataset, which has its own", "leave it out.")
         return votes, None
     joined, _ = read_inputs(votes, predictions, options, by_time=False, progress=progress)
     return joined.to_dataset(), joined.report

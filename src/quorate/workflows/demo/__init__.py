@@ -27,11 +27,12 @@ QUICK_ITEMS = 300
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DemoResult:
-    """What the demo found: a comparison for each setting, the sentence to remember, and the files written."""
+    """What the demo found: a comparison for each setting, the answer in one sentence with its context, the files."""
 
     version: str
     comparisons: tuple[Comparison, ...]
     headline: str
+    context: str
     seconds: float
     out: Path
     files: tuple[Path, ...]
@@ -41,7 +42,7 @@ class DemoResult:
 def run_demo(out: str | Path, *, quick: bool = False, progress: Progress | None = None) -> DemoResult:
     """Run every method over every setting and write results.csv, summary.json, report.html and the plots to `out`.
 
-    `quick`: one seed, short streams and coarse knobs, to see that all works. `progress(done, total, what)`.
+    `quick`: one seed, short streams and few settings, to see that all works. `progress(done, total, what)`.
     Without matplotlib the plots are left out and all else is written.
     """
     folder = Path(out)
@@ -51,20 +52,20 @@ def run_demo(out: str | Path, *, quick: bool = False, progress: Progress | None 
         run_setting(setting, quick=quick, progress=_overall(progress, number))
         for number, setting in enumerate(SETTINGS)
     )
-    headline = headline_of(comparisons[0])
+    headline, context = headline_of(comparisons[0]), context_of(comparisons[0])
     seconds = time.perf_counter() - started
     plots = write_plots(comparisons, folder)
     files = [
         *plots,
         write_results(comparisons, folder / "results.csv"),
         write_summary(comparisons, folder / "summary.json", headline=headline, seconds=seconds),
-        write_report(comparisons, folder / "report.html", headline=headline, seconds=seconds),
+        write_report(comparisons, folder / "report.html", headline=headline, context=context, seconds=seconds),
     ]
-    return DemoResult(__version__, comparisons, headline, seconds, folder, tuple(files), bool(plots))
+    return DemoResult(__version__, comparisons, headline, context, seconds, folder, tuple(files), bool(plots))
 
 
 def run_setting(setting: Scenario, *, quick: bool = False, progress: Progress | None = None) -> Comparison:
-    """Every method over its knobs on one setting, compared at equal budgets."""
+    """Every method over its settings on one stream, compared at equal budgets."""
     seeds = SEEDS[:1] if quick else SEEDS
     replicates = demo_replicates(setting, seeds, num_items=QUICK_ITEMS if quick else None)
     families = grid_methods(METHODS, pool_size=setting.pool_size, num_classes=setting.dials["num_classes"], quick=quick)
@@ -89,16 +90,23 @@ def demo_replicates(setting: Scenario, seeds: Sequence[int], *, num_items: int |
 
 
 def headline_of(comparison: Comparison) -> str:
-    """The sentence to remember, from the first setting at the middle budget."""
+    """The result in one sentence, from the first setting at the middle budget."""
     matched = comparison.middle
-    ours, rival, simple = matched.ours, matched.best_rival, matched.best_simple
+    ours, simple = matched.ours, matched.best_simple
     return (
-        f"At {ours.votes_per_item:.1f} votes per item quorate is wrong on {percent(ours.error_rate)} of items; "
-        f"the best other method ({rival.name}) on {percent(rival.error_rate)}, "
-        f"the best simple rule ({simple.name}) on {percent(simple.error_rate)}. "
-        f"{_same_error(comparison, simple.name)} "
-        f"Asking everyone costs {comparison.ask_all:.0f} votes, asking until settled {comparison.until_settled:.1f}; "
-        f"ties leave {percent(comparison.tie_floor)} wrong whatever one does."
+        f"At {ours.votes_per_item:.1f} votes per item, quorate is wrong on {percent(ours.error_rate)} of the items and "
+        f"the best simple rule ({simple.name}) on {percent(simple.error_rate)}; {_same_error(comparison, simple.name)}."
+    )
+
+
+def context_of(comparison: Comparison) -> str:
+    """What the headline leaves out: the best other method, and what asking everyone costs."""
+    rival = comparison.middle.best_rival
+    return (
+        f"{comparison.setting.title}: the best other method of all ({rival.name}) is wrong on "
+        f"{percent(rival.error_rate)} at the same cost. Asking everyone costs {comparison.ask_all:.0f} votes per item, "
+        f"asking until settled {comparison.until_settled:.1f}; ties leave {percent(comparison.tie_floor)} wrong in any "
+        "case."
     )
 
 
@@ -106,9 +114,9 @@ def _same_error(comparison: Comparison, named: str) -> str:
     """Votes for the same error, short; `named` is the rule spoken of just before."""
     found = equal_error(comparison)
     if found.votes is None:
-        return "No simple rule gets down to quorate's error."
+        return "no simple rule reaches quorate's error"
     rule = "that rule" if found.simple == named else f"the best simple rule ({found.simple})"
-    return f"For the same error {rule} needs {found.votes:.1f} votes: {savings(found)}."
+    return f"for the same error {rule} needs {found.votes:.1f} votes ({savings(found)})"
 
 
 def _overall(progress: Progress | None, number: int) -> Progress | None:

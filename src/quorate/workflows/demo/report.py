@@ -1,106 +1,101 @@
-"""The demo as one HTML page: no scripts, nothing loaded from elsewhere, readable on a phone, light and dark.
-
-Takes the comparisons, writes a file. Called by `demo`.
-"""
+"""The demo as a report: what came out on each stream, its plot, and all methods at equal cost. Called by `demo`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 
 from quorate.catalogue import SENTENCES
-from quorate.reports.plots import MISSING, can_plot, data_uri
-from quorate.reports.style import PAGE_STYLE
-from quorate.streams.curves import COUPLED, OURS, Comparison, Matched, equal_error_sentence, percent, verdict
+from quorate.files import write_atomic
+from quorate.reports import render
+from quorate.reports.figures import draw_all
+from quorate.reports.format import percent
+from quorate.reports.plots import comparison_figure
+from quorate.reports.section import Document, Section, Table
+from quorate.streams.curves import COUPLED, OURS, REFERENCES, Comparison, Matched, equal_error_sentence, verdict
 from quorate.streams.sweep import CurveReading
 from quorate.version import __version__
 
-STYLE = PAGE_STYLE + "th:first-child, td:first-child, th:nth-child(4), td:nth-child(4) { text-align: left; }"
-HEADS = ("method", "wrong, %", "votes per item", "knob", "saved against asking everyone", "saved against until settled")
-INTRO = (
+HEADS = (
+    "method", "wrong, %", "votes per item", "setting", "saved against asking everyone", "saved against until settled",
+)  # fmt: skip
+METHOD = (
     "A classifier predicts each item for free; experts can be asked one at a time; the truth is the plurality of the "
-    "whole pool. Every method met the same items, experts and ties. Each method's knob was turned over its whole "
-    "range, and its error read at the same number of votes per item as all others (between two knob values: a mix of "
-    "the two). Ties of the pool count as half wrong between two classes, two thirds between three, for everyone. "
-    + COUPLED
+    "whole pool.",
+    "Every method met the same items, experts and ties. Each method's parameter was varied over its whole range, and "
+    "its error read at the same number of votes per item as all others (between two settings: a mix of the two).",
+    "Ties of the pool count as half wrong between two classes, two thirds between three, for everyone.",
+    COUPLED,
 )
 
 
-def write_report(comparisons: Sequence[Comparison], path: Path, *, headline: str, seconds: float) -> Path:
+def write_report(comparisons: Sequence[Comparison], path: Path, *, headline: str, context: str, seconds: float) -> Path:
     """Write the page."""
-    text = page(comparisons, headline=headline, seconds=seconds)
-    path.write_text(text.replace(" %", "\u00a0%"), encoding="utf-8")  # no line ends between 3.1 and %
-    return path
+    return write_atomic(path, page(comparisons, headline=headline, context=context, seconds=seconds))
 
 
-def page(comparisons: Sequence[Comparison], *, headline: str, seconds: float) -> str:
+def page(comparisons: Sequence[Comparison], *, headline: str, context: str = "", seconds: float) -> str:
     """The page as text."""
-    body = "\n".join(section(comparison) for comparison in comparisons)
-    note = "" if can_plot() else f"<p>{escape(MISSING)}</p>"
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>quorate {__version__}: demo</title><style>{STYLE}</style></head><body>
-<h1>When have enough experts been asked?</h1>
-<p class="headline">{escape(headline)}</p>
-<p>{escape(INTRO)}</p>{note}
-{body}
-<h2>The methods</h2><dl>{_methods()}</dl>
-<p class="quiet">quorate {__version__}; synthetic streams, run in {seconds:.0f} s. Every point is in results.csv,
-the tables in summary.json.</p>
-</body></html>
-"""
+    figures = [comparison_figure(comparison) for comparison in comparisons]
+    methods = Table("", "What each method does", ("method", "rule"), tuple(SENTENCES.items()), text_columns=2)
+    document = Document(
+        title=f"quorate {__version__}: demo",
+        question="When have enough experts been asked?",
+        answer=headline,
+        picture=figures[0],
+        notes=(context,) if context else (),
+        sections=tuple(section(each, is_first=number == 0) for number, each in enumerate(comparisons)),
+        folded=(
+            Section("method", "How the methods were compared", points=METHOD),
+            Section("methods", "The methods", tables=(methods,)),
+        ),
+        footer=f"quorate {__version__}; synthetic streams, run in {seconds:.0f} s. Every point is in results.csv, the "
+        "tables in summary.json.",
+        drawn=draw_all(figures),
+    )
+    return render.page(document)
 
 
-def section(comparison: Comparison) -> str:
-    """One setting: what it is, what came out, the plot, a table per budget."""
+def section(comparison: Comparison, *, is_first: bool) -> Section:
+    """One setting: what it is, what came out, the plot (the first stands at the top), a table per budget."""
     setting = comparison.setting
-    said = [
-        (verdict(comparison.middle), equal_error_sentence(comparison)),
-        tuple(verdict(matched) for matched in reversed(comparison.matched) if matched is not comparison.middle),
-        (default_sentence(comparison),),
-    ]
-    first, *others = ("".join(f"<li>{escape(text)}</li>" for text in texts if text) for texts in said)
-    picture = ""
-    if can_plot():
-        text = f"{setting.title}: wrong answers against votes per item"
-        picture = f'<img alt="{escape(text)}" src="{data_uri(comparison)}">'
-    tables = "".join(table(matched, comparison) for matched in reversed(comparison.matched))
-    return f"""<h2>{escape(setting.title)}</h2><p>{escape(setting.about)}</p>
-<ul class="verdict">{first}</ul><ul>{"".join(others)}</ul>{picture}{tables}"""
+    others = [matched for matched in reversed(comparison.matched) if matched is not comparison.middle]
+    said = (
+        verdict(comparison.middle), equal_error_sentence(comparison), *(verdict(matched) for matched in others),
+        default_sentence(comparison),
+    )  # fmt: skip
+    return Section(
+        setting.key,
+        setting.title,
+        (setting.about,),
+        points=tuple(text for text in said if text),
+        figures=() if is_first else (comparison_figure(comparison),),
+        tables=tuple(table(matched, comparison) for matched in (comparison.middle, *others)),
+    )
 
 
 def default_sentence(comparison: Comparison) -> str:
-    """Where quorate lands as it comes, without anybody choosing a budget."""
+    """Votes and errors of quorate with default settings, without anybody choosing a budget."""
     point = comparison.default
     if point is None:
         return ""
     saved, _ = comparison.saved(point.votes_per_item)
     return (
-        f"As it comes ({point.knob}) quorate asks {point.votes_per_item:.2f} votes per item and is wrong on "
-        f"{percent(point.error_rate)}; asking until settled takes {comparison.until_settled:.2f} votes and leaves "
-        f"{percent(comparison.tie_floor)} to ties. That is {100 * saved:.0f} % fewer votes than asking everyone."
+        f"With default settings ({point.knob}), quorate asks {point.votes_per_item:.2f} votes per item, "
+        f"{percent(saved, 0)} fewer than asking everyone, and is wrong on {percent(point.error_rate)}; asking until "
+        f"settled takes {comparison.until_settled:.2f} votes and leaves {percent(comparison.tie_floor)} to ties."
     )
 
 
-def table(matched: Matched, comparison: Comparison) -> str:
+def table(matched: Matched, comparison: Comparison) -> Table:
     """All methods at one budget, then the references."""
-    rows = "".join(_row(reading, comparison) for reading in (*matched.readings, *comparison.references))
-    heads = "".join(f"<th>{escape(head)}</th>" for head in HEADS)
-    share = 100 * matched.budget / comparison.until_settled
-    caption = f"At {matched.budget:.2f} votes per item ({share:.0f} % of until-settled)"
-    return f'<div class="scroll"><table><caption>{caption}</caption><tr>{heads}</tr>{rows}</table></div>'
+    rows = tuple(_row(reading, comparison) for reading in (*matched.readings, *comparison.references))
+    share = percent(matched.budget / comparison.until_settled, 0)
+    title = f"At {matched.budget:.2f} votes per item ({share} of until-settled)"
+    return Table("", title, HEADS, rows, highlight=(OURS,), quiet=REFERENCES)
 
 
-def _row(reading: CurveReading, comparison: Comparison) -> str:
-    kind = "ours" if reading.name == OURS else "reference" if reading in comparison.references else ""
-    from_all, from_settled = comparison.saved(reading.votes_per_item)
-    cells = (
-        reading.name, f"{100 * reading.error_rate:.2f}", f"{reading.votes_per_item:.2f}", reading.knob,
-        f"{100 * from_all:.0f} %", f"{100 * from_settled:.0f} %",
-    )  # fmt: skip
-    return f'<tr class="{kind}">' + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
-
-
-def _methods() -> str:
-    return "".join(f"<dt>{escape(name)}</dt><dd>{escape(sentence)}</dd>" for name, sentence in SENTENCES.items())
+def _row(reading: CurveReading, comparison: Comparison) -> tuple[str, ...]:
+    saved = (percent(share, 0) for share in comparison.saved(reading.votes_per_item))
+    numbers = f"{100 * reading.error_rate:.2f}", f"{reading.votes_per_item:.2f}"
+    return (reading.name, *numbers, reading.knob, *saved)

@@ -10,28 +10,33 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from quorate.catalogue import parse_method
-from quorate.errors import InvalidInput
 from quorate.methods import METHODS as EVERY_METHOD
 from quorate.posterior.settled import plurality_shares
+from quorate.reports.figures import canvas
 from quorate.streams.classifier_saving import ClassifierReport, classifier_report
-from quorate.streams.error_costs import read_error_costs
+from quorate.streams.error_costs import ErrorCosts, read_error_costs
 from quorate.streams.prepare import prepare
 from quorate.tables import Report
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
-from quorate.validate import bounded, whole
+from quorate.validate import bounded, broken, whole
+from quorate.workflows.plan import report, uses, words
 from quorate.workflows.plan.advice import Advice, Goal, Rival, rivals
 from quorate.workflows.plan.curves import Measured, PilotCurve, Progress
+from quorate.workflows.plan.plots import plan_figure
 from quorate.workflows.plan.pools import PartlyVoted, Pilot, pilot_of
-from quorate.workflows.plan.study import REFERENCES, Band, Study, advised, band, study
-from quorate.workflows.plan.uses import prediction_files
+from quorate.workflows.plan.study import REFERENCES, Band, advised, band, study
+from quorate.workflows.plan.uses import free_folder, prediction_files
 from quorate.workflows.plan.variance import resampled
 from quorate.workflows.run.files import check_free
-from quorate.workflows.run.inputs import read_inputs
+from quorate.workflows.run.inputs import PredictionSources, VoteSource, read_inputs
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as MplFigure
 
 METHODS = ("quorate", "finexp", "infexp", "beta", "quorum", "unanimous-then-cap", "random")
 ALL = "all"  # instead: every method there is; the references, single points, stand beside any choice
@@ -46,7 +51,7 @@ class Plan:
     asking everyone   `rivals` other methods at the same cost   `level` of the intervals   `batch_size` m
     `is_own_goal` False if the target was not given   `settings` the arguments in force   `columns`, `report` how
     the tables were read and what was met in them   `classifier` what it saves at the setting advised
-    `prediction_files` made-up names of the next batch's predictions, for `.command()`
+    `prediction_files` made-up names of the next batch's predictions, `next_folder` of its results, for `.command()`
     """
 
     pilot: Pilot
@@ -65,48 +70,35 @@ class Plan:
     report: Report
     classifier: ClassifierReport
     prediction_files: tuple[str, ...]
+    next_folder: str
 
     def summary(self) -> dict[str, Any]:
         """Advice, intervals, curves and pilot as plain values: what plan.json holds."""
-        from quorate.workflows.plan.report import summarise  # noqa: PLC0415 - it takes a Plan
-
-        return summarise(self)
+        return report.summarise(self)
 
     def headline(self) -> str:
-        """The advice in a few sentences."""
-        from quorate.workflows.plan.words import headline  # noqa: PLC0415 - it takes a Plan
-
-        return headline(self)
+        """The advice in one sentence."""
+        return words.headline(self)
 
     def notes(self) -> list[str]:
         """What a reader must know before trusting it."""
-        from quorate.workflows.plan.words import notes  # noqa: PLC0415 - it takes a Plan
-
-        return notes(self)
+        return words.notes(self)
 
     def command(self) -> str:
         """The `quorate run` that uses the setting on the next batch."""
-        from quorate.workflows.plan.uses import command  # noqa: PLC0415 - it takes a Plan
-
-        return command(self)
+        return uses.command(self)
 
     def uses(self) -> dict[str, str]:
         """What to type to use the setting: on recorded votes, in Python, in the service."""
-        from quorate.workflows.plan.uses import uses  # noqa: PLC0415 - it takes a Plan
-
-        return uses(self)
+        return uses.uses(self)
 
     def to_html(self) -> str:
         """The plan as one page: no scripts, nothing loaded from elsewhere."""
-        from quorate.workflows.plan.report import page  # noqa: PLC0415 - it takes a Plan
+        return report.page(self)
 
-        return page(self)
-
-    def plot(self) -> Any:  # noqa: ANN401
+    def plot(self) -> MplFigure:
         """A matplotlib figure: the curves with their bands, the goal and the setting advised."""
-        from quorate.workflows.plan.plots import figure  # noqa: PLC0415 - matplotlib is optional
-
-        return figure(self)
+        return canvas(plan_figure(self))
 
     def __repr__(self) -> str:
         """The plan in a few lines."""
@@ -114,15 +106,13 @@ class Plan:
 
     def _repr_html_(self) -> str:
         """Advice and table, for notebooks."""
-        from quorate.workflows.plan.report import short_html  # noqa: PLC0415 - it takes a Plan
-
-        return short_html(self)
+        return report.short_html(self)
 
 
 @shows(TableKeywords)
 def plan(
-    votes: Any,  # noqa: ANN401
-    predictions: Any = None,  # noqa: ANN401
+    votes: VoteSource,
+    predictions: PredictionSources = None,
     *,
     target_error: float | None = None,
     budget: float | None = None,
@@ -130,7 +120,7 @@ def plan(
     methods: Sequence[str] = METHODS,
     pool_size: int | None = None,
     partly_voted: PartlyVoted = "complete",
-    error_costs: Any = None,  # noqa: ANN401
+    error_costs: ErrorCosts | None = None,
     price: float | None = None,
     batch_size: int | None = None,
     level: float = 0.9,
@@ -183,33 +173,10 @@ def plan(
         "price": cost, "partly_voted": partly_voted, "with_predictions": bool(models),
         "error_costs": None if costs is None else costs.tolist(),
     }  # fmt: skip
-    saving = _saving(pilot, advice, models, seed=number)
-    files = prediction_files(predictions, models)
-    made = _plan(found, advice, draws, level, cost, goal is not None, settings, columns, joined.report, saving, files)
-    if folder is not None:
-        from quorate.workflows.plan.report import write_plan  # noqa: PLC0415 - it takes a Plan
-
-        write_plan(made, folder)
-    return made
-
-
-def _plan(
-    found: Study,
-    advice: Advice,
-    draws: int,
-    level: float,
-    price: float | None,
-    is_own_goal: bool,
-    settings: Mapping[str, Any],
-    columns: TableOptions,
-    report: Report,
-    classifier: ClassifierReport,
-    files: tuple[str, ...],
-) -> Plan:
-    most = found.pilot.most_error
-    drawn = resampled(found.curves, found.ratios, draws=draws, seed=found.seed, most=most)
-    return Plan(
-        pilot=found.pilot,
+    most = pilot.most_error
+    drawn = resampled(found.curves, found.ratios, draws=draws, seed=number, most=most)
+    made = Plan(
+        pilot=pilot,
         curves=found.curves,
         bands=tuple(band(c, ratio, most, level) for c, ratio in zip(found.curves, found.ratios, strict=True)),
         references={name: setting.votes for name, setting in found.references.items()},
@@ -217,15 +184,19 @@ def _plan(
         advice=advice,
         rivals=rivals(advice, found.curves, drawn, level=level),
         level=level,
-        batch_size=found.batch_size,
-        price=price,
-        is_own_goal=is_own_goal,
+        batch_size=batch,
+        price=cost,
+        is_own_goal=goal is not None,
         settings=settings,
         columns=columns,
-        report=report,
-        classifier=classifier,
-        prediction_files=files,
+        report=joined.report,
+        classifier=_saving(pilot, advice, models, seed=number),
+        prediction_files=prediction_files(predictions, models),
+        next_folder=free_folder(out),
     )
+    if folder is not None:
+        report.write_plan(made, folder)
+    return made
 
 
 def _saving(pilot: Pilot, advice: Advice, models: tuple[str, ...], *, seed: int) -> ClassifierReport:
@@ -240,9 +211,7 @@ def _saving(pilot: Pilot, advice: Advice, models: tuple[str, ...], *, seed: int)
 
 def _goal(target_error: float | None, budget: float | None, sureness: float, *, most: float) -> Goal | None:
     if target_error is not None and budget is not None:
-        raise InvalidInput(
-            f"target_error={target_error!r} and budget={budget!r} are both given; a plan has one goal. Pass one."
-        )
+        raise broken("budget", budget, "one goal, but `target_error` is given, too", "leave one of them out.")
     if target_error is not None:
         return Goal("target-error", bounded(target_error, where="target_error", least=0.0, most=most), sureness)
     if budget is not None:
@@ -256,7 +225,7 @@ def _names(methods: Sequence[str]) -> tuple[str, ...]:
     every = [name for name in EVERY_METHOD if name not in REFERENCES]
     names = tuple(dict.fromkeys(each for name in given for each in (every if name == ALL else [name])))
     if not names:
-        raise InvalidInput("methods is empty; name at least one: the first is the one a setting is advised for.")
+        raise broken("methods", list(given), "at least one name", "name the method to plan for first.")
     for name in names:
         parse_method(name)
     return names

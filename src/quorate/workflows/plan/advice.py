@@ -20,7 +20,7 @@ import numpy as np
 from scipy import stats
 
 from quorate.types import FloatArray, IntArray
-from quorate.workflows.plan.curves import Measured, PilotCurve, Progress, Setting, curve_of, halfway, measure
+from quorate.workflows.plan.curves import Measured, PilotCurve, PilotSetting, Progress, curve_of, halfway, measure
 from quorate.workflows.plan.forecast import Forecast, deviations, probability
 from quorate.workflows.plan.pools import Pilot
 from quorate.workflows.plan.variance import Inflation, Resampled
@@ -48,7 +48,7 @@ class Advice:
     """
 
     goal: Goal
-    setting: Setting
+    setting: PilotSetting
     status: Status
     votes: Forecast
     errors: Forecast

@@ -52,7 +52,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Setting:
+class PilotSetting:
     """A method at one knob value, on the pilot."""
 
     method: Method
@@ -70,7 +70,7 @@ class PilotCurve:
     """A method's settings by rising votes per item; of a method with two knobs those no mix of two others beats."""
 
     name: str
-    settings: tuple[Setting, ...]
+    settings: tuple[PilotSetting, ...]
 
     @property
     def votes(self) -> FloatArray:
@@ -142,7 +142,7 @@ def measure(
         sums[job[1]].add(order, values, share)
         if progress is not None:
             progress(done, len(jobs), f"{settings[job[1]].name}, ordering {job[0] + 1} of {orderings}")
-    measured = iter(Setting(chosen, *each.measured()) for chosen, each in zip(settings, sums, strict=True))
+    measured = iter(PilotSetting(chosen, *each.measured()) for chosen, each in zip(settings, sums, strict=True))
     return tuple(curve_of([next(measured) for _ in family]) for family in families)
 
 
@@ -207,9 +207,9 @@ class _Sums:
         ]
 
 
-def curve_of(settings: Iterable[Setting]) -> PilotCurve:
+def curve_of(settings: Iterable[PilotSetting]) -> PilotCurve:
     """A method's settings by rising cost, the best of equal costs."""
-    kept: list[Setting] = []
+    kept: list[PilotSetting] = []
     for setting in sorted(settings, key=lambda each: (each.votes.mean, each.errors.mean)):
         if not kept or setting.votes.mean - kept[-1].votes.mean > 1e-9:
             kept.append(setting)
@@ -217,7 +217,7 @@ def curve_of(settings: Iterable[Setting]) -> PilotCurve:
     return PilotCurve(name, tuple(lower_hull(kept, at=_means) if name == "unanimous-then-cap" else kept))
 
 
-def _means(setting: Setting) -> tuple[float, float]:
+def _means(setting: PilotSetting) -> tuple[float, float]:
     return setting.votes.mean, setting.errors.mean
 
 
@@ -239,7 +239,7 @@ def halfway(one: Method, other: Method) -> Method | None:
     return None if middle in (low, high) else method(one.name, **{**one.knobs, differing[0]: middle})
 
 
-def _middle(low: Any, high: Any) -> Any:  # noqa: ANN401
+def _middle(low: float, high: float) -> float:
     if isinstance(low, int) and isinstance(high, int):
         return (low + high) // 2
     if low >= 0.5 and high <= 1.0:  # thresholds: what counts is how far they are from 1

@@ -6,13 +6,14 @@ Votes go by Student's distribution, errors by a score interval. Called by `plan_
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import optimize, stats
 
+from quorate.types import FloatArray
 from quorate.workflows.plan.variance import PILOTS
 
+Numbers = float | FloatArray
 KNOWN = (0.3, 20.0)  # V_pilot n / s^2: outside is noise of a few errors
 
 
@@ -82,15 +83,15 @@ class Forecast:
 
 
 def deviations(
-    centre: Any,  # noqa: ANN401 - number or array
+    centre: Numbers,
     x: float,
-    pilot_variance: Any,  # noqa: ANN401
-    spread: Any,  # noqa: ANN401
-    inflation: Any,  # noqa: ANN401
+    pilot_variance: Numbers,
+    spread: Numbers,
+    inflation: Numbers,
     num_items: int,
     batch_size: int,
     most: float | None,
-) -> Any:  # noqa: ANN401
+) -> FloatArray:
     """sqrt(V); for shares, the parts between items scaled from the rate seen to the rate of pilot and batch together.
 
     The dispersion spread / (centre (1 - centre)) is below 1 where ties are half errors. A single half error is too
@@ -111,7 +112,7 @@ def _freedom(num_items: int) -> int:
     return min(num_items - 1, PILOTS - 1)
 
 
-def probability(distance: Any, deviation: Any, num_items: int) -> Any:  # noqa: ANN401
+def probability(distance: Numbers, deviation: Numbers, num_items: int) -> FloatArray:
     """P(t <= distance / deviation)."""
     safe = np.where(deviation > 0, deviation, 1.0)
     return np.where(

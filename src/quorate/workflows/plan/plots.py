@@ -1,40 +1,48 @@
 """A plan as a figure: error against votes per item, each method with its band, the goal, and the setting advised.
 
-Needs matplotlib, an extra. Called by `Plan.plot`, the page and the files.
+Needs matplotlib, an extra. Called by `Plan.plot` and the report.
 """
 
 from __future__ import annotations
 
-import base64
-import io
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
-from quorate.errors import MissingExtra
-from quorate.reports.plots import INK, MISSING, QUIET, RC, STYLES, TICKS, can_plot
+import numpy as np
+
+from quorate.reports.plots import INK, QUIET, STYLES, TICKS
+from quorate.reports.section import Figure
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as MplFigure
+
     from quorate.workflows.plan import Plan
 
+KEY = "plan"
 
-def figure(plan: Plan) -> Any:  # noqa: ANN401
-    """One panel; shown by a notebook, or saved with `.savefig`."""
-    if not can_plot():
-        raise MissingExtra(MISSING)
-    import matplotlib as mpl  # noqa: PLC0415 - optional
-    from matplotlib.figure import Figure  # noqa: PLC0415
 
-    with mpl.rc_context(RC):
-        drawn = Figure(figsize=(7.6, 5.6), layout="constrained")
-        axes = drawn.subplots()
+def plan_figure(plan: Plan) -> Figure:
+    """One panel: the curves, the goal and the forecast."""
+
+    def one(figure: MplFigure) -> None:
+        axes = figure.subplots()
         _curves(axes, plan)
         _marks(axes, plan)
         _advised(axes, plan)
         _scales(axes, plan)
-        drawn.legend(loc="outside lower center", ncols=4, frameon=False, handlelength=2.6, fontsize=8)
-    return drawn
+        figure.legend(loc="outside lower center", ncols=4, frameon=False, handlelength=2.6, fontsize=8)
+
+    caption = (
+        f"Each line is a method on the pilot; the shaded band is the {100 * plan.level:g} % confidence interval of its "
+        f"error there. The black dot is the forecast for the next batch; its bars are {100 * plan.level:g} % "
+        "prediction intervals."
+    )
+    alt = "Wrong answers against votes per item, a line per method with its band, and the setting advised"
+    return Figure(KEY, "Error against votes", caption, alt, one, (7.6, 5.6))
 
 
-def _curves(axes: Any, plan: Plan) -> None:  # noqa: ANN401
+def _curves(axes: Axes, plan: Plan) -> None:
     for place, (curve, band) in enumerate(zip(plan.curves, plan.bands, strict=True)):
         style = {"linewidth": 1.3, "markersize": 3.5, "zorder": 3} | STYLES.get(curve.name, {"color": INK})
         if len(curve.settings) == 1:  # a single setting is a point, not a line
@@ -50,7 +58,7 @@ def _unit(plan: Plan) -> int:
     return 100 if plan.pilot.error_costs is None else 1
 
 
-def _marks(axes: Any, plan: Plan) -> None:  # noqa: ANN401
+def _marks(axes: Axes, plan: Plan) -> None:
     unit = _unit(plan)
     settled, goal = plan.references["until-settled"].mean, plan.advice.goal
     axes.plot([settled], [unit * plan.floor], "D", color=INK, markersize=6, label="until settled", zorder=8)
@@ -61,7 +69,7 @@ def _marks(axes: Any, plan: Plan) -> None:  # noqa: ANN401
     draw(unit * goal.limit if named == "target" else goal.limit, color=INK, linewidth=1, linestyle="--", label=named)
 
 
-def _advised(axes: Any, plan: Plan) -> None:  # noqa: ANN401
+def _advised(axes: Axes, plan: Plan) -> None:
     """The forecast of the next batch as a cross of its two intervals."""
     votes, errors = plan.advice.votes, plan.advice.errors
     unit = _unit(plan)
@@ -77,8 +85,8 @@ def _advised(axes: Any, plan: Plan) -> None:  # noqa: ANN401
     )  # fmt: skip
 
 
-def _scales(axes: Any, plan: Plan) -> None:  # noqa: ANN401
-    from matplotlib.ticker import FixedLocator, LogLocator, NullLocator  # noqa: PLC0415
+def _scales(axes: Axes, plan: Plan) -> None:
+    from matplotlib.ticker import FixedLocator, LogLocator, NullLocator  # noqa: PLC0415 - optional
 
     seen = [_unit(plan) * error for curve in plan.curves for error in curve.errors]
     least = min([error for error in seen if error > 0] or [0.1])
@@ -88,28 +96,13 @@ def _scales(axes: Any, plan: Plan) -> None:  # noqa: ANN401
     if is_share:
         axes.set_ylim(max(0.6 * least, 0.05), min(1.15 * max(*seen, 1.0), 100.0))
         axes.yaxis.set_major_locator(FixedLocator(TICKS))
-        axes.yaxis.set_minor_locator(NullLocator())
     else:
         axes.set_ylim(0.6 * least, 1.15 * max(seen))
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter("{x:g}")
     axes.set_title(f"A pilot of {plan.pilot.num_items:,} items; bands {100 * plan.level:g} %", fontweight="bold")
     if plan.price is not None:
         price = plan.price or 1.0
-        money = axes.secondary_xaxis("top", functions=(lambda v: v * price, lambda m: m / price))
+        money = axes.secondary_xaxis("top", functions=(partial(np.multiply, price), partial(np.multiply, 1 / price)))
         money.set_xlabel("money per item")
-
-
-def data_uri(plan: Plan) -> str:
-    """The figure as an SVG to embed in a page."""
-    buffer = io.BytesIO()
-    figure(plan).savefig(buffer, format="svg", metadata={"Date": None})
-    return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode()
-
-
-def png(plan: Plan) -> bytes:
-    """The figure as a PNG."""
-    buffer = io.BytesIO()
-    figure(plan).savefig(buffer, format="png", dpi=150)
-    return buffer.getvalue()

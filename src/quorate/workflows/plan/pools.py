@@ -17,7 +17,7 @@ from quorate.learning.fit import fit
 from quorate.prior.concentration import concentration
 from quorate.rng import stream
 from quorate.types import FloatArray, IntArray, PriorParams, VoteDataset, frozen_array
-from quorate.validate import members, shown
+from quorate.validate import broken, members
 
 PartlyVoted = Literal["complete", "own-pool", "drop"]
 FEWEST_ITEMS = 20
@@ -111,12 +111,12 @@ def pilot_of(
     (80, 5)
     """
     if not isinstance(partly_voted, str) or partly_voted not in get_args(PartlyVoted):
-        raise InvalidInput(f"partly_voted={shown(partly_voted)}; expected one of {', '.join(get_args(PartlyVoted))}.")
+        raise broken("partly_voted", partly_voted, f"one of {', '.join(get_args(PartlyVoted))}", "choose one of these.")
     size = None if pool_size is None else members(pool_size)
     recorded = (dataset.votes >= 0).sum(axis=1)
     kept = recorded >= (size if size is not None and partly_voted == "drop" else 1)
     if kept.sum() < FEWEST_ITEMS:
-        raise InvalidInput(_too_few(int(kept.sum()), size, partly_voted))
+        raise _too_few(int(kept.sum()), size, partly_voted)
     chosen = dataset if kept.all() else rows_of(dataset, np.flatnonzero(kept))
     own = recorded[kept] if size is None else np.minimum(recorded[kept], size)
     completes = size is not None and partly_voted == "complete" and bool((own < size).any())
@@ -136,10 +136,11 @@ def pilot_of(
     )
 
 
-def _too_few(number: int, size: int | None, partly_voted: PartlyVoted) -> str:
-    wanted = f"at least pool_size={size} votes" if size is not None and partly_voted == "drop" else "a vote"
-    fix = ", or pass a smaller pool_size, or partly_voted='complete'" if partly_voted == "drop" and size else ""
-    return f"{number} items have {wanted}; a plan needs at least {FEWEST_ITEMS}. Record more{fix}."
+def _too_few(number: int, size: int | None, partly_voted: PartlyVoted) -> InvalidInput:
+    if size is not None and partly_voted == "drop":
+        rule = f"at least {FEWEST_ITEMS} items with so many votes; {number} have them"
+        return broken("pool_size", size, rule, "record more, lower `pool_size`, or pass `partly_voted='complete'`.")
+    return broken("votes", number, f"votes on at least {FEWEST_ITEMS} items", "record more.")
 
 
 def learned(dataset: VoteDataset, start: PriorParams | None = None) -> Completion:

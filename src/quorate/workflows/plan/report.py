@@ -1,4 +1,4 @@
-"""A `Plan` as tables and files: plan.json, curves.csv, rejects.csv, the page.
+"""A `Plan` as tables, a report and files: plan.json, curves.csv, rejects.csv, report.html.
 
 Called by the methods of `Plan` and by `quorate plan`.
 """
@@ -8,35 +8,35 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
-from collections.abc import Callable, Mapping
-from html import escape
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from quorate.files import write_contents
-from quorate.reports.plots import MISSING, can_plot
+from quorate.files import write_folder
+from quorate.reports import render
+from quorate.reports.figures import Drawn, draw_all
+from quorate.reports.format import interval
+from quorate.reports.section import Document, Section, Table, data_section
 from quorate.version import __version__
-from quorate.workflows.plan.plots import data_uri, png
+from quorate.workflows.plan.plots import KEY, plan_figure
 from quorate.workflows.plan.uses import command, project_settings, session_code, uses
 from quorate.workflows.plan.words import error_text, expected, headline, money_of, notes, saved
-from quorate.workflows.run.report import STYLE, table
 
 if TYPE_CHECKING:
     from quorate.workflows.plan import Plan
 
+FILES = ("curves.csv", "rejects.csv", "plan.png", "report.html", "plan.json")
 PROMISE = (
-    "The intervals are for the next batch: other items from the same source, predicted by the same classifiers and put "
-    "to the same kind of pool, met once, in one order, with a method that learns anew. They allow for what the pilot "
-    "cannot know (its items were resampled, and the choice of the setting made again each time), for the next batch's "
-    "own luck, and for what learning makes of both. They cannot allow for a source that changes."
+    "The forecast is for the next batch: other items from the same source, predicted by the same classifiers and voted "
+    "on by the same kind of pool, asked once, in one order, with a method that learns from the start.",
+    "The prediction intervals allow for what the pilot cannot know (its items were resampled, and the choice of the "
+    "setting was repeated each time), for the next batch's own luck, and for what learning makes of both.",
+    "The confidence intervals of the methods are about the pilot: where the error of a setting would lie on very many "
+    "items like these. They do not include the luck of a batch, so they are narrower than prediction intervals.",
+    "No interval allows for a source that changes.",
 )
-PLAN_STYLE = """
-.command { background: var(--card); border-radius: 8px; padding: .7rem .9rem; margin: .4rem 0 1rem; }
-.command code { white-space: normal; } code { font-size: .88rem; } code span, li code { white-space: nowrap; }
-details { margin: .6rem 0; } summary { cursor: pointer; font-weight: 600; padding: .2rem 0; }
-"""
 CURVES = (
     "method", "setting", "votes_per_item", "votes_low", "votes_high", "error", "error_low", "error_high",
     "money_per_item",
@@ -102,19 +102,37 @@ def curve_rows(plan: Plan) -> list[dict[str, Any]]:
     return rows
 
 
+def expected_rows(plan: Plan) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows of what to expect of the next batch, beside asking until settled and asking everyone."""
+    advice, settled, everyone = plan.advice, *(plan.references[name].mean for name in ("until-settled", "ask-all"))
+    low, high = advice.votes.interval(plan.level)
+    least, most = (error_text(plan, end) for end in advice.errors.interval(plan.level))
+    ties = error_text(plan, plan.floor)
+    votes = f"{low:.2f} to {high:.2f}"
+    rows = [
+        ["votes per item", f"{advice.votes.centre:.2f}", votes, f"{settled:.2f}", f"{everyone:.2f}"],
+        [error_head(plan), error_text(plan, advice.errors.centre), interval(least, most), ties, ties],
+    ]
+    if (money := money_of(plan)) is not None:
+        cells = [f"{money[name]:,.2f}" for name in ("expected", "low", "high", "until_settled", "ask_all")]
+        rows.append(["money", cells[0], f"{cells[1]} to {cells[2]}", *cells[3:]])
+    rows.append(["votes saved", "", "", *(f"{100 * saved(plan, name):.0f} %" for name in ("until-settled", "ask-all"))])
+    batch = f"next {plan.batch_size:,} items"
+    return [batch, "expected", f"{100 * plan.level:g} % prediction interval", "until settled", "asking everyone"], rows
+
+
 def table_rows(plan: Plan) -> tuple[list[str], list[list[str]]]:
     """Every method at the votes of the advice or nearest to it, then the references; money if there is a price."""
     cost = plan.advice.setting.votes.mean
     rows = []
     for curve, band in zip(plan.curves, plan.bands, strict=True):
         k = int(abs(curve.votes - cost).argmin())
-        low, high = band.errors[k]
-        band_text = f"{error_text(plan, low)} to {error_text(plan, high)}"
+        band_text = interval(*(error_text(plan, end) for end in band.errors[k]))
         rows.append(_priced(plan, [curve.name, curve.settings[k].knob], curve.votes[k], curve.errors[k], band_text))
     rows += [_priced(plan, [name, ""], votes.mean, plan.floor, "") for name, votes in plan.references.items()]
-    interval = f"{100 * plan.level:g} % interval"
     money = [] if plan.price is None else ["money per item"]
-    return ["method", "setting", "votes per item", error_head(plan), interval, *money], rows
+    heads = ["method", "setting", "votes per item", error_head(plan), f"{100 * plan.level:g} % confidence interval"]
+    return [*heads, *money], rows
 
 
 def error_head(plan: Plan) -> str:
@@ -127,140 +145,102 @@ def _priced(plan: Plan, words: list[str], votes: float, error: float, band: str)
     return [*words, f"{votes:.2f}", error_text(plan, error), band, *money]
 
 
+def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1) -> Table:
+    return Table("", title, tuple(heads), tuple(tuple(row) for row in rows), text_columns=text_columns, highlight=())
+
+
+def _near(plan: Plan) -> Table:
+    title = "On the pilot: each method at its setting nearest to the votes advised"
+    return replace(_table(title, *table_rows(plan), text_columns=2), highlight=(plan.curves[0].name,))
+
+
 def short_html(plan: Plan) -> str:
     """Advice, notes and table, for notebooks."""
-    heads, rows = table_rows(plan)
-    said = "".join(f"<li>{escape(note)}</li>" for note in notes(plan))
-    top = "".join(f"<th>{escape(head)}</th>" for head in heads)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    use = f"<pre>{escape(command(plan))}</pre>"
-    return f"<p><b>quorate</b> {escape(headline(plan))}</p>{use}<ul>{said}</ul><table><tr>{top}</tr>{body}</table>"
+    return render.fragment(headline(plan), _near(plan), notes=tuple(notes(plan)), command=command(plan))
 
 
-def page(plan: Plan) -> str:
-    """The whole page."""
-    said = "".join(f"<li>{_with_code(note)}</li>" for note in notes(plan))
-    heads, rows = table_rows(plan)
-    near = table(heads, rows, caption="On the pilot: each method's setting nearest to the votes advised", text=[1])
-    text = f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>quorate plan: {plan.pilot.num_items} items</title><style>{STYLE}{PLAN_STYLE}</style></head><body>
-<header><h1>What should the next batch be asked?</h1>
-<p class="headline">{escape(headline(plan))}</p>
-{_uses(plan)}<ul>{said}</ul></header>
-<main>{_picture(plan)}<section><h2>At the same cost</h2>{near}{_rivals_table(plan)}</section>
-<section><h2>Every setting</h2>{_settings_tables(plan)}</section>
-{_data(plan)}<section><h2>What is promised</h2><p>{escape(PROMISE)}</p></section></main>
-<footer><p class="quiet">quorate {__version__}, seed {plan.settings["seed"]}, {plan.settings["orderings"]} orderings,
-{plan.settings["draws"]} resampled pilots. Every setting is in curves.csv, every figure of this page in plan.json.</p>
-</footer></body></html>
-"""
-    return text.replace(" %", "\u00a0%")  # no line ends between 3.1 and %
+def page(plan: Plan, drawn: Mapping[str, Drawn] | None = None) -> str:
+    """The report as one page; `drawn`: its figure by key, drawn already."""
+    return render.page(document(plan, draw_all([plan_figure(plan)]) if drawn is None else drawn))
 
 
-def _with_code(note: str) -> str:
-    """A note as HTML; what stands between backticks is code.
-
-    >>> _with_code("See `quorate run` & co.")
-    'See <code>quorate run</code> &amp; co.'
-    """
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(note))
-
-
-def _uses(plan: Plan) -> str:
-    return "".join(
-        f'<p>{escape(where)}:</p><p class="command scroll"><code>{_unbroken(what)}</code></p>'
-        for where, what in uses(plan).items()
+def document(plan: Plan, drawn: Mapping[str, Drawn]) -> Document:
+    """The plan as a report."""
+    settings = plan.settings
+    return Document(
+        title=f"quorate plan: {plan.pilot.num_items} items",
+        question="What should the next batch be asked?",
+        answer=headline(plan),
+        picture=plan_figure(plan),
+        notes=tuple(notes(plan)),
+        sections=(
+            Section("next", "What to expect", tables=(_table("The next batch", *expected_rows(plan)),)),
+            Section("use", "How to use the setting", commands=tuple(uses(plan).items())),
+            Section("near", "Other methods at the same cost", tables=(_near(plan), *_rivals(plan))),
+        ),
+        folded=(
+            Section("settings", "Every setting of every method", tables=tuple(_settings_tables(plan))),
+            data_section(plan.report.as_dict()),
+            Section("promise", "What the intervals promise", points=PROMISE),
+        ),
+        footer=f"quorate {__version__}, seed {settings['seed']}, {settings['orderings']} orderings, "
+        f"{settings['draws']} resampled pilots. Every setting is in curves.csv, every figure in plan.json.",
+        drawn=drawn,
     )
 
 
-def _unbroken(command: str) -> str:
-    """A command as HTML that only breaks between an option with its value and the next."""
-    parts = command.replace(" --", "\n--").split("\n")
-    return " ".join(f"<span>{escape(part)}</span>" for part in parts)
-
-
-def _data(plan: Plan) -> str:
-    """How the tables were read, and every irregularity met in them."""
-    told = "".join(f"<li>{escape(line)}</li>" for line in plan.report.decisions)
-    totals = ", ".join(f"{number:,} {name}" for name, number in plan.report.totals.items())
-    rows = [[f.rule, f"{f.count:,}", f.met, f.done] for f in plan.report.findings]
-    found = table(["rule", "times", "met", "done"], rows, caption="What was not regular", text=[2, 3]) if rows else ""
-    clean = "" if rows else "<p>Nothing irregular was met.</p>"
-    return f"<section><h2>The data</h2><ul>{told}<li>{escape(totals)}</li></ul>{found}{clean}</section>"
-
-
-def _picture(plan: Plan) -> str:
-    if not can_plot():
-        return f"<p>{escape(MISSING)}</p>"
-    said = "Wrong answers against votes per item, a line per method with its band, the setting advised"
-    return f'<div class="scroll"><img alt="{said}" src="{data_uri(plan)}"></div>'
-
-
-def _rivals_table(plan: Plan) -> str:
+def _rivals(plan: Plan) -> list[Table]:
     unit, name = (100, "points") if plan.pilot.error_costs is None else (1, "cost per item")
     rows = [
         [r.name, f"{unit * r.difference:+.2f}", f"{unit * r.low:+.2f} to {unit * r.high:+.2f}",
          "better" if r.is_better else "worse" if r.low > 0 else "within noise"]
         for r in plan.rivals
     ]  # fmt: skip
-    caption = (
-        f"Error above that of {plan.advice.setting.method.name} at its votes per item (a mix of two settings), in "
-        f"{name}; the intervals hold together at {100 * plan.level:g} %"
+    title = (
+        f"How much more each method errs than {plan.advice.setting.method.name} at the same votes per item, in {name}; "
+        f"all intervals hold together at {100 * plan.level:g} %"
     )
-    return table(["method", name, "interval", "verdict"], rows, caption=caption) if rows else ""
+    return [_table(title, ("method", name, "confidence interval", "verdict"), rows)] if rows else []
 
 
-def _settings_tables(plan: Plan) -> str:
-    """A folded table per method."""
-    parts = []
+def _settings_tables(plan: Plan) -> list[Table]:
+    """A table per method, by rising cost."""
+    heads = ("setting", "votes per item", "confidence interval", error_head(plan), "confidence interval")
+    found = []
     for curve in plan.curves:
         rows = [
             [row["setting"], f"{row['votes_per_item']:.2f}", f"{row['votes_low']:.2f} to {row['votes_high']:.2f}",
              error_text(plan, row["error"]),
-             f"{error_text(plan, row['error_low'])} to {error_text(plan, row['error_high'])}"]
+             interval(error_text(plan, row["error_low"]), error_text(plan, row["error_high"]))]
             for row in curve_rows(plan) if row["method"] == curve.name
         ]  # fmt: skip
-        drawn = table(
-            ["setting", "votes per item", "interval", error_head(plan), "interval"], rows, caption="By rising cost"
-        )
-        opened = " open" if curve is plan.curves[0] else ""
-        parts.append(f"<details{opened}><summary>{escape(curve.name)}</summary>{drawn}</details>")
-    return "".join(parts)
+        found.append(_table(f"{curve.name}, by rising cost", heads, rows))
+    return found
 
 
-def _curves_csv(plan: Plan) -> bytes:
+def _curves_csv(plan: Plan) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, CURVES, lineterminator="\n")
     writer.writeheader()
     writer.writerows(curve_rows(plan))
-    return text.getvalue().encode()
-
-
-def _rejects(plan: Plan) -> bytes:
-    """Every row set aside, with its number and the reason."""
-    with TemporaryDirectory() as folder:
-        plan.report.write_rejects(Path(folder) / "rejects.csv")
-        return (Path(folder) / "rejects.csv").read_bytes()
-
-
-def _plan_json(plan: Plan) -> bytes:
-    return (json.dumps(summarise(plan), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
-
-
-def files(*, with_plot: bool) -> Mapping[str, Callable[[Plan], bytes]]:
-    """What a plan writes, by name; plan.json comes last: a folder with it is complete."""
-    picture = {"plan.png": png} if with_plot else {}
-    return {
-        "curves.csv": _curves_csv,
-        "rejects.csv": _rejects,
-        **picture,
-        "plan.html": lambda p: page(p).encode(),
-        "plan.json": _plan_json,
-    }
+    return text.getvalue()
 
 
 def write_plan(plan: Plan, folder: Path) -> tuple[Path, ...]:
-    """Write all files of a plan; each is whole or not there."""
-    contents = {name: content(plan) for name, content in files(with_plot=can_plot()).items()}
-    return write_contents(folder, contents)
+    """Write all files of a plan; each is whole or not there. plan.png needs matplotlib.
+
+    plan.json comes last: a folder that has it is complete.
+    """
+    drawn = draw_all([plan_figure(plan)])
+    contents = {
+        "curves.csv": _curves_csv(plan).encode(),
+        "report.html": page(plan, drawn).encode(),
+        "plan.json": (json.dumps(summarise(plan), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode(),
+    }
+    if drawn:
+        contents["plan.png"] = drawn[KEY].png
+    writers: dict[str, Callable[[Path], object]] = {
+        name: partial(Path.write_bytes, data=content) for name, content in contents.items()
+    }
+    writers["rejects.csv"] = plan.report.write_rejects
+    return write_folder(folder, {name: writers[name] for name in FILES if name in writers})

@@ -14,7 +14,7 @@ from quorate.catalogue import parse_method
 from quorate.methods import Method, method
 from quorate.types import FloatArray
 from quorate.workflows.plan.advice import Advice, Goal, advise, pilot_variances, refined
-from quorate.workflows.plan.curves import Measured, PilotCurve, Progress, Setting, measure, plan_grid
+from quorate.workflows.plan.curves import Measured, PilotCurve, PilotSetting, Progress, measure, plan_grid
 from quorate.workflows.plan.forecast import Forecast
 from quorate.workflows.plan.pools import Pilot
 from quorate.workflows.plan.variance import Inflation, inflations, resampled
@@ -33,7 +33,7 @@ class Study:
     pilot: Pilot
     curves: tuple[PilotCurve, ...]
     ratios: tuple[Inflation, ...]
-    references: Mapping[str, Setting]
+    references: Mapping[str, PilotSetting]
     orderings: int
     batch_size: int
     seed: int

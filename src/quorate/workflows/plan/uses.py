@@ -1,6 +1,6 @@
 """A `Plan` -> what to type to use its setting: a command, a line of Python, the settings of a service's project.
 
-Called by the methods of `Plan`, by `plan_report` and by the command.
+Called by the methods of `Plan`, by `plan.report` and by the command.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from quorate.decision.quota import QuotaPolicy
 from quorate.methods import Method, method
 from quorate.tables.predictions.read import named_sources
 from quorate.tables.readers.open_files import ending_of
+from quorate.workflows.run.inputs import PredictionSources
 
 if TYPE_CHECKING:
     from quorate.workflows.plan import Plan
@@ -60,7 +61,8 @@ def project_settings(plan: Plan) -> dict[str, Any] | None:
 
 
 def command(plan: Plan) -> str:
-    """The `quorate run` that uses the setting on the next batch; only the names of its tables are made up."""
+    """The `quorate run` that uses the setting on the next batch; only the names of its tables and its folder are made "
+    "up."""
     parts = ["quorate", "run", "--votes", "next-votes.csv"]
     for name in plan.prediction_files:
         parts += ["--predictions", name]
@@ -71,10 +73,16 @@ def command(plan: Plan) -> str:
         parts += ["--error-costs", "error-costs.csv"]
     if plan.price is not None:
         parts += ["--price", f"{plan.price:g}"]
-    return shlex.join([*parts, *plan.columns.in_shell(), "--out", "results"])
+    return shlex.join([*parts, *plan.columns.in_shell(), "--out", plan.next_folder])
 
 
-def prediction_files(sources: Any, models: Sequence[str]) -> tuple[str, ...]:  # noqa: ANN401
+def free_folder(out: str | Path | None) -> str:
+    """A folder for the next run that is not there yet and is not `out`, where the plan itself is written."""
+    names = ("next-results", *(f"next-results-{number}" for number in range(2, 1000)))
+    return next((name for name in names if not Path(name).exists() and Path(name) != Path(out or ".")), names[0])
+
+
+def prediction_files(sources: PredictionSources, models: Sequence[str]) -> tuple[str, ...]:
     """Made-up names of the next predictions, one per source in the order of the pilot's, no two alike.
 
     `sources` as `read_predictions` takes them; None: the pilot's data have `models` of their own.
@@ -101,13 +109,13 @@ def prediction_files(sources: Any, models: Sequence[str]) -> tuple[str, ...]:  #
 
 
 def _spec(chosen: Method) -> str:
-    """The method as the command line takes it, every digit of its knobs."""
+    """The method as the command line takes it, every digit of its parameters."""
     knobs = ",".join(f"{key}={value}" for key, value in _turned(chosen).items())
     return ":".join(filter(None, [chosen.name, knobs]))
 
 
 def _turned(chosen: Method) -> dict[str, Any]:
-    """The knobs to write down: how it learns only where that is not as usual."""
+    """The parameters to write down; how it learns only where that is not the default."""
     default = method(chosen.name).knobs
     return {
         key: value

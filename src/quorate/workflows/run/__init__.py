@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Unpack
 
-import numpy as np
-
 from quorate.decision.policy import QueryPolicy
 from quorate.methods import Method
 from quorate.streams.classifier_saving import classifier_report
@@ -22,17 +20,16 @@ from quorate.tables import Joined
 from quorate.tables.options import TableKeywords, shows, table_options
 from quorate.tables.readers.sources import Progress
 from quorate.tables.votes.vote_order import VoteOrder, vote_order
-from quorate.types import TableLike, VoteDataset
 from quorate.validate import bounded
 from quorate.workflows.run.files import check_free, write_run
-from quorate.workflows.run.inputs import PredictionSources, read_as, read_inputs
+from quorate.workflows.run.inputs import PredictionSources, VoteSource, read_as, read_inputs
 from quorate.workflows.run.replay import Aim, RunPlan, build_plan, control_summary, replayed, until_settled
 from quorate.workflows.run.result import RunResult
 
 
 @shows(TableKeywords)
 def run(
-    votes: TableLike | np.ndarray | VoteDataset,
+    votes: VoteSource,
     predictions: PredictionSources = None,
     *,
     method: str | Method | QueryPolicy = "quorate",

@@ -20,11 +20,12 @@ from quorate.tables.votes.labels import abstain_names
 from quorate.types import PredictionLike, TableLike, VoteDataset
 from quorate.validate import broken
 
+VoteSource = TableLike | np.ndarray | VoteDataset
 PredictionSources = PredictionLike | Sequence[PredictionLike] | Mapping[str, PredictionLike] | None
 
 
 def read_inputs(
-    votes: TableLike | np.ndarray | VoteDataset,
+    votes: VoteSource,
     predictions: PredictionSources,
     columns: TableOptions,
     *,

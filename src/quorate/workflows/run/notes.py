@@ -12,6 +12,7 @@ from quorate.streams.pools import uneven_pools
 
 DEFAULT = method("quorate").describe()
 LITTLE_SAVED = 0.05
+MOST_FOUND = 2  # rules named, of those that applied to the tables
 MOST_MISSED = 3  # classes named, of those that are mostly missed
 FEWEST_ERRORS = 30  # a target that allows fewer is missed by a fifth and more by chance alone
 
@@ -30,18 +31,23 @@ def notes(summary: Mapping[str, Any], *, see: str = "report.html") -> list[str]:
     if pools["short_of_votes"]:
         told.append(f"{_many(pools['short_of_votes'], 'item')} short of votes: one more was wanted than was recorded.")
     if error["rate"] is not None and error["scored_items"] < 100:
-        told.append(f"Only {_many(error['scored_items'], 'item')} scored: too few to tell an error by.")
+        told.append(f"Only {_many(error['scored_items'], 'item')} scored: too few for a reliable error estimate.")
     if data["findings"]:
-        found = sum(finding["count"] for finding in data["findings"])
-        told.append(
-            f"{_many(found, 'irregularity', 'irregularities')} in the data, by {len(data['findings'])} of the rules; "
-            f"{_many(data['set_aside'], 'row')} set aside: see {see} and rejects.csv."
-        )
+        told.append(f"{found_in(data)}; see {see} and rejects.csv.")
     if summary["control"] is not None:
         told += [str(each["sentence"]) for each in (summary["control"], *summary["control"].get("classes", ()))]
         if summary["control"]["unreachable"] is not None:
             told.append(str(summary["control"]["unreachable"]))
     return [*told, *_missed_classes(summary), *_few_errors(summary), *_cautious(summary)]
+
+
+def found_in(data: Mapping[str, Any]) -> str:
+    """What reading the tables met most often, and how many rows were not used; `data` has findings."""
+    found = sorted(data["findings"], key=lambda each: -each["count"])
+    named = "; ".join(f"{each['count']:,} x {each['met']}: {each['done']}" for each in found[:MOST_FOUND])
+    others = len(found) - MOST_FOUND
+    more = f"; and {others} more {'rule' if others == 1 else 'rules'}" if others > 0 else ""
+    return f"Found in the tables: {named}{more}. {_many(data['set_aside'], 'row')} set aside"
 
 
 def _missed_classes(summary: Mapping[str, Any]) -> list[str]:
@@ -89,13 +95,13 @@ def _order(summary: Mapping[str, Any]) -> list[str]:
         ]
     why = "--order given" if summary["settings"]["order"] == "given" else "their times say so"
     return [
-        f"Warning: {what} and were replayed in that order ({why}). The first vote then gives the others away: do not "
-        "trust the votes and errors of this run unless people were asked so. `--order shuffled` shuffles them."
+        f"Warning: {what} and were replayed in that order ({why}). The first vote then predicts the others: "
+        "do not trust this run unless people were asked in that order. `--order shuffled` shuffles them."
     ]
 
 
 def _few_errors(summary: Mapping[str, Any]) -> list[str]:
-    """That a target means too few errors to be held closely: e T of them come with a chance of sqrt(e T)."""
+    """That a target allows too few errors to be held closely: e T errors have a standard deviation of sqrt(e T)."""
     control = summary["control"]
     if control is None or control["kind"] == "budget":
         return []
@@ -104,13 +110,13 @@ def _few_errors(summary: Mapping[str, Any]) -> list[str]:
         return []
     return [
         f"A target of {100 * control['asked_for']:.2f} % of {summary['num_items']} items is {allowed:.1f} errors: so "
-        f"few cannot be held closely. Chance alone is worth {100 / allowed**0.5:.0f} % of the target, give or take, "
-        "and audits see only some of them; a longer stream, a higher target or a higher `--audit-rate` is held better."
+        f"few cannot be held closely. Chance alone moves the error by about {100 / allowed**0.5:.0f} % of the target, "
+        "and audits see only some errors. A longer stream, a higher target or a higher `--audit-rate` is held better."
     ]
 
 
 def _cautious(summary: Mapping[str, Any]) -> list[str]:
-    """That the default knob, left as it is, saved next to nothing against asking until settled."""
+    """That the default settings saved next to nothing against asking until settled."""
     used, saved = summary["method"], summary["votes"]["saved_against_until_settled"]
     is_default = summary["control"] is None and {key: used[key] for key in DEFAULT} == DEFAULT
     if not is_default or saved >= LITTLE_SAVED or summary["votes"]["audit_votes"]:

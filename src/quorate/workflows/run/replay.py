@@ -252,8 +252,8 @@ def control_summary(run: ReplayResult, plan: RunPlan, classes: Sequence[str]) ->
 
 def _ahead(report: ControlReport) -> str:
     if report.overshoot <= 0:
-        return "It was never ahead of the plan."
-    return f"At most it was ahead of the plan by {100 * report.overshoot:.1f} % of the whole plan (overshoot)."
+        return "It never ran ahead of an even pace."
+    return f"On the way it ran ahead of an even pace by at most {100 * report.overshoot:.1f} % of the whole."
 
 
 def _budget_sentence(report: ControlReport) -> str:

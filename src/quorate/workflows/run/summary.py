@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate.catalogue import knob_text
+from quorate.reports.format import percent
 from quorate.types import FloatArray
 from quorate.version import __version__
 from quorate.workflows.run.notes import notes, unreachable
@@ -200,24 +201,21 @@ def learned_summary(result: RunResult) -> dict[str, Any] | None:
 
 
 def headline(summary: Mapping[str, Any]) -> str:
-    """What came of a run, in a sentence or two."""
+    """What came of a run, in one sentence."""
     votes, error = summary["votes"], summary["error"]
-    asked = f"{votes['per_item']:.2f} votes per item instead of {votes['ask_all_per_item']:.2f}"
-    said = f"{summary['num_items']} items, {asked} ({_share(votes['saved_against_ask_all'])} saved"
-    said += f"; {_share(votes['saved_against_until_settled'])} against asking until settled)"
+    said = (
+        f"{summary['num_items']:,} items took {votes['per_item']:.2f} votes each, "
+        f"{percent(votes['saved_against_ask_all'], 0)} fewer than asking everyone ({votes['ask_all_per_item']:.2f})"
+    )
     if error["rate"] is None:
-        return said + "; no item has its whole pool recorded, so no error can be told."
-    said += f"; {_share(error['rate'], 2)} of the answers differ from the whole pool's"
+        return said + "; no item has its whole pool recorded, so the error is not known."
+    said += f", and {percent(error['rate'], 2)} of the answers differ from the whole pool's"
     if error["scored_items"] < summary["num_items"]:
-        said += f" on the {error['scored_items']} items where that is known"
+        said += f" on the {error['scored_items']:,} items where that is known"
     if error["tied_items"] and error["rate"]:
-        part = "all" if np.isclose(error["tie_rate"], error["rate"]) else _share(error["tie_rate"], 2)
-        said += f", {part} because the pool itself is tied, which nobody can avoid"
+        part = "all" if np.isclose(error["tie_rate"], error["rate"]) else percent(error["tie_rate"], 2)
+        said += f" ({part} because the pool itself is tied, which no method can avoid)"
     return said + "."
-
-
-def _share(value: float, digits: int = 0) -> str:
-    return f"{100 * value:.{digits}f} %"
 
 
 def table_rows(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
@@ -229,9 +227,12 @@ def table_rows(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
         ("until settled", "until_settled", "until_settled"),
         ("everyone recorded", "ask_all", "ask_all"),
     ):
+        saved = "" if key == "total" else percent(votes[f"saved_against_{key}"], 0)
+        if money and saved:
+            saved += f" ({money[f'saved_against_{key}']:,.2f})"
         row = [name, f"{votes[key]:,}", f"{votes[key] / summary['num_items']:.2f}"]
-        rows.append(row + ([f"{money[paid]:,.2f}"] if money else []))
-    return ["", "votes", "votes per item"] + (["money"] if money else []), rows
+        rows.append(row + ([f"{money[paid]:,.2f}"] if money else []) + [saved])
+    return ["", "votes", "votes per item"] + (["money"] if money else []) + ["saved by this run"], rows
 
 
 def class_table_rows(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
@@ -239,7 +240,7 @@ def class_table_rows(summary: Mapping[str, Any]) -> tuple[list[str], list[list[s
     there = [row for row in summary["per_class"] if row["verdict"]]
     worst = sorted(there, key=lambda row: (row["found"], -row["verdict"]))[:MOST_CLASSES]
     rows = [
-        [row["class"], _count(row["verdict"]), _count(row["missed"]), _share(row["found"], 1)]
+        [row["class"], _count(row["verdict"]), _count(row["missed"]), percent(row["found"])]
         for row in there
         if len(there) <= MOST_CLASSES or row in worst
     ]

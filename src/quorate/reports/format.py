@@ -1,0 +1,78 @@
+"""Values -> text for people: the one number formatter of reports and terminal tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+Cell = str | float | int | None
+UNKNOWN = "–"
+MOST_LISTED = 40  # values of a list that are written out
+
+
+def number(cell: Cell, digits: int = 2) -> str:
+    """A table cell as text: floats with `digits` decimals, thousands with commas, unknown values as a dash.
+
+    >>> number(0.12345), number(None), number("mp"), number(1200), number(float("inf"), 1), number(-0.001)
+    ('0.12', '–', 'mp', '1,200', '∞', '0.00')
+    """
+    if cell is None:
+        return UNKNOWN
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    if not isinstance(cell, float):
+        return str(cell)
+    if math.isnan(cell):
+        return UNKNOWN
+    if math.isinf(cell):
+        return "∞" if cell > 0 else "−∞"
+    text = f"{cell:,.{digits}f}"
+    return text.replace("-", "−") if float(text.replace(",", "")) else text.removeprefix("-")
+
+
+def percent(share: float | None, digits: int = 1, *, sign: bool = False) -> str:
+    """A share in per cent.
+
+    >>> percent(0.1234), percent(None), percent(0.01, 2, sign=True)
+    ('12.3 %', '–', '+1.00 %')
+    """
+    if share is None:
+        return UNKNOWN
+    return f"{100 * share:+.{digits}f} %" if sign else f"{100 * share:.{digits}f} %"
+
+
+def interval(low: str, high: str) -> str:
+    """Two ends as one cell.
+
+    >>> interval("1.2 %", "3.4 %"), interval("0.50", "0.75")
+    ('1.2 to 3.4 %', '0.50 to 0.75')
+    """
+    return f"{low.removesuffix(' %') if high.endswith(' %') else low} to {high}"
+
+
+def counted(count: int, name: str) -> str:
+    """A number of things; `name` is their plural.
+
+    >>> counted(1, "models"), counted(1, "classes"), counted(1200, "votes")
+    ('1 model', '1 class', '1,200 votes')
+    """
+    if count == 1:
+        name = name.removesuffix("es") if name.endswith("sses") else name.removesuffix("s")
+    return f"{count:,} {name}"
+
+
+def setting_text(value: object) -> str:
+    """The value of a setting as text, lists and mappings with commas.
+
+    >>> setting_text(True), setting_text(None), setting_text([0.123456, 2]), setting_text({"a": 1})
+    ('yes', 'none', '0.1235, 2', 'a 1')
+    """
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "none"}[value]
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {setting_text(each)}" for name, each in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(setting_text(each) for each in value[:MOST_LISTED])
+    return str(value)

@@ -1,0 +1,142 @@
+"""What a report is made of: sections with sentences, claims, tables and pictures; `Document` is a whole report.
+
+Plain values, no markup. Commands and experiments build them; `reports.render` writes them as a page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from quorate.reports.format import Cell, counted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as MplFigure
+
+    from quorate.reports.figures import Drawn
+
+NUMBER_STARTS = frozenset("0123456789+-−–·∞.")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table for people and for CSV. The first `text_columns` are text; numbers are shown with `digits` decimals.
+
+    `highlight`, `quiet`: rows whose first cell is one of these stand out, or step back   `source` how it was made;
+    shown below   A table with a `key` has its title as a heading with an anchor, one without has it as caption.
+    """
+
+    key: str
+    title: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+    text_columns: int = 1
+    digits: int = 2
+    highlight: tuple[str, ...] = ("quorate",)
+    quiet: tuple[str, ...] = ()
+    source: str = ""
+
+    def is_text(self, column: int) -> bool:
+        """Whether a column holds words: it is then aligned to the left.
+
+        >>> table = Table("", "", ("class", "items", "why"), (("7", "12 %", "settled"), ("8", "–", "")))
+        >>> [table.is_text(column) for column in range(3)]
+        [True, False, True]
+        """
+        cells = [row[column] for row in self.rows]
+        words = any(isinstance(cell, str) and cell and cell[0] not in NUMBER_STARTS for cell in cells)
+        return column < self.text_columns or words
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure: `draw(figure)` fills an empty matplotlib figure of that size in inches; `alt` says what it shows."""
+
+    key: str
+    title: str
+    caption: str
+    alt: str
+    draw: Callable[[MplFigure], None]
+    size: tuple[float, float] = (9.0, 5.0)
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart as SVG markup made by `reports.svg`: it needs no library and follows the colours of the page."""
+
+    svg: str
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Something that should be so, whether it is, and what was measured."""
+
+    text: str
+    holds: bool
+    measured: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a report. `lead` sentences come first; `summary` goes into summary.json under its own keys.
+
+    `cautions` what is different from what a reader expects   `cards` (figure, what it is)   `points` a list of
+    sentences; text between backticks is code   `commands` (where, what to type there)
+    """
+
+    key: str
+    title: str
+    lead: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    cautions: tuple[str, ...] = ()
+    summary: Mapping[str, Any] = field(default_factory=dict)
+    cards: tuple[tuple[str, str], ...] = ()
+    charts: tuple[Chart, ...] = ()
+    points: tuple[str, ...] = ()
+    commands: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """True if there is nothing to show."""
+        shown = (self.lead, self.claims, self.tables, self.figures, self.cautions, self.cards, self.charts)
+        return not any((*shown, self.points, self.commands))
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A whole report: it opens with a question, the answer in one sentence and one picture.
+
+    `notes` what a reader must know, the most important first   `sections` tables and charts   `folded` methods, data
+    and settings: closed until somebody opens them   `footer` where the files and the version are   `contents` with a
+    table of contents   `marks` cell text -> "yes" or "no": how such a cell is coloured   `drawn` figures by key;
+    figures that are not there could not be drawn
+    """
+
+    title: str
+    question: str
+    answer: str
+    picture: Chart | Figure | None
+    sections: tuple[Section, ...]
+    folded: tuple[Section, ...] = ()
+    notes: tuple[str, ...] = ()
+    footer: str = ""
+    contents: bool = False
+    marks: Mapping[str, str] = field(default_factory=dict)
+    drawn: Mapping[str, Drawn] = field(default_factory=dict)
+
+
+def data_section(data: Mapping[str, Any]) -> Section:
+    """How tables were read, and every rule that applied. `data` as `tables.Report.as_dict` gives it."""
+    totals = ", ".join(counted(count, name) for name, count in data["totals"].items())
+    rows = tuple((found["rule"], found["count"], found["met"], found["done"]) for found in data["findings"])
+    heads = ("rule", "times", "what was found", "what was done")
+    table = Table("", "Rules that applied to rows or columns", heads, rows)
+    clean = () if rows else ("Nothing unusual was found in the tables.",)
+    points = (*data["understood"], f"{totals}.")
+    return Section("data", "The data", clean, points=points, tables=(table,) if rows else ())

@@ -1,0 +1,104 @@
+"""What an audit proves, as a table, a report and the files of `quorate audit report --out`."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from quorate.audit import ASSUMPTIONS
+from quorate.audit.statement import rounded_up
+from quorate.files import write_contents
+from quorate.reports import render
+from quorate.reports.plain_json import plain
+from quorate.reports.section import Chart, Document, Section, Table
+from quorate.reports.svg import lines
+from quorate.version import __version__
+
+if TYPE_CHECKING:
+    from quorate.workflows.audit import AuditFindings, Checkpoint
+
+FILES = ("report.html", "audit.json")
+TOGETHER = "With {sure:g} % confidence no number of the last column is too low, in any row."
+
+
+def answer(found: AuditFindings) -> str:
+    """What is proved, in one sentence."""
+    bound, sure = found.bound, f"{100 * (1 - found.bound.alpha):.6g} % confidence"
+    if not bound.is_informative:
+        return f"Not enough audits yet: nothing can be signed with {sure} about the {bound.num_items:,} closed items."
+    share = f"{rounded_up(100 * bound.mean):.2f} %"
+    return f"With {sure}, at most {share} of the {bound.num_items:,} closed items are wrong."
+
+
+def checkpoint_rows(found: AuditFindings) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Heads and rows: what was known at ten points on the way, the end last."""
+    rows: list[tuple[str, ...]] = [
+        (
+            f"{each.num_items}",
+            f"{each.num_audited}",
+            f"{rounded_up(each.num_wrong):g}",
+            f"{100 * _estimate(each):.2f}",
+            f"{rounded_up(100 * each.bound.mean):.2f}" if each.bound.is_informative else "not enough audits yet",
+        )
+        for each in found.checkpoints
+    ]
+    bound = f"at most, % wrong (alpha {found.bound.alpha:g})"
+    return ("closed items", "audited", "found wrong", "estimate, % wrong", bound), rows
+
+
+def _estimate(each: Checkpoint) -> float:
+    """The estimated share of wrong items; it is unbiased, so a few audits may put it below 0, where none is shown."""
+    return max(each.bound.estimate / max(each.num_items, 1), 0.0)
+
+
+def page(found: AuditFindings) -> str:
+    """The whole page."""
+    return render.page(document(found))
+
+
+def document(found: AuditFindings) -> Document:
+    """The audit as a report."""
+    heads, rows = checkpoint_rows(found)
+    together = TOGETHER.format(sure=100 * (1 - found.bound.alpha))
+    table = Table("", "What was known as the items closed", heads, tuple(rows), note=together)
+    return Document(
+        title=f"quorate audit: {found.tally.num_items} closed items",
+        question="How many closed items can be wrong?",
+        answer=answer(found),
+        picture=_picture(found),
+        sections=(
+            Section("statements", "To sign", found.sentences),
+            Section("checkpoints", "As the items closed", tables=(table,)),
+        ),
+        folded=(
+            Section("assumptions", "What this rests on", points=ASSUMPTIONS),
+            Section("data", "How the votes were read", points=found.notes),
+        ),
+        footer=f"quorate {__version__}, seed {found.seed}, rate {found.min_rate:g}. Every figure is in audit.json.",
+    )
+
+
+def _picture(found: AuditFindings) -> Chart | None:
+    """The bound and the estimate over the closed items; the bound starts where there are enough audits."""
+    seen = [each for each in found.checkpoints if each.num_items]
+    if not seen:
+        return None
+    xs = [float(each.num_items) for each in seen]
+    bounds = [100 * each.bound.mean if each.bound.is_informative else math.nan for each in seen]
+    estimates = [100 * _estimate(each) for each in seen]
+    drawn = lines(
+        [("line", xs, bounds), ("second", xs, estimates)],
+        title="Share of wrong items: bound and estimate",
+        x_label="closed items",
+        y_label="wrong, %",
+        least_top=1.0,
+    )
+    return Chart(drawn, "Line: at most so many are wrong. Dotted: the estimate.")
+
+
+def write_audit(found: AuditFindings, folder: Path) -> tuple[Path, ...]:
+    """report.html and audit.json, which comes last: a folder that has it is complete."""
+    text = json.dumps(plain(found.summary()), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return write_contents(folder, dict(zip(FILES, (page(found).encode(), text.encode()), strict=True)))
