@@ -1,10 +1,13 @@
 """Kernels are cached on disk, and a change in ANY kernel source invalidates every cached kernel."""
 
 import os
+import pickle
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 import quorate.compiled
 from quorate.compiled import sources_digest
@@ -47,3 +50,12 @@ def test_a_first_run_says_that_it_compiles_a_second_does_not_and_a_changed_calle
     changed = call(root, tmp_path)
     assert "compiling" in changed.stderr
     assert changed.stdout == "True\n"
+
+
+def test_a_cache_of_another_version_counts_as_empty(tmp_path):
+    """Its index may name classes that are gone; numba then fails to read it."""
+    numba = pytest.importorskip("numba")
+    index = quorate.compiled._index_file()(cache_path=str(tmp_path), filename_base="kernel", source_stamp="new")
+    gone = b"cquorate.learning.problem\nNoSuchClass\n."
+    (tmp_path / "kernel.nbi").write_bytes(pickle.dumps(numba.__version__) + gone)
+    assert index.load("signature") is None

@@ -56,7 +56,7 @@ def test_only_names_in_backticks_are_replaced(text, expected):
         (Path("votes.csv"), "votes.csv"),
         (0.5, "0.5"),
         (True, ""),
-        (None, ""),
+        (None, "not given"),
         ("\x1b[31m", repr("\x1b[31m")),
     ],
 )

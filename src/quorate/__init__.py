@@ -4,7 +4,8 @@ votes + prediction -> prior/ -> posterior/ -> decision/ -> session/ (journal) ->
 
 A live loop: `Session`, `method`, `JsonlJournal`. The maths alone: `concentration`, `plurality_finite`,
 `plurality_infinite`, `fit`, `PriorParams`. Recorded streams: `simulate`, `VoteDataset`, `quorate.datasets`.
-Your own tables: `run`, `score`, `calibrate`, and `plan` for the next batch.
+Your own tables: `run`, `score`, `calibrate`, and `plan` for the next batch; `draw_audit` and `report_audit` for how
+many answers can be wrong.
 """
 
 from importlib import import_module
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from quorate.streams.simulate import Simulation, simulate
     from quorate.streams.target_error import TargetErrorControl
     from quorate.types import Decision, FitReport, Item, PriorParams, VoteDataset
+    from quorate.workflows.audit import draw_audit, report_audit
     from quorate.workflows.calibrate import calibrate
     from quorate.workflows.plan import plan
     from quorate.workflows.run import run
@@ -49,10 +51,12 @@ _ON_FIRST_USE = {  # name -> module, imported when the name is first used: `quor
     "TargetErrorControl": "quorate.streams.target_error",
     "VoteDataset": "quorate.types",
     "calibrate": "quorate.workflows.calibrate",
+    "draw_audit": "quorate.workflows.audit",
     "concentration": "quorate.prior.concentration",
     "fit": "quorate.learning.fit",
     "method": "quorate.methods",
     "plan": "quorate.workflows.plan",
+    "report_audit": "quorate.workflows.audit",
     "plurality_finite": "quorate.posterior.finite",
     "plurality_infinite": "quorate.posterior.infinite",
     "read_journal": "quorate.session",
@@ -99,12 +103,14 @@ __all__ = [
     "__version__",
     "calibrate",
     "concentration",
+    "draw_audit",
     "fit",
     "method",
     "plan",
     "plurality_finite",
     "plurality_infinite",
     "read_journal",
+    "report_audit",
     "run",
     "score",
     "simulate",

@@ -132,8 +132,10 @@ def _literal(text: str) -> object:
 
 def _typed_option(name: str, value: object) -> str:
     """An option with its value, as it is typed in a shell: a list with commas, quotes where a shell needs them."""
-    if value is True or value is None:  # a flag; an option that was not given
+    if value is True:  # a flag
         return name
+    if value is None:
+        return f"{name} not given"
     if value is Ellipsis:
         return f"{name} ..."
     if isinstance(value, (list, tuple)):
@@ -158,8 +160,6 @@ def source_is(argument: str) -> Iterator[None]:
     except QuorateError as problem:
         if problem.field in ("source", "path"):
             problem.field = argument
-        elif problem.field is None and str(problem).startswith(("source=", "path=")):  # a message not yet in parts
-            problem.args = (f"{argument}={str(problem).partition('=')[2]}",)
         raise
 
 
@@ -192,7 +192,7 @@ class RequestReused(InvalidInput):
 
 
 class UnknownMethod(InvalidInput):
-    """No method of that name, or a knob it does not have."""
+    """No method of that name, or a parameter it does not have."""
 
 
 class PolicyError(QuorateError):

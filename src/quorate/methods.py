@@ -61,7 +61,7 @@ class Method:
         return self.prior.mode(num_classes, num_classifiers, with_bias=bool(self.learner and self.learner.bias))
 
     def describe(self) -> dict[str, Any]:
-        """Name and knobs, as journals and reports store them."""
+        """Name and parameters, as journals and reports store them."""
         knobs = {key: asdict(value) if isinstance(value, Hyperprior) else value for key, value in self.knobs.items()}
         return {"name": self.name, "knobs": knobs}
 

@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from quorate.errors import MissingExtra
 from quorate.unpacked import check_size, max_size
 from quorate.validate import broken
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow import parquet
 
 BLOCK_ROWS = 1 << 17  # most rows read at a time
 BLOCK_BYTES = 1 << 26  # most bytes of a batch, unless one row has more
@@ -29,7 +33,9 @@ class _Plan:
     batch_rows: int
 
 
-def parquet_batches(file: Path, columns: Sequence[str] | None = None, *, cell_bytes: int = 0) -> Iterator[Any]:
+def parquet_batches(
+    file: Path, columns: Sequence[str] | None = None, *, cell_bytes: int = 0
+) -> Iterator[pa.RecordBatch]:
     """Arrow record batches of these columns (None: all), each of `BLOCK_BYTES` at most or one row.
 
     `cell_bytes`: what each cell takes besides its content where the caller keeps it. Lists of text that could become
@@ -39,7 +45,8 @@ def parquet_batches(file: Path, columns: Sequence[str] | None = None, *, cell_by
         import pyarrow as pa  # noqa: PLC0415 - optional
         from pyarrow import parquet  # noqa: PLC0415
     except ImportError as cause:  # pragma: no cover - the tests have it
-        raise MissingExtra(f"{file} needs PyArrow, which is not installed: pip install 'quorate[tables]'") from cause
+        fix = "pip install 'quorate[tables]'"
+        raise broken("source", str(file), "that PyArrow is installed", fix, error=MissingExtra) from cause
     with parquet.ParquetFile(file, pre_buffer=False) as source:
         schema = source.schema_arrow
         wanted = list(schema.names if columns is None else columns)
@@ -64,7 +71,7 @@ def parquet_batches(file: Path, columns: Sequence[str] | None = None, *, cell_by
                 yield pa.RecordBatch.from_arrays(cells, names=wanted)
 
 
-def _plan(file: Path, source: Any, wanted: Sequence[str]) -> _Plan:  # noqa: ANN401
+def _plan(file: Path, source: parquet.ParquetFile, wanted: Sequence[str]) -> _Plan:
     """What the metadata says of the wanted columns; refuses a group of rows that is beyond the limit by itself."""
     meta, limit = source.metadata, max(max_size(), file.stat().st_size)
     groups = [meta.row_group(number) for number in range(meta.num_row_groups)]
@@ -98,7 +105,7 @@ def _plan(file: Path, source: Any, wanted: Sequence[str]) -> _Plan:  # noqa: ANN
     return _Plan(texts, frozenset(unread), max(1, min(BLOCK_ROWS, max(limit // 4, BLOCK_BYTES) // row_bytes)))
 
 
-def _num_bytes(column: Any) -> int:  # noqa: ANN401
+def _num_bytes(column: pa.Array) -> int:
     """Bytes of a column once each cell is written out."""
     from pyarrow import compute, types  # noqa: PLC0415
 
@@ -111,7 +118,7 @@ def _num_bytes(column: Any) -> int:  # noqa: ANN401
     return int(column.indices.nbytes + (compute.sum(lengths).as_py() or 0))
 
 
-def _parts(batch: Any) -> Iterator[Any]:  # noqa: ANN401
+def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """The batch in halves of halves, until each is small enough to be written out."""
     if batch.num_rows <= 1 or sum(map(_num_bytes, batch.columns)) <= BLOCK_BYTES:
         yield batch
@@ -121,7 +128,7 @@ def _parts(batch: Any) -> Iterator[Any]:  # noqa: ANN401
     yield from _parts(batch.slice(half))
 
 
-def _plain(column: Any, stored: Any) -> Any:  # noqa: ANN401
+def _plain(column: pa.Array, stored: pa.DataType) -> pa.Array:
     """The column as it was stored: text again, unless the file has it as a dictionary."""
     from pyarrow import types  # noqa: PLC0415
 

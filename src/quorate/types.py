@@ -107,7 +107,7 @@ class FitReport:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Item:
-    """What a policy sees of one item: the classifier's word and the votes so far, never the votes not asked for.
+    """What a policy sees of one item: the prediction and the votes so far, never votes that were not asked for.
 
     `prediction` (K,) the classifiers' mean; `predictions` (M, K) each of them; `votes` (K,) counts;
     `pool_size` N less the abstentions; `quota` what the policy drew when the item opened (None: no quota).

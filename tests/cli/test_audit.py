@@ -46,7 +46,7 @@ def test_a_report_has_a_table_a_sentence_to_sign_and_what_it_rests_on(run, drawn
         "of the batch's 400 unsettled items are wrong",
         "a random draw sent",
         "Run this report as often as you like",
-        "its coin was tossed (the random yes or no that sends it to the full panel)",
+        "before its draw (the random yes or no that sends it to the full panel)",
         "This rests on:",
         "0 of 570 votes are for items that were not audited: passed over.",
     ):

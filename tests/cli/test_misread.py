@@ -306,7 +306,7 @@ def test_times_do_not_matter_to_calibrate(run, files, votes):
 
 def test_a_class_in_the_error_costs_with_other_case_is_named(run, files, tmp_path):
     costs = write_csv(tmp_path / "costs.csv", ("truth", "Cat"), [("dog", 5)])
-    refused(run, (*files(), "--error-costs", costs), "--error-costs Cat; expected a class", "did you mean 'cat'?")
+    refused(run, (*files(), "--error-costs", costs), "--error-costs Cat", "did you mean 'cat'?")
 
 
 def test_a_column_that_is_the_plurality_under_another_name_stops_the_run(run, tmp_path):

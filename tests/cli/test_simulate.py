@@ -66,8 +66,8 @@ def test_recorded_votes_are_read_from_npz(run, tmp_path):
         (("--items", "999999999"), "Ask for fewer items"),
         (("--classes", "99999"), "num_classes=99999"),
         (("--seed", "-1"), "--seed -1"),
-        (("--method", "quorum:votes=1,votes=2"), "given twice"),
-        (("--method", "quorum:depth=2"), "no knob 'depth'"),
+        (("--method", "quorum:votes=1,votes=2"), "has two"),
+        (("--method", "quorum:depth=2"), "parameters of quorum"),
     ],
 )
 def test_a_mistake_is_one_line_on_stderr_and_exit_code_1(run, args, says):

@@ -61,9 +61,10 @@ def test_several_classifiers_are_fused():
 
 def test_parameters_are_those_of_init_and_can_be_set():
     model = ConsensusClassifier("finexp", pool_size=4)
-    assert model.get_params() == {"method": "finexp", "classes": None, "pool_size": 4}
+    given = {"method": "finexp", "classes": None, "pool_size": 4, "window": 500, "refit_every": 20}
+    assert model.get_params() == given
     assert model.set_params(method="infexp") is model and model.method == "infexp"
-    assert repr(model) == "ConsensusClassifier(method='infexp', classes=None, pool_size=4)"
+    assert repr(model).startswith("ConsensusClassifier(method='infexp', classes=None, pool_size=4, ")
     with pytest.raises(InvalidInput) as caught:
         model.set_params(threshold=0.9)
     assert (caught.value.field, caught.value.value) == ("threshold", 0.9)
@@ -99,3 +100,60 @@ def test_scikit_learn_can_clone_it_and_search_over_it():
     assert len(cross_val_score(model, PREDICTIONS, VOTES, cv=3)) == 3
     search = GridSearchCV(model, {"method": ["finexp", "infexp"]}, cv=2).fit(PREDICTIONS, VOTES.argmax(axis=1))
     assert search.best_params_["method"] in ("finexp", "infexp")
+
+
+def test_learning_in_parts_ends_where_learning_at_once_does():
+    at_once = ConsensusClassifier().fit(PREDICTIONS, VOTES)
+    in_parts = ConsensusClassifier()
+    for rows in np.array_split(np.arange(len(VOTES)), 4):
+        in_parts.partial_fit(PREDICTIONS[rows], VOTES[rows])
+    assert in_parts.params_.theta == pytest.approx(at_once.params_.theta, rel=1e-3)
+    assert np.allclose(in_parts.predict_proba(PREDICTIONS), at_once.predict_proba(PREDICTIONS), atol=1e-3)
+    assert in_parts.pool_size_ == at_once.pool_size_
+
+
+def test_learning_goes_on_after_a_fit():
+    half = len(VOTES) // 2
+    model = ConsensusClassifier(window=None).fit(PREDICTIONS[:half], VOTES[:half])
+    model.partial_fit(PREDICTIONS[half:], VOTES[half:])
+    at_once = ConsensusClassifier().fit(PREDICTIONS, VOTES)
+    assert model.params_.theta == pytest.approx(at_once.params_.theta, rel=1e-3)
+
+
+def test_labels_in_parts_need_the_classes_once():
+    model = ConsensusClassifier().partial_fit(PREDICTIONS[:1], ["b"], classes=["a", "b", "c"])
+    model.partial_fit(PREDICTIONS[1:3], ["a", "c"])
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    with pytest.raises(InvalidInput) as caught:
+        ConsensusClassifier().partial_fit(PREDICTIONS[:1], ["b"])
+    assert caught.value.field == "classes"
+
+
+def test_items_one_by_one_are_learned_as_a_batch_of_them():
+    names = ["a", "b", "c"]
+    one = ConsensusClassifier(refit_every=len(VOTES))
+    for prediction, votes in zip(PREDICTIONS, VOTES, strict=True):
+        one.learn_one(dict(zip(names, prediction, strict=True)), dict(zip(names, votes, strict=True)))
+    batch = ConsensusClassifier(classes=names).partial_fit(PREDICTIONS, VOTES)
+    assert one.params_.theta == pytest.approx(batch.params_.theta, rel=1e-6)
+    found = one.predict_proba_one(dict(zip(names, PREDICTIONS[0], strict=True)), {"b": 1})
+    assert list(found) == names
+    assert np.allclose(list(found.values()), batch.predict_proba(PREDICTIONS[:1], [[0, 1, 0]])[0], atol=1e-6)
+    assert one.predict_one(PREDICTIONS[0]) == max(one.predict_proba_one(PREDICTIONS[0]).items(), key=lambda x: x[1])[0]
+
+
+def test_one_item_needs_to_know_the_classes():
+    with pytest.raises(InvalidInput) as caught:
+        ConsensusClassifier().predict_proba_one([0.5, 0.5])
+    assert caught.value.field == "classes"
+    model = ConsensusClassifier(classes=[0, 1]).learn_one([0.9, 0.1], 0)
+    with pytest.raises(InvalidInput) as caught:
+        model.learn_one([0.9, 0.1], 2)
+    assert (caught.value.field, caught.value.value) == ("y", 2)
+
+
+def test_the_window_forgets_the_oldest_items():
+    model = ConsensusClassifier(window=10)
+    model.partial_fit(PREDICTIONS, VOTES)
+    recent = ConsensusClassifier().fit(PREDICTIONS[-10:], VOTES[-10:])
+    assert model.params_.theta == pytest.approx(recent.params_.theta, rel=1e-3)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import re
-import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,7 +32,7 @@ ALIASES = {
 }
 
 
-def option_names(command: Any) -> dict[str, str]:  # noqa: ANN401 - of click
+def option_names(command: object) -> dict[str, str]:
     """Argument of the library -> option of the command, or its argument as the help names it; or those of a group."""
     found: dict[str, str] = {}
     for each in getattr(command, "commands", {}).values():
@@ -46,31 +44,6 @@ def option_names(command: Any) -> dict[str, str]:  # noqa: ANN401 - of click
         elif param.param_type_name == "argument":
             found[param.name] = param.name.upper()
     return found | {alias: found[name] for alias, name in ALIASES.items() if name in found}
-
-
-def rendered(problem: QuorateError, options: Mapping[str, str]) -> str:
-    """The error with options for arguments; until all are in backticks, also those written as name=value."""
-    message = problem.render(options)
-    if not options:
-        return message
-    names = "|".join(sorted(map(re.escape, options), key=len, reverse=True))
-    both = re.sub(rf"\b(?:{names})(?:=\S+)? \((--[^)]*)\)", r"\1", message)
-    given = rf"(?<![\w.'\"-])({names})=(\[[^\]]*\]|'[^']*'|\"[^\"]*\"|[^\s,;:)]*[^\s,;:).])?"
-
-    def option(found: re.Match[str]) -> str:
-        value = _typed(found[2] or "")
-        return f"{options[found[1]]} {value}" if value else options[found[1]]
-
-    return re.sub(given, option, both)
-
-
-def _typed(value: str) -> str:
-    """A value as it is typed on the command line: quoted where a shell needs it, a list with commas."""
-    if value.startswith("["):
-        value = "'" + ",".join(re.sub(r"^['\"]|['\"]$", "", part.strip()) for part in value[1:-1].split(",")) + "'"
-    if value.startswith(("'", '"')):
-        return value[1:-1] if value[1:-1] == "..." else shlex.quote(value[1:-1])
-    return value
 
 
 Report = Callable[[int, int, str], None]
@@ -88,7 +61,7 @@ def plain_errors(options: Options = dict) -> Iterator[None]:
     try:
         yield
     except QuorateError as problem:
-        fail(getattr(problem, "in_shell", None) or rendered(problem, options()))
+        fail(getattr(problem, "in_shell", None) or problem.render(options()))
     except OSError as problem:
         if problem.errno == errno.EPIPE:  # `quorate methods | head`: typer knows what to do
             raise

@@ -1,7 +1,8 @@
-"""fit, predict and score in the manner of scikit-learn, without needing it: recorded votes in, learned answers out."""
+"""fit, partial_fit, predict as in scikit-learn, learn_one and predict_proba_one as in river, without needing them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from inspect import signature
 from typing import Any, Self
@@ -12,11 +13,13 @@ from numpy.typing import ArrayLike
 from quorate.decision.belief import ASK
 from quorate.decision.policy import QueryPolicy
 from quorate.learning.fit import fit
+from quorate.learning.learner import Window, refit
 from quorate.methods import Learner, Method, as_method
 from quorate.posterior.settled import plurality_share_into
 from quorate.session.batch import BatchDecisions, decide_items
-from quorate.types import FitReport, FloatArray, IntArray, PriorParams
-from quorate.validate import broken, counts, members, probabilities, shown
+from quorate.session.inputs import parse_prediction
+from quorate.types import FitReport, FloatArray, IntArray, PredictionValue, PriorParams
+from quorate.validate import broken, counts, members, probabilities, shown, whole
 
 
 def checked_predictions(predictions: ArrayLike) -> FloatArray:
@@ -67,6 +70,8 @@ class ConsensusClassifier:
 
     `method` a name or `quorate.method(...)` that learns; `classes` names in the order of the probabilities (default:
     the votes' own names in sorted order, or 0 .. K-1); `pool_size` experts per item (default: the most votes of one).
+    `partial_fit` and `learn_one` learn from the last `window` items with votes (None: all), `learn_one` after every
+    `refit_every` of them.
 
     After `fit`: `params_`, `report_`, `classes_`, `pool_size_`, `n_features_in_`.
 
@@ -84,10 +89,14 @@ class ConsensusClassifier:
         *,
         classes: ArrayLike | None = None,
         pool_size: int | None = None,
+        window: int | None = 500,
+        refit_every: int = 20,
     ) -> None:
         self.method = method
         self.classes = classes
         self.pool_size = pool_size
+        self.window = window
+        self.refit_every = refit_every
 
     def fit(self, predictions: ArrayLike, votes: ArrayLike) -> Self:
         """Learn Theta (see `quorate.fit`) from predictions (T, K), or (T, M, K) for M classifiers, and the votes.
@@ -106,7 +115,60 @@ class ConsensusClassifier:
         self.params_: PriorParams
         self.report_: FitReport
         self.params_, self.report_ = fit(probs, tally, hyperprior=learner.hyperprior, bias=learner.bias)
+        self._window = self._new_window(probs.shape[1:])
+        self._remember(probs, tally)
         return self
+
+    def partial_fit(self, predictions: ArrayLike, votes: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """Learn from more items, starting from what was learned before; arguments as in `fit`.
+
+        `classes` as in `__init__`: needed in the first call if `votes` are labels and do not name every class.
+        """
+        probs = checked_predictions(predictions)
+        cast = np.asarray(votes)
+        if not hasattr(self, "_window"):
+            self._begin(
+                probs.shape[1:], class_array(self.classes if classes is None else classes, cast, probs.shape[-1])
+            )
+        tally = vote_counts(cast, self.classes_, len(self._of_fitted_shape(probs)))
+        self._remember(probs, tally)
+        self._refit()
+        return self
+
+    def learn_one(self, x: PredictionValue, y: object) -> Self:
+        """Learn from one item, as in river: `x` is its prediction, `y` the label of a vote or {label: count}.
+
+        `x` is {class: probability}, or any form that `quorate.Session.open` takes.
+
+        >>> model = ConsensusClassifier().learn_one({"cat": 0.9, "dog": 0.1}, "cat")
+        >>> model.predict_one({"cat": 0.3, "dog": 0.7}), model.predict_one({"cat": 0.5, "dog": 0.5}, {"cat": 1})
+        ('dog', 'cat')
+        """
+        probs = self._one(x)
+        cast: Mapping[object, int] = y if isinstance(y, Mapping) else {y: 1}
+        places = {name: place for place, name in enumerate(self.classes_.tolist())}
+        tally = np.zeros((1, len(places)), dtype=np.int64)
+        for label, count in cast.items():
+            if label not in places:
+                raise broken("y", label, f"one of {shown(list(places))}", "pass its name.")
+            tally[0, places[label]] = whole(count, where="y", least=0)
+        self._remember(probs, tally)
+        if self._since_fit >= self.refit_every:
+            self._refit()
+        return self
+
+    def predict_proba_one(self, x: PredictionValue, votes: Mapping[object, int] | None = None) -> dict[object, float]:
+        """Who will win the item's pool, class -> probability, given the votes seen so far (none by default)."""
+        probs = self._one(x)
+        names = self.classes_.tolist()
+        row = None if votes is None else [[votes.get(name, 0) for name in names]]
+        found = self.predict_proba(probs.reshape(1, *self.params_.tau.shape), row)[0]
+        return dict(zip(names, found.tolist(), strict=True))
+
+    def predict_one(self, x: PredictionValue, votes: Mapping[object, int] | None = None) -> object:
+        """The most probable winner of the item's pool; the first of tied classes."""
+        found = self.predict_proba_one(x, votes)
+        return max(found, key=lambda name: found[name])
 
     def predict_proba(self, predictions: ArrayLike, votes: ArrayLike | None = None) -> FloatArray:
         """Who will win each item's pool, (T, K), given the votes seen so far (none by default)."""
@@ -161,6 +223,59 @@ class ConsensusClassifier:
             classifier_tags=tags.ClassifierTags(),
         )
 
+    def _one(self, x: PredictionValue) -> FloatArray:
+        """One item's prediction (1, M, K); the first one names the classes, unless they are given."""
+        if not hasattr(self, "_window"):
+            names = list(x) if self.classes is None and isinstance(x, Mapping) else self.classes
+            if names is None:
+                rule = "the names of the classes, as items come one by one"
+                raise broken("classes", None, rule, "pass `classes=[...]`, or predictions as {class: probability}.")
+            known = np.asarray(names)
+            self._begin((len(known),), class_array(known, np.zeros((0, 2)), len(known)))
+        named = {str(name): value for name, value in x.items()} if isinstance(x, Mapping) else x
+        return parse_prediction(named, [str(name) for name in self.classes_], self.params_.num_classifiers)[None]
+
+    def _begin(self, shape: tuple[int, ...], classes: np.ndarray) -> None:
+        """Nothing learned yet: the hyperprior's mode."""
+        learner, num_classifiers = self._learner(), shape[0] if len(shape) == 2 else 1
+        mode = learner.hyperprior.mode(shape[-1], num_classifiers, with_bias=learner.bias)
+        self.classes_, self.n_features_in_ = classes, shape[-1]
+        self.pool_size_ = 1 if self.pool_size is None else members(self.pool_size)
+        self.params_ = PriorParams(mode.theta, mode.phi, mode.tau.reshape(shape), mode.bias)
+        self._window = self._new_window(shape)
+
+    def _new_window(self, shape: tuple[int, ...]) -> Window:
+        self._num_seen = self._since_fit = 0
+        size = None if self.window is None else whole(self.window, where="window")
+        whole(self.refit_every, where="refit_every")
+        return Window(size, shape[0] if len(shape) == 2 else 1, shape[-1])
+
+    def _remember(self, probs: FloatArray, tally: IntArray) -> None:
+        """Put items with votes into the window; the oldest leave it."""
+        if self.pool_size is None:
+            self.pool_size_ = max(self.pool_size_, int(tally.sum(axis=-1).max()))
+        voted = np.flatnonzero(tally.any(axis=-1))
+        logs = np.log(probs).reshape(len(probs), -1, probs.shape[-1])
+        for row in voted if self.window is None else voted[-self.window :]:
+            name = str(self._num_seen)
+            self._window.enter(name, logs[row])
+            for label in np.flatnonzero(tally[row]):
+                self._window.add(name, int(label), int(tally[row, label]))
+            self._num_seen += 1
+        self._since_fit += len(voted)
+
+    def _refit(self) -> None:
+        if self._since_fit:
+            self.params_, self.report_ = refit(self.params_, self._window, self._learner().hyperprior)
+            self._since_fit = 0
+
+    def _of_fitted_shape(self, probs: FloatArray) -> FloatArray:
+        expected = self._fitted().params_.tau.shape
+        if probs.shape[1:] != expected:
+            rule = f"shape (items, {', '.join(map(str, expected))}), as fitted, not {probs.shape}"
+            raise broken("predictions", probs.tolist(), rule, "pass as many classes and classifiers.")
+        return probs
+
     def _learner(self) -> Learner:
         method = as_method(self.method)
         if method.learner is None:
@@ -175,11 +290,8 @@ class ConsensusClassifier:
     def _decided(self, predictions: ArrayLike, votes: ArrayLike | None) -> BatchDecisions:
         """What a session with the learned parameters would say of each item."""
         fitted = self._fitted()
-        probs = checked_predictions(predictions)
+        probs = self._of_fitted_shape(checked_predictions(predictions))
         expected = fitted.params_.tau.shape
-        if probs.shape[1:] != expected:
-            rule = f"shape (items, {', '.join(map(str, expected))}), as fitted, not {probs.shape}"
-            raise broken("predictions", probs.tolist(), rule, "pass as many classes and classifiers.")
         tally = np.zeros((len(probs), expected[-1]), dtype=np.int64)
         if votes is not None:
             tally = vote_counts(np.asarray(votes), fitted.classes_, len(probs))

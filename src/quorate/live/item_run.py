@@ -80,7 +80,7 @@ class ItemRun:
         return Outcome(self.item_id, label, decision, tuple(self._acts), self._full_cost, self._earlier)
 
     def _is_unanswered(self, decision: Decision) -> bool:
-        """Somebody was asked and nobody voted: what the session says is the classifier's word alone."""
+        """Somebody was asked and nobody voted: the session's answer rests on the classifier alone."""
         if decision.num_votes > 0:
             return False
         return decision.reason == "exhausted" or self._was_asked or any(not act.late for act in self._acts)

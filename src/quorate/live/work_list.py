@@ -43,7 +43,7 @@ class AskFailed(QuorateError):
 
 @dataclass(frozen=True, slots=True)
 class ErrorCare:
-    """What a loop does when asking fails, and whom it tells of each item."""
+    """What a loop does when asking fails, and what it calls for each item."""
 
     on_error: OnError
     retries: int
@@ -110,7 +110,7 @@ class WorkList:
             cause = self._last_failure.__cause__
             failure = AskFailed(
                 f"{self._in_a_row} items in a row are unanswered because asking failed, the last time with "
-                f"{told(cause)}. Mend that and go on with session=error.session, or raise "
+                f"{told(cause)}. Correct that and continue with session=error.session, or raise "
                 f"give_up_after={self.care.give_up_after}.",
                 item=outcome.item,
                 judge=self._last_failure.judge,

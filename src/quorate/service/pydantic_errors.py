@@ -52,7 +52,7 @@ def complaints(errors: Sequence[Any], sent: object = None, model: object = None)
     `model` is what the body should have been: it says which names there are.
 
     Where a field may be one of several types, pydantic complains of each, and puts their names into the place: they
-    are left out, and what is said of one field becomes one complaint.
+    are left out, and one field gives one complaint.
 
     >>> complaints([{"type": "missing", "loc": ("body", "label"), "msg": "Field required", "input": {}}])
     [{'field': 'label', 'rule': 'it is required', 'fix': 'Send label.'}]
@@ -110,7 +110,7 @@ def _worded(error: dict[str, Any], sent: object, model: object) -> dict[str, Any
 
 
 def _of_length(error: dict[str, Any]) -> str:
-    """What is said of a text's length: pydantic counts "items" where a validator of ours has seen the text before."""
+    """The rule for a text's length: pydantic counts "items" where a validator of ours has seen the text before."""
     words, limit = LENGTHS[error["type"]]
     number = error["ctx"][limit]
     return f"Text should have {words} {number} {'character' if number == 1 else 'characters'}"
@@ -150,7 +150,7 @@ def _models(annotation: object) -> Iterator[type[BaseModel]]:
 
 
 def _is_vague(place: tuple[str | int, ...], all_: Mapping[tuple[str | int, ...], list[Any]]) -> bool:
-    """Said of a field because it is not of another type, while something is said of what is inside it."""
+    """A complaint about a field only because it is not of another type, while there is one about its content."""
     is_union = any(len(error.get("loc", ())) > len(place) for error in all_[place])
     return is_union and any(other[: len(place)] == place and len(other) > len(place) for other in all_)
 
@@ -173,7 +173,7 @@ def _complaint(place: tuple[str | int, ...], errors: Sequence[dict[str, Any]]) -
 
 
 def _joined(place: Sequence[str | int]) -> str:
-    """A place as the rest of the house writes it.
+    """A place in the request, as in the rest of the API.
 
     >>> _joined(("items", 0, "text"))
     'items[0].text'

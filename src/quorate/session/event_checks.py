@@ -191,7 +191,7 @@ def check_after(state: State, event: Event) -> None:
 
 
 class Recomputed:
-    """Makes decisions again, each under the parameters and knobs it names."""
+    """Makes decisions again, each under the learned parameters and the policy it names."""
 
     def __init__(self, state: State) -> None:
         self._priors: dict[int, Prior] = {state.prior.seq: state.prior}

@@ -108,7 +108,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 
 
 def as_json(content: Mapping[str, Any], *, what: str) -> bytes:
-    """`content` as JSON without spaces or newlines, in UTF-8; JournalError if JSON has no word for it.
+    """`content` as JSON without spaces or newlines, in UTF-8; JournalError if JSON cannot hold it.
 
     >>> as_json({"label": "Käfer", "confidence": 0.1}, what="event 1").decode()
     '{"label":"Käfer","confidence":0.1}'

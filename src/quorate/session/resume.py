@@ -39,7 +39,7 @@ def settings_from(header: Header | None, given: Method | None, expected: dict[st
         _compare(key, list(value) if key == "classes" else value, stored[key])
     try:
         return checked_settings(given or method(name, **knobs), **stored)
-    except Exception as cause:  # a method's knobs may be wrong in any way
+    except Exception as cause:  # a method's parameters may be wrong in any way
         raise _corrupt("the session's header", 1, cause) from cause
 
 

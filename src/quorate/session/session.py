@@ -170,7 +170,7 @@ class Session:
     ) -> Decision:
         """One expert's vote. After the item closed it is kept, and learned from while the item is in the window.
 
-        A `voter` may act once on an item; without a name, votes cannot be told apart nor taken back.
+        A `voter` may act once on an item; without a name, votes cannot be distinguished or retracted.
         """
         with self._lock:
             event = self._event("vote", item_id, time, request_id, voter=voter)
@@ -258,8 +258,8 @@ class Session:
         """How many experts can be asked about an open item at once: the very ones who would be asked one by one.
 
         The largest m <= `most` such that whatever m - 1 of them answer, the session, as it is now, still asks; 1 where
-        more than `most_states` outcomes would have to be looked at; 0 if the item is not open. Parameters learned, or a
-        knob tuned, while the questions are out are not foreseen.
+        more than `most_states` outcomes would have to be looked at; 0 if the item is not open. Parameters learned
+        or tuned while the questions are out are not foreseen.
 
         >>> session = Session("ask-all", classes=["cat", "dog"], pool_size=3)
         >>> decision = session.open("photo-1")
@@ -340,7 +340,7 @@ class Session:
         with self._lock:
             return self._decide(item).ask
 
-    # -- how an event comes about -----------------------------------------------------------------------------------
+    # -- how an event is made -----------------------------------------------------------------------------------
 
     def _event(
         self, kind: str, item_id: str, time: float | None, request_id: str | None, *, voter: str | None = None

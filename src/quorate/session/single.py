@@ -22,7 +22,7 @@ from quorate.types import Decision, PriorParams
 
 @dataclass(frozen=True, slots=True)
 class Era:
-    """What decisions are made under: the parameters of one "learn" event and the knobs of one "tune" event.
+    """What decisions are made under: the parameters of one "learn" event and the policy of one "tune" event.
 
     `prior.seq` and `tune_seq` are the numbers of these events, 0 before the first; decisions name them. `params` are
     those `prior` was made of, for whoever has them at hand: they need not be computed then.

@@ -88,9 +88,9 @@ def checked_settings(
 
 @dataclass(slots=True)
 class State:
-    """What the events so far amount to. Open items and the last closed ones in full, older ones in a compact ledger.
+    """The state after the events so far. Open items and the last closed ones in full, older ones in a compact ledger.
 
-    `method` is the one of the settings, with the policy's knobs as the last "tune" event (number `tune_seq`) left them.
+    `method` is that of the settings, its policy's parameters as the last "tune" event (number `tune_seq`) left them.
     """
 
     settings: Settings
