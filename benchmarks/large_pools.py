@@ -1,4 +1,4 @@
-"""What one belief about a large pool costs, beside the exact method and what is required. Run by `make docs-figures`.
+"""What one belief about a large pool costs, beside the exact method and what is required..
 
     python benchmarks/large_pools.py [--quick] [--out FOLDER]
 
