@@ -102,7 +102,8 @@ def winners_into(alpha: FloatArray, votes: IntArray, pool_size: int, log_loss: f
             shifts[i] = weights_into(beta[i], steps, weights, i * stride, remaining)
             reached[i], win[i] = 1.0, 0.0
         add_pairs(top, beta, 0.0, seen, remaining, weights, shifts, reached, total, total_shift, steps, work, win)
-        out[classes[0]], out[classes[1]] = 1.0 + win[0], -win[0]
+        won = min(max(-win[0], 0.0), 1.0)  # a sum with differences may end a round-off beyond
+        out[classes[0]], out[classes[1]] = 1.0 - won, won
         return 1.0
 
     # Marginals of every class give what is known of the level m of the maximum, here as m - top:
