@@ -22,6 +22,7 @@ from quorate.posterior.settled import is_settled, plurality_share_into
 from quorate.types import FloatArray, IntArray
 
 SMALL_POOL = 150  # pools up to this size are computed as they always were, to the last digit
+_FEW_LEVELS = 2  # so few are had sooner from polynomials, as where three classes can tie at one level only
 _OFF = 8e-11  # a sum of probabilities further from 1 than this shows that a large pool needs the other method
 _SMALLEST_ALPHA, _LARGEST_ALPHA = 1e-100, 1e100
 
@@ -92,10 +93,21 @@ def winners_into(alpha: FloatArray, votes: IntArray, pool_size: int, log_loss: f
     total_shift = weights_into(total_beta, steps, scratch, 0, remaining)
     total = scratch[remaining]
 
-    # Marginals of every class give what is known of the level m of the maximum, here as m - top:
-    # P(max <= m) <= under (the counts are negatively associated), P(max >= m) <= over.
     stride = remaining + 1 + PAD
     weights = np.zeros((num + 1) * stride)
+    work = np.empty((num + 2) * (remaining + 1 + 2 * PAD))
+    if large and num == 2 and others_beta == 0.0:
+        # Two classes are one pair, and the first, which leads, loses what the second wins.
+        for i in range(2):
+            shifts[i] = weights_into(beta[i], steps, weights, i * stride, remaining)
+            reached[i], win[i] = 1.0, 0.0
+        add_pairs(top, beta, 0.0, seen, remaining, weights, shifts, reached, total, total_shift, steps, work, win)
+        won = min(max(-win[0], 0.0), 1.0)  # a sum with differences may end a round-off beyond
+        out[classes[0]], out[classes[1]] = 1.0 - won, won
+        return 1.0
+
+    # Marginals of every class give what is known of the level m of the maximum, here as m - top:
+    # P(max <= m) <= under (the counts are negatively associated), P(max >= m) <= over.
     tails = np.empty((num, remaining + 2))  # P(X_k >= a)
     under, over = np.ones(remaining + 1), np.zeros(remaining + 1)
     for i in range(num):
@@ -139,7 +151,6 @@ def winners_into(alpha: FloatArray, votes: IntArray, pool_size: int, log_loss: f
     for i in range(num):
         reached[i] = tails[i, min(paired - seen[i], remaining + 1)]
         win[i] = reached[i]
-    work = np.empty((num + 2) * (remaining + 1 + 2 * PAD))
     if paired < alone and large:
         add_pairs(
             paired, beta, others_beta, seen, remaining, weights, shifts, reached, total, total_shift, steps, work, win
@@ -149,7 +160,7 @@ def winners_into(alpha: FloatArray, votes: IntArray, pool_size: int, log_loss: f
             paired, alone - 1, beta, others_beta, seen, remaining, weights, shifts, reached, total, total_shift, steps,
             work, win,
         )  # fmt: skip
-    if lowest < paired and large:
+    if large and paired - lowest > _FEW_LEVELS:
         split = min(max(lowest, pool_size // 5), paired)  # lower levels need fewer points
         for first, end in ((lowest, split), (split, paired)):
             if first < end:

@@ -16,7 +16,7 @@ from quorate.service.domain.settings import ProjectSettings
 TEN = [f"c{number}" for number in range(10)]
 
 
-@pytest.mark.parametrize(("classes", "pool_size"), [(TEN[:3], 100_000), (TEN, 1000), (TEN[:2], 100_000)])
+@pytest.mark.parametrize(("classes", "pool_size"), [(TEN[:5], 100_000), (TEN, 5000), (TEN[:4], 50_000)])
 def test_a_pool_that_takes_too_long_is_refused_for_projects_changes_and_items(desk, classes, pool_size):
     with pytest.raises(InvalidInput) as refused:
         desk.projects.create("large", ProjectSettings(classes=classes, pool_size=pool_size), now=1000.0)

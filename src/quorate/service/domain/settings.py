@@ -10,6 +10,7 @@ from quorate.catalogue import parse_method
 from quorate.decision.policy import Stateless
 from quorate.decision.quota import QuotaPolicy
 from quorate.methods import Method, method
+from quorate.posterior.finite import SMALL_POOL
 from quorate.session.state import Settings
 from quorate.session.tuning import policy_knobs
 from quorate.streams.control import BudgetControl, rule_knob
@@ -20,24 +21,28 @@ DECISION_SECONDS = 0.05  # one decision: what is believed of one item, after one
 AHEAD_SECONDS = 0.05  # all decisions that are looked at ahead of one vote together
 BATCH_SECONDS = 60.0  # all decisions of one batch of items together
 
-# Seconds of one belief, measured on one core of 2.1 to 3 GHz. Finite pools: with K^2 N^2 for the levels that one or two
-# classes reach, with K N^3 for those that three or more can tie at; few of these matter while K is small.
+# Seconds of one belief, measured on one core of 2.1 to 3 GHz (benchmarks/decision_cost.py). Finite pools: levels that
+# three or more classes can tie at cost K N^3 up to SMALL_POOL and K N^2 beyond; while K is small few of them matter.
 BASE = 2e-5
 BY_PAIRS = 1.4e-10
 BY_LEVELS, CROWDED = 1e-12, 20
+BY_VOTES, BY_VOTES_OF_PAIRS, BY_POINTS = 2e-8, 2e-9, 1.2e-9  # above SMALL_POOL: K N, K^2 N, K N^2
 BY_CLASS = 2e-5  # infinite pools
 
 
 def belief_seconds(posterior: str, num_classes: int, pool_size: int) -> float:
     """How long one belief takes at most.
 
-    >>> belief_seconds("finite", 10, 50) < 1e-4 < 1 < belief_seconds("finite", 10, 5000)
+    >>> belief_seconds("finite", 10, 50) < 1e-4 < 0.1 < belief_seconds("finite", 10, 5000) < 1
     True
     """
     if posterior == "vote_share":
         return BASE
     if posterior == "infinite":
         return BASE + BY_CLASS * num_classes
+    if pool_size > SMALL_POOL:
+        votes = (BY_VOTES + BY_VOTES_OF_PAIRS * num_classes) * num_classes * pool_size
+        return BASE + votes + (BY_POINTS * num_classes * float(pool_size) ** 2 if num_classes > 3 else 0.0)
     pairs = BY_PAIRS * float(num_classes) ** 2 * float(pool_size) ** 2
     levels = BY_LEVELS * min(num_classes, CROWDED) * num_classes * float(pool_size) ** 3 if num_classes > 3 else 0.0
     return BASE + pairs + levels
