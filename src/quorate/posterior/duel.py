@@ -27,7 +27,7 @@ def duel(beta: FloatArray) -> float:
     beat the second. Within 1e-10 for beta up to 4e6; 1, still a bound, where the largest lies beyond.
 
     >>> import numpy as np
-    >>> duel(np.array([1.0, 2.0, 0.5]))
+    >>> round(duel(np.array([1.0, 2.0, 0.5])), 12)
     0.75
     """
     top = 0.0
