@@ -131,7 +131,7 @@ def test_the_summary_has_the_shift_table_as_promised(first):
     ("args", "said"),
     [
         (("everything",), "WHAT everything"),
-        (("shift", "--seeds", "3,x"), "--seeds='3,x'"),
+        (("shift", "--seeds", "3,x"), "--seeds 3,x; expected whole numbers"),
         (("shift", "--seeds", "3,3"), "--seeds 3,3"),
         (("shift", "--jobs", "0"), "--jobs 0"),
         (("shift", "--cluster", "nowhere"), "--cluster nowhere"),

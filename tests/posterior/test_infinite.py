@@ -178,17 +178,18 @@ def test_the_single_item_kernel_takes_strided_rows_and_leaves_its_input_alone():
 
 
 @pytest.mark.parametrize(
-    ("alpha", "votes", "message"),
+    ("alpha", "votes", "field"),
     [
-        ([1.0, 0.0], [0, 0], "alpha contains 0.0"),
-        ([1.0, np.nan], [0, 0], "alpha contains nan"),
-        ([1.0, 2.0], [0, -1], "votes contains -1.0"),
-        ([1.0], [0], "at least 2 classes"),
+        ([1.0, 0.0], [0, 0], "alpha"),
+        ([1.0, np.nan], [0, 0], "alpha"),
+        ([1.0, 2.0], [0, -1], "votes"),
+        ([1.0], [0], "alpha"),
     ],
 )
-def test_bad_input_is_refused_by_name(alpha, votes, message):
-    with pytest.raises(InvalidInput, match=message):
+def test_bad_input_is_refused_by_name(alpha, votes, field):
+    with pytest.raises(InvalidInput) as caught:
         plurality_infinite(alpha, votes)
+    assert caught.value.field == field
 
 
 def test_shapes_that_do_not_broadcast_are_refused():

@@ -21,12 +21,9 @@ if TYPE_CHECKING:
 
 # Arguments of the library whose option has another name: argument -> parameter of the command.
 ALIASES = {
-    "task": "task_column",
-    "worker": "worker_column",
-    "label": "label_column",
-    "timestamp": "time_column",
-    "format": "votes_format",
     "num_bins": "bins",
+    "num_items": "items",
+    "num_classes": "classes",
     "methods": "method",
     "path": "file",
 }

@@ -268,6 +268,6 @@ def test_a_batch_is_stored_whole_or_not_at_all_and_may_come_again(desk):
     assert [(each.name, each.status) for each in told] == [("x", "exists"), ("y", "open")]
     with pytest.raises(InvalidInput) as caught:
         add_items(desk.projects, project.id, [NewItem("z"), NewItem("bad", [0.5, 0.5])], now=1002.0)
-    assert caught.value.field == "prediction for item 'bad'"
+    assert (caught.value.field, caught.value.place) == ("prediction", "item 'bad'")
     with pytest.raises(UnknownItem):
         row(desk, project, "z")

@@ -74,7 +74,7 @@ def test_each_bad_row_is_named_with_its_fault_and_the_good_ones_stay():
     assert [item.name for item in found.items] == ["good"]
     said = {problem.row: problem.words for problem in found.problems}
     assert set(said) == {2, 3, 4, 5, 6, 7}
-    assert "sums to 1.8" in said[2]
+    assert "not 1.8" in said[2]
     assert "cat='much'; expected a number" in said[3]
     assert said[4].startswith("id=''; expected an id of its own")
     assert "row 1 has this one, too" in said[5]
