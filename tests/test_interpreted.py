@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -78,7 +79,7 @@ def test_a_session_that_switches_in_between_goes_on_alike(name):
 @given(st.data())
 def test_posteriors_are_alike(data):
     classes = data.draw(st.integers(2, 6))
-    alpha = data.draw(arrays(float, classes, elements=st.floats(1e-6, 1e4)))
+    alpha = data.draw(arrays(float, classes, elements=st.one_of(st.floats(1e-6, 1e4), st.floats(1e-300, 1e100))))
     votes = data.draw(arrays(int, classes, elements=st.integers(0, 12)))
     pool_size = int(votes.sum()) + data.draw(st.integers(0, 30))
     for call in (
@@ -113,6 +114,75 @@ def test_log_gamma_is_the_logarithm_of_gamma(x):
 @given(st.floats(0.01, 500))
 def test_log_gamma_rises_as_gamma_does(x):
     assert log_gamma(x + 1) - log_gamma(x) == pytest.approx(np.log(x), abs=1e-11)
+
+
+def test_where_python_overflows_compiled_code_answers():
+    alpha, votes = [1e100, 1e-100, 1e-300, 1e100], [0, 2, 0, 1]
+    interpreted, made = both_ways(lambda: plurality_infinite(alpha, votes).tolist())
+    assert interpreted == made
+
+
+@pytest.fixture
+def fresh(monkeypatch, tmp_path):
+    """A state as at a first start, whose child process runs `code`."""
+
+    def start(code, folder=tmp_path):
+        monkeypatch.delenv(compiled.SWITCH, raising=False)
+        marker = None if folder is None else folder / "marker"
+        monkeypatch.setattr(compiled, "marker_file", lambda: marker)
+        popen, children = subprocess.Popen, []
+
+        def stub(_, **how):
+            children.append(popen([sys.executable, "-c", code.format(marker=str(marker))], **how))
+            return children[-1]
+
+        monkeypatch.setattr(compiled.subprocess, "Popen", stub)
+        monkeypatch.setattr(compiled, "_state", compiled._State())
+        return compiled._state, children
+
+    return start
+
+
+def test_the_process_switches_when_the_child_has_compiled(fresh):
+    state, children = fresh("import pathlib; pathlib.Path({marker!r}).touch()")
+    assert compiled.status() == "interpreted" and not state.look()
+    compiled.wait_until_compiled()
+    assert compiled.status() == "compiled" and len(children) == 1
+
+
+@pytest.mark.parametrize("code", ["import sys; sys.exit(1)", "pass"])
+def test_a_child_that_leaves_no_marker_is_reported_and_nobody_waits(fresh, code, capsys):
+    _, children = fresh(code)
+    compiled.wait_until_compiled()
+    compiled.wait_until_compiled()
+    assert compiled.status() == "interpreted" and len(children) == 1
+    assert capsys.readouterr().err.count("failed") == 1
+
+
+def test_without_a_folder_long_work_compiles_in_the_process(fresh):
+    _, children = fresh("pass", folder=None)
+    compiled.wait_until_compiled()
+    assert compiled.status() == "compiled" and not children
+
+
+def test_a_fixed_choice_starts_no_child(fresh, monkeypatch):
+    _, children = fresh("pass")
+    compiled.interpret()
+    compiled.wait_until_compiled()
+    assert compiled.status() == "interpreted"
+    compiled.compile_here()
+    compiled.wait_until_compiled()
+    assert compiled.status() == "compiled" and not children
+
+
+def test_two_threads_start_one_child(fresh):
+    _, children = fresh("import time, pathlib; time.sleep(0.3); pathlib.Path({marker!r}).touch()")
+    threads = [threading.Thread(target=compiled.wait_until_compiled) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert compiled.status() == "compiled" and len(children) == 1
 
 
 def test_a_first_start_decides_without_importing_the_compiler(tmp_path):

@@ -1,7 +1,7 @@
 """Compile every kernel into the cache on disk: `python -m quorate.compile_kernels`. Started by `quorate.compiled`.
 
-Makes each kind of call once on a tiny stream and writes down how many are done, then leaves the marker that says that
-all is there. A second process that comes at the same time waits for the first.
+Makes each kind of call once on a tiny stream, then leaves the marker that says that all is there. A second process that
+comes at the same time waits for the first.
 """
 
 from __future__ import annotations
@@ -76,9 +76,7 @@ def main() -> None:
     with files.alone(marker.with_suffix(".lock")):
         if marker.exists():
             return
-        everything = calls()
-        for number, call in enumerate(everything):
-            files.write_atomic(marker.with_suffix(".progress"), f"{number}/{len(everything)}", durable=False)
+        for call in calls():
             call()
         marker.touch()
 

@@ -27,14 +27,13 @@ from typing import Any, Literal, TypeVar, cast
 import numpy as np
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Progress = Callable[[int, int], object]
 Status = Literal["interpreted", "compiling", "compiled"]
 
 SWITCH = "QUORATE_KERNELS"
 PATIENCE = 2.0  # seconds of interpreted work before a child process compiles
 LOOK_EVERY = 0.2  # seconds between looks at the child process
 FEW_ITEMS = 1500  # of a stream: interpreted in less time than compiling takes
-SMALL_POOL = 150  # interpreted, a belief about a larger pool takes seconds
+NO_NUMBER = (OverflowError, ZeroDivisionError, ValueError)  # where compiled code has inf or nan, Python raises
 _KERNEL_SOURCES = ("compiled.py", "densities.py", "prior", "posterior", "decision", "learning", "streams")
 
 
@@ -59,18 +58,22 @@ class Kernel:
 
     def __call__(self, *arguments: object) -> object:
         """The function's result; the outermost interpreted call looks whether compiled kernels are there."""
-        if _state.compiled:
+        if _state.compiled or (not _thread.inside and _state.look()):
             return self.dispatcher(*arguments)
         if _thread.inside:
-            return self.py_func(*arguments)
-        if _state.look():
-            return self.dispatcher(*arguments)
+            return self._interpreted(*arguments)
         _thread.inside = True
         try:
             with np.errstate(all="ignore"):  # as compiled code
-                return self.py_func(*arguments)
+                return self._interpreted(*arguments)
         finally:
             _thread.inside = False
+
+    def _interpreted(self, *arguments: object) -> object:
+        try:
+            return self.py_func(*arguments)
+        except NO_NUMBER:  # raised by this kernel: those it calls have answered by themselves
+            return self.dispatcher(*arguments)
 
     @cached_property
     def dispatcher(self) -> Callable[..., Any]:
@@ -149,44 +152,58 @@ class _State:
 
     def __init__(self) -> None:
         choice = os.environ.get(SWITCH)
+        if choice not in (None, "", "interpreted", "compiled"):
+            _say(f"{SWITCH}={choice} is neither interpreted nor compiled, and is ignored")
         self.compiled = choice == "compiled"
         self.fixed = choice == "interpreted"
+        self.failed = False
         self.first_call = 0.0
+        self.forget_child()
+
+    def forget_child(self) -> None:
+        """A forked process has no child of its own, and no thread that holds the lock."""
         self.next_look = 0.0
         self.child: subprocess.Popen[bytes] | None = None
-        self.failed = False
         self.lock = threading.Lock()
 
-    def look(self) -> bool:
-        """Whether kernels run compiled from now on; starts the child process when it is time to."""
+    def look(self, *, start: bool = False) -> bool:
+        """Whether kernels run compiled from now on; starts the child process when it is time to, or at once."""
         now = time.monotonic()
-        if self.fixed or now < self.next_look:
+        if self.compiled or self.fixed or (now < self.next_look and not start):
             return self.compiled
         with self.lock:
-            if not self.first_call:
-                self.first_call = now
+            self.first_call = self.first_call or now
             self.next_look = now + LOOK_EVERY
-            if self._is_there():
+            has_ended = self.child is not None and self.child.poll() is not None
+            marker = marker_file()
+            if marker is not None and marker.exists():
                 self.compiled = True
-            elif now - self.first_call > PATIENCE:
-                self.start()
+            elif has_ended and not self.failed:
+                self.failed = True
+                _say(f"compiling failed: going on interpreted, which is slower. {SWITCH}=compiled shows why")
+            elif self.child is None and (start or now - self.first_call > PATIENCE):
+                self._start(can_keep=marker is not None)
         return self.compiled
 
-    def _is_there(self) -> bool:
-        marker = marker_file()
-        if self.child is not None and self.child.poll() not in (None, 0):
-            self.failed = True
-        return marker is not None and marker.exists()
-
-    def start(self) -> None:
-        """Start the child process, once, where its result can be kept. It goes on if this process ends first."""
-        if self.child is None and marker_file() is not None:
-            _say("compiling for this machine in the background (about a minute, once); slower until then")
-            command = [sys.executable, "-m", "quorate.compile_kernels"]
-            nothing = subprocess.DEVNULL
+    def _start(self, *, can_keep: bool) -> None:
+        """Start the child process; it goes on if this process ends first. Without a cache, compile in this process."""
+        if not can_keep or getattr(sys, "frozen", False):
+            self.compiled = True
+            return
+        _say("compiling for this machine (about a minute, once)")
+        found = os.pathsep.join(filter(None, (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH"))))
+        command, nothing = [sys.executable, "-P", "-m", "quorate.compile_kernels"], subprocess.DEVNULL
+        try:
             self.child = subprocess.Popen(
-                command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True
+                command,
+                stdin=nothing,
+                stdout=nothing,
+                stderr=nothing,
+                env=os.environ | {"PYTHONPATH": found},
+                start_new_session=True,
             )
+        except OSError:
+            self.compiled = True
 
 
 def _say(text: str) -> None:
@@ -195,6 +212,8 @@ def _say(text: str) -> None:
 
 _thread = _Thread()
 _state = _State()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_state.forget_child)
 
 
 def status() -> Status:
@@ -206,7 +225,7 @@ def status() -> Status:
 
 def interpret() -> None:
     """Never compile in this process: for a single decision, importing numba takes longer than deciding."""
-    _state.fixed = _state.fixed or not _state.compiled
+    _state.fixed = not _state.compiled
 
 
 def compile_here() -> None:
@@ -216,33 +235,20 @@ def compile_here() -> None:
 
 def compile_in_background() -> None:
     """Start compiling now instead of after `PATIENCE` seconds: for a service that will run for long."""
-    if not _state.fixed and not _state.look():
-        _state.start()
+    _state.look(start=True)
 
 
-def wait_until_compiled(progress: Progress | None = None) -> None:
-    """For work that takes minutes interpreted: return when kernels are compiled. `progress(done, all)` is called."""
+def wait_until_compiled() -> None:
+    """For work that takes minutes interpreted: return when kernels are compiled, or cannot be."""
     compile_in_background()
-    while not _state.look() and not _state.fixed and status() == "compiling":
-        if progress is not None:
-            progress(*compiling_progress())
+    while not _state.look() and status() == "compiling":
         time.sleep(LOOK_EVERY)
 
 
-def prepare_for(num_items: int, pool_size: int) -> None:
-    """Wait until kernels are compiled where a stream of this length, or one belief about such a pool, takes longer."""
-    if num_items > FEW_ITEMS or pool_size > SMALL_POOL:
+def prepare_for(num_items: int) -> None:
+    """Wait until kernels are compiled if so many items would take longer interpreted."""
+    if num_items > FEW_ITEMS:
         wait_until_compiled()
-
-
-def compiling_progress() -> tuple[int, int]:
-    """How many of how many steps the child process has done."""
-    marker = marker_file()
-    try:
-        done, _, total = cast(Path, marker).with_suffix(".progress").read_text(encoding="ascii").partition("/")
-        return int(done), int(total)
-    except (OSError, ValueError, AttributeError):
-        return 0, 1
 
 
 @cache

@@ -55,8 +55,7 @@ def decide(
 
     Example: quorate decide --prediction 0.7,0.2,0.1 --votes 1,0,0 --pool-size 6 --classes cat,dog,bird
     """
-    if pool_size <= compiled.SMALL_POOL:
-        compiled.interpret()
+    compiled.interpret()
     chosen = parse_method(method, threshold=threshold, min_gain=min_gain)
     probs = _numbers(prediction, "prediction")
     cast = _numbers(votes, "votes")

@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from quorate.datasets import synthetic
+from quorate.compiled import wait_until_compiled
 from quorate.errors import ClusterError
-from quorate.paper.design import Job, settings
+from quorate.paper.design import Job
 from quorate.paper.readings import JobOutcome
-from quorate.paper.runs import run_job
 from quorate.paper.store import code_digest, libraries
 from quorate.paper.sweep import Backend, on_threads
 from quorate.types import VoteDataset
@@ -49,17 +48,10 @@ def backend_for(address: str | None, jobs: int | None = None) -> Iterator[Backen
     from quorate.paper import dask_jobs  # noqa: PLC0415
 
     with (
-        connected(address, kind=_kind, prepare=_compile_here, answer_within=ANSWER_WITHIN) as client,
+        connected(address, kind=_kind, prepare=wait_until_compiled, answer_within=ANSWER_WITHIN) as client,
         dask_jobs.hand_outs(client) as hand_out,
     ):
         yield _on_dask(client, address, hand_out, dask_jobs.run_on)
-
-
-def _compile_here() -> None:
-    """Once, before the workers start: they find the kernels on disk, and the notice comes from one process only."""
-    small = synthetic(num_items=30, num_classes=3, pool_size=3, seed=0)
-    for name in ("quorate", "mp", "fixed-finexp"):
-        run_job(Job("", 3, small.models[0], 0, name, settings(None)), small)
 
 
 def _kind() -> dict[str, str]:

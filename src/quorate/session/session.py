@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quorate import compiled, rng
+from quorate import rng
 from quorate.decision.policy import QueryPolicy
 from quorate.errors import DuplicateVote, ItemExists, JournalError, UnknownItem
 from quorate.learning.learner import refit
@@ -81,7 +81,6 @@ class Session:
             store.start(settings.header())
 
     def _use(self, settings: Settings, journal: Journal | None, params: PriorParams | None = None) -> None:
-        compiled.prepare_for(0, settings.pool_size or 0)
         self._lock = threading.RLock()
         self._journal = journal
         self._state = initial(settings, params)

@@ -14,9 +14,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any
 
-import numpy as np
-
-from quorate.compiled import sources_digest
+from quorate.compiled import sources_digest, wait_until_compiled
 from quorate.errors import ClusterError
 from quorate.session.batch import BatchDecisions, Decider
 from quorate.types import FloatArray, IntArray
@@ -36,12 +34,7 @@ def scored_by(decider: Decider, cluster: str | None) -> Iterator[Scored]:
     if cluster is None:
         yield lambda batches: ((batch, decider.decide(batch.predictions, batch.votes)) for batch in batches)
         return
-
-    def prepare() -> None:
-        num_models, num_classes = decider.predicting.tau.shape
-        decider.decide(np.full((1, num_models, num_classes), 1 / num_classes), np.zeros((1, num_classes), int))
-
-    with connected(cluster, kind=_kind, prepare=prepare) as client:
+    with connected(cluster, kind=_kind, prepare=wait_until_compiled) as client:
         yield lambda batches: _on_dask(client, cluster, decider, batches)
 
 
