@@ -95,7 +95,7 @@ def _picture(found: AuditFindings) -> Chart | None:
         y_label="wrong, %",
         least_top=1.0,
     )
-    return Chart(drawn, "Line: at most so many are wrong. Dotted: the estimate.")
+    return Chart(drawn, "Solid: the upper bound. Dotted: the estimate.")
 
 
 def write_audit(found: AuditFindings, folder: Path) -> tuple[Path, ...]:
