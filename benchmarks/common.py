@@ -12,6 +12,7 @@ import os
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ[_name] = "1"
+os.environ.setdefault("QUORATE_KERNELS", "compiled")
 
 import platform
 import resource

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 
 from common import say  # first: it sets one thread before NumPy loads
-from fresh import OPEN_AND_VOTE, SIMULATE, compile_row, journal_row, start_row
+from fresh import OPEN_AND_VOTE, SIMULATE, compile_row, first_start_row, journal_row, start_row
 from posteriors import finite_rows, infinite_rows
 from report import Row, show, write_json
 from streams import eager_rows, finexp_row, infexp_row, refit_row
@@ -33,6 +33,7 @@ def steps(*, quick: bool) -> list[Step]:
                                              decisions=20 if quick else 1000, rounds=1 if quick else 5)),
         ("refit after every item", lambda: eager_rows(count=2 if quick else 6, rounds=1 if quick else 3)),
         ("fresh process", lambda: start_row(1 if quick else 9)),
+        ("first start", first_start_row),
         ("first run: open and vote", lambda: compile_row(
             "compile_vote", "first run ever: open an item and cast a vote", OPEN_AND_VOTE, quick=quick)),
         ("first run: simulate", lambda: compile_row(
