@@ -57,7 +57,7 @@ def test_what_is_wrong_with_a_prediction(wrong, rule, fix):
         ({"classes": ["cat", "x" * 300]}, "classes", "x" * 120 + "…", "text of at most 100 characters"),
         ({"currency": "a=b; expected x; y z"}, "currency", "a=b; expected x; y z", "text of at most 8 characters"),
         ({"target_error": 0.0}, "target_error", 0, "a share above 0"),
-        ({"target_error": 0.1, "audit_rate": 0.0}, "audit_rate", 0, "a share above 0 with a target_error"),
+        ({"target_error": 0.1, "audit_rate": 0.0}, "audit_rate", 0, "a share above 0 with a `target_error`"),
         ({"budget": 2.0, "threshold": 0.9}, "budget", 2.0, "no other goal beside threshold"),
         ({"min_votes": 3, "max_votes": 2}, "max_votes", 2, "at least `min_votes`, which is 3"),
         ({"budget": 2.0, "min_votes": 3}, "budget", 2.0, "at least min_votes, which is 3"),
