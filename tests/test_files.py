@@ -68,7 +68,7 @@ def test_a_folder_with_its_marker_is_complete(tmp_path):
 def test_the_folder_may_be_the_current_one(tmp_path, monkeypatch):
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    written = write_contents(Path("."), {"a.csv": b"1", "summary.json": b"2"})
+    written = write_contents(Path(), {"a.csv": b"1", "summary.json": b"2"})
     assert names(tmp_path / "here") == ["a.csv", "summary.json"] and names(tmp_path) == ["here"]
     assert [path.read_bytes() for path in written] == [b"1", b"2"]
 
