@@ -1,6 +1,6 @@
 """Does a worker's memory grow with the votes it has taken? Run by `python benchmarks/service.py --million`.
 
-The votes of 50 voters at once go through the desk (`answer_all`) in this process, where requests would bring them: a
+The votes of 50 voters at once go through `vote_batch.answer_all` in this process, where requests would bring them: a
 million HTTP requests would take longer and hold nothing more, as the server keeps nothing of a request. The steward
 runs as in a worker.
 """
@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy import insert
 
 from common import resident, say
-from quorate.service.domain.learning import warm_up
+from quorate.compile_kernels import session_calls
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.vote_batch import Answer, Call, answer_all
 from quorate.service.domain.vote_types import Request
@@ -28,13 +28,13 @@ from quorate.service.store.upgrade import prepare
 from service_place import CLASSES, add_batches, new_project
 
 VOTERS = [f"voter-{n}" for n in range(50)]
-WARM_UP = "from quorate.service.domain.learning import warm_up; warm_up()"
+COMPILE = "from quorate.compile_kernels import session_calls; [call() for call in session_calls()]"
 AHEAD = 5000  # items that come in when there is nothing left to do
 
 
 def million(url: str, *, votes: int, every: int) -> list[dict[str, Any]]:
     """Resident memory after every `every` votes, and the rate in between."""
-    subprocess.run([sys.executable, "-c", WARM_UP], check=True)  # a compiler's memory is not the worker's
+    subprocess.run([sys.executable, "-c", COMPILE], check=True)  # a compiler's memory is not the worker's
     store = Store(url)
     prepare(store)
     projects = Projects(store)
@@ -90,8 +90,9 @@ def _label(item: str, turn: int) -> str:
 
 def beside_closed(url: str, *, steps: Sequence[int]) -> list[dict[str, Any]]:
     """Most memory of a worker that tends a project of so many closed items: what a million votes leave, at once."""
-    subprocess.run([sys.executable, "-c", WARM_UP], check=True)
-    warm_up()
+    subprocess.run([sys.executable, "-c", COMPILE], check=True)
+    for call in session_calls():
+        call()
     store = Store(url)
     prepare(store)
     projects = Projects(store)

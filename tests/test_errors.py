@@ -21,6 +21,22 @@ def test_an_error_is_rendered_from_its_parts():
     )
 
 
+@pytest.mark.parametrize(
+    ("parts", "sentence"),
+    [
+        ({"field": "max_votes", "value": 2}, "max_votes=2."),
+        ({"field": "max_votes", "value": 2, "fix": "raise it"}, "max_votes=2; raise it."),
+        ({"rule": "at least one item"}, "expected at least one item."),
+        ({"rule": "an item", "place": "row 3", "fix": "Add one."}, "row 3; expected an item. Add one."),
+        ({"value": 7, "rule": "an item"}, "7; expected an item."),
+        ({"fix": "start again"}, "start again."),
+        ({}, ""),
+    ],
+)
+def test_parts_that_are_missing_leave_no_trace(parts, sentence):
+    assert str(InvalidInput(**parts)) == sentence
+
+
 def test_a_command_renders_the_same_error_with_its_options():
     error = broken("max_votes", 2, "at least `min_votes`, which is 3", "raise `max_votes` or lower `min_votes`.")
     assert error.render(OPTIONS) == (

@@ -1,6 +1,7 @@
 """The one atomic writer: whole or not there, nothing left behind, private where asked."""
 
 import stat
+from pathlib import Path
 
 import pytest
 
@@ -62,6 +63,14 @@ def test_a_folder_with_its_marker_is_complete(tmp_path):
     contents = {path.name: path.read_text() for path in folder.iterdir()}
     assert contents == {"a.csv": "1", "summary.json": "old", "mine.txt": "mine"}
     assert names(tmp_path) == ["results"]
+
+
+def test_the_folder_may_be_the_current_one(tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    written = write_contents(Path(), {"a.csv": b"1", "summary.json": b"2"})
+    assert names(tmp_path / "here") == ["a.csv", "summary.json"] and names(tmp_path) == ["here"]
+    assert [path.read_bytes() for path in written] == [b"1", b"2"]
 
 
 def test_a_writer_killed_between_two_files_leaves_no_marker(tmp_path, monkeypatch):

@@ -131,10 +131,10 @@ def test_class_names_are_different_strings(classes):
     [
         (lambda: validate.whole(0, where="n"), "raise it"),
         (lambda: validate.whole(11, where="n", most=10), "lower it"),
-        (lambda: validate.whole("3", where="n"), "pass e.g. n=1"),
+        (lambda: validate.whole("3", where="n"), "pass e.g. `n=1`."),
         (lambda: validate.fraction(1.5, where="x"), "lower it"),
         (lambda: validate.fraction(-1, where="x"), "raise it"),
-        (lambda: validate.fraction("0.9", where="x"), "pass a number itself"),
+        (lambda: validate.fraction("0.9", where="x"), "pass a number itself, e.g. `x=0`."),
         (lambda: validate.counts([0.5, 1]), "pass how many votes"),
         (lambda: validate.counts([3]), "pass one count per class"),
         (lambda: validate.counts([1e300, 0]), "pass the votes of one item"),

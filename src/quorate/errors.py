@@ -53,16 +53,24 @@ class QuorateError(Exception):
 
     def render(self, names: Mapping[str, str] = NO_NAMES) -> str:
         """The error as a sentence, with `names` for arguments: {"max_votes": "--max-votes"}."""
-        if self.args or self.rule is None:
+        if self.args:
             return with_names(super().__str__(), names)
-        name = names.get(self.field or "")
-        wrong = f"{self.field}={shown(self.value)}" if name is None else _typed_option(name, self.value)
-        if self.place:
-            wrong += f" ({self.place})"
+        rule = self.rule and f"expected {with_names(self.rule, names)}"
+        said = "; ".join(filter(None, (self._wrong(names), rule)))
         fix = with_names(self.fix or "", names)
-        between = "" if not fix else ". " if fix[:1].isupper() else "; "
-        end = "" if fix.endswith((".", "?", "!")) else "."
-        return f"{wrong}; expected {with_names(self.rule, names)}{between}{fix}{end}"
+        between = "" if not (said and fix) else ". " if fix[:1].isupper() else "; "
+        sentence = f"{said}{between}{fix}"
+        return sentence if not sentence or sentence.endswith((".", "?", "!")) else f"{sentence}."
+
+    def _wrong(self, names: Mapping[str, str]) -> str:
+        """The argument and its value, and where it was met, as far as they are known."""
+        if self.field is None:
+            wrong = "" if self.value is None else shown(self.value)
+        elif self.field in names:
+            wrong = _typed_option(names[self.field], self.value)
+        else:
+            wrong = f"{self.field}={shown(self.value)}"
+        return f"{wrong} ({self.place})" if wrong and self.place else wrong or self.place or ""
 
     def __str__(self) -> str:
         return self.render()

@@ -105,7 +105,7 @@ def whole(value: object, *, where: str, least: int = 1, most: int = MOST_WHOLE) 
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise broken(where, value, rule, f"pass e.g. {where}={least}.")
+        raise broken(where, value, rule, f"pass e.g. `{where}={least}`.")
     number = int(value)
     if not least <= number <= most:
         raise broken(where, value, rule, "lower it." if number > most else "raise it.")
@@ -134,7 +134,7 @@ def bounded(
     number = _number(value)
     if not (math.isfinite(number) and least <= number <= most):
         rule = f"at least {least:g}" if math.isinf(most) else f"in [{least:g}, {most:g}]"
-        fix = f"pass a number itself, e.g. {where}={least:g}"
+        fix = f"pass a number itself, e.g. `{where}={least:g}`"
         if not math.isnan(number):
             fix = "lower it" if number > least else "raise it"
         if most <= 1.0 and 2 <= number <= 100:  # a percentage

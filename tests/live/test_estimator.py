@@ -82,6 +82,9 @@ def test_parameters_are_those_of_init_and_can_be_set():
         (lambda: ConsensusClassifier(classes=["a", "b", "c"]).fit(PREDICTIONS, ["d"] * 60), "votes"),
         (lambda: ConsensusClassifier().fit(PREDICTIONS, VOTES).predict(PREDICTIONS[:, :2] * 0 + 0.5), "predictions"),
         (lambda: ConsensusClassifier().fit(PREDICTIONS, VOTES).score(PREDICTIONS, VOTES * 0), "votes"),
+        (lambda: ConsensusClassifier(classes=["cat", "dog"]).learn_one([0.9, 0.1], {"dgo": 5}), "y"),
+        (lambda: ConsensusClassifier(classes=["cat", "dog"]).predict_proba_one([0.9, 0.1], {"dgo": 5}), "votes"),
+        (lambda: ConsensusClassifier(classes=["cat", "dog"]).predict_one([0.9, 0.1], {"dog": 0.5}), "votes"),
     ],
 )
 def test_what_is_wrong_is_named(call, field):

@@ -310,6 +310,7 @@ def test_the_report_says_what_was_asked_reached_and_overshot():
         ({"audit_rate": 2}, "audit_rate"),
         ({"min_votes": 3, "max_votes": 2}, "max_votes"),
         ({"ids": ["a", "b"]}, "ids"),
+        ({"ids": ["a", "b", "a"]}, "ids"),
         ({"seed": -1}, "seed"),
         ({"method": "quorum", "control": BudgetControl(2.0)}, "method"),
         ({"control": BudgetControl(2.0, rule="threshold")}, "control"),
@@ -318,7 +319,7 @@ def test_the_report_says_what_was_asked_reached_and_overshot():
 def test_what_cannot_be_replayed_is_refused_with_the_reason(wrong, field):
     options = {"method": "quorate", "seed": 1} | wrong
     with pytest.raises(InvalidInput) as caught:
-        replay(recorded_stream([[0, 1]], [[0.5, 0.5]], seed=1), options.pop("method"), **options)
+        replay(recorded_stream([[0, 1]] * 3, [[0.5, 0.5]] * 3, seed=1), options.pop("method"), **options)
     assert caught.value.field == field
 
 
@@ -331,6 +332,12 @@ def test_what_cannot_be_replayed_is_refused_with_the_reason(wrong, field):
         ([[0.5, 1]], [[0.5, 0.5]], None, "votes"),
         ([[0, 1]], [0.5, 0.5], None, "predictions"),
         ([[0, 1]], [[0.5, 0.5], [0.5, 0.5]], None, "predictions"),
+        ([[0, 1]], [[0.5, 0.7]], None, "predictions"),
+        ([[0, 1]], [[-0.5, 1.5]], None, "predictions"),
+        ([[0, 1]], [[float("nan"), 0.5]], None, "predictions"),
+        ([[0, 1]], [[[0.5, 0.5], [5, 5]]], None, "predictions"),
+        (3, [[0.5, 0.5]], None, "votes"),
+        ([0, 1], [[0.5, 0.5]], None, "votes"),
     ],
 )
 def test_what_is_not_a_table_of_votes_is_refused(votes, predictions, pool_sizes, field):

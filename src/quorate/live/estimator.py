@@ -65,6 +65,17 @@ def _from_labels(votes: np.ndarray, classes: np.ndarray) -> IntArray:
     return tally
 
 
+def _from_counts(votes: Mapping[object, int], classes: np.ndarray, *, where: str) -> IntArray:
+    """Counts (1, K) of one item, from {label: count}; a class that is left out has 0."""
+    places = {name: place for place, name in enumerate(classes.tolist())}
+    tally = np.zeros((1, len(places)), dtype=np.int64)
+    for label, count in votes.items():
+        if label not in places:
+            raise broken(where, label, f"one of {shown(list(places))}", "pass its name.")
+        tally[0, places[label]] = whole(count, where=where, least=0)
+    return tally
+
+
 class ConsensusClassifier:
     """Learns from recorded votes how far a classifier can be trusted; predicts the plurality of a pool of experts.
 
@@ -145,14 +156,7 @@ class ConsensusClassifier:
         ('dog', 'cat')
         """
         probs = self._one(x)
-        cast: Mapping[object, int] = y if isinstance(y, Mapping) else {y: 1}
-        places = {name: place for place, name in enumerate(self.classes_.tolist())}
-        tally = np.zeros((1, len(places)), dtype=np.int64)
-        for label, count in cast.items():
-            if label not in places:
-                raise broken("y", label, f"one of {shown(list(places))}", "pass its name.")
-            tally[0, places[label]] = whole(count, where="y", least=0)
-        self._remember(probs, tally)
+        self._remember(probs, _from_counts(y if isinstance(y, Mapping) else {y: 1}, self.classes_, where="y"))
         if self._since_fit >= self.refit_every:
             self._refit()
         return self
@@ -160,10 +164,9 @@ class ConsensusClassifier:
     def predict_proba_one(self, x: PredictionValue, votes: Mapping[object, int] | None = None) -> dict[object, float]:
         """Who will win the item's pool, class -> probability, given the votes seen so far (none by default)."""
         probs = self._one(x)
-        names = self.classes_.tolist()
-        row = None if votes is None else [[votes.get(name, 0) for name in names]]
+        row = None if votes is None else _from_counts(votes, self.classes_, where="votes")
         found = self.predict_proba(probs.reshape(1, *self.params_.tau.shape), row)[0]
-        return dict(zip(names, found.tolist(), strict=True))
+        return dict(zip(self.classes_.tolist(), found.tolist(), strict=True))
 
     def predict_one(self, x: PredictionValue, votes: Mapping[object, int] | None = None) -> object:
         """The most probable winner of the item's pool; the first of tied classes."""

@@ -19,12 +19,14 @@ from quorate.reports.section import Document, Table
 TEMPLATES = Path(__file__).parent / "templates"
 SHORT_NOTES = 3  # notes that are shown at once; the others are folded
 LONG_TABLE = 24  # rows beyond which a table is folded away
+# What stays as it is (styles, code, tags), or a " %" that no line may end in; the one of "5 %.csv" is part of a name.
+NOT_PROSE_OR_PERCENT = re.compile(r"<(style|code|pre)\b.*?</\1>|<[^>]*>| %(?!\.?\w)", re.DOTALL)
 
 
 def page(document: Document) -> str:
     """The whole page."""
     text = _environment().get_template("page.html").render(page=document, missing=MISSING)
-    return text.replace(" %", "\u00a0%")  # no line ends between 3.1 and %
+    return NOT_PROSE_OR_PERCENT.sub(lambda found: "\u00a0%" if found[0] == " %" else found[0], text)
 
 
 def fragment(answer: str, table: Table, *, notes: tuple[str, ...] = (), command: str = "") -> str:
@@ -56,14 +58,15 @@ def with_code(text: str) -> Markup:
 def unbroken(command: str) -> Markup:
     """A command as HTML that only breaks between an option with its value and the next; other code breaks anywhere.
 
+    Its own line ends stay.
+
     >>> unbroken("quorate run --votes 'a b'")
     Markup('<span>quorate run</span> <span>--votes &#39;a b&#39;</span>')
     """
     if " --" not in command:
         return escape(command)
-    return Markup(" ").join(
-        Markup("<span>{}</span>").format(part) for part in command.replace(" --", "\n--").split("\n")
-    )
+    parts = re.split(r"( (?=--)|\n)", command)  # every second one is what stands between two
+    return Markup("").join(part if n % 2 else Markup("<span>{}</span>").format(part) for n, part in enumerate(parts))
 
 
 def cell_class(cell: Cell, is_text: bool, marks: dict[str, str]) -> str:

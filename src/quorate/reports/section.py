@@ -38,16 +38,18 @@ class Table:
     quiet: tuple[str, ...] = ()
     source: str = ""
 
-    def is_text(self, column: int) -> bool:
-        """Whether a column holds words: it is then aligned to the left.
+    def columns_of_words(self) -> list[bool]:
+        """Whether each column holds words: it is then aligned to the left.
 
         >>> table = Table("", "", ("class", "items", "why"), (("7", "12 %", "settled"), ("8", "–", "")))
-        >>> [table.is_text(column) for column in range(3)]
+        >>> table.columns_of_words()
         [True, False, True]
         """
-        cells = [row[column] for row in self.rows]
-        words = any(isinstance(cell, str) and cell and cell[0] not in NUMBER_STARTS for cell in cells)
-        return column < self.text_columns or words
+        found = [column < self.text_columns for column in range(len(self.heads))]
+        for row in self.rows:
+            for column, cell in enumerate(row):
+                found[column] |= isinstance(cell, str) and cell != "" and cell[0] not in NUMBER_STARTS
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from quorate.rng import stream, uniforms
 from quorate.types import FloatArray, IntArray, VoteDataset
-from quorate.validate import as_floats, broken, members, whole
+from quorate.validate import PREDICTION_FLOOR, as_floats, broken, members, probabilities, whole
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,13 +78,13 @@ def recorded_stream(
     >>> items.recorded, items.pool_sizes, items.counts.tolist(), items.predictions.shape
     (array([2, 3]), array([3, 3]), [[1, 1], [0, 3]], (2, 1, 2))
     """
-    table, probs = np.asarray(votes), as_floats(predictions, where="predictions")
+    table, probs = np.asarray(votes), _as_given(predictions)
     fix = "pass one row per item in both."
+    if table.ndim != 2 or table.dtype.kind not in "iu":
+        raise broken("votes", f"{table.dtype} {table.shape}", "class numbers (items, votes)", fix)
     if probs.ndim not in (2, 3) or len(probs) != len(table):
         raise broken("predictions", probs.shape, "an array (items, K) or (items, M, K)", fix)
     num_classes = probs.shape[-1]
-    if table.ndim != 2 or table.dtype.kind not in "iu":
-        raise broken("votes", f"{table.dtype} {table.shape}", "class numbers (items, votes)", fix)
     recorded = (table >= 0).sum(axis=1)
     if table.max(initial=-1) >= num_classes or ((table >= 0) != (np.arange(table.shape[1]) < recorded[:, None])).any():
         rule = f"class numbers 0 .. {num_classes - 1}, and -1 after the last vote of an item"
@@ -108,6 +108,18 @@ def recorded_stream(
         quota_draws=_draws(seed, "quota", len(table)),
         blocks=np.zeros(len(table), dtype=np.int64),
     )
+
+
+def _as_given(predictions: ArrayLike) -> FloatArray:
+    """Checked predictions; vectors that are on the simplex and floored already keep every bit.
+
+    >>> given = [[0.1, 0.2, 0.7], [0.0, 0.5, 0.5]]
+    >>> (_as_given(given) == given).tolist()
+    [[True, True, True], [False, False, False]]
+    """
+    probs, checked = as_floats(predictions, where="predictions"), probabilities(predictions, where="predictions")
+    is_fine = (probs.min(axis=-1) > 0.999 * PREDICTION_FLOOR) & (np.abs(probs.sum(axis=-1) - 1) < 1e-12)
+    return np.where(is_fine[..., None], probs, checked)
 
 
 @lru_cache(maxsize=32)

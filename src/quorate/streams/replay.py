@@ -138,8 +138,9 @@ def replay(
     least_rate = fraction(audit_rate, where="audit_rate")
     num_items = len(stream.items)
     names = tuple(map(str, range(num_items))) if ids is None else tuple(ids)
-    if len(names) != num_items:
-        raise broken("ids", len(names), f"{num_items} names, one per item", "name every item of the stream.")
+    if len(names) != num_items or len(set(names)) != num_items:
+        value = f"{len(names)} names, {len(set(names))} of them different"
+        raise broken("ids", value, f"{num_items} different names, one per item", "name every item once.")
     if control is not None:
         check_rule(control, chosen)
     costs = error_costs if class_control is None else class_control.costs

@@ -78,8 +78,8 @@ def test_limits_that_make_no_sense_are_refused_with_the_fix(small):
     owner, path = small.client("owner"), f"/projects/{small.here}"
     assert owner.api("PATCH", path, 422, json={"settings": {"max_votes": 0}}).json()["field"] == "settings.max_votes"
     told = owner.api("PATCH", path, 422, json={"settings": {"min_votes": 3, "pool_size": 2}}).json()
-    assert (told["field"], told["value"], told["rule"]) == ("min_votes", 3, "at most pool_size, which is 2")
-    assert told["fix"] == "lower min_votes or raise pool_size."
+    assert (told["field"], told["value"], told["rule"]) == ("min_votes", 3, "at most `pool_size`, which is 2")
+    assert told["fix"] == "lower `min_votes` or raise `pool_size`."
     told = owner.api("PATCH", path, 422, json={"settings": {"min_votes": 3, "max_votes": 2}}).json()
     assert (told["field"], told["value"]) == ("max_votes", 2)
     made = {"name": "a", "settings": SETTINGS | {"min_votes": 6}}

@@ -26,6 +26,8 @@ def refused(**typed):
         ({"pool_size": "0"}, "pool_size", "“Experts in the pool”: 0; expected ", ""),
         ({"pool_size": "many"}, "pool_size", "“Experts in the pool”: many; expected a number", "e.g. 3."),
         ({"min_votes": "9"}, "min_votes", "“Fewest votes per item”: 9; expected at most “Experts in the", "lower “Few"),
+        ({"min_votes": "4", "max_votes": "3"}, "max_votes", "“Most votes per item”: 3; expected at least “Fewest", ""),
+        ({"goal": "budget", "budget": "9"}, "budget", "“Spend", "at most “Experts in the pool”, which is 5"),
         ({"min_votes": "it's \"x\""}, "min_votes", "“Fewest votes per item”: it's \"x\"; expected a number", ""),
         ({"audit_rate": "200"}, "audit_rate", "“Audited share, %”: 200; expected 0 to 100 %; lower it.", ""),
         ({"audit_rate": "0"} | TARGET, "audit_rate", "“Audited share, %”: 0; expected more than 0 %", "e.g. 5."),
@@ -45,7 +47,7 @@ def test_the_words_of_the_form_are_used(typed, field, begins, holds):
     assert told["field"] == field
     assert told["detail"].startswith(begins) and told["detail"].startswith(f"“{LABELS[field]}”: ")
     assert holds in told["detail"]
-    assert not any(name in told["detail"] for name in LABELS if "_" in name)
+    assert not any(name in told["detail"] for name in ("`", *LABELS) if name == "`" or "_" in name)
 
 
 def test_what_the_form_has_no_field_for_is_told_as_it_is():

@@ -21,6 +21,7 @@ from quorate.methods import METHODS
 from quorate.rng import stream
 from quorate.streams import simulate
 from quorate.workflows.plan import plan
+from quorate.workflows.plan import report as plan_report
 from quorate.workflows.plan.advice import Goal
 from quorate.workflows.plan.pools import pilot_of, rows_of
 from quorate.workflows.plan.report import expected_rows
@@ -142,6 +143,12 @@ def test_files_are_written_and_agree(made, tmp_path):
     assert "What should the next batch be asked?" in page
     with pytest.raises(InvalidInput):
         plan(PILOT, out=tmp_path / "out", **FEW)
+
+
+def test_a_number_that_is_not_finite_is_null_in_the_file(made, tmp_path, monkeypatch):
+    monkeypatch.setattr(plan_report, "summarise", lambda plan: {"error": math.nan, "votes": 3})
+    plan_report.write_plan(made, tmp_path / "out")
+    assert json.loads((tmp_path / "out" / "plan.json").read_text()) == {"error": None, "votes": 3}
 
 
 def test_a_notebook_shows_the_advice(made):

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
@@ -56,6 +57,12 @@ def test_the_params_can_be_scored_with_and_the_summary_is_what_the_result_says(w
     assert params.pool_size == 6  # one item of the dirty table has a vote more
     assert 0 < params.fitted_after <= len(result.items)
     assert json.loads((folder / "summary.json").read_text()) == json.loads(json.dumps(result.summary()))
+
+
+def test_a_number_that_is_not_finite_is_null_in_the_summary(tmp_path):
+    result = SimpleNamespace(summary=lambda: {"error": float("nan"), "votes": 3})
+    FILES["summary.json"](result, tmp_path / "summary.json")
+    assert json.loads((tmp_path / "summary.json").read_text()) == {"error": None, "votes": 3}
 
 
 def test_rejects_name_row_and_reason(written):

@@ -179,7 +179,7 @@ class ProjectSettings:
     def _check_goal(self) -> None:
         given = [name for name in ("threshold", "budget", "target_error") if getattr(self, name) is not None]
         if len(given) > 1:
-            rule = f"no other goal beside {given[0]}: each says when to stop"
+            rule = f"no other goal beside `{given[0]}`: each says when to stop"
             raise broken(given[1], getattr(self, given[1]), rule, "pass one of them.")
         if self.budget is not None and bounded(self.budget, where="budget", least=0.0) == 0:
             raise broken("budget", 0, "votes per item above 0", "raise it.")
@@ -187,8 +187,8 @@ class ProjectSettings:
             if fraction(self.target_error, where="target_error") == 0:
                 raise broken("target_error", 0, "a share above 0", "to be certain use method 'until-settled'.")
             if self.audit_rate == 0:
-                rule = "a share above 0 with a target_error: audits are what holds it"
-                raise broken("audit_rate", 0, rule, "pass e.g. audit_rate=0.05.")
+                rule = "a share above 0 with a `target_error`: audits are what holds it"
+                raise broken("audit_rate", 0, rule, "pass e.g. `audit_rate=0.05`.")
 
     def check_limits(self) -> None:
         """The least and the most votes of an item make sense with the pool, and the goal with it and with the classes.
@@ -206,17 +206,17 @@ class ProjectSettings:
             raise broken("threshold", threshold, rule, f"{meant} it.")
         if self.budget is not None and self.budget > self.pool_size:
             why = "more votes per item than there are experts cannot be spent"
-            rule = f"at most pool_size, which is {self.pool_size}: {why}"
+            rule = f"at most `pool_size`, which is {self.pool_size}: {why}"
             raise broken("budget", self.budget, rule, "lower it.")
         if self.budget is not None and self.budget < self.min_votes:
-            rule = f"at least min_votes, which is {self.min_votes}: every item is asked so often"
-            raise broken("budget", self.budget, rule, "raise it, or lower min_votes.")
+            rule = f"at least `min_votes`, which is {self.min_votes}: every item is asked so often"
+            raise broken("budget", self.budget, rule, "raise it, or lower `min_votes`.")
         if self.max_votes is not None and self.max_votes < 1:
             fix = "raise it, or leave it out to ask up to the whole pool."
             raise broken("max_votes", self.max_votes, "at least 1, or every item would close without a vote", fix)
         if self.min_votes > self.pool_size:
-            rule = f"at most pool_size, which is {self.pool_size}"
-            raise broken("min_votes", self.min_votes, rule, "lower min_votes or raise pool_size.")
+            rule = f"at most `pool_size`, which is {self.pool_size}"
+            raise broken("min_votes", self.min_votes, rule, "lower `min_votes` or raise `pool_size`.")
 
     def _check_ranges(self) -> None:
         """Numbers that mean nothing, and that arithmetic with them turns into others, are refused."""

@@ -12,11 +12,11 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
+from quorate.errors import with_names
 from quorate.service.access.csrf import FIELD
 from quorate.validate import broken
 
 LONGEST = 80  # characters of what was typed that are told
-NAME = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")  # of a setting: everyday words have no such thing
 THOUSANDS = re.compile(r"[+-]?0*[1-9]\d{0,2},\d{3}")  # 1,000 is a thousand here, and one elsewhere
 
 
@@ -99,7 +99,7 @@ def in_words_of_the_form(
     """The problem with the form's `labels` for the names of fields, and what was `typed` for the value.
 
     >>> labels = {"pool_size": "Experts", "min_votes": "Fewest votes"}
-    >>> said = {"field": "pool_size", "rule": "at least min_votes, which is 3", "fix": "raise pool_size."}
+    >>> said = {"field": "pool_size", "rule": "at least `min_votes`, which is 3", "fix": "raise `pool_size`."}
     >>> in_words_of_the_form(said, {"pool_size": "0"}, labels)["detail"]
     '“Experts”: 0; expected at least “Fewest votes”, which is 3; raise “Experts”.'
     """
@@ -107,9 +107,7 @@ def in_words_of_the_form(
     if field not in labels:
         return dict(problem)
 
-    def labelled(found: re.Match[str]) -> str:
-        return f"“{labels[found[0]]}”" if found[0] in labels else found[0]
-
-    rule, fix = (NAME.sub(labelled, problem[name]) for name in ("rule", "fix"))
+    quoted = {name: f"“{label}”" for name, label in labels.items()}
+    rule, fix = (with_names(problem[name], quoted) for name in ("rule", "fix"))
     told = str(typed.get(field, problem.get("value") or "")).strip()[:LONGEST] or "empty"
     return {**problem, "detail": f"“{labels[field]}”: {told}; expected {rule}; {fix}"}

@@ -18,6 +18,7 @@ from quorate.files import write_folder
 from quorate.reports import render
 from quorate.reports.figures import DrawnFigure, draw_all
 from quorate.reports.format import interval
+from quorate.reports.plain_json import plain
 from quorate.reports.section import Document, Section, Table, data_section
 from quorate.version import __version__
 from quorate.workflows.plan.plots import KEY, plan_figure
@@ -235,7 +236,9 @@ def write_plan(plan: Plan, folder: Path) -> tuple[Path, ...]:
     contents = {
         "curves.csv": _curves_csv(plan).encode(),
         "report.html": page(plan, drawn).encode(),
-        "plan.json": (json.dumps(summarise(plan), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode(),
+        "plan.json": (
+            json.dumps(plain(summarise(plan)), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        ).encode(),
     }
     if drawn:
         contents["plan.png"] = drawn[KEY].png

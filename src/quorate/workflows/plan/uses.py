@@ -61,8 +61,7 @@ def project_settings(plan: Plan) -> dict[str, Any] | None:
 
 
 def command(plan: Plan) -> str:
-    """The `quorate run` that uses the setting on the next batch; only the names of its tables and its folder are made "
-    "up."""
+    """The `quorate run` that uses the setting on the next batch; only its tables and its folder have made-up names."""
     parts = ["quorate", "run", "--votes", "next-votes.csv"]
     for name in plan.prediction_files:
         parts += ["--predictions", name]

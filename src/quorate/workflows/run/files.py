@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quorate.files import write_folder
+from quorate.reports.plain_json import plain
 from quorate.tables.readers.arrow import arrow_csv, pq
 from quorate.validate import broken
 from quorate.workflows.params_file import write_params
@@ -83,7 +84,7 @@ def _report(result: RunResult, path: Path) -> None:
 
 
 def _summary(result: RunResult, path: Path) -> None:
-    text = json.dumps(result.summary(), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(plain(result.summary()), indent=2, ensure_ascii=False, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
