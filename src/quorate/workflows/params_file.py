@@ -16,6 +16,7 @@ import numpy as np
 from quorate.errors import InvalidInput, UnknownMethod
 from quorate.files import write_atomic
 from quorate.methods import METHODS, Method, method
+from quorate.tables.options import HARD_LABEL_ACCURACY
 from quorate.types import FloatArray, PriorParams, frozen_array
 from quorate.validate import bounded, broken, class_names, fraction, members, vote_limits, whole
 from quorate.version import __version__
@@ -30,7 +31,6 @@ FIELDS = (
 )  # fmt: skip
 SINCE_2 = ("pool_rule", "min_votes", "max_votes", "error_costs", "accuracy", "abstain_labels")
 POOL_RULES = ("given", "largest-recorded")
-HARD_LABEL_ACCURACY = 0.9
 WRITE_IT = "write it with quorate run"
 
 
