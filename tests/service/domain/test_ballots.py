@@ -9,7 +9,7 @@ from sqlalchemy import func, select, update
 
 from quorate import Session
 from quorate.errors import DuplicateVote, InvalidInput, RequestReused, UnknownItem
-from quorate.service.domain import vote_rows as scene
+from quorate.service.domain import vote_rows
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.queue import next_items
@@ -62,7 +62,7 @@ def test_the_same_request_is_stored_once(desk):
 def test_of_two_acts_with_one_key_at_the_very_same_time_one_is_told_that_the_key_is_taken(desk, monkeypatch):
     project = desk.project(["x", "y"])
     vote(desk, project, "x", "a", "cat", served=False, request="r1")
-    monkeypatch.setattr(scene, "_repeats", lambda *_: {})  # what the second reads before the first is committed
+    monkeypatch.setattr(vote_rows, "_repeats", lambda *_: {})  # what the second reads before the first is committed
     with pytest.raises(RequestReused) as caught:
         vote(desk, project, "y", "a", "cat", served=False, request="r1")
     assert caught.value.field == "Idempotency-Key"

@@ -51,7 +51,7 @@ LABELS = {
     "target_error": "Aim for at most this share of wrong answers; the audit shows whether it is held",
 }
 DISPLAY_NAME = "display_name_"  # with the number of the class: its field of the form
-SHORT = {
+GOAL_WORDS = {
     "value": "asking while a vote is worth its cost",
     "threshold": "closing at a given confidence",
     "budget": "a budget of votes",
@@ -150,7 +150,7 @@ def why_not_all(settings: ProjectSettings) -> str | None:
     'Not offered here: closing at a given confidence. This project asks by what a vote is worth, and past decisions \
 rely on that; a new project can be started by another rule.'
     """
-    missing = [SHORT[goal] for goal in GOALS if goal not in goals_of(settings)]
+    missing = [GOAL_WORDS[goal] for goal in GOALS if goal not in goals_of(settings)]
     if not missing:
         return None
     knobs = knobs_of(settings)
