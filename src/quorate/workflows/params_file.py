@@ -63,7 +63,7 @@ class ParamsFile:
     abstain_labels: tuple[str, ...] = ()
 
     def method(self) -> Method:
-        """The method, built from its name and knobs."""
+        """The method, built from its name and parameters."""
         if self.name not in METHODS:
             rule = f"one of {', '.join(METHODS)}: a policy of your own cannot be built from a file"
             fix = "score with another method, or decide through quorate.Session."

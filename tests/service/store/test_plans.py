@@ -4,8 +4,7 @@ import pytest
 from sqlalchemy.dialects import sqlite
 
 from quorate.service.access import principal as proofs
-from quorate.service.domain import leases, queue
-from quorate.service.domain import vote_rows
+from quorate.service.domain import leases, queue, vote_rows
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
 

@@ -71,7 +71,7 @@ class Projects:
         self._knobs: dict[int, dict[str, Any]] = {}
 
     def create(self, name: str, settings: ProjectSettings, *, by: str | None = None, now: float) -> Project:
-        """A new project; its first event is the "tune" that says by which knobs it starts."""
+        """A new project; its first event is the "tune" that says with which parameters of the policy it starts."""
         with self.store.write() as connection:
             return self.create_in(connection, name, settings, by=by, now=now)
 
@@ -131,7 +131,7 @@ class Projects:
         now: float,
         **changes: Any,  # noqa: ANN401
     ) -> Project:
-        """Another name, another state, or other settings; a change of knobs is an event. `by`: the account."""
+        """Another name, another state, or other settings; a change of parameters is an event. `by`: the account."""
         with self.store.write() as connection:
             lock = select(projects).where(projects.c.id == project_id).with_for_update(key_share=True)
             row = connection.execute(lock).one_or_none()
@@ -156,7 +156,7 @@ class Projects:
             return after
 
     def tune_in(self, connection: Connection, project_id: str, knobs: dict[str, Any], *, now: float) -> int:
-        """From now on decide by these knobs of the policy (all of them); the number of the event."""
+        """From now on decide by these parameters of the policy (all of them); the number of the event."""
         number = append_project_event(connection, project_id, "tune", {"knobs": knobs}, now=now)
         in_force = update(projects).where(projects.c.id == project_id).values(tune_event=number)
         connection.execute(in_force)
@@ -188,7 +188,7 @@ class Projects:
         return version
 
     def knobs_in(self, connection: Connection, tune_event: int) -> dict[str, Any]:
-        """The policy's knobs as this event set them."""
+        """The policy's parameters as this event set them."""
         knobs = self._knobs.get(tune_event)
         if knobs is None:
             knobs = _body(connection, tune_event)["knobs"]

@@ -41,7 +41,7 @@ class Disagreement:
 
 
 def trail(projects_: Projects, connection: Connection, project: Project, name: str) -> dict[str, Any]:
-    """All that was done with the item: settings, parameters and knobs in force, events, recomputed decisions.
+    """All that was done with the item: settings, parameters in force, events, recomputed decisions.
 
     `quorate.session.single.recompute` makes the same decisions from the same JSON.
     """
@@ -161,7 +161,7 @@ def _versions(projects_: Projects, connection: Connection, project: Project) -> 
 def _versions_as_json(
     projects_: Projects, connection: Connection, project: Project, written: list[Event]
 ) -> list[dict[str, Any]]:
-    """The parameters and knobs that the item's decisions name, once each."""
+    """The parameters, learned and of the method, that the item's decisions name, once each."""
     named = {version_named(event) for event in written if is_decided(event)}
     found = []
     for learn, tune in sorted(named):
