@@ -10,11 +10,11 @@ import math
 
 import numpy as np
 
-from quorate.decision.belief import ASK, EXHAUSTED, SETTLED, STOP_REASONS
+from quorate.decision.belief import ASK, EXHAUSTED, NO_LIMIT, SETTLED, STOP_REASONS
 from quorate.decision.policy import PolicyState
 from quorate.methods import METHODS, Method
 from quorate.reasons import REASONS
-from quorate.session.decide import NO_LIMIT, decide, stop_code, stop_reason, through_json
+from quorate.session.decide import decide, stop_code, stop_reason, through_json
 from quorate.session.inputs import checked_id, checked_time, class_number
 from quorate.session.items import Prior
 from quorate.session.journal import Event
