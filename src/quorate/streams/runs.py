@@ -39,7 +39,7 @@ from quorate.streams.stream import (
 from quorate.types import FloatArray, IntArray, PriorParams
 from quorate.validate import vote_limits, whole
 
-WINDOW, REFIT_EVERY = 500, 20  # items that learning looks at; a fit after so many closed items
+WINDOW, REFIT_EVERY = 500, 20  # items that learning looks at; closed items between two fits
 
 
 @dataclass(frozen=True, slots=True)
