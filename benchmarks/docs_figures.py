@@ -179,14 +179,14 @@ def audited(num_items: int = 4000, rate: float = 0.1) -> tuple[list[int], list[f
     """A made-up stream: 40 % settled, the rest wrong as often as the model expects. Items, bound, truth, audits."""
     draws, audit, wrong = stream(5, "docs-audit"), RunningAudit(min_rate=rate), 0.0
     at, bounds, truth = [], [], []
-    for number, coin in enumerate(draw([f"item-{n}" for n in range(num_items)], rate, seed=1), start=1):
+    for number, drawn in enumerate(draw([f"item-{n}" for n in range(num_items)], rate, seed=1), start=1):
         if draws.random() < 0.4:
             audit = audit.settle()
         else:
             doubt = float(draws.beta(0.3, 20.0))
             loss = float(draws.random() < doubt)
             wrong += loss
-            audit = audit.update(expected_loss=doubt, rate=rate, audited=coin.audited, loss=loss)
+            audit = audit.update(expected_loss=doubt, rate=rate, audited=drawn.audited, loss=loss)
         if number % 40 == 0:
             at.append(number)
             bounds.append(100 * audit.bound(0.05).mean)
@@ -203,8 +203,8 @@ def audits() -> Figure:
     size = (1.75, 0.95)
     for at_, head, text, colour in (
         ((1.05, 2.9), "closed", "answered early", BLUE),
-        ((3.65, 2.9), "settled", "no coin needed", GREY),
-        ((1.05, 1.5), "a coin each", "seed + item id", ORANGE),
+        ((3.65, 2.9), "settled", "no audit needed", GREY),
+        ((1.05, 1.5), "a draw each", "seed + item id", ORANGE),
         ((3.65, 1.5), "full panel", "heads: 1 in 10", ORANGE),
     ):
         box(axes, at_, size, head, text, colour)

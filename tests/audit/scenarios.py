@@ -1,4 +1,4 @@
-"""Streams of closed items to try the bounds on: errors, what the model expects of them, rates and coins.
+"""Streams of closed items to try the bounds on: errors, what the model expects of them, rates and draws.
 
 Used by the coverage tests here and by `benchmarks/audit_coverage.py`, so that both speak of the same streams.
 """
@@ -81,20 +81,20 @@ def tied(rng, shape):
 
 
 def wrong_until_caught(rng, shape):
-    """Losses that depend on past coins: every answer is wrong until an audit finds one, and none afterwards."""
+    """Losses that depend on past draws: every answer is wrong until an audit finds one, and none afterwards."""
     base = _streams(rng, shape, 1.0, 0.0)
     caught_before = np.cumsum(base.audited, axis=-1) - base.audited > 0
     return Streams(base.expected_loss, base.rate, base.audited, 1.0 * ~caught_before, base.settled, base.min_rate)
 
 
 def rates_after_luck(rng, shape):
-    """Rates that depend on past coins: halved for good once twenty audits in a row were clean."""
-    coins, errors = rng.random(shape), 1.0 * (rng.random(shape) < 0.1)
+    """Rates that depend on past draws: halved for good once twenty audits in a row were clean."""
+    draws, errors = rng.random(shape), 1.0 * (rng.random(shape) < 0.1)
     rates, audited = np.empty(shape), np.zeros(shape, dtype=bool)
     clean, lazy = np.zeros(shape[:-1]), np.zeros(shape[:-1], dtype=bool)
     for t in range(shape[-1]):
         rates[..., t] = np.where(lazy, 0.1, 0.2)
-        audited[..., t] = coins[..., t] < rates[..., t]
+        audited[..., t] = draws[..., t] < rates[..., t]
         clean = np.where(audited[..., t], np.where(errors[..., t] > 0, 0, clean + 1), clean)
         lazy |= clean >= 20
     return Streams(np.full(shape, 0.02), rates, audited, errors, np.zeros(shape, dtype=bool), 0.1)

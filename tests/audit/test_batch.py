@@ -41,12 +41,12 @@ def test_it_covers_whatever_the_number_of_errors_over_all_samples_there_are(alph
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.2])
-def test_it_covers_with_coins_as_well(alpha):
-    """The number audited is random with coins; the statement holds given each number, hence overall."""
+def test_it_covers_with_draws_as_well(alpha):
+    """The number audited is random with independent draws; the statement holds given each number, hence overall."""
     rng, U, trials = np.random.default_rng(2), 60, 2000
     for M in (3, 10, 40):
-        coins = rng.random((trials, U)) < 0.15
-        seen = Counter(zip(coins.sum(axis=1).tolist(), coins[:, :M].sum(axis=1).tolist(), strict=True))
+        draws = rng.random((trials, U)) < 0.15
+        seen = Counter(zip(draws.sum(axis=1).tolist(), draws[:, :M].sum(axis=1).tolist(), strict=True))
         missed = sum(times for (n, x), times in seen.items() if most_errors(U, n, x, alpha=alpha) < M)
         assert missed / trials <= alpha + 3 * (alpha * (1 - alpha) / trials) ** 0.5
 

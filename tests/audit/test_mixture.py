@@ -66,7 +66,7 @@ def test_the_grid_is_the_published_one():
 
 @given(u=UNIT, loss=UNIT, q=RATE, ratio=UNIT)
 def test_each_item_is_fair_at_best_whatever_its_loss_and_rate(u, loss, q, ratio):
-    """E over the coin of exp(lambda (l - X) - psi (X - u)^2) <= 1: the whole guarantee rests on this line."""
+    """E over the draw of exp(lambda (l - X) - psi (X - u)^2) <= 1: the whole guarantee rests on this line."""
     min_rate = max(q * ratio, 1e-3)
     idle = lambdas(min_rate) * loss + log_terms(u, 0.0, min_rate=min_rate)
     checked = lambdas(min_rate) * loss + log_terms(u, (loss - u) / q, min_rate=min_rate)

@@ -1,4 +1,4 @@
-"""Audits of real streams: the method's own confidence and errors, many draws of the coins."""
+"""Audits of real streams: the method's own confidence and errors, many audit samples."""
 
 import numpy as np
 import pytest
@@ -26,10 +26,10 @@ def test_the_bound_covers_at_every_time_on_real_errors_and_the_known_losses_are_
     known = np.array([each.settled_loss for each in closed])
     assert known[settled] == pytest.approx(loss[settled], abs=1e-9)  # 0, or the part of a tie
     u = np.array([each.expected_loss for each in closed])
-    coins = np.random.default_rng(5).random((2000, 250)) < 0.1
+    draws = np.random.default_rng(5).random((2000, 250)) < 0.1
     same = {"expected_loss": u, "rate": np.full(250, 0.1), "loss": loss, "settled": settled}
-    wide = {key: np.broadcast_to(values, coins.shape) for key, values in same.items()}
+    wide = {key: np.broadcast_to(values, draws.shape) for key, values in same.items()}
     for alpha in (0.05, 0.2):
-        totals = running_totals(**wide, audited=coins, min_rate=0.1, alpha=alpha)
+        totals = running_totals(**wide, audited=draws, min_rate=0.1, alpha=alpha)
         violated = (totals < loss.cumsum() - 1e-9).any(axis=-1).mean()
         assert violated <= alpha + 3 * (alpha * (1 - alpha) / 2000) ** 0.5

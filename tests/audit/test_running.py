@@ -172,7 +172,7 @@ def test_the_bound_covers_at_every_time(name):
 
 
 def test_the_check_of_coverage_can_fail():
-    """Coins tossed at a quarter of the rate that is claimed: the bound is violated far more often than alpha."""
+    """Items drawn at a quarter of the rate that is claimed: the bound is violated far more often than alpha."""
     rng = np.random.default_rng(8)
     honest = SCENARIOS["sure and often wrong"](rng, (2000, 400))
     lying = honest.__class__(

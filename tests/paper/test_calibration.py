@@ -21,7 +21,7 @@ def context_of(datasets, seeds=(3,)):
 
 
 def test_without_the_data_the_section_says_so():
-    assert "not at hand" in calibration.section(context_of({})).lead[0]
+    assert "was not found" in calibration.section(context_of({})).lead[0]
 
 
 def test_accuracy_per_class_shares_out_ties():

@@ -126,4 +126,4 @@ def test_the_cautions_name_what_of_the_release_is_not_varied(context):
 
 def test_without_the_data_the_section_says_so():
     context = Context({}, (3,), True, lambda jobs: {})
-    assert "not at hand" in published_variants.section(context).lead[0]
+    assert "was not found" in published_variants.section(context).lead[0]

@@ -27,7 +27,7 @@ def toy():
 def test_without_the_data_the_section_says_so():
     section = two_phase.section(context_of({}))
     assert section.tables == ()
-    assert "not at hand" in section.lead[0]
+    assert "was not found" in section.lead[0]
 
 
 def test_gain_is_against_the_classifier_on_the_very_items_that_nobody_was_asked_about(toy):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from quorate import MemoryJournal, Session, method
 from quorate.session.decide import prior_of
-from quorate.session.single import Era, item_session, recompute
+from quorate.session.single import ParamsVersion, item_session, recompute
 from quorate.session.state import initial
 
 CLASSES = ["cat", "dog", "bird"]
@@ -23,18 +23,18 @@ def whole(name, acts):
     return session, session._state.settings, list(journal.events())
 
 
-def eras(chosen):
+def versions(chosen):
     """Knobs and parameters as a session starts with them, whatever is asked for."""
-    era = Era(prior_of(initial(chosen).params, 0), chosen.method)
-    return era, lambda learn, tune: era
+    version = ParamsVersion(prior_of(initial(chosen).params, 0), chosen.method)
+    return version, lambda learn, tune: version
 
 
 @settings(max_examples=25, deadline=None)
 @given(ACTS, st.sampled_from(["quorate", "finexp", "until-settled"]))
 def test_the_next_event_is_the_one_a_whole_session_writes(acts, name):
     session, chosen, events = whole(name, acts)
-    era, era_of = eras(chosen)
-    single, outbox = item_session(chosen, events, number=0, now=era, era_of=era_of)
+    version, version_of = versions(chosen)
+    single, outbox = item_session(chosen, events, number=0, now=version, version_of=version_of)
     assert single.decision("x").confidence == pytest.approx(session.decision("x").confidence)
     single.vote("x", "dog", voter="next", time=5.0)
     session.vote("x", "dog", voter="next", time=5.0)
@@ -43,8 +43,8 @@ def test_the_next_event_is_the_one_a_whole_session_writes(acts, name):
 
 def test_the_next_event_is_numbered_after_those_that_the_caller_keeps_elsewhere():
     _, chosen, events = whole("quorate", ["cat"])
-    era, era_of = eras(chosen)
-    single, outbox = item_session(chosen, events, number=0, now=era, era_of=era_of, seq=7)
+    version, version_of = versions(chosen)
+    single, outbox = item_session(chosen, events, number=0, now=version, version_of=version_of, seq=7)
     single.vote("x", "dog", voter="next", time=5.0)
     assert [event["seq"] for event in outbox.written] == [8]
 
@@ -53,7 +53,7 @@ def test_the_next_event_is_numbered_after_those_that_the_caller_keeps_elsewhere(
 @given(ACTS)
 def test_every_decision_is_computed_again_from_the_events_before_it(acts):
     _, chosen, events = whole("quorate", acts)
-    again = list(recompute(chosen, events, number=0, era_of=eras(chosen)[1]))
+    again = list(recompute(chosen, events, number=0, version_of=versions(chosen)[1]))
     assert len(again) == len(events)
     for event, decision in zip(events, again, strict=True):
         if "params" not in event["decision"]:
@@ -66,6 +66,6 @@ def test_every_decision_is_computed_again_from_the_events_before_it(acts):
 
 def test_a_decision_under_other_knobs_is_not_the_stored_one():
     _, chosen, events = whole("quorate", ["cat"])
-    other = Era(prior_of(initial(chosen).params, 0), method("quorate", min_gain=0.9))
-    asked = [decision.ask for decision in recompute(chosen, events, number=0, era_of=lambda learn, tune: other)]
+    other = ParamsVersion(prior_of(initial(chosen).params, 0), method("quorate", min_gain=0.9))
+    asked = [decision.ask for decision in recompute(chosen, events, number=0, version_of=lambda learn, tune: other)]
     assert asked != [event["decision"]["ask"] for event in events]

@@ -106,7 +106,7 @@ def test_a_wrong_setting_of_a_target_is_named(wrong):
 
 
 def honest_stream(control, factor, count, rng):
-    """Items whose doubt is 5 times the knob or so, and whose errors are `factor` times as frequent; audits by coin."""
+    """Items whose doubt is about 5 times the parameter, with `factor` times as many errors; random audits."""
     errors = 0.0
     for _ in range(count):
         doubt = min(0.5, 5 * control.knob * rng.exponential())

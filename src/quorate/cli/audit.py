@@ -58,7 +58,7 @@ def draw(
         print_json(drawn.summary())
         return
     print_lines(
-        f"{drawn.num_audited} of {drawn.num_coins} items go to the full panel: those with audited = 1 in {out}.",
+        f"{drawn.num_audited} of {drawn.num_drawn} items go to the full panel: those with audited = 1 in {out}.",
         f"{drawn.num_closed} items are closed; {drawn.num_settled} of them are settled and need no audit. "
         f"{drawn.num_open} are still open.",
         f"New in this draw: {drawn.num_new} items, {len(drawn.to_audit)} of them audited (rate {rate:g}, seed {seed}).",

@@ -8,7 +8,7 @@ import typer
 
 from quorate import compiled
 from quorate.catalogue import parse_method
-from quorate.cli.options import Json, method_names
+from quorate.cli.options import Json, class_list, method_names
 from quorate.cli.output import print_json, print_lines, print_table
 from quorate.validate import broken
 from quorate.version import __version__
@@ -96,7 +96,7 @@ def _numbers(text: str | None, where: str) -> list[float] | None:
 
 def _names(classes: str | None, probs: list[float] | None, votes: list[float] | None) -> list[str]:
     if classes is not None:
-        return [name.strip() for name in classes.split(",")]
+        return class_list(classes)
     given = probs if probs is not None else votes
     if given is None:
         rule = "at least one of `prediction`, `votes` and `classes`"

@@ -26,3 +26,12 @@ def one_of(*values: str) -> Callable[[str], list[str]]:
 method_names = one_of(*METHODS)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
+
+def class_list(text: str) -> list[str]:
+    """The classes as typed, with commas.
+
+    >>> class_list("cat, dog")
+    ['cat', 'dog']
+    """
+    return [name.strip() for name in text.split(",")]

@@ -77,7 +77,7 @@ def run(
     audit_focus: Annotated[
         float | None,
         typer.Option(
-            help="With --target-error: so many times 1 - confidence is added to that chance; 1 by default.",
+            help="With --target-error: this many times 1 - confidence is added to that chance; 1 by default.",
             rich_help_panel=AUDITS,
         ),
     ] = None,
@@ -130,7 +130,7 @@ def run(
     window: Annotated[
         int, typer.Option(help="Items with votes that are learned from; 0: all.", rich_help_panel=REPLAY)
     ] = 500,
-    refit_every: Annotated[int, typer.Option(help="Learn every so many items.", rich_help_panel=REPLAY)] = 20,
+    refit_every: Annotated[int, typer.Option(help="Learn every N items.", rich_help_panel=REPLAY)] = 20,
     seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same files.")] = 0,
     reading: TableOptions,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in the folder.")] = False,

@@ -74,7 +74,7 @@ def serve(
     ] = None,
     trust_proxy: Annotated[
         bool,
-        typer.Option("--trust-proxy", help="A proxy of yours sets X-Forwarded-For and -Proto: believe them."),
+        typer.Option("--trust-proxy", help="Trust the X-Forwarded-For and X-Forwarded-Proto headers of your proxy."),
     ] = False,
     demo: Annotated[
         bool, typer.Option("--demo", help="A built-in project in which simulated colleagues vote.")

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from quorate.cli.options import one_of
+from quorate.cli.options import class_list, one_of
 from quorate.tables.options import OPTIONS, Option, TableOptions
 from quorate.unpacked import DEFAULT, VARIABLE, limited_to
 from quorate.validate import broken
@@ -96,15 +96,6 @@ def _reading(typed: dict[str, object], predictions: object) -> TableOptions:
     if isinstance(given.get("ids"), str):
         given["ids"] = id_list(str(given["ids"]), predictions if isinstance(predictions, list) else [])
     return TableOptions(**given)  # type: ignore[arg-type]
-
-
-def class_list(text: str) -> list[str]:
-    """The classes as typed, with commas.
-
-    >>> class_list("cat, dog")
-    ['cat', 'dog']
-    """
-    return [name.strip() for name in text.split(",")]
 
 
 def id_list(file: str, predictions: Collection[str]) -> list[str]:

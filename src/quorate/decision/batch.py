@@ -1,7 +1,7 @@
 """Many items at once, without a session: prediction and votes of each -> who wins its pool, the answer, ask or stop.
 
 Row by row the very kernels a session runs, in the same order, so a row says what the session would say of that item.
-Called by `quorate score`; takes plain arrays.
+Called by `session.batch`; takes plain arrays.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from quorate.decision.belief import ASK, RULE, belief_into, pick_label, stop_bef
 from quorate.decision.error_costs import cheapest_answer, weigh_for_gain, weigh_for_threshold
 from quorate.decision.rules import GAIN, THRESHOLD, rule_asks
 from quorate.types import FloatArray, IntArray
-
-NO_LIMIT = 2**62
 
 
 class Packed(NamedTuple):

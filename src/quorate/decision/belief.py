@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate.compiled import kernel
 from quorate.posterior.finite import finite_into
@@ -30,8 +31,26 @@ def vote_share_into(votes: IntArray, prediction: FloatArray, out: FloatArray) ->
 VOTE_SHARE, FINITE, INFINITE = range(3)
 POSTERIORS = {"vote_share": VOTE_SHARE, "finite": FINITE, "infinite": INFINITE}
 TIE_WIDTH = 1e-9  # classes this close to the top are tied: which of two equal floats is larger is round-off
-ASK, SETTLED, EXHAUSTED, QUOTA, RULE = range(5)
+NO_LIMIT = 2**62  # votes, where nothing limits them
+ASK, SETTLED, EXHAUSTED, QUOTA, RULE, SHORT = range(6)  # SHORT: more votes were wanted than were recorded
 STOP_REASONS: dict[int, Reason] = {SETTLED: "settled", EXHAUSTED: "exhausted", QUOTA: "quota"}  # RULE: the policy's
+_WORDS: dict[int, Reason] = {ASK: "ask", **STOP_REASONS, SHORT: "closed"}
+_CODES = {reason: code for code, reason in _WORDS.items()}
+
+
+def code_of(reason: Reason) -> int:
+    """The code of a reason; RULE for those that only a policy gives."""
+    return _CODES.get(reason, RULE)
+
+
+def reasons_of(codes: IntArray, by_rule: Reason) -> NDArray[np.str_]:
+    """Codes in words; `by_rule`: the reason that the policy gives when its rule stops.
+
+    >>> reasons_of(np.array([ASK, RULE, SETTLED]), "confident").tolist()
+    ['ask', 'confident', 'settled']
+    """
+    words = _WORDS | {RULE: by_rule}
+    return np.array([words[code] for code in range(len(words))])[codes]
 
 
 @dataclass(frozen=True, slots=True)

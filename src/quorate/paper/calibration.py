@@ -150,7 +150,7 @@ def section(context: Context) -> Section:
     """The experiment: figure, table, and what the paper says of it."""
     title = "Calibration: what tau learns of the classifier"
     if DATA not in context.datasets:
-        return Section("calibration", title, ("CIFAR-10H is not at hand: nothing was run.",), (), (), ())
+        return Section("calibration", title, ("CIFAR-10H was not found: nothing was run.",), (), (), ())
     dataset = context.datasets[DATA]
     done = runs(context)
     rows, also = rows_of(dataset, done), precisions(dataset, done)

@@ -60,7 +60,7 @@ def _handed(name: str) -> VoteDataset:
     deadline = time.monotonic() + DATA_WITHIN
     while name not in _here:
         if time.monotonic() > deadline:
-            raise ClusterError(f"a worker waited {DATA_WITHIN:.0f} s for its data in vain. Run the sweep again.")
+            raise ClusterError(f"a worker got no data and timed out after {DATA_WITHIN:.0f} s. Run the sweep again.")
         time.sleep(0.05)
     return _here[name]
 

@@ -72,7 +72,7 @@ def section(context: Context) -> Section:
     title = "The estimators as published beside the exact ones"
     if DATA not in context.datasets:
         return Section(
-            "as_published", title, ("The ImageNet-16H shift set is not at hand: nothing was run.",), (), (), ()
+            "as_published", title, ("The ImageNet-16H shift set was not found: nothing was run.",), (), (), ()
         )
     dataset = context.datasets[DATA]
     model = MODEL if MODEL in dataset.models else dataset.models[0]

@@ -28,8 +28,8 @@ from quorate.version import __version__
 __all__ = ["QUICK", "headline", "number", "page"]
 TITLE = "The paper, reproduced"
 QUICK = (
-    "This is a quick reproduction: fewer items, knob values, classifiers, seeds and orderings, to see that all works. "
-    "Run it without --quick for the figures to quote."
+    "This is a quick reproduction: fewer items, parameter values, classifiers, seeds and orderings, to see that all "
+    "works. Run it without --quick for the figures to quote."
 )
 MARKS = {"agrees": "yes", "better": "yes", "not reproduced": "no"}  # on other classifiers: neither
 

@@ -27,7 +27,7 @@ Run = Callable[[Sequence[Job]], dict[Job, JobOutcome]]
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What an experiment may use. `datasets` by name (see `sources`); `quick`: fewer knob values, models and orderings.
+    """What an experiment may use. `datasets` by name (see `sources`); `quick`: fewer values, models and orderings.
 
     `run(jobs)` gives the outcome of each job, from the store where it is known.
     """
@@ -45,7 +45,7 @@ VERDICTS = (*OWN_VERDICTS, *OTHER_VERDICTS)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One experiment's section, and what it took: `num_run` knob settings run, `num_stored` taken from the store.
+    """One experiment's section, and what it took: `num_run` parameter settings run, `num_stored` taken from the store.
 
     `work_seconds`: what its runs took when they were made, now or earlier, added up over cores.
     """
@@ -94,17 +94,17 @@ class Reproduction:
 
     @property
     def num_run(self) -> int:
-        """Knob settings run now."""
+        """Parameter settings run now."""
         return sum(part.num_run for part in self.parts)
 
     @property
     def num_stored(self) -> int:
-        """Knob settings that were in the store already."""
+        """Parameter settings that were in the store already."""
         return sum(part.num_stored for part in self.parts)
 
     @property
     def runs_per_second(self) -> float:
-        """Knob settings run for each second of the parts, analysis included."""
+        """Parameter settings run for each second of the parts, analysis included."""
         taken = sum(part.seconds for part in self.parts)
         return self.num_run / taken if taken else 0.0
 

@@ -193,7 +193,7 @@ def sweep(
         getattr(outcomes, "close", lambda: None)()
     known = {job: outcome for job, outcome in found.items() if outcome is not None}
     if len(known) < len(found):
-        raise QuorateError(f"{len(found) - len(known)} of {len(missing)} jobs came to nothing; run it again.")
+        raise QuorateError(f"{len(found) - len(known)} of {len(missing)} jobs did not finish; run it again.")
     return known
 
 

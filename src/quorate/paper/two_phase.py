@@ -148,7 +148,7 @@ def section(context: Context) -> Section:
     """The experiment: runs, table, figure, and what the paper says of it."""
     title = "Two phases: learn with experts, then answer without them"
     if DATA not in context.datasets:
-        return Section("two_phase", title, ("CIFAR-10H is not at hand: nothing was run.",), (), (), ())
+        return Section("two_phase", title, ("CIFAR-10H was not found: nothing was run.",), (), (), ())
     dataset = context.datasets[DATA]
     done = runs(context)
     rows = rows_of(dataset, done)

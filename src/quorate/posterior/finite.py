@@ -22,7 +22,7 @@ from quorate.posterior.settled import is_settled, plurality_share_into
 from quorate.types import FloatArray, IntArray
 
 SMALL_POOL = 150  # pools up to this size are computed as they always were, to the last digit
-_FEW_LEVELS = 2  # so few are had sooner from polynomials, as where three classes can tie at one level only
+_FEW_LEVELS = 2  # so few are cheaper from polynomials, as where three classes can tie at one level only
 _OFF = 8e-11  # a sum of probabilities further from 1 than this shows that a large pool needs the other method
 _SMALLEST_ALPHA, _LARGEST_ALPHA = 1e-100, 1e100
 
@@ -193,7 +193,7 @@ def winners_into(alpha: FloatArray, votes: IntArray, pool_size: int, log_loss: f
 
 @kernel
 def _pairs_are_cheaper(paired: int, alone: int, votes: IntArray, remaining: int, large: bool) -> bool:
-    """Are levels paired..alone-1 had for less from pairs of classes than from polynomials? Costs as measured."""
+    """Are levels paired..alone-1 cheaper from pairs of classes than from polynomials? Costs as measured."""
     num = votes.size
     if large:
         return bool(3 * (num - 1) * (remaining - 2 * paired + votes[0] + votes[1]) < (alone - paired) * remaining)

@@ -1,6 +1,6 @@
 """Parameters and a prediction give alpha, the Dirichlet concentration of the voters' beliefs before any vote.
 
-Called by the session (one item), by `learning` and `simulation` (the kernel), and by whoever wants the maths alone.
+Called by the session (one item), by `learning` and `streams` (the kernel), and by whoever wants the maths alone.
 """
 
 from __future__ import annotations

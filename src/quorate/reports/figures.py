@@ -23,7 +23,7 @@ HEAVY = 220_000  # bytes of SVG beyond which a page carries a PNG
 DPI = 140
 COLOURS = 64  # of the PNG on the page: lines and bands on white need no more
 INK, QUIET, BUDGET, GRID = "#222222", "#767676", "#b9b9b9", "#ececec"
-BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072B2", "#D55E00", "#009E73", "#9A4F96", "#8C8C8C"
+BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#9A4F96", "#8C8C8C"
 RC: dict[Any, Any] = {
     "font.size": 9.5,
     "font.family": "sans-serif",

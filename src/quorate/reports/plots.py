@@ -15,6 +15,7 @@ from quorate.reports.figures import (
     BLUE,
     BUDGET,
     GREEN,
+    GREY,
     GRID,
     INK,
     MISSING,
@@ -22,7 +23,6 @@ from quorate.reports.figures import (
     PURPLE,
     QUIET,
     RC,
-    SKY,
     can_plot,
     draw,
 )
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
 
 __all__ = [
-    "BLUE", "GREEN", "GRID", "INK", "MISSING", "ORANGE", "PURPLE", "QUIET", "RC", "SINGLE", "SKY", "STYLES", "TICKS",
+    "BLUE", "GREEN", "GREY", "GRID", "INK", "MISSING", "ORANGE", "PURPLE", "QUIET", "RC", "SINGLE", "STYLES", "TICKS",
     "can_plot", "comparison_figure", "draw_curves", "write_curves", "write_plots",
 ]  # fmt: skip
 
@@ -50,10 +50,10 @@ STYLES: dict[str, dict[str, Any]] = {
     "beta": {"color": PURPLE, "linestyle": "-", "marker": "o"},
     "quorum": {"color": PURPLE, "linestyle": "--", "marker": "s"},
     "unanimous-then-cap": {"color": PURPLE, "linestyle": ":", "marker": "^"},
-    "random": {"color": SKY, "linestyle": "-"},
-    "entropy": {"color": SKY, "linestyle": "--"},
-    "mp": {"color": SKY, "linestyle": "-."},
-    "mp-released": {"color": SKY, "linestyle": ":"},
+    "random": {"color": GREY, "linestyle": "-"},
+    "entropy": {"color": GREY, "linestyle": "--"},
+    "mp": {"color": GREY, "linestyle": "-."},
+    "mp-released": {"color": GREY, "linestyle": ":"},
 }
 TICKS = (0.1, 0.2, 0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
 SINGLE = {"until-settled": "D", "ask-all": "X"}

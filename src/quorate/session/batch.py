@@ -13,15 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import compiled
-from quorate.decision.batch import NO_LIMIT, Packed, decide_batch_into
-from quorate.decision.belief import ASK, POSTERIORS, RULE, STOP_REASONS, Belief
+from quorate.decision.batch import Packed, decide_batch_into
+from quorate.decision.belief import NO_LIMIT, POSTERIORS, Belief, code_of, reasons_of
 from quorate.decision.rules import Rule, rule_of
 from quorate.methods import Method
 from quorate.session.decide import decide, fixed_prior, prior_of, stop_reason
 from quorate.session.items import opened
-from quorate.types import FloatArray, IntArray, PriorParams
-
-CODES: dict[str, int] = {"ask": ASK} | {reason: code for code, reason in STOP_REASONS.items()}  # others: RULE
+from quorate.types import FloatArray, IntArray, PriorParams, Reason
 
 
 class BatchDecisions(NamedTuple):
@@ -41,7 +39,7 @@ class Decider:
     asking: Packed
     predicting: Packed
     same_belief: bool
-    stop_reason: str
+    stop_reason: Reason
     pool_size: int
     min_votes: int
     max_votes: int
@@ -49,7 +47,7 @@ class Decider:
 
     def reasons(self, codes: IntArray) -> NDArray[np.str_]:
         """Codes in words."""
-        return _in_words(codes, self.stop_reason)
+        return reasons_of(codes, self.stop_reason)
 
     def decide(self, predictions: FloatArray, votes: IntArray) -> BatchDecisions:
         """predictions (n, M, K), floored; votes (n, K) -> who wins each pool, the answer, ask or stop."""
@@ -132,7 +130,7 @@ def decide_items(
         found = ours.decide(predictions, votes)
     else:
         found = _one_by_one(method, params, predictions, votes, pool_size, quota)
-    return found, _in_words(found.codes, stop_reason(method))
+    return found, reasons_of(found.codes, stop_reason(method))
 
 
 def _one_by_one(
@@ -146,18 +144,13 @@ def _one_by_one(
         item = replace(opened(event | {"prediction": prediction}, row), votes=votes[row])
         verdict = decide(method, prior, state, item)
         out.probs[row], out.labels[row] = verdict.probs, verdict.label
-        out.codes[row] = CODES.get(verdict.reason, RULE)
+        out.codes[row] = code_of(verdict.reason)
     return out
 
 
 def _empty(num_items: int, num_classes: int) -> BatchDecisions:
     whole = np.empty(num_items, dtype=np.int64)
     return BatchDecisions(np.empty((num_items, num_classes)), whole, whole.copy())
-
-
-def _in_words(codes: IntArray, stop_reason: str) -> NDArray[np.str_]:
-    words = {code: reason for reason, code in CODES.items()} | {RULE: stop_reason}
-    return np.array([words[code] for code in range(len(words))])[codes]
 
 
 def _writable(belief: Packed) -> Packed:

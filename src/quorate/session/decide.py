@@ -12,6 +12,7 @@ import numpy as np
 
 from quorate.decision.belief import (
     ASK,
+    NO_LIMIT,
     POSTERIORS,
     STOP_REASONS,
     Belief,
@@ -24,8 +25,6 @@ from quorate.decision.rules import rule_asks, rule_of
 from quorate.methods import Method
 from quorate.session.items import ItemState, Prior
 from quorate.types import FloatArray, IntArray, PriorParams, Reason
-
-NO_LIMIT = 2**62
 
 
 @dataclass(frozen=True, slots=True)

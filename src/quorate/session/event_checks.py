@@ -10,11 +10,11 @@ import math
 
 import numpy as np
 
-from quorate.decision.belief import ASK, EXHAUSTED, SETTLED, STOP_REASONS
+from quorate.decision.belief import ASK, EXHAUSTED, NO_LIMIT, SETTLED, STOP_REASONS
 from quorate.decision.policy import PolicyState
 from quorate.methods import METHODS, Method
 from quorate.reasons import REASONS
-from quorate.session.decide import NO_LIMIT, decide, stop_code, stop_reason, through_json
+from quorate.session.decide import decide, stop_code, stop_reason, through_json
 from quorate.session.inputs import checked_id, checked_time, class_number
 from quorate.session.items import Prior
 from quorate.session.journal import Event
@@ -204,10 +204,10 @@ class Recomputed:
         stored = event.get("decision", {})
         if item is None or "params" not in stored:
             return
-        era = self._priors.get(stored["params"]), self._methods.get(stored.get("tune", 0))
-        if era[0] is None or era[1] is None:
+        version = self._priors.get(stored["params"]), self._methods.get(stored.get("tune", 0))
+        if version[0] is None or version[1] is None:
             raise broken("decision.params", stored["params"], "the number of a learn event", RESTORE)
-        again = decide(era[1], era[0], policy_state, item, closing=event["type"] == "close")
+        again = decide(version[1], version[0], policy_state, item, closing=event["type"] == "close")
         label = state.settings.classes[again.label]
         is_same = (stored["label"], stored["reason"]) == (label, again.reason)
         if not is_same or abs(stored["confidence"] - again.confidence) > CLOSE_ENOUGH:

@@ -21,7 +21,7 @@ from quorate.types import Decision, PriorParams
 
 
 @dataclass(frozen=True, slots=True)
-class Era:
+class ParamsVersion:
     """What decisions are made under: the parameters of one "learn" event and the policy of one "tune" event.
 
     `prior.seq` and `tune_seq` are the numbers of these events, 0 before the first; decisions name them. `params` are
@@ -34,8 +34,8 @@ class Era:
     params: PriorParams | None = None
 
 
-EraOf = Callable[[int, int], Era]
-"""The era by the numbers of its "learn" and its "tune" event, as a decision names them."""
+ParamsVersionOf = Callable[[int, int], ParamsVersion]
+"""The version by the numbers of its "learn" and its "tune" event, as a decision names them."""
 
 
 def is_decided(event: Event) -> bool:
@@ -43,7 +43,7 @@ def is_decided(event: Event) -> bool:
     return "params" in event.get("decision", {})
 
 
-def era_named(event: Event) -> tuple[int, int]:
+def version_named(event: Event) -> tuple[int, int]:
     """The numbers of the "learn" and the "tune" event that the event's decision was made under."""
     decision = event["decision"]
     return decision["params"], decision.get("tune", 0)
@@ -75,7 +75,13 @@ class Outbox:
 
 
 def item_session(
-    settings: Settings, events: Iterable[Event], *, number: int, now: Era, era_of: EraOf, seq: int | None = None
+    settings: Settings,
+    events: Iterable[Event],
+    *,
+    number: int,
+    now: ParamsVersion,
+    version_of: ParamsVersionOf,
+    seq: int | None = None,
 ) -> tuple[Session, Outbox]:
     """The session after the item's `events` (none: before it opens), with `now` in force, and where it writes.
 
@@ -90,7 +96,7 @@ def item_session(
     state.num_opened = number
     for event in events:
         if is_decided(event):
-            _enter(session, era_of(*era_named(event)))
+            _enter(session, version_of(*version_named(event)))
         replay(state, event)
     if seq is not None:
         state.seq = seq
@@ -98,7 +104,9 @@ def item_session(
     return session, outbox
 
 
-def recompute(settings: Settings, events: Iterable[Event], *, number: int, era_of: EraOf) -> Iterator[Decision | None]:
+def recompute(
+    settings: Settings, events: Iterable[Event], *, number: int, version_of: ParamsVersionOf
+) -> Iterator[Decision | None]:
     """For each of an item's events, the decision as computed again from the events before it; None where none is due.
 
     An item's trail is in order if each agrees with the decision in its event.
@@ -109,8 +117,8 @@ def recompute(settings: Settings, events: Iterable[Event], *, number: int, era_o
             past.append(event)
             yield None
             continue
-        era = era_of(*era_named(event))
-        session, _ = item_session(settings, past, number=number, now=era, era_of=era_of)
+        version = version_of(*version_named(event))
+        session, _ = item_session(settings, past, number=number, now=version, version_of=version_of)
         yield _decided(session, event)
         past.append(event)
 
@@ -124,6 +132,6 @@ def _decided(session: Session, event: Event) -> Decision:
     return session._decision(verdict, int(after.votes.sum()))
 
 
-def _enter(session: Session, era: Era) -> None:
+def _enter(session: Session, version: ParamsVersion) -> None:
     state = session._state
-    state.prior, state.method, state.tune_seq = era.prior, era.method, era.tune_seq
+    state.prior, state.method, state.tune_seq = version.prior, version.method, version.tune_seq

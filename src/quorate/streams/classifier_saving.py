@@ -1,6 +1,6 @@
 """A stream and a method -> what the classifier saves: votes per item at equal error with it and without it.
 
-The method is run over a sample of the items at a few values of its knob, with the predictions and with all classes
+The method is run over a sample of the items at a few values of its parameter, with the predictions and with all classes
 alike. Both curves are read where the run itself stands: at its votes per item the classifier's curve has an error, and
 the other curve says how many votes that error takes without it. Called by `run` and `plan`.
 """
@@ -59,7 +59,7 @@ class Saving:
 class ClassifierReport:
     """What is known of the classifiers: `here` at the votes of the run, `early` at half the votes until settled.
 
-    Both None where it was not measured: no classifier, a method without a knob that needs one, too few items.
+    Both None where it was not measured: no classifier, a method without a parameter that needs one, too few items.
     """
 
     models: tuple[str, ...]
@@ -189,7 +189,7 @@ def _curve(
     error_costs: FloatArray | None,
     seed: int,
 ) -> FloatArray:
-    """(2, S, n) votes and errors of each item at every value of the knob."""
+    """(2, S, n) votes and errors of each item at every value of the parameter."""
     found = []
     compiled.prepare_for(2 * len(KNOBS[knob]) * len(part.items))
     for value in KNOBS[knob]:

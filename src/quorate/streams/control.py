@@ -24,7 +24,7 @@ MOST_STEP = 0.5  # by the integral, at one item
 
 
 class Control(Protocol):
-    """What a replay needs of a controller: the plan it has, the knob in force, and what a closed item changes."""
+    """What a replay needs of a controller: the plan it has, the parameter in force, and what a closed item changes."""
 
     @property
     def asked_for(self) -> float:
@@ -43,7 +43,7 @@ class Control(Protocol):
 
     @property
     def knobs(self) -> dict[str, float]:
-        """The policy's knob now, by name."""
+        """The policy's parameter now, by name."""
         ...
 
     @property
@@ -61,7 +61,7 @@ class Control(Protocol):
 
 
 def rule_knob(method: Method) -> Rule:
-    """The knob of a method that a controller can turn: "min_gain" or "threshold".
+    """The parameter of a method that a controller can change: "min_gain" or "threshold".
 
     >>> from quorate.methods import method
     >>> rule_knob(method("quorate")), rule_knob(method("infexp"))
@@ -75,7 +75,7 @@ def rule_knob(method: Method) -> Rule:
 
 
 def check_rule(control: Control, method: Method) -> None:
-    """The controller turns the knob this method has."""
+    """The controller changes the parameter this method has."""
     wanted, (turned, *_) = rule_knob(method), control.knobs
     if turned != wanted:
         rule = f"a controller of `{wanted}`, by which method {method.name!r} asks"
@@ -83,7 +83,7 @@ def check_rule(control: Control, method: Method) -> None:
 
 
 def at_deepest(rule: str, knob: float) -> bool:
-    """Has a control turned this knob as far as it goes towards asking?
+    """Has a control moved this parameter as far as it goes towards asking?
 
     >>> at_deepest("min_gain", BudgetControl(2.0, start=0.0).knob), at_deepest("threshold", 1.0)
     (True, True)
@@ -92,7 +92,7 @@ def at_deepest(rule: str, knob: float) -> bool:
 
 
 def at_shallowest(rule: str, knob: float) -> bool:
-    """Has a control turned this knob as far as it goes towards asking nobody?"""
+    """Has a control moved this parameter as far as it goes towards asking nobody?"""
     return (knob if rule == "min_gain" else 1.0 - knob) >= math.exp(-SHALLOWEST) * (1 - 1e-9)
 
 
@@ -103,7 +103,7 @@ class Knob:
     rule: Rule = "min_gain"
 
     def _named(self, depth: float) -> dict[str, float]:
-        """The knob for -log lambda = `depth`."""
+        """The parameter for -log lambda = `depth`."""
         value = math.exp(-min(max(depth, SHALLOWEST), DEEPEST))
         return {self.rule: value if self.rule == "min_gain" else 1.0 - value}
 
@@ -119,8 +119,8 @@ class BudgetControl(Knob):
     Votes per item grow about as d = -log lambda does, whatever the pool, so log d is what is controlled. After item t
     (from 0) cost n votes:   w_I -= eta_t (n - B) / max(B, 1),   eta_t = max(rate, 2 / (t + 10))
                              log d = w_I - (spent - B t) / (pull B)
-    The first term finds the knob, quickly at first, then at `rate`; the second pulls back what was spent too much or
-    too little. d stays within [0.05, 60] and w_I stops there, so a budget that cannot be spent does not wind it up.
+    The first term finds the parameter, quickly at first, then at `rate`; the second pulls back what was spent too much
+    or too little. d stays within [0.05, 60] and w_I stops there, so a budget that cannot be spent does not wind it up.
     `speed="slow"` divides both gains by 5: the budget is then held over many thousands of items only, and a shift in
     the stream costs less error, since votes may follow the difficulty for longer. `pool_size` chooses the start,
     d = 6 log(N + 1) B / (0.65 N); `start` is the first lambda itself; without either it is 0.01.
@@ -182,7 +182,7 @@ class BudgetControl(Knob):
 
     @property
     def knob(self) -> float:
-        """What the policy's knob should be now."""
+        """What the policy's parameter should be now."""
         return self.knobs[self.rule]
 
     @property

@@ -18,7 +18,7 @@ CLEAR = 2.0  # standard errors beyond which a difference is called one
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matched:
-    """All methods at one budget, best first; methods without a knob stand apart as references."""
+    """All methods at one budget, best first; methods without a parameter stand apart as references."""
 
     budget: float
     readings: tuple[CurveReading, ...]
@@ -68,7 +68,7 @@ class Comparison:
 
     @property
     def default(self) -> Point | None:
-        """quorate as it comes, if its default knob was among those swept."""
+        """quorate with default settings, if its default `min_gain` was among those swept."""
         runs = self.curve(OURS).runs
         return next((point for point in runs if point.method.knobs["min_gain"] == DEFAULT_MIN_GAIN), None)
 
@@ -112,7 +112,7 @@ def compare(setting: Scenario, seeds: Sequence[int], curves: Sequence[Curve]) ->
 
 
 def match(curves: Sequence[Curve], budget: float) -> Matched:
-    """All methods that have a knob at `budget` votes per item, best first; ours first among equals."""
+    """All methods that have a parameter at `budget` votes per item, best first; ours first among equals."""
     readings = [curve.at(budget) for curve in curves if curve.name not in REFERENCES]
     return Matched(budget, tuple(sorted(readings, key=lambda reading: (reading.error_rate, reading.name != OURS))))
 

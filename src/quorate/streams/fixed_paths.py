@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.compiled import kernel
-from quorate.decision.belief import RULE, belief_into, pick_label, stop_before_rule
-from quorate.session.decide import NO_LIMIT
+from quorate.decision.belief import NO_LIMIT, RULE, belief_into, pick_label, stop_before_rule
 from quorate.streams.prepare import Stream
 from quorate.types import FloatArray, IntArray
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from quorate import compiled
-from quorate.decision.belief import ASK, EXHAUSTED, POSTERIORS, RULE, SETTLED, STOP_REASONS
+from quorate.decision.belief import ASK, EXHAUSTED, NO_LIMIT, POSTERIORS, SETTLED, code_of, reasons_of
 from quorate.decision.error_costs import cheapest_answer
 from quorate.decision.model_picker import ModelPicker
 from quorate.decision.quota import QuotaPolicy
@@ -21,7 +21,7 @@ from quorate.decision.rules import Rule, rule_of
 from quorate.learning.problem import pack, unpack
 from quorate.methods import Method
 from quorate.session import Session
-from quorate.session.decide import NO_LIMIT
+from quorate.session.decide import stop_reason
 from quorate.streams.prepare import Stream
 from quorate.streams.stream import (
     BY_PICKER,
@@ -29,7 +29,6 @@ from quorate.streams.stream import (
     ENTERED,
     FITS,
     NO_QUOTA,
-    SHORT,
     VOTES,
     CompiledMethod,
     Inputs,
@@ -40,10 +39,7 @@ from quorate.streams.stream import (
 from quorate.types import FloatArray, IntArray, PriorParams
 from quorate.validate import vote_limits, whole
 
-WINDOW, REFIT_EVERY = 500, 20  # items that learning looks at; a fit after so many closed items
-REASONS = STOP_REASONS | {SHORT: "closed"}
-CODES = {reason: code for code, reason in REASONS.items()}
-NUM_STOPS = 6  # ASK, SETTLED, EXHAUSTED, QUOTA, RULE, SHORT
+WINDOW, REFIT_EVERY = 500, 20  # items that learning looks at; closed items between two fits
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +108,7 @@ class _Run:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why each item stopped."""
-        own = getattr(self.method.policy, "stop_reason", "rule")
-        reasons = np.array([REASONS.get(code, own) for code in range(NUM_STOPS)])[self.outputs.stops]
+        reasons = reasons_of(self.outputs.stops, stop_reason(self.method))
         reasons[self.stop_asking :] = "closed"
         return tuple(reasons.tolist())
 
@@ -272,7 +267,7 @@ class SessionRun(_Run):
             tie_draw = stream.tie_draws[t] if t < self.stop_asking else 0.0
             label = cheapest_answer(self.error_costs, np.array(decision.probs), tie_draw, np.empty(len(self.classes)))
         out.costs[t], out.labels[t], out.confidence[t] = decision.num_votes, label, decision.probs[label]
-        out.stops[t] = ASK if t >= self.stop_asking else CODES.get(decision.reason, RULE)
+        out.stops[t] = ASK if t >= self.stop_asking else code_of(decision.reason)
         if len(out.probs):
             out.probs[t] = decision.probs
 

@@ -11,7 +11,7 @@ from quorate.learning.problem import unpack
 from quorate.methods import Method, as_method
 from quorate.posterior.settled import plurality_shares
 from quorate.streams.prepare import Stream, prepare
-from quorate.streams.runs import StreamOptions, start_run
+from quorate.streams.runs import REFIT_EVERY, WINDOW, StreamOptions, start_run
 from quorate.types import FloatArray, IntArray, PriorParams, VoteDataset
 from quorate.validate import broken, whole
 
@@ -73,8 +73,8 @@ def simulate(
     pool_size: int | None = None,
     model: int | str = 0,
     seed: int,
-    window: int | None = 500,
-    refit_every: int = 20,
+    window: int | None = WINDOW,
+    refit_every: int = REFIT_EVERY,
     order: str = "shuffled",
     min_votes: int = 0,
     max_votes: int | None = None,

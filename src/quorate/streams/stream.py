@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.compiled import kernel
-from quorate.decision.belief import ASK, INFINITE, RULE, TIE_WIDTH, belief_into, pick_label, stop_before_rule
+from quorate.decision.belief import ASK, INFINITE, RULE, SHORT, TIE_WIDTH, belief_into, pick_label, stop_before_rule
 from quorate.decision.error_costs import cheapest_answer, weigh_for_gain, weigh_for_threshold
 from quorate.decision.model_picker import picker_rate, picker_update
 from quorate.decision.quota import binomial_quantile
@@ -24,7 +24,6 @@ from quorate.prior.concentration import concentration_into
 from quorate.types import FloatArray, IntArray
 
 NO_QUOTA, BY_RATE, BY_PICKER = range(3)
-SHORT = 5  # a stop code beside those of `decision.belief`: more votes were wanted than were recorded
 ENTERED, CLOSED, VOTES, FITS = range(4)  # places in `StreamState.counts`
 
 

@@ -1,6 +1,6 @@
-"""Methods over their knobs on the same streams -> an error-cost curve each, and what each costs at equal budgets.
+"""Methods over their parameters on the same streams -> an error-cost curve each, and what each costs at equal budgets.
 
-A curve is read between its points by mixing: a share of the items under one knob, the rest under the next. Every
+A curve is read between its points by mixing: a share of the items under one value, the rest under the next. Every
 method meets the same items, experts and ties, so two methods can be compared item by item. Called by `demo`, by
 `quorate simulate` and by the plots.
 """
@@ -43,7 +43,7 @@ class Replicate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """One method with one knob value. `votes_per_item` over all replicates; `errors` (items of all replicates,)."""
+    """One method at one value. `votes_per_item` over all replicates; `errors` (items of all replicates,)."""
 
     method: Method
     votes_per_item: float
@@ -56,7 +56,7 @@ class Point:
 
     @property
     def knob(self) -> str:
-        """The knob as text."""
+        """The parameter as text."""
         return knob_text(self.method.knobs)
 
 
@@ -90,7 +90,7 @@ class CurveReading:
 
     @property
     def knob(self) -> str:
-        """The knob: between two values of a continuous one, both values of a whole-numbered one."""
+        """The parameter: between two values of a continuous one, both values of a whole-numbered one."""
         return knob_text(between(self.low.method.knobs, self.high.method.knobs, self.weight))
 
 
@@ -130,7 +130,7 @@ class Curve:
 
 
 def between(low: Mapping[str, Any], high: Mapping[str, Any], weight: float) -> dict[str, Any]:
-    """Two settings of the same knobs as one.
+    """Two settings of the same parameters as one.
 
     >>> between({"first": 2, "cap": 5}, {"first": 3, "cap": 5}, 0.5)
     {'first': '2-3', 'cap': 5}
@@ -147,7 +147,7 @@ def _between(low: Any, high: Any, weight: float) -> Any:  # noqa: ANN401
 
 
 def knob_grid(name: str, *, pool_size: int, num_classes: int, quick: bool = False) -> tuple[dict[str, Any], ...]:
-    """Knob values of a method that span its whole range of cost; every second one if `quick`.
+    """Parameter values of a method that span its whole range of cost; every second one if `quick`.
 
     >>> knob_grid("quorum", pool_size=3, num_classes=2)
     ({'votes': 0}, {'votes': 1}, {'votes': 2}, {'votes': 3})
@@ -204,7 +204,7 @@ def run_point(chosen: Method, replicates: Sequence[Replicate]) -> Point:
 def sweep(
     families: Sequence[Sequence[Method]], replicates: Sequence[Replicate], *, progress: Progress | None = None
 ) -> tuple[Curve, ...]:
-    """A curve for every family (one method at several knob values), in the order given."""
+    """A curve for every family (one method at several parameter values), in the order given."""
     jobs = [chosen for family in families for chosen in family]
     report = progress or _silent
     report(0, len(jobs), jobs[0].name)
@@ -224,7 +224,7 @@ def refine(
     rounds: int = 1,
     progress: Progress | None = None,
 ) -> tuple[Curve, ...]:
-    """The curves with knob values added close to each budget, so that little is left to mix there."""
+    """The curves with parameter values added close to each budget, so that little is left to mix there."""
     report = progress or _silent
     refined: list[Curve] = []
     for finer in _in_threads(lambda each: _refined(each, replicates, budgets, rounds), curves):
@@ -246,7 +246,7 @@ def _refined(coarse: Curve, replicates: Sequence[Replicate], budgets: Sequence[f
 
 
 def _mixed(reading: CurveReading) -> Method | None:
-    """The method where the reading lies between two values of its one knob; None for whole-numbered knobs."""
+    """The method where the reading lies between two values of its one parameter; None for whole-numbered ones."""
     low, high = reading.low.method, reading.high.method
     differing = [key for key, value in low.knobs.items() if value != high.knobs[key]]
     if len(differing) != 1 or not isinstance(low.knobs[differing[0]], float):
@@ -273,7 +273,7 @@ def _silent(done: int, total: int, name: str) -> None:
 
 
 def curve(points: Sequence[Point]) -> Curve:
-    """Points of one method as a curve: by cost, the best of equal costs; two-knob methods by their best mixes."""
+    """Points of one method as a curve: by cost, the best of equal costs; two-parameter methods by their best mixes."""
     best: list[Point] = []
     for point in sorted(points, key=lambda p: (p.votes_per_item, p.error_rate)):
         if not best or point.votes_per_item - best[-1].votes_per_item > 1e-9:

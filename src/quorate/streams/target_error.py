@@ -34,7 +34,7 @@ class TargetErrorControl(Knob):
     Audits are drawn with probability `audit_rate` + `focus` (1 - confidence), at most 1, so that doubtful items, where
     errors are, are checked more often. `pool_size` N chooses the start, lambda = e* / N (e* for a threshold); `start`
     is the first lambda itself; without either it is 0.002. e* includes the ties of the pool: a target below their share
-    cannot be reached, `is_unreachable` says so when those seen exceed the plan, and the knob stays at its bound.
+    cannot be reached, `is_unreachable` says so when those seen exceed the plan, and the parameter stays at its bound.
 
     >>> control = TargetErrorControl(0.02, audit_rate=0.1, focus=0.0)
     >>> sure = control.closed(num_votes=3, confidence=1.0, settled=True)
@@ -148,7 +148,7 @@ class TargetErrorControl(Knob):
 
     @property
     def knob(self) -> float:
-        """What the policy's knob should be now."""
+        """What the policy's parameter should be now."""
         return self.knobs[self.rule]
 
     @property

@@ -188,7 +188,7 @@ class Report:
 
     def lines(self) -> list[str]:
         """The summary for people, a line each."""
-        totals = ", ".join(f"{number} {name}" for name, number in self.totals.items())
+        totals = ", ".join(f"{number} {name[:-1] if number == 1 else name}" for name, number in self.totals.items())
         found = [f"{f.told}: {f.done} ({f.rule})" for f in self.findings]
         return [*self.decisions, totals, *found]
 

@@ -16,6 +16,7 @@ import numpy as np
 from quorate.errors import InvalidInput, UnknownMethod
 from quorate.files import write_atomic
 from quorate.methods import METHODS, Method, method
+from quorate.tables.options import HARD_LABEL_ACCURACY
 from quorate.types import FloatArray, PriorParams, frozen_array
 from quorate.validate import bounded, broken, class_names, fraction, members, vote_limits, whole
 from quorate.version import __version__
@@ -30,7 +31,6 @@ FIELDS = (
 )  # fmt: skip
 SINCE_2 = ("pool_rule", "min_votes", "max_votes", "error_costs", "accuracy", "abstain_labels")
 POOL_RULES = ("given", "largest-recorded")
-HARD_LABEL_ACCURACY = 0.9
 WRITE_IT = "write it with quorate run"
 
 
@@ -63,7 +63,7 @@ class ParamsFile:
     abstain_labels: tuple[str, ...] = ()
 
     def method(self) -> Method:
-        """The method, built from its name and knobs."""
+        """The method, built from its name and parameters."""
         if self.name not in METHODS:
             rule = f"one of {', '.join(METHODS)}: a policy of your own cannot be built from a file"
             fix = "score with another method, or decide through quorate.Session."

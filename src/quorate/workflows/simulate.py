@@ -118,7 +118,7 @@ def compare_methods(
     out: str | Path | None = None,
     progress: Progress | None = None,
 ) -> MethodTable:
-    """Run each method (`name` or `name:knob=value`) over the source; with `whole_range`, over its whole knob grid."""
+    """Run each method (`name` or `name:parameter=value`) over the source; with `whole_range`, over its whole grid."""
     named = [parse_method(spec) for spec in specs]
     if out is not None:
         Path(out).mkdir(parents=True, exist_ok=True)  # before the work, not after it

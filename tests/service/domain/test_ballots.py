@@ -9,7 +9,7 @@ from sqlalchemy import func, select, update
 
 from quorate import Session
 from quorate.errors import DuplicateVote, InvalidInput, RequestReused, UnknownItem
-from quorate.service.domain import vote_rows as scene
+from quorate.service.domain import vote_rows
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.queue import next_items
@@ -62,7 +62,7 @@ def test_the_same_request_is_stored_once(desk):
 def test_of_two_acts_with_one_key_at_the_very_same_time_one_is_told_that_the_key_is_taken(desk, monkeypatch):
     project = desk.project(["x", "y"])
     vote(desk, project, "x", "a", "cat", served=False, request="r1")
-    monkeypatch.setattr(scene, "_repeats", lambda *_: {})  # what the second reads before the first is committed
+    monkeypatch.setattr(vote_rows, "_repeats", lambda *_: {})  # what the second reads before the first is committed
     with pytest.raises(RequestReused) as caught:
         vote(desk, project, "y", "a", "cat", served=False, request="r1")
     assert caught.value.field == "Idempotency-Key"
@@ -114,7 +114,7 @@ def test_an_undo_can_open_a_closed_item_again(desk):
 
 
 def test_an_undo_that_leaves_as_many_votes_as_before_decides_anew(desk):
-    """A late vote takes the place of the one undone: another answer, another coin, told to the webhooks."""
+    """A late vote takes the place of the one undone: another answer, another draw, told to the webhooks."""
     many = {"method": "ask-all", "pool_size": 3, "max_votes": 2, "audit_rate": 1.0}
     project = desk.project([NewItem("x", {"cat": 0.1, "dog": 0.8, "bird": 0.1})], **many)
     create_webhook(desk.store, project.id, "https://example.org", ["item.completed"], allow_private=False, now=1.0)
@@ -199,7 +199,7 @@ def test_a_closed_item_drawn_for_audit_is_voted_until_its_verdict_is_settled(des
     assert check(desk, project) == []
 
 
-def test_the_coin_of_an_audit_is_logged_and_cannot_be_foretold(desk):
+def test_the_draw_of_an_audit_is_logged_and_cannot_be_foretold(desk):
     names = [f"i{n}" for n in range(40)]
     drawn = []
     for _ in range(2):  # the same items, settings and seed in two projects

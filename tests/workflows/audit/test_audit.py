@@ -1,4 +1,4 @@
-"""From decisions to coins to statements, with files as people have them."""
+"""From decisions to draws to statements, with files as people have them."""
 
 import csv
 import json
@@ -60,7 +60,7 @@ def audit(tmp_path):
     return tmp_path / "audit.csv"
 
 
-def test_a_draw_writes_the_coins_of_the_unsettled_items_with_what_they_were_tossed_for(tmp_path, audit):
+def test_a_draw_writes_the_draws_of_the_unsettled_items_with_what_they_were_drawn_for(tmp_path, audit):
     lines = audit.read_text().splitlines()
     assert json.loads(lines[0].removeprefix("# quorate audit draw "))["seed"] == 7
     assert lines[1] == "item,rate,audited,expected_loss,label,pool_size"
@@ -68,26 +68,26 @@ def test_a_draw_writes_the_coins_of_the_unsettled_items_with_what_they_were_toss
     assert [row.item for row in rows] == [f"photo-{n}" for n in range(600) if n % 3]
     assert rows[0].expected_loss == pytest.approx(0.06)
     assert {row.pool_size for row in rows} == {POOL}
-    coins = draw([row.item for row in rows], 0.3, seed=7)
-    assert [row.audited for row in rows] == [coin.audited for coin in coins]
+    draws = draw([row.item for row in rows], 0.3, seed=7)
+    assert [row.audited for row in rows] == [one.audited for one in draws]
 
 
 def test_a_draw_says_what_it_did(tmp_path):
     rows = [decided(n) for n in range(30)] + [decided(99, reason="ask")]
     drawn = draw_audit(decisions_file(tmp_path, rows), rate=0.5, seed=1, out=tmp_path / "audit.csv")
-    assert (drawn.num_closed, drawn.num_settled, drawn.num_open, drawn.num_coins) == (30, 10, 1, 20)
+    assert (drawn.num_closed, drawn.num_settled, drawn.num_open, drawn.num_drawn) == (30, 10, 1, 20)
     assert list(drawn.to_audit) == audited_items(tmp_path / "audit.csv")
     assert len(drawn.to_audit) == drawn.num_audited
 
 
-def test_grown_decisions_keep_the_coins_and_add_new_ones(tmp_path):
+def test_grown_decisions_keep_the_draws_and_add_new_ones(tmp_path):
     out = tmp_path / "audit.csv"
     draw_audit(decisions_file(tmp_path, count=100), rate=0.3, seed=7, out=out)
     before = read_draw(out).rows
     again = draw_audit(decisions_file(tmp_path, count=100), rate=0.3, seed=7, out=out)
     assert (again.num_new, read_draw(out).rows) == (0, before)
     grown = draw_audit(decisions_file(tmp_path, count=160), rate=0.3, seed=7, out=out)
-    assert grown.num_new == grown.num_coins - len(before) == 40
+    assert grown.num_new == grown.num_drawn - len(before) == 40
     assert read_draw(out).rows[: len(before)] == before
 
 
@@ -100,18 +100,18 @@ def test_an_item_is_not_drawn_twice(tmp_path, audit):
     assert audit.read_bytes() == content
 
 
-def test_the_order_of_rows_moves_no_coin_but_the_running_bound_follows_it(tmp_path):
+def test_the_order_of_rows_moves_no_draw_but_the_running_bound_follows_it(tmp_path):
     """The bound after all items is the same, on the way it is not: errors come first in one, last in the other."""
     rows = [decided(n) for n in range(600)]
-    coins, reports = {}, {}
+    draws, reports = {}, {}
     for name, order in (("given", rows), ("turned", rows[::-1])):
         decisions = decisions_file(tmp_path, order, name=f"{name}.csv")
         audit = tmp_path / f"{name}-audit.csv"
         draw_audit(decisions, rate=0.3, seed=7, out=audit)
-        coins[name] = {row.item: row.audited for row in read_draw(audit).rows}
+        draws[name] = {row.item: row.audited for row in read_draw(audit).rows}
         early = sorted(audited_items(audit), key=lambda item: int(item.removeprefix("photo-")))[:5]
         reports[name] = report_audit(audit, votes=votes_file(tmp_path, audit, wrong=early), pool_size=POOL)
-    assert coins["given"] == coins["turned"]
+    assert draws["given"] == draws["turned"]
     given, turned = (reports[name].checkpoints for name in ("given", "turned"))
     assert given[-1].bound.total == pytest.approx(turned[-1].bound.total)
     assert given[4].num_wrong == 5
@@ -365,10 +365,9 @@ def test_of_a_worker_who_votes_twice_the_last_vote_counts_and_strict_reading_ref
 def test_rates_that_differ_leave_the_running_bound_and_say_why_there_is_no_other(tmp_path):
     decisions = decisions_file(tmp_path, count=90)
     items = [decided(n) for n in range(90) if n % 3]
-    coins = draw([row[0] for row in items], [0.3, 0.6] * 30, seed=5)
+    draws = draw([row[0] for row in items], [0.3, 0.6] * 30, seed=5)
     lines = [
-        f"{coin.item},{coin.rate},{int(coin.audited)},{1 - row[2]!r},cat"
-        for coin, row in zip(coins, items, strict=True)
+        f"{one.item},{one.rate},{int(one.audited)},{1 - row[2]!r},cat" for one, row in zip(draws, items, strict=True)
     ]
     meta = json.dumps({"seed": 5, "min_rate": 0.3})
     audit = tmp_path / "audit.csv"

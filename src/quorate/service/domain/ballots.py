@@ -7,7 +7,7 @@ is stored, and the row is updated. `act` is one vote in a transaction of its own
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, select
@@ -22,7 +22,7 @@ from quorate.service.domain.vote_types import Kind, RecordedVote, Request, TooLa
 from quorate.service.store.schema import events
 from quorate.session import Session
 from quorate.session.journal import Event
-from quorate.session.single import is_decided, item_session
+from quorate.session.single import ParamsVersion, is_decided, item_session
 from quorate.types import Decision
 
 REQUESTS = "request"  # in the name of the constraint that two acts with one key, at the very same time, run into
@@ -154,10 +154,13 @@ def _next_event(
 ) -> tuple[Session, Decision | None, Event]:
     """The session core takes the call: what it decides, and the next event, which it writes."""
     project, row = context.project, context.row
-    era_of: Callable[[int, int], Any] = lambda learn, tune: projects_.era(connection, project, learn, tune)  # noqa: E731
-    era = era_of(project.learn_event, project.tune_event)
+
+    def version_of(learn: int, tune: int) -> ParamsVersion:
+        return projects_.params_version(connection, project, learn, tune)
+
+    version = version_of(project.learn_event, project.tune_event)
     session, outbox = item_session(
-        project.session, context.events, number=row.number, now=era, era_of=era_of, seq=row.seq
+        project.session, context.events, number=row.number, now=version, version_of=version_of, seq=row.seq
     )
     decision = _apply(session, row.name, request, now)
     if request.kind == "close" and not outbox.written:

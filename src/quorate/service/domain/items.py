@@ -23,7 +23,7 @@ from quorate.service.store.schema import events, items, projects
 from quorate.service.webhooks.addresses import host_of, may_be_public, refuse_private
 from quorate.service.webhooks.deliveries import announce, closed
 from quorate.session.journal import Event
-from quorate.session.single import Era, item_session
+from quorate.session.single import ParamsVersion, item_session
 from quorate.validate import broken, members, whole
 
 UPLOAD = re.compile(r"upload:([a-z0-9_]{1,40})")
@@ -144,17 +144,17 @@ def decide_items(projects_: Projects, project_id: str, batch: Sequence[NewItem],
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise broken("items", twice, "an id of its own for every item; this one is there twice", "remove one.")
-    project, era, fresh, first = _begin(projects_, project_id, batch)
-    return DecidedBatch(names, project, fresh, first, _opened_all(project, era, fresh, first, now))
+    project, version, fresh, first = _begin(projects_, project_id, batch)
+    return DecidedBatch(names, project, fresh, first, _opened_all(project, version, fresh, first, now))
 
 
-def _check_cost(project: Project, era: Era, fresh: Sequence[NewItem]) -> None:
+def _check_cost(project: Project, version: ParamsVersion, fresh: Sequence[NewItem]) -> None:
     """Raise for a batch that would keep one of the few threads for batches busy for minutes."""
     num_classes, usual = len(project.settings.classes), project.settings.pool_size
     sizes = [usual if item.pool_size is None else members(item.pool_size) for item in fresh]
     for item, size in zip(fresh, sizes, strict=True):
-        check_pool(era.method, num_classes, size, where=f"pool_size of {item.name!r}")
-    check_batch(era.method, num_classes, sizes, ahead=FARTHEST - 1)
+        check_pool(version.method, num_classes, size, where=f"pool_size of {item.name!r}")
+    check_batch(version.method, num_classes, sizes, ahead=FARTHEST - 1)
 
 
 def store_items(projects_: Projects, batch: DecidedBatch, *, now: float) -> list[Added]:
@@ -163,14 +163,21 @@ def store_items(projects_: Projects, batch: DecidedBatch, *, now: float) -> list
     return [Added(name, status.get(name, "exists")) for name in batch.names]
 
 
-def _begin(projects_: Projects, project_id: str, batch: Sequence[NewItem]) -> tuple[Project, Era, list[NewItem], int]:
+def _begin(
+    projects_: Projects, project_id: str, batch: Sequence[NewItem]
+) -> tuple[Project, ParamsVersion, list[NewItem], int]:
     """What is new in the batch, the numbers it gets, and what it is decided under; nothing is locked afterwards."""
     with projects_.store.write() as connection:
         project = _unless_archived(projects_.get_in(connection, project_id))
         known = names_there(connection, project_id, [item.name for item in batch])
         fresh = [item for item in batch if item.name not in known]
         first = _take_numbers(connection, project_id, len(fresh)) if fresh else 0
-        return project, projects_.era(connection, project, project.learn_event, project.tune_event), fresh, first
+        return (
+            project,
+            projects_.params_version(connection, project, project.learn_event, project.tune_event),
+            fresh,
+            first,
+        )
 
 
 def _unless_archived(project: Project) -> Project:
@@ -187,8 +194,10 @@ def _store(projects_: Projects, batch: DecidedBatch, now: float) -> dict[str, Li
         project = projects_.of_row(connection.execute(lock).one())  # one batch of a project at a time
         opened = batch.opened
         if project.version != batch.project.version:
-            era = projects_.era(connection, _unless_archived(project), project.learn_event, project.tune_event)
-            opened = _opened_all(project, era, batch.fresh, batch.first, now)
+            version = projects_.params_version(
+                connection, _unless_archived(project), project.learn_event, project.tune_event
+            )
+            opened = _opened_all(project, version, batch.fresh, batch.first, now)
         known = names_there(connection, project.id, [row["name"] for row, _ in opened])
         kept = [pair for pair in opened if pair[0]["name"] not in known]
         return _insert(connection, project, kept, now) if kept else {}
@@ -215,13 +224,15 @@ def _insert(
     return {row["name"]: "open" if row["is_open"] else "closed" for row in rows}
 
 
-def _opened_all(project: Project, era: Era, fresh: Sequence[NewItem], first: int, now: float) -> list[OpenedItem]:
-    _check_cost(project, era, fresh)
-    return [_opened(project, era, item, first + offset, now) for offset, item in enumerate(fresh)]
+def _opened_all(
+    project: Project, version: ParamsVersion, fresh: Sequence[NewItem], first: int, now: float
+) -> list[OpenedItem]:
+    _check_cost(project, version, fresh)
+    return [_opened(project, version, item, first + offset, now) for offset, item in enumerate(fresh)]
 
 
-def _opened(project: Project, era: Era, item: NewItem, number: int, now: float) -> OpenedItem:
-    session, outbox = item_session(project.session, [], number=number, now=era, era_of=lambda *_: era)
+def _opened(project: Project, version: ParamsVersion, item: NewItem, number: int, now: float) -> OpenedItem:
+    session, outbox = item_session(project.session, [], number=number, now=version, version_of=lambda *_: version)
     size = None if item.pool_size is None else members(item.pool_size)
     decision = session.open(item.name, item.prediction, size, time=now)
     (event,) = outbox.written

@@ -73,7 +73,7 @@ def _store(projects_: Projects, project: Project, params: PriorParams, num_items
 Goal = BudgetControl | TargetErrorControl
 
 BATCH = 2000
-WORTH_A_TUNE = 0.01  # relative change of the knob that is worth an event
+WORTH_A_TUNE = 0.01  # relative change of the parameter that is worth an event
 COUNTED = {
     BudgetControl: ("log_depth", "spent", "num_items"),
     TargetErrorControl: (
@@ -84,7 +84,7 @@ COUNTED = {
 
 
 def steer(projects_: Projects, project_id: str, *, now: float) -> int | None:
-    """Account for what closed since the last time; the number of the "tune" event, None if the knob stays."""
+    """Account for what closed since the last time; the number of the "tune" event, None if the parameter stays."""
     if goal_control(projects_.get(project_id).settings) is None:
         return None
     with projects_.store.write() as connection:

@@ -172,8 +172,8 @@ def _decided(
 ) -> DecisionRow:
     session, _ = item_session(
         project.session, written, number=row.number,
-        now=projects_.era(connection, project, project.learn_event, project.tune_event),
-        era_of=lambda learn, tune: projects_.era(connection, project, learn, tune),
+        now=projects_.params_version(connection, project, project.learn_event, project.tune_event),
+        version_of=lambda learn, tune: projects_.params_version(connection, project, learn, tune),
     )  # fmt: skip
     decision, standing = session.decision(row.name), held(session, row.name).standing
     assert standing is not None and decision.probs is not None

@@ -21,7 +21,7 @@ from quorate.service.domain.vote_types import Request, not_here, not_met
 from quorate.service.store.bulk import among
 from quorate.service.store.schema import ballots, image_reports, items, leases, not_withdrawn
 from quorate.service.webhooks.deliveries import announce
-from quorate.session.single import EraOf, is_decided, item_session
+from quorate.session.single import ParamsVersionOf, is_decided, item_session
 from quorate.validate import broken, members
 
 BATCH = 200  # items of one transaction
@@ -131,10 +131,12 @@ def _resized(
     now: float,
 ) -> bool | None:
     """Change the pool of a locked item: whether it closed by it; None if it keeps the pool it has."""
-    era_of: EraOf = lambda learn, tune: projects_.era(connection, project, learn, tune)  # noqa: E731
-    era = era_of(project.learn_event, project.tune_event)
+    version_of: ParamsVersionOf = lambda learn, tune: projects_.params_version(connection, project, learn, tune)  # noqa: E731
+    version = version_of(project.learn_event, project.tune_event)
     past = item_events(connection, row.id)
-    session, outbox = item_session(project.session, past, number=row.number, now=era, era_of=era_of, seq=row.seq)
+    session, outbox = item_session(
+        project.session, past, number=row.number, now=version, version_of=version_of, seq=row.seq
+    )
     absent = sum(voter.startswith(ABSENT) for voter in session.ballots(row.name))
     wanted = max(size, row.num_votes + row.num_abstained)
     if wanted > row.pool_size + (absent if row.is_open else 0) or wanted == row.pool_size:

@@ -1,7 +1,7 @@
-"""Projects: made, found, changed; and the eras (parameters, knobs) their decisions were made under.
+"""Projects: made, found, changed; and the versions of the parameters, learned and the method's, behind their decisions.
 
-A `Project` is a value as of one reading; `Projects` caches what never changes (settings of a version, past eras), so a
-vote reads one small row. Called by everything in `deciding`, the API and the pages.
+A `Project` is a value as of one reading; `Projects` caches what never changes (settings of a version, past parameters),
+so a vote reads one small row. Called by everything in `service.domain`, the API and the pages.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from quorate.service.store.schema import events, projects
 from quorate.service.store.store import Store
 from quorate.service.webhooks.deliveries import announce
 from quorate.session.decide import prior_of
-from quorate.session.single import Era
+from quorate.session.single import ParamsVersion
 from quorate.session.state import Settings, initial
 from quorate.session.tuning import tuned
 from quorate.types import PriorParams
@@ -67,11 +67,11 @@ class Projects:
         self.store = store
         self._lock = threading.Lock()
         self._settings: dict[tuple[str, str], tuple[ProjectSettings, Settings]] = {}  # by their text: true for ever
-        self._eras: dict[tuple[str, int, int, int], Era] = {}
+        self._versions: dict[tuple[str, int, int, int], ParamsVersion] = {}
         self._knobs: dict[int, dict[str, Any]] = {}
 
     def create(self, name: str, settings: ProjectSettings, *, by: str | None = None, now: float) -> Project:
-        """A new project; its first event is the "tune" that says by which knobs it starts."""
+        """A new project; its first event is the "tune" that says with which parameters of the policy it starts."""
         with self.store.write() as connection:
             return self.create_in(connection, name, settings, by=by, now=now)
 
@@ -131,7 +131,7 @@ class Projects:
         now: float,
         **changes: Any,  # noqa: ANN401
     ) -> Project:
-        """Another name, another state, or other settings; a change of knobs is an event. `by`: the account."""
+        """Another name, another state, or other settings; a change of parameters is an event. `by`: the account."""
         with self.store.write() as connection:
             lock = select(projects).where(projects.c.id == project_id).with_for_update(key_share=True)
             row = connection.execute(lock).one_or_none()
@@ -156,7 +156,7 @@ class Projects:
             return after
 
     def tune_in(self, connection: Connection, project_id: str, knobs: dict[str, Any], *, now: float) -> int:
-        """From now on decide by these knobs of the policy (all of them); the number of the event."""
+        """From now on decide by these parameters of the policy (all of them); the number of the event."""
         number = append_project_event(connection, project_id, "tune", {"knobs": knobs}, now=now)
         in_force = update(projects).where(projects.c.id == project_id).values(tune_event=number)
         connection.execute(in_force)
@@ -173,20 +173,22 @@ class Projects:
         connection.execute(in_force)
         return number
 
-    def era(self, connection: Connection, project: Project, learn_event: int, tune_event: int) -> Era:
-        """The era of these two events."""
+    def params_version(
+        self, connection: Connection, project: Project, learn_event: int, tune_event: int
+    ) -> ParamsVersion:
+        """The parameters in force after these two events."""
         key = (project.id, project.version, learn_event, tune_event)
-        era = self._eras.get(key)
-        if era is None:
+        version = self._versions.get(key)
+        if version is None:
             params = self.params(connection, project, learn_event)
             knobs = self.knobs_in(connection, tune_event)
             method = tuned(project.session.method, knobs) if knobs else project.session.method
-            era = Era(prior_of(params, learn_event), method, tune_event, params)
-            self._hold(self._eras, key, era)
-        return era
+            version = ParamsVersion(prior_of(params, learn_event), method, tune_event, params)
+            self._hold(self._versions, key, version)
+        return version
 
     def knobs_in(self, connection: Connection, tune_event: int) -> dict[str, Any]:
-        """The policy's knobs as this event set them."""
+        """The policy's parameters as this event set them."""
         knobs = self._knobs.get(tune_event)
         if knobs is None:
             knobs = _body(connection, tune_event)["knobs"]

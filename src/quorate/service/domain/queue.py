@@ -197,11 +197,11 @@ def _room(projects_: Projects, connection: Connection, project: Project, row: Ro
     out = num_out(connection, row.id)
     if out >= MOST_AT_ONCE:
         return False
-    era = projects_.era(connection, project, project.learn_event, project.tune_event)
+    version = projects_.params_version(connection, project, project.learn_event, project.tune_event)
     events = item_events(connection, row.id)
-    session, _ = item_session(project.session, events, number=row.number, now=era, era_of=lambda *_: era)
+    session, _ = item_session(project.session, events, number=row.number, now=version, version_of=lambda *_: version)
     if not row.is_open:
         item = held(session, row.name)
         return votes_to_settle(np.array(item.votes), item.pool_left, most=MOST_AT_ONCE) > out
-    states = decisions_ahead(era.method, len(project.settings.classes), row.pool_size, most=out * STATES)
+    states = decisions_ahead(version.method, len(project.settings.classes), row.pool_size, most=out * STATES)
     return session.askable_at_once(row.name, out + 1, most_states=states // max(out, 1)) > out

@@ -229,7 +229,7 @@ class ProjectSettings:
         bounded(self.price, where="price", least=0.0, most=MOST_PRICE)
 
     def chosen_method(self) -> Method:
-        """The method with its knobs, the threshold among them."""
+        """The method with its parameters, the threshold among them."""
         return parse_method(self.method, threshold=self.threshold)
 
     def shown(self, name: str) -> str:
@@ -273,7 +273,7 @@ class ProjectSettings:
         return cls(**content)
 
     def changed(self, **changes: Any) -> Self:  # noqa: ANN401
-        """The settings with other values; what past decisions rely on stays, but for the knobs of the method."""
+        """The settings with other values; what past decisions rely on stays, but for the parameters of the method."""
         for name, value in changes.items():
             if name in FIXED and not self._same(name, value):
                 rule = f"{shown(getattr(self, name))}, as it cannot change while a project runs"
@@ -299,7 +299,7 @@ class ProjectSettings:
 
     def _same(self, name: str, value: object) -> bool:
         now = getattr(self, name)
-        if name == "method":  # its knobs may change: that is a "tune" event
+        if name == "method":  # its parameters may change: that is a "tune" event
             return isinstance(value, str) and value.partition(":")[0].strip() == now.partition(":")[0].strip()
         if isinstance(now, tuple):
             return isinstance(value, (list, tuple)) and tuple(value) == now
@@ -328,13 +328,13 @@ def target_control(settings: ProjectSettings, target: float) -> TargetErrorContr
 
 
 def knobs_of(settings: ProjectSettings) -> dict[str, Any]:
-    """The policy's knobs these settings start with."""
+    """The policy's parameters these settings start with."""
     control = goal_control(settings)
     return policy_knobs(settings.chosen_method()) | ({} if control is None else control.knobs)
 
 
 def _lasting(settings: ProjectSettings) -> dict[str, Any]:
-    """The knobs of the method that no "tune" event changes: what it learns with, from the first decision on."""
+    """The parameters of the method that no "tune" event changes: what it learns with, from the first decision on."""
     chosen = settings.chosen_method()
     return {name: value for name, value in chosen.knobs.items() if name not in policy_knobs(chosen)}
 

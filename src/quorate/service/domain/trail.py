@@ -21,7 +21,7 @@ from quorate.service.store.schema import events, items, projects
 from quorate.service.store.store import Store, snapshot
 from quorate.session.event_checks import CLOSE_ENOUGH
 from quorate.session.journal import Event
-from quorate.session.single import Era, EraOf, era_named, is_decided, item_session, recompute
+from quorate.session.single import ParamsVersion, ParamsVersionOf, is_decided, item_session, recompute, version_named
 from quorate.types import Decision
 
 RECOMPUTED = (
@@ -41,18 +41,20 @@ class Disagreement:
 
 
 def trail(projects_: Projects, connection: Connection, project: Project, name: str) -> dict[str, Any]:
-    """All that was done with the item: settings, parameters and knobs in force, events, recomputed decisions.
+    """All that was done with the item: settings, parameters in force, events, recomputed decisions.
 
     `quorate.session.single.recompute` makes the same decisions from the same JSON.
     """
     row = find(connection, project, name)
     written = item_events(connection, row.id)
-    again = list(recompute(project.session, written, number=row.number, era_of=_eras(projects_, connection, project)))
+    again = list(
+        recompute(project.session, written, number=row.number, version_of=_versions(projects_, connection, project))
+    )
     return {
         "item": row.name,
         "number": row.number,
         "settings": project.session.header(),
-        "eras": _eras_as_json(projects_, connection, project, written),
+        "eras": _versions_as_json(projects_, connection, project, written),
         "events": [_with_decision(event, decision) for event, decision in zip(written, again, strict=True)],
         "owner_actions": [each.as_json() for each in list_actions(connection, project.id, item_id=row.id)],
         "signed_in_by": signed_in_by(connection, row.id),
@@ -77,9 +79,9 @@ def find(connection: Connection, project: Project, name: str) -> Row[Any]:
 
 def standing_probs(projects_: Projects, connection: Connection, project: Project, row: Row[Any]) -> list[float] | None:
     """The probability of every class in the decision that stands; None if the method has none."""
-    era_of = _eras(projects_, connection, project)
-    now, written = era_of(project.learn_event, project.tune_event), item_events(connection, row.id)
-    session, _ = item_session(project.session, written, number=row.number, now=now, era_of=era_of)
+    version_of = _versions(projects_, connection, project)
+    now, written = version_of(project.learn_event, project.tune_event), item_events(connection, row.id)
+    session, _ = item_session(project.session, written, number=row.number, now=now, version_of=version_of)
     probs = session.decision(row.name).probs
     return None if probs is None else [float(value) for value in probs]
 
@@ -94,9 +96,9 @@ def item_disagreements(
     projects_: Projects, connection: Connection, project: Project, row: Row[Any]
 ) -> Iterator[Disagreement]:
     """The same for one item."""
-    era_of = _eras(projects_, connection, project)
+    version_of = _versions(projects_, connection, project)
     written = item_events(connection, row.id)
-    again = recompute(project.session, written, number=row.number, era_of=era_of)
+    again = recompute(project.session, written, number=row.number, version_of=version_of)
     for event, decision in zip(written, again, strict=True):
         if decision is None:
             continue
@@ -104,7 +106,7 @@ def item_disagreements(
         stored = {name: event["decision"][name] for name in fresh}
         if not same(stored, fresh):
             yield Disagreement(row.name, event["seq"], stored, fresh)
-    values = _row_again(project, row, written, era_of)
+    values = _row_again(project, row, written, version_of)
     fresh = {name: values[name] for name in RECOMPUTED} | {"seq": _last_seq(connection, row.id)}
     stored = {name: getattr(row, name) for name in fresh}
     if not same(stored, fresh):
@@ -114,23 +116,23 @@ def item_disagreements(
         yield Disagreement(row.name, None, kept, logged)
 
 
-def _row_again(project: Project, row: Row[Any], written: list[Event], era_of: EraOf) -> dict[str, Any]:
+def _row_again(project: Project, row: Row[Any], written: list[Event], version_of: ParamsVersionOf) -> dict[str, Any]:
     """The row as its events make it: as it was last decided, with the draw made then, and what came later."""
     last = max(number for number, event in enumerate(written) if is_decided(event))
     drawn = (_logged_draw(written) or {"drawn": False})["drawn"]
     out = {name: getattr(row, name) for name in OUT_OF_LINE}  # which no event says
-    values = _values(project, row, written[: last + 1], era_of, None) | out | {"audit": "drawn" if drawn else None}
+    values = _values(project, row, written[: last + 1], version_of, None) | out | {"audit": "drawn" if drawn else None}
     values["is_wanted"] = is_wanted(values)
     if last + 1 < len(written):
-        values |= _values(project, row, written, era_of, values)
+        values |= _values(project, row, written, version_of, values)
     return values
 
 
 def _values(
-    project: Project, row: Row[Any], written: list[Event], era_of: EraOf, before: Mapping[str, Any] | None
+    project: Project, row: Row[Any], written: list[Event], version_of: ParamsVersionOf, before: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    now = era_of(project.learn_event, project.tune_event)
-    session, _ = item_session(project.session, written, number=row.number, now=now, era_of=era_of)
+    now = version_of(project.learn_event, project.tune_event)
+    session, _ = item_session(project.session, written, number=row.number, now=now, version_of=version_of)
     decision, is_first = session.decision(row.name), before is None
     return after_event(project, session, row.name, decision, leases_out=0, row=before, decided=is_first)
 
@@ -152,22 +154,25 @@ def same(stored: Mapping[str, Any], fresh: Mapping[str, Any]) -> bool:
     return near and all(stored[name] == fresh[name] for name in plain)
 
 
-def _eras(projects_: Projects, connection: Connection, project: Project) -> Callable[[int, int], Era]:
-    return lambda learn, tune: projects_.era(connection, project, learn, tune)
+def _versions(projects_: Projects, connection: Connection, project: Project) -> Callable[[int, int], ParamsVersion]:
+    return lambda learn, tune: projects_.params_version(connection, project, learn, tune)
 
 
-def _eras_as_json(
+def _versions_as_json(
     projects_: Projects, connection: Connection, project: Project, written: list[Event]
 ) -> list[dict[str, Any]]:
-    """The parameters and knobs that the item's decisions name, once each."""
-    named = {era_named(event) for event in written if is_decided(event)}
+    """The parameters, learned and of the method, that the item's decisions name, once each."""
+    named = {version_named(event) for event in written if is_decided(event)}
     found = []
     for learn, tune in sorted(named):
-        params, era = projects_.params(connection, project, learn), projects_.era(connection, project, learn, tune)
+        params, version = (
+            projects_.params(connection, project, learn),
+            projects_.params_version(connection, project, learn, tune),
+        )
         bias = None if params.bias is None else params.bias.tolist()
         found.append(
             {
-                "params": learn, "tune": tune, "method": era.method.describe(),
+                "params": learn, "tune": tune, "method": version.method.describe(),
                 "theta": params.theta, "phi": params.phi, "tau": params.tau.tolist(), "bias": bias,
             }
         )  # fmt: skip

@@ -213,7 +213,7 @@ def _why(
 ) -> str:
     """The sentence of one decision."""
     limits = [limit for limit in (opening["quota"], opening["max_votes"]) if limit is not None]
-    era = projects_.era(connection, project, step.params or 0, step.tune or 0)
+    version = projects_.params_version(connection, project, step.params or 0, step.tune or 0)
     abstained, pool = step.num_abstained, opening["pool_size"] - step.num_absent  # at that time, not today
     decided = DecisionFacts(
         reason=step.reason or "ask", label=project.settings.shown(step.answer or ""),
@@ -222,7 +222,7 @@ def _why(
         min_votes=opening["min_votes"], most_votes=min(limits, default=None),
         num_abstained=abstained, classes=project.settings.shown_classes,
     )  # fmt: skip
-    return because(decided, era.method.policy)
+    return because(decided, version.method.policy)
 
 
 def _by_class(

@@ -51,7 +51,7 @@ LABELS = {
     "target_error": "Aim for at most this share of wrong answers; the audit shows whether it is held",
 }
 DISPLAY_NAME = "display_name_"  # with the number of the class: its field of the form
-SHORT = {
+GOAL_WORDS = {
     "value": "asking while a vote is worth its cost",
     "threshold": "closing at a given confidence",
     "budget": "a budget of votes",
@@ -102,7 +102,7 @@ def _display_names(fields: Mapping[str, str], before: ProjectSettings) -> dict[s
 
 
 def _goal_settings(fields: Mapping[str, str], goal: str, before: ProjectSettings | None) -> dict[str, Any]:
-    """The settings that say when to stop: the goal chosen, the others none, and the method with the knob for it."""
+    """The settings that say when to stop: the goal chosen, the others none, the method with the parameter for it."""
     if goal not in GOALS:
         raise broken("goal", goal, f"one of {', '.join(GOALS)}", "choose one.")
     method = DEFAULT_METHOD if before is None else before.method
@@ -150,7 +150,7 @@ def why_not_all(settings: ProjectSettings) -> str | None:
     'Not offered here: closing at a given confidence. This project asks by what a vote is worth, and past decisions \
 rely on that; a new project can be started by another rule.'
     """
-    missing = [SHORT[goal] for goal in GOALS if goal not in goals_of(settings)]
+    missing = [GOAL_WORDS[goal] for goal in GOALS if goal not in goals_of(settings)]
     if not missing:
         return None
     knobs = knobs_of(settings)
@@ -166,7 +166,7 @@ rely on that; a new project can be started by another rule.'
 
 
 def method_told(settings: ProjectSettings) -> dict[str, str]:
-    """The project's method for people: its name, what it does, and knobs that no field of the form shows.
+    """The project's method for people: its name, what it does, and parameters that no field of the form shows.
 
     >>> told = method_told(ProjectSettings(classes=["cat", "dog"], pool_size=5, method="quorate:min_gain=0.01"))
     >>> told["name"], told["knobs"]
@@ -217,13 +217,13 @@ def as_form(settings: ProjectSettings) -> dict[str, str]:
 
 
 def _with_knobs(shown: list[str], method: str) -> str:
-    """The default method with the knobs the form shows, and those of the project's `method` that it does not."""
+    """The default method with the parameters the form shows, and those of the project's `method` that it does not."""
     knobs = [*shown, *_kept_knobs(method)]
     return DEFAULT_METHOD + (f":{','.join(knobs)}" if knobs else "")
 
 
 def _kept_knobs(method: str) -> list[str]:
-    """The knobs of a method, as they are written, that no field of the form shows."""
+    """The parameters of a method, as they are written, that no field of the form shows."""
     name, _, written = method.partition(":")
     by_form = ("min_gain", "threshold") if name.strip() == DEFAULT_METHOD else ()
     parts = [part.strip() for part in written.split(",") if part.strip()]

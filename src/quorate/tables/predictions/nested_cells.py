@@ -1,6 +1,6 @@
 """A column whose cells hold a prediction each, {"cat": 0.7, ...} or [0.7, ...] -> a column per class.
 
-Called by `prediction_forms`: such cells come from JSONL, from Parquet's structs and lists, and as JSON in the text of
+Called by `forms`: such cells come from JSONL, from Parquet's structs and lists, and as JSON in the text of
 a CSV.
 """
 

@@ -40,7 +40,7 @@ _SAME = 1e-9  # a confidence written twice may differ by its last digits
 
 
 @dataclass(frozen=True, slots=True)
-class AuditDraw:
+class AuditSample:
     """What a draw did: `to_audit` are the newly drawn items that go to the full panel."""
 
     file: str
@@ -49,14 +49,15 @@ class AuditDraw:
     num_closed: int
     num_settled: int
     num_open: int
-    num_coins: int
+    num_drawn: int
     num_audited: int
     num_new: int
     to_audit: tuple[str, ...]
 
     def summary(self) -> dict[str, Any]:
-        """For JSON."""
-        return {**asdict(self), "version": __version__}
+        """For JSON, where `num_drawn` is still called "num_coins"."""
+        found = {"num_coins" if key == "num_drawn" else key: value for key, value in asdict(self).items()}
+        return {**found, "version": __version__}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ def _bound(bound: Bound) -> dict[str, Any]:
     }
 
 
-def draw_audit(decisions: str | Path, *, rate: float, seed: int, out: str | Path = "audit.csv") -> AuditDraw:
+def draw_audit(decisions: str | Path, *, rate: float, seed: int, out: str | Path = "audit.csv") -> AuditSample:
     """Draw for each closed, unsettled item whether it is audited, and write that to `out`; earlier draws stay.
 
     Refuses another seed or rate than the file's: an item is drawn once. Refuses too if an answer or its confidence
@@ -146,20 +147,20 @@ def draw_audit(decisions: str | Path, *, rate: float, seed: int, out: str | Path
     old = _drawn_before(out, closed, decisions, rate=float(rate), seed=int(seed))
     known = {row.item for row in old}
     new = tuple(
-        DrawnItem(coin.item, coin.rate, coin.audited, each.expected_loss, each.label, each.pool_size)
-        for coin, each in zip(drawn, unsettled, strict=True)
-        if coin.item not in known
+        DrawnItem(one.item, one.rate, one.audited, each.expected_loss, each.label, each.pool_size)
+        for one, each in zip(drawn, unsettled, strict=True)
+        if one.item not in known
     )
     rows = old + new
     write_draw(DrawFile(int(seed), float(rate), rows, str(decisions)), out)
-    return AuditDraw(
+    return AuditSample(
         file=str(out),
         seed=int(seed),
         rate=float(rate),
         num_closed=len(closed),
         num_settled=len(closed) - len(unsettled),
         num_open=num_open,
-        num_coins=len(rows),
+        num_drawn=len(rows),
         num_audited=sum(row.audited for row in rows),
         num_new=len(new),
         to_audit=tuple(row.item for row in new if row.audited),
@@ -300,9 +301,9 @@ def _check_draw(drawn: DrawFile, closed: Sequence[ClosedItem], path: str | Path,
     again = draw(
         [row.item for row in drawn.rows], [row.rate for row in drawn.rows], seed=drawn.seed, min_rate=drawn.min_rate
     )
-    for coin, row in zip(again, drawn.rows, strict=True):
-        if coin.audited != row.audited:
-            rule = f"audited {int(coin.audited)}, which seed {drawn.seed} gives, not {int(row.audited)}"
+    for one, row in zip(again, drawn.rows, strict=True):
+        if one.audited != row.audited:
+            rule = f"audited {int(one.audited)}, which seed {drawn.seed} gives, not {int(row.audited)}"
             raise broken("audit", str(path), rule, "restore the file.", place=f"item {shown(row.item)}")
 
 

@@ -19,7 +19,7 @@ from quorate.reports.figures import canvas
 from quorate.session.batch import decide_items
 from quorate.streams import Simulation
 from quorate.streams.prepare import Stream, prepare
-from quorate.streams.runs import StreamOptions
+from quorate.streams.runs import REFIT_EVERY, WINDOW, StreamOptions
 from quorate.streams.simulate import simulate_stream
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
 from quorate.tables.readers.sources import Progress
@@ -143,8 +143,8 @@ def calibrate(
     seed: int = 0,
     prefixes: bool = False,
     num_bins: int = NUM_BINS,
-    window: int | None = 500,
-    refit_every: int = 20,
+    window: int | None = WINDOW,
+    refit_every: int = REFIT_EVERY,
     progress: Progress | None = None,
     **tables: Unpack[TableKeywords],
 ) -> Calibration:

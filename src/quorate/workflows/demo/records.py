@@ -19,7 +19,7 @@ COLUMNS = ("setting", "method", "knobs", "votes_per_item", "error_rate", "num_it
 
 
 def point_record(setting: str, point: Point, seeds: Sequence[int]) -> dict[str, Any]:
-    """One point as a flat record; knobs as JSON."""
+    """One point as a flat record; parameters as JSON."""
     return {
         "setting": setting,
         "method": point.method.name,

@@ -67,7 +67,7 @@ class PilotSetting:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PilotCurve:
-    """A method's settings by rising votes per item; of a method with two knobs those no mix of two others beats."""
+    """A method's settings by rising votes per item; with two parameters, those that no mix of two others beats."""
 
     name: str
     settings: tuple[PilotSetting, ...]

@@ -25,7 +25,7 @@ __all__ = ["class_rows", "class_sentence", "proved_error", "standing", "target_s
 def proved_error(run: ReplayResult, final: TargetErrorControl) -> float | None:
     """With probability `sureness` no larger share of the answers is wrong, ties included; None if nothing is proved.
 
-    The bound of `quorate.audit` on the items closed unsettled, whose coins the run has tossed, plus the errors of the
+    The bound of `quorate.audit` on the items closed unsettled, by the audit sample the run drew, plus the errors of the
     settled ones, which are known. It holds whatever the confidence is worth; the control's own figures do not.
     """
     every = np.ones(len(run.labels), dtype=bool)

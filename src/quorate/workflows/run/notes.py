@@ -136,7 +136,7 @@ def _many(count: int, one: str, several: str | None = None) -> str:
     return f"{count} {one} is" if count == 1 else f"{count} {several or one + 's'} are"
 
 
-NEAR = 0.01  # a budget kept this closely was kept, wherever the knob ended
+NEAR = 0.01  # a budget kept this closely was kept, wherever the parameter ended
 
 
 def unreachable(summary: Mapping[str, Any]) -> str | None:

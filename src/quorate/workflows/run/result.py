@@ -76,7 +76,7 @@ class RunResult:
 
     @property
     def last_method(self) -> Method:
-        """The method as it asked in the end: a control has turned its knob."""
+        """The method as it asked in the end: a control may have changed its parameter."""
         control = self.control
         return self.method if control is None else tuned(self.method, {control["knob"]: control["last_knob"]})
 

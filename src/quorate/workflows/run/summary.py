@@ -51,7 +51,7 @@ def summarise(result: RunResult) -> dict[str, Any]:
 
 
 def method_summary(result: RunResult) -> dict[str, Any]:
-    """The method and the knobs in force; a knob that a control turned is in `turned` alone, with who turned it."""
+    """The method and the parameters in force; one that a control changed is in `turned` alone, with who changed it."""
     described, control = result.method.describe(), result.control
     turned = {} if control is None else {control["knob"]: control["kind"]}
     knobs = {name: value for name, value in described["knobs"].items() if name not in turned}

@@ -1,7 +1,7 @@
 """A table -> pieces of a fixed number of rows, each a small table of its own that knows its row numbers.
 
 So what is computed does not depend on how a file was written, and memory is that of a piece. Called by
-`score_predictions` and `score_votes`.
+`score.predictions` and `score.votes`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The form of the settings: there and back, one goal of four, errors in the house's form."""
+"""The form of the settings: there and back, one goal of four, errors with field and rule."""
 
 import pytest
 
