@@ -147,8 +147,8 @@ def write_folder(folder: Path, writers: Mapping[str, Callable[[Path], object]]) 
     comes last, so that a folder with a marker is complete. Other files in the folder are left alone.
     """
     *_, marker = writers
-    folder = folder.absolute()  # "." has no name of its own
-    beside = folder.with_name(f"{UNFINISHED}{folder.name}")
+    place = folder.absolute()  # "." has no name of its own
+    beside = place.with_name(f"{UNFINISHED}{place.name}")
     shutil.rmtree(beside, ignore_errors=True)  # by a writer that was killed
     beside.mkdir(parents=True)
     try:
