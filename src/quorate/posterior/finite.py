@@ -257,7 +257,7 @@ def plurality_finite(alpha: ArrayLike, votes: ArrayLike, *, pool_size: ArrayLike
         rule = f"at least the number of votes seen, {seen[item].sum()}"
         fix = "pass the size of the whole pool, votes seen included."
         raise validate.broken("pool_size", int(pool_sizes[item]), rule, fix)
-    compiled.prepare_for(len(seen), int(pool_sizes.max(initial=0)))
+    compiled.prepare_for(len(seen))
     probs = np.empty(seen.shape)  # (items, K)
     prior = np.broadcast_to(prior, shape).reshape(seen.shape)
     finite_batch_into(np.ascontiguousarray(prior), np.ascontiguousarray(seen), np.ascontiguousarray(pool_sizes), probs)

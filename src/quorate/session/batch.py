@@ -54,7 +54,7 @@ class Decider:
         # Copies: kernels are compiled anew for arrays that cannot be written to, as those are that come over a wire.
         probs_in, counts = np.array(predictions, order="C"), np.array(votes, order="C")
         out = _empty(len(probs_in), probs_in.shape[-1])
-        compiled.prepare_for(len(probs_in), self.pool_size)
+        compiled.prepare_for(len(probs_in))
         decide_batch_into(
             *self.rule,
             self.stops_when_settled,

@@ -191,7 +191,7 @@ def _curve(
 ) -> FloatArray:
     """(2, S, n) votes and errors of each item at every value of the parameter."""
     found = []
-    compiled.prepare_for(2 * len(KNOBS[knob]) * len(part.items), 0)
+    compiled.prepare_for(2 * len(KNOBS[knob]) * len(part.items))
     for value in KNOBS[knob]:
         done = simulate_stream(part, tuned(method, {knob: value}), seed=seed, error_costs=error_costs)
         costs = 1.0 - np.eye(truth.shape[1]) if error_costs is None else error_costs

@@ -181,7 +181,7 @@ class CompiledRun(_Run):
 
     def advance(self, first: int, last: int) -> None:
         """Run items first .. last - 1."""
-        compiled.prepare_for(last - first, int(self.inputs.pool_sizes.max(initial=0)))
+        compiled.prepare_for(last - first)
         run_stream(self.inputs, self.compiled, self.state, self.outputs, first, last)
 
     def tune(self, knobs: Mapping[str, Any]) -> None:
