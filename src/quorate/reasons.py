@@ -1,7 +1,6 @@
 """Why asking stopped: one vocabulary, with one sentence each, for library, commands, reports and pages.
 
-`Reason` itself is in `types`. To add a reason: there, here, and where it is decided (`decision/belief.py` for the codes
-of compiled rules, `session/decide.py`). Tests hold these tables to `Reason`.
+`Reason` itself is in `types`. To add a reason: see ARCHITECTURE.md. Tests hold these tables to `Reason`.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from typing import get_args
 
 from quorate.types import Reason
 
-REASONS: tuple[Reason, ...] = get_args(Reason)  # in the order journals number them
+REASONS: tuple[Reason, ...] = get_args(Reason)
 CERTAIN: tuple[Reason, ...] = ("settled", "exhausted")  # the pool's verdict is known: such an answer needs no audit
 
 SENTENCES: dict[Reason, str] = {

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from quorate.service.api.projects import SettingsChange, SettingsIn
+from quorate.service.api.projects import SettingsChange, SettingsIn, SettingsOut
 from quorate.service.domain.settings import FIXED, ProjectSettings
 from quorate.service.webhooks.deliveries import KINDS, closed
 from quorate.service.webhooks.hooks import PING
@@ -68,7 +68,8 @@ def test_the_table_of_settings_is_that_of_the_program():
     assert {name: default for name, default, _, _ in rows} == usual
     fixed = {name for name, _, later, _ in rows if later == "no"}
     assert fixed == {*FIXED} - {"method"}
-    assert set(SettingsIn.model_fields) == set(SettingsChange.model_fields)
+    for model in (SettingsIn, SettingsChange, SettingsOut):
+        assert set(model.model_fields) == set(usual), model
 
 
 def _default(field):

@@ -108,9 +108,8 @@ class _Run:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why each item stopped."""
-        reasons = reasons_of(self.outputs.stops, stop_reason(self.method))
-        reasons[self.stop_asking :] = "closed"
-        return tuple(reasons.tolist())
+        asked = reasons_of(self.outputs.stops[: self.stop_asking], stop_reason(self.method)).tolist()
+        return (*asked, *["closed"] * (len(self.outputs.stops) - len(asked)))
 
     def is_certain(self, t: int) -> bool:
         """Is the verdict of item t's pool known? Then its `probs` are that verdict, ties shared."""

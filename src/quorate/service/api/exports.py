@@ -34,7 +34,10 @@ Kind = Literal["text", "float", "int", "bool"]
 KINDS: dict[str, Kind] = {"confidence": "float", "num_votes": "int", "agreement": "float", "cost": "float"}
 KINDS |= {"pool_size": "int", "audited": "bool", "time": "float", "event": "int", "seq": "int", "line": "int"}
 KINDS |= {"late": "bool", "retracted": "bool"}
-DECISION_COLUMNS = tuple(each.name for each in fields(DecisionRow))[:9]  # as `quorate run` writes them; a test compares
+NOT_EXPORTED = ("probs", "closed", "closed_event")
+DECISION_COLUMNS = tuple(
+    each.name for each in fields(DecisionRow) if each.name not in NOT_EXPORTED
+)  # as of `quorate run`
 VOTE_COLUMNS = (
     "item", "voter", "voter_name", "label", "time", "kind", "late", "retracted", "cast_label", "signed_in_by",
 )  # fmt: skip
