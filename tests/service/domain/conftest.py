@@ -1,18 +1,23 @@
 """A prepared store with one small project, on each database."""
 
+from itertools import count
 from types import SimpleNamespace
 
 import pytest
 
+from quorate.service.domain import projects as projects_module
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
 
 
 @pytest.fixture
-def desk(store):
+def desk(store, monkeypatch):
     """Projects, and how to make one with items in a line."""
     projects = Projects(store)
+
+    keys = count(1)  # audit draws depend on a project's secret key: the same in every run
+    monkeypatch.setattr(projects_module, "secrets", SimpleNamespace(token_hex=lambda _: f"{next(keys):08x}"))
 
     def project(items=(), **settings):
         chosen = ProjectSettings(**{"classes": ["cat", "dog", "bird"], "pool_size": 5, "audit_rate": 0.0} | settings)
