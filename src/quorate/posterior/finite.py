@@ -260,7 +260,8 @@ def plurality_finite(alpha: ArrayLike, votes: ArrayLike, *, pool_size: ArrayLike
     compiled.prepare_for(len(seen))
     probs = np.empty(seen.shape)  # (items, K)
     prior = np.broadcast_to(prior, shape).reshape(seen.shape)
-    finite_batch_into(np.ascontiguousarray(prior), np.ascontiguousarray(seen), np.ascontiguousarray(pool_sizes), probs)
+    # Copies: numba would compile all of it again for arrays that cannot be written to.
+    finite_batch_into(np.array(prior, order="C"), np.array(seen, order="C"), np.array(pool_sizes), probs)
     return probs.reshape(shape)
 
 
