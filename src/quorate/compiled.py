@@ -31,7 +31,7 @@ Status = Literal["interpreted", "compiling", "compiled"]
 
 SWITCH = "QUORATE_KERNELS"
 PATIENCE = 2.0  # seconds of interpreted work before a child process compiles
-LOOK_EVERY = 0.2  # seconds between looks at the child process
+LOOK_EVERY, TELL_EVERY = 0.2, 15.0  # seconds between looks at the child process, and between lines that say so
 FEW_ITEMS = 1500  # of a stream: interpreted in less time than compiling takes
 NO_NUMBER = (OverflowError, ZeroDivisionError, ValueError)  # where compiled code has inf or nan, Python raises
 _KERNEL_SOURCES = ("compiled.py", "densities.py", "prior", "posterior", "decision", "learning", "streams")
@@ -126,7 +126,7 @@ def _announce() -> None:
             function = getattr(event.data.get("dispatcher"), "py_func", None)
             if not self.announced and getattr(function, "__module__", "").startswith("quorate."):
                 self.announced = True
-                _say("compiling kernels not used on this machine before (about a minute, once)")
+                _say("compiling a kernel that was not used here before")
 
         def on_end(self, event: Any) -> None:  # noqa: ANN401 - numba's
             pass
@@ -190,7 +190,7 @@ class _State:
         if not can_keep or getattr(sys, "frozen", False):
             self.compiled = True
             return
-        _say("compiling for this machine (about a minute, once)")
+        _say("compiling for this installation (a minute or two, once)")
         found = os.pathsep.join(filter(None, (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH"))))
         command, nothing = [sys.executable, "-P", "-m", "quorate.compile_kernels"], subprocess.DEVNULL
         try:
@@ -241,8 +241,12 @@ def compile_in_background() -> None:
 def wait_until_compiled() -> None:
     """For work that takes minutes interpreted: return when kernels are compiled, or cannot be."""
     compile_in_background()
+    began = told = time.monotonic()
     while not _state.look() and status() == "compiling":
         time.sleep(LOOK_EVERY)
+        if time.monotonic() - told > TELL_EVERY:
+            told = time.monotonic()
+            _say(f"still compiling, {told - began:.0f} s so far")
 
 
 def prepare_for(num_items: int) -> None:
