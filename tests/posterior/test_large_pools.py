@@ -7,8 +7,6 @@ import sys
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.stats import betabinom
 
 from quorate.posterior.finite import SMALL_POOL, finite_into, plurality_finite, winners_into
@@ -249,60 +247,6 @@ def test_a_pool_of_5000_keeps_its_digits():
     second = winners_into(alpha, np.zeros(7, np.int64), 5000, 1.0, out)  # another circle: other errors
     assert max(abs(first - 1), abs(second - 1)) < 5e-11
     np.testing.assert_allclose(probs, out, rtol=0, atol=5e-11)
-
-
-# --- properties -------------------------------------------------------------------------------------------------
-
-
-@st.composite
-def large_pools(draw, least_remaining=0):
-    """alpha, votes and pool size: 2 to 12 classes, 151 to 260 members, alpha of any size, mixed."""
-    num_classes = draw(st.integers(2, 12))
-    exponents = draw(st.lists(st.floats(-6, 6), min_size=num_classes, max_size=num_classes))
-    votes = draw(st.lists(st.integers(0, 20), min_size=num_classes, max_size=num_classes))
-    remaining = draw(st.integers(max(least_remaining, SMALL_POOL + 1 - sum(votes), 0), 260))
-    return 10.0 ** np.array(exponents), np.array(votes), sum(votes) + remaining
-
-
-@settings(deadline=None, max_examples=100)
-@given(large_pools())
-def test_probabilities_are_not_negative_and_sum_to_one(pool):
-    alpha, votes, pool_size = pool
-    probs = plurality_finite(alpha, votes, pool_size=pool_size)
-    assert np.all(probs >= 0)
-    assert abs(probs.sum() - 1) < 2e-15
-
-
-@settings(deadline=None, max_examples=100)
-@given(large_pools(), st.randoms(use_true_random=False))
-def test_permuting_classes_permutes_the_answer(pool, random):
-    alpha, votes, pool_size = pool
-    order = list(range(alpha.size))
-    random.shuffle(order)
-    probs = plurality_finite(alpha, votes, pool_size=pool_size)
-    permuted = plurality_finite(alpha[order], votes[order], pool_size=pool_size)
-    np.testing.assert_allclose(permuted, probs[order], rtol=0, atol=2e-11)
-
-
-@settings(deadline=None, max_examples=100)
-@given(large_pools(least_remaining=1), st.data())
-def test_a_vote_for_a_class_never_lowers_its_chance(pool, data):
-    alpha, votes, pool_size = pool
-    k = data.draw(st.integers(0, alpha.size - 1))
-    after = votes.copy()
-    after[k] += 1
-    before = plurality_finite(alpha, votes, pool_size=pool_size)
-    assert plurality_finite(alpha, after, pool_size=pool_size)[k] >= before[k] - 2e-11
-
-
-@settings(deadline=None, max_examples=60)
-@given(large_pools(least_remaining=1))
-def test_the_next_vote_moves_the_belief_by_nothing_on_average(pool):
-    alpha, votes, pool_size = pool
-    beta = alpha + votes
-    after = plurality_finite(alpha, votes + np.eye(alpha.size, dtype=int), pool_size=pool_size)  # (next vote, K)
-    before = plurality_finite(alpha, votes, pool_size=pool_size)
-    np.testing.assert_allclose(beta / beta.sum() @ after, before, rtol=0, atol=4e-11)
 
 
 # --- the parts --------------------------------------------------------------------------------------------------

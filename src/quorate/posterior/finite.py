@@ -15,8 +15,8 @@ from quorate import compiled, validate
 from quorate.compiled import kernel
 from quorate.posterior.finite_bounds import circle_of, lowest_level
 from quorate.posterior.finite_circle import add_levels_on_circle
-from quorate.posterior.finite_levels import PAD, add_level, add_pair_levels
-from quorate.posterior.finite_pairs import add_pairs
+from quorate.posterior.finite_levels import PAD, add_level
+from quorate.posterior.finite_pairs import add_pair_levels, add_pairs
 from quorate.posterior.finite_weights import NEGLIGIBLE, most_tied, tie_nodes_into, weights_into
 from quorate.posterior.settled import is_settled, plurality_share_into
 from quorate.types import FloatArray, IntArray

@@ -1,6 +1,6 @@
 """Takes a level m, a candidate for the winning count; adds to each class the probability that it wins the pool with m.
 
-`add_pair_levels` serves the levels that at most two classes can reach together, `add_level` any other.
+`finite_pairs` serves the levels that at most two classes can reach together, `add_level` any other.
 Compiled; input is trusted; contenders come in descending order of votes. Called by `finite`.
 """
 
@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from quorate.compiled import kernel
-from quorate.posterior.finite_weights import SHIFT, UNSHIFTED_REMAINING, weights_into
+from quorate.posterior.finite_weights import SHIFT, UNSHIFTED_REMAINING
 from quorate.types import FloatArray, IntArray
 
 # Polynomials lie in one flat array and are named by the offset of their constant term: a view of an array costs
@@ -185,60 +185,3 @@ def add_level(
                 suffix_shift += shifts[i]
                 if large:
                     suffix_shift += _rescale(work, suffix, low, high)
-
-
-@kernel
-def add_pair_levels(
-    first: int,
-    last: int,
-    beta: FloatArray,
-    others_beta: float,
-    votes: IntArray,
-    remaining: int,
-    weights: FloatArray,
-    shifts: IntArray,
-    reached: FloatArray,
-    total: float,
-    total_shift: int,
-    steps: FloatArray,
-    work: FloatArray,
-    win: FloatArray,
-) -> None:
-    """For levels m in first..last: win[k] -= sum_m sum_{j != k} P(H_k = m, H_j > m) + P(H_k = m, H_j = m) / 2.
-
-    With P(H_k = m) added elsewhere this is P(k wins at m): no third class can be there. `reached` (C,) is
-    P(class k reaches `first`); pairs without probability are passed over. Workspace: work of C + R + 2.
-    """
-    num, stride = beta.size, remaining + 1 + PAD
-    rest = num + 1  # work: sums of beta over the classes after j, then the weights of all classes but i and j
-    for i in range(num):
-        work[num] = 0.0
-        for j in range(num - 1, i, -1):
-            work[j] = work[j + 1] + beta[j]
-        before = others_beta
-        for j in range(i):
-            before += beta[j]
-        for j in range(i + 1, num):
-            rest_beta = before + work[j + 1]  # sums of what is there; a difference would lose 1e-6 beside 1e6
-            before += beta[j]
-            most_left = remaining - (2 * first - votes[i] - votes[j])
-            if most_left < 0:
-                break
-            if reached[i] * reached[j] < 1e-22:
-                continue
-            shift = weights_into(rest_beta, steps, work, rest, most_left) + shifts[i] + shifts[j] - total_shift
-            loss_i, loss_j = 0.0, 0.0
-            for level in range(first, last + 1):
-                at_i, at_j = i * stride + level - votes[i], j * stride + level - votes[j]
-                left = remaining - (2 * level - votes[i] - votes[j])
-                if left < 0:
-                    break
-                above_i, above_j = 0.0, 0.0
-                for extra in range(1, left + 1):
-                    above_i += weights[at_i + extra] * work[rest + left - extra]
-                    above_j += weights[at_j + extra] * work[rest + left - extra]
-                even = 0.5 * weights[at_i] * weights[at_j] * work[rest + left]
-                loss_i += (even + weights[at_i] * above_j) / total
-                loss_j += (even + weights[at_j] * above_i) / total
-            win[i] -= math.ldexp(loss_i, int(shift))
-            win[j] -= math.ldexp(loss_j, int(shift))

@@ -1,8 +1,8 @@
 """Takes the levels m that at most two classes can reach together; takes from each class what it loses there to a rival.
 
-A pair of classes is met one vote at a time: what each loses to the other among t votes follows from t - 1, so all
-levels of a pair cost O(R). Compiled; input is trusted; contenders come in descending order of votes. Called by
-`finite`.
+`add_pair_levels` sums level by level, for small pools. `add_pairs` goes one vote at a time: what each class of a pair
+loses to the other among t votes follows from t - 1, so that all levels cost O(R). Compiled; input is trusted;
+contenders come in descending order of votes. Called by `finite`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,70 @@ from quorate.compiled import kernel
 from quorate.posterior.finite_levels import PAD
 from quorate.posterior.finite_weights import weights_into
 from quorate.types import FloatArray, IntArray
+
+
+@kernel
+def sums_around(i: int, beta: FloatArray, others_beta: float, work: FloatArray) -> float:
+    """The sums of beta over j, j + 1, ... to work[j] for j > i; returns that over the others and all before i."""
+    work[beta.size] = 0.0
+    for j in range(beta.size - 1, i, -1):
+        work[j] = work[j + 1] + beta[j]
+    before = others_beta
+    for j in range(i):
+        before += beta[j]
+    return before
+
+
+@kernel
+def add_pair_levels(
+    first: int,
+    last: int,
+    beta: FloatArray,
+    others_beta: float,
+    votes: IntArray,
+    remaining: int,
+    weights: FloatArray,
+    shifts: IntArray,
+    reached: FloatArray,
+    total: float,
+    total_shift: int,
+    steps: FloatArray,
+    work: FloatArray,
+    win: FloatArray,
+) -> None:
+    """For levels m in first..last: win[k] -= sum_m sum_{j != k} P(H_k = m, H_j > m) + P(H_k = m, H_j = m) / 2.
+
+    With P(H_k = m) added elsewhere this is P(k wins at m): no third class can be there. `reached` (C,) is
+    P(class k reaches `first`); pairs without probability are passed over. Workspace: work of C + R + 2.
+    """
+    num, stride = beta.size, remaining + 1 + PAD
+    rest = num + 1  # work: sums of beta over the classes after j, then the weights of all classes but i and j
+    for i in range(num):
+        before = sums_around(i, beta, others_beta, work)
+        for j in range(i + 1, num):
+            rest_beta = before + work[j + 1]  # sums of what is there; a difference would lose 1e-6 beside 1e6
+            before += beta[j]
+            most_left = remaining - (2 * first - votes[i] - votes[j])
+            if most_left < 0:
+                break
+            if reached[i] * reached[j] < 1e-22:
+                continue
+            shift = weights_into(rest_beta, steps, work, rest, most_left) + shifts[i] + shifts[j] - total_shift
+            loss_i, loss_j = 0.0, 0.0
+            for level in range(first, last + 1):
+                at_i, at_j = i * stride + level - votes[i], j * stride + level - votes[j]
+                left = remaining - (2 * level - votes[i] - votes[j])
+                if left < 0:
+                    break
+                above_i, above_j = 0.0, 0.0
+                for extra in range(1, left + 1):
+                    above_i += weights[at_i + extra] * work[rest + left - extra]
+                    above_j += weights[at_j + extra] * work[rest + left - extra]
+                even = 0.5 * weights[at_i] * weights[at_j] * work[rest + left]
+                loss_i += (even + weights[at_i] * above_j) / total
+                loss_j += (even + weights[at_j] * above_i) / total
+            win[i] -= math.ldexp(loss_i, int(shift))
+            win[j] -= math.ldexp(loss_j, int(shift))
 
 
 @kernel
@@ -42,12 +106,7 @@ def add_pairs(
     num, stride = beta.size, remaining + 1 + PAD
     rest = num + 1  # work: sums of beta over the classes after j, then the weights of all classes but i and j
     for i in range(num):
-        work[num] = 0.0
-        for j in range(num - 1, i, -1):
-            work[j] = work[j + 1] + beta[j]
-        before = others_beta
-        for j in range(i):
-            before += beta[j]
+        before = sums_around(i, beta, others_beta, work)
         for j in range(i + 1, num):
             rest_beta = before + work[j + 1]  # sums of what is there; a difference would lose 1e-6 beside 1e6
             before += beta[j]
