@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from quorate.errors import shown
 from quorate.streams.control import MOST_STEP
 from quorate.streams.target_error import SURENESS, errors_at_most
 from quorate.tables.votes.labels import meant
 from quorate.types import FloatArray
-from quorate.validate import broken, fraction, shown
+from quorate.validate import broken, fraction
 
 MOST_WEIGHT = math.log(1e4)
 PULL = 10.0  # the classes worth a target are rare: they must be steered by a handful of items

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from quorate.errors import source_is
+from quorate.errors import shown, source_is
 from quorate.tables.own_types import name_text
 from quorate.tables.readers.frames import open_frame
 from quorate.tables.readers.open_files import open_file
 from quorate.tables.readers.sources import Opened
 from quorate.tables.votes.labels import meant
 from quorate.types import FloatArray, TableLike
-from quorate.validate import as_floats, broken, shown
+from quorate.validate import as_floats, broken
 
 FIX = "write a table with the truth in the first column and an answer at the head of each further one."
 Cells = Iterable[tuple[str, str, object]]

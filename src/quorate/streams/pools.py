@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.posterior.settled import plurality_shares
-from quorate.rng import stream, uniforms
-from quorate.streams.prepare import Stream
+from quorate.rng import stream
+from quorate.streams.prepare import Stream, assemble
 from quorate.tables import Joined
 from quorate.types import FloatArray, IntArray
 from quorate.validate import MOST_VOTES, broken, members
@@ -102,7 +102,17 @@ def build_pools(
     truth = plurality_shares(counts)
     truth[~(settled | (partly_voted == "own-pool"))] = 0.0
     return Pools(
-        stream=_stream(joined, items, votes, pool_sizes, recorded, counts, seed, draws_quotas),
+        stream=assemble(
+            items=items,
+            votes=votes,
+            pool_sizes=pool_sizes,
+            recorded=recorded,
+            predictions=np.ascontiguousarray(joined.predictions[:, items].transpose(1, 0, 2)),  # (T, M, K)
+            counts=counts,
+            consensus=counts.argmax(axis=1),
+            seed=seed,
+            draws_quotas=draws_quotas,
+        ),
         surplus=lengths - recorded,
         is_partly_voted=is_partly,
         is_settled=settled,
@@ -159,30 +169,3 @@ def _settled(counts: IntArray, missing: IntArray) -> NDArray[np.bool_]:
     """Can the missing votes not change the verdict? As `posterior.settled.is_settled`, for many items."""
     top = np.partition(counts, -2, axis=1)[:, -2:]  # second, first
     return np.asarray((missing <= 0) | (top[:, 0] + missing < top[:, 1]))
-
-
-def _stream(
-    joined: Joined,
-    items: IntArray,
-    votes: NDArray[np.int16],
-    pool_sizes: IntArray,
-    recorded: IntArray,
-    counts: IntArray,
-    seed: int,
-    draws_quotas: bool,
-) -> Stream:
-    predictions = np.ascontiguousarray(joined.predictions[:, items].transpose(1, 0, 2))  # (T, M, K)
-    return Stream(
-        items=items,
-        votes=np.ascontiguousarray(votes),
-        pool_sizes=pool_sizes,
-        recorded=recorded,
-        predictions=predictions,
-        log_predictions=np.log(predictions),
-        mean_predictions=np.ascontiguousarray(predictions.mean(axis=1)),
-        counts=counts,
-        consensus=counts.argmax(axis=1),
-        tie_draws=uniforms(seed, "tie", len(items)),
-        quota_draws=uniforms(seed, "quota", len(items)) if draws_quotas else np.zeros(len(items)),
-        blocks=np.zeros(len(items), dtype=np.int64),
-    )

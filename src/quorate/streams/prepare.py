@@ -51,19 +51,50 @@ def prepare(
     votes, pool_sizes = _pools(dataset, pool_size, seed, items)
     predictions = dataset.predictions[_models(dataset, model)][:, items].transpose(1, 0, 2)  # (T, M, K)
     counts = (votes[:, :, None] == np.arange(dataset.num_classes)).sum(axis=1)  # (T, K)
-    return Stream(
+    return assemble(
         items=items,
         votes=votes,
         pool_sizes=pool_sizes,
         recorded=pool_sizes,
+        predictions=predictions,
+        counts=counts,
+        consensus=_consensus(counts, seed),
+        seed=seed,
+        blocks=dataset.blocks[items],
+    )
+
+
+def assemble(
+    *,
+    items: IntArray,
+    votes: np.ndarray,
+    pool_sizes: IntArray,
+    recorded: IntArray,
+    predictions: FloatArray,
+    counts: IntArray,
+    consensus: IntArray,
+    seed: int,
+    blocks: IntArray | None = None,
+    draws_quotas: bool = True,
+) -> Stream:
+    """A stream of these, with what follows from the predictions and the seed; trusts its input.
+
+    `blocks` None: one for all. Without `draws_quotas`, for methods that need none, these draws are 0.
+    """
+    num_items = len(items)
+    return Stream(
+        items=items,
+        votes=np.ascontiguousarray(votes),
+        pool_sizes=pool_sizes,
+        recorded=recorded,
         predictions=np.ascontiguousarray(predictions),
         log_predictions=np.ascontiguousarray(np.log(predictions)),
         mean_predictions=np.ascontiguousarray(predictions.mean(axis=1)),
         counts=counts,
-        consensus=_consensus(counts, seed),
-        tie_draws=_draws(seed, "tie", len(items)),
-        quota_draws=_draws(seed, "quota", len(items)),
-        blocks=dataset.blocks[items],
+        consensus=consensus,
+        tie_draws=_draws(seed, "tie", num_items),
+        quota_draws=_draws(seed, "quota", num_items) if draws_quotas else np.zeros(num_items),
+        blocks=np.zeros(num_items, dtype=np.int64) if blocks is None else blocks,
     )
 
 
@@ -94,19 +125,15 @@ def recorded_stream(
         members(size, where="pool_sizes")
     stacked = np.ascontiguousarray(probs[:, None, :] if probs.ndim == 2 else probs)
     counts = (table[:, :, None] == np.arange(num_classes)).sum(axis=1)
-    return Stream(
+    return assemble(
         items=np.arange(len(table)),
         votes=table.astype(np.int16),
         pool_sizes=sizes,
         recorded=recorded,
         predictions=stacked,
-        log_predictions=np.log(stacked),
-        mean_predictions=np.ascontiguousarray(stacked.mean(axis=1)),
         counts=counts,
         consensus=_consensus(counts, seed),
-        tie_draws=_draws(seed, "tie", len(table)),
-        quota_draws=_draws(seed, "quota", len(table)),
-        blocks=np.zeros(len(table), dtype=np.int64),
+        seed=seed,
     )
 
 
