@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.errors import InvalidInput, InvalidPrediction, QuorateError
-from quorate.errors import shown as shown  # noqa: PLC0414 - callers take it from here, beside `broken`
 
 if TYPE_CHECKING:  # `types` checks its own values with this module
     from quorate.types import FloatArray, IntArray

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from quorate.cli.reproduce import _print_table
-from quorate.paper.section import Table
+from quorate.reports.section import Table
 from tests.paper.toy_data import write_toy_data
 
 WRITTEN = ("runs.csv", "runs.parquet")

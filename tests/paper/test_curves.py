@@ -12,7 +12,8 @@ from quorate.paper.curves import claims, paired
 from quorate.paper.curves_output import smooth
 from quorate.paper.readings import CurvePanel, SeedCurve
 from quorate.paper.runs import run_job
-from quorate.paper.section import Context, Section
+from quorate.paper.section import Context
+from quorate.reports.section import Section
 
 
 def context(**datasets) -> Context:

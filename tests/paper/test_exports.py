@@ -12,7 +12,7 @@ from quorate.datasets import synthetic
 from quorate.paper.design import Job, settings
 from quorate.paper.exports import distinct, json_text, run_records, table_csv, write_runs
 from quorate.paper.runs import run_job
-from quorate.paper.section import Table
+from quorate.reports.section import Table
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from quorate.paper.report import page
-from quorate.paper.section import Claim, Figure, Part, Reproduction, Section, Table
+from quorate.paper.section import Part, Reproduction
 from quorate.reports.figures import HEAVY, DrawnFigure, draw
+from quorate.reports.section import Claim, Figure, Section, Table
 
 HOSTILE = "<script>alert(1)</script>\"'&"
 VOID = {"meta", "img", "br", "link", "input"}

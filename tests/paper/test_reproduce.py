@@ -8,7 +8,7 @@ import pytest
 
 from quorate.errors import InvalidInput, QuorateError
 from quorate.paper.reproduce import reproduce
-from quorate.paper.section import Section
+from quorate.reports.section import Section
 from tests.paper.toy_data import toy_section, write_toy_data
 
 TOY = {"shift": toy_section}

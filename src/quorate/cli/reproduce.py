@@ -13,10 +13,12 @@ from rich.table import Table as Grid
 
 from quorate.cli.options import Json
 from quorate.cli.output import print_json, print_lines, progress_bar
-from quorate.paper.report import QUICK, headline, number
+from quorate.paper.report import QUICK, headline
 from quorate.paper.reproduce import reproduce as run
-from quorate.paper.section import VERDICTS, Cell, Part, Reproduction, Table, summary_of, verdict_counts
+from quorate.paper.section import VERDICTS, Part, Reproduction, summary_of, verdict_counts
+from quorate.reports.format import Cell, number
 from quorate.reports.plain_json import plain
+from quorate.reports.section import Table
 from quorate.validate import broken
 from quorate.version import __version__
 

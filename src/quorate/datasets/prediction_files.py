@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from quorate.datasets.arrays import tidied
 from quorate.datasets.plain_pickle import read_pickle
-from quorate.errors import InvalidInput, InvalidPrediction
+from quorate.errors import InvalidInput, InvalidPrediction, shown
 from quorate.numpy_files import plain_arrays
 from quorate.parquet import parquet_batches
 from quorate.types import FloatArray
-from quorate.validate import SUM_TOLERANCE, broken, shown
+from quorate.validate import SUM_TOLERANCE, broken
 
 CELL_BYTES = 64  # of a number in a list and in a row
 ITEM_COLUMNS = ("item", "item_id", "index", "id", "", "__index_level_0__")

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from quorate.decision.belief import ASK
 from quorate.decision.policy import QueryPolicy
+from quorate.errors import shown
 from quorate.learning.fit import fit
 from quorate.learning.learner import Window, refit
 from quorate.methods import Learner, Method, as_method
@@ -19,7 +20,7 @@ from quorate.posterior.settled import plurality_share_into
 from quorate.session.batch import BatchDecisions, decide_items
 from quorate.session.inputs import parse_prediction
 from quorate.types import FitReport, FloatArray, IntArray, PredictionValue, PriorParams
-from quorate.validate import broken, counts, members, probabilities, shown, whole
+from quorate.validate import broken, counts, members, probabilities, whole
 
 
 def checked_predictions(predictions: ArrayLike) -> FloatArray:

@@ -33,9 +33,10 @@ from quorate.paper.phase_runs import (
 )
 from quorate.paper.published import tau_correlation
 from quorate.paper.readings import JobOutcome, at_cost, mean_se
-from quorate.paper.section import Claim, Context, Figure, Section, Table
+from quorate.paper.section import Context
 from quorate.posterior.settled import plurality_shares
-from quorate.reports.plots import BLUE, INK, ORANGE, QUIET
+from quorate.reports.figures import BLUE, INK, ORANGE, QUIET
+from quorate.reports.section import Claim, Figure, Section, Table
 from quorate.types import FloatArray, VoteDataset
 
 if TYPE_CHECKING:

@@ -14,13 +14,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from quorate.compiled import wait_until_compiled
-from quorate.errors import ClusterError
+from quorate.errors import ClusterError, shown
 from quorate.paper.design import Job
 from quorate.paper.readings import JobOutcome
 from quorate.paper.store import code_digest, libraries
 from quorate.paper.sweep import Backend, on_threads
 from quorate.types import VoteDataset
-from quorate.validate import shown
 from quorate.workflows.dask_cluster import ANSWER_WITHIN, connected, dask
 
 if TYPE_CHECKING:

@@ -13,8 +13,10 @@ from quorate.errors import MissingExtra
 from quorate.paper.design import METHOD_LABELS
 from quorate.paper.published import tie_floor
 from quorate.paper.readings import CurvePanel, SeedCurve, curve, mean_se
-from quorate.paper.section import Cell, Figure, Table
-from quorate.reports.plots import BLUE, STYLES
+from quorate.reports.figures import BLUE
+from quorate.reports.format import Cell
+from quorate.reports.plots import STYLES
+from quorate.reports.section import Figure, Table
 from quorate.types import FloatArray
 
 if TYPE_CHECKING:

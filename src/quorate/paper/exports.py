@@ -14,8 +14,9 @@ from quorate.errors import MissingExtra
 from quorate.files import write_atomic
 from quorate.paper.design import Knobs
 from quorate.paper.readings import JobOutcome
-from quorate.paper.section import Cell, Table
+from quorate.reports.format import Cell
 from quorate.reports.plain_json import plain
+from quorate.reports.section import Table
 
 RUN_COLUMNS = (
     "part", "data", "pool_size", "model", "method", "variant", "knob", "value", "also", "seed", "window",

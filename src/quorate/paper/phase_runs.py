@@ -19,7 +19,9 @@ from quorate.learning.fit import fit
 from quorate.paper.design import Job, Knobs, settings
 from quorate.paper.published import Printed, difference_se, elsewhere, verdict
 from quorate.paper.readings import JobOutcome, mean_se, near_cost
-from quorate.paper.section import Cell, Claim, Context
+from quorate.paper.section import Context
+from quorate.reports.format import Cell
+from quorate.reports.section import Claim
 from quorate.streams import prepare
 from quorate.types import FloatArray, PriorParams, VoteDataset
 

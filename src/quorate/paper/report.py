@@ -6,26 +6,15 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from quorate.paper.section import (
-    OTHER_VERDICTS,
-    OWN_VERDICTS,
-    VERDICTS,
-    Cell,
-    Part,
-    Reproduction,
-    Section,
-    Table,
-    verdict_counts,
-)
+from quorate.paper.section import OTHER_VERDICTS, OWN_VERDICTS, VERDICTS, Part, Reproduction, verdict_counts
 from quorate.paper.store import revision
 from quorate.reports import render
 from quorate.reports.figures import DrawnFigure
-from quorate.reports.format import number
-from quorate.reports.section import Chart, Document
+from quorate.reports.format import Cell
+from quorate.reports.section import Chart, Document, Section, Table
 from quorate.reports.svg import Bar, bars
 from quorate.version import __version__
 
-__all__ = ["QUICK", "headline", "number", "page"]
 TITLE = "The paper, reproduced"
 QUICK = (
     "This is a quick reproduction: fewer items, parameter values, classifiers, seeds and orderings, to see that all "

@@ -13,15 +13,10 @@ from quorate.paper.design import Job
 from quorate.paper.published import ELSEWHERE
 from quorate.paper.readings import JobOutcome
 from quorate.paper.store import revision
-from quorate.reports.format import Cell
-from quorate.reports.section import Claim, Figure, Section, Table
+from quorate.reports.section import Claim, Section, Table
 from quorate.types import VoteDataset
 from quorate.version import __version__
 
-__all__ = [
-    "OTHER_VERDICTS", "OWN_VERDICTS", "VERDICTS", "Cell", "Claim", "Context", "Figure", "Part", "Reproduction",
-    "Section", "Table", "summary_of", "verdict_counts",
-]  # fmt: skip
 Run = Callable[[Sequence[Job]], dict[Job, JobOutcome]]
 
 

@@ -33,9 +33,11 @@ from quorate.paper.phase_runs import (
 )
 from quorate.paper.published import two_phase_gain
 from quorate.paper.readings import JobOutcome, at_cost
-from quorate.paper.section import Claim, Context, Figure, Section, Table
+from quorate.paper.section import Context
 from quorate.prior.concentration import concentration
-from quorate.reports.plots import INK, ORANGE, PURPLE, QUIET, STYLES
+from quorate.reports.figures import INK, ORANGE, PURPLE, QUIET
+from quorate.reports.plots import STYLES
+from quorate.reports.section import Claim, Figure, Section, Table
 from quorate.streams import prepare
 from quorate.streams.simulate import expected_errors
 from quorate.types import FloatArray, VoteDataset

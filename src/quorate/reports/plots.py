@@ -16,13 +16,10 @@ from quorate.reports.figures import (
     BUDGET,
     GREEN,
     GREY,
-    GRID,
     INK,
-    MISSING,
     ORANGE,
     PURPLE,
     QUIET,
-    RC,
     can_plot,
     draw,
 )
@@ -33,11 +30,6 @@ from quorate.streams.sweep import Curve
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as MplFigure
-
-__all__ = [
-    "BLUE", "GREEN", "GREY", "GRID", "INK", "MISSING", "ORANGE", "PURPLE", "QUIET", "RC", "SINGLE", "STYLES", "TICKS",
-    "can_plot", "comparison_figure", "draw_curves", "write_curves", "write_plots",
-]  # fmt: skip
 
 STYLES: dict[str, dict[str, Any]] = {
     "quorate": {"color": BLUE, "linewidth": 3.2, "zorder": 9},

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from quorate.errors import shown
 from quorate.tables.predictions.align import Aligned, refuse_unusable
 from quorate.tables.rules import RULES, Fired
 from quorate.tables.votes.columns import GO_ON
@@ -19,7 +20,7 @@ from quorate.tables.votes.formats import GUESSED_COUNTS
 from quorate.tables.votes.labels import means_no_answer, meant
 from quorate.tables.votes.layouts import PASSED_OVER
 from quorate.tables.votes.read import Votes
-from quorate.validate import broken, shown
+from quorate.validate import broken
 
 FEWEST = 10  # rows or items below which a share says nothing
 FEWEST_LABELS = 20  # votes from which on labels that are nearly all different are no classes

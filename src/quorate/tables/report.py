@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from quorate.errors import shown
 from quorate.tables.readers.arrow import TEXT, arrow_csv, pa, pq
 from quorate.tables.rules import MOST_SAMPLES, RULES, Fired
-from quorate.validate import broken, shown
+from quorate.validate import broken
 
 KIND_OF_FILE = re.compile(r"^(\S+ text, columns parted by|sheet )")
 USUAL_KIND = "utf-8 text, columns parted by commas"

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 
 from quorate.paper.published import Verdict
 from quorate.paper.readings import at_cost, mean_se
-from quorate.paper.section import Claim
 from quorate.paper.shift.areas import FusedRatio, best_single_finexp, dominance, excess_ratio
 from quorate.paper.shift.streams import ARCHITECTURE_BUDGET, FUSED, LABELS, Course, Streams
 from quorate.paper.shift.table import Cell, count
+from quorate.reports.section import Claim
 
 AGREEING = ("random", "entropy", "mp-released", "infexp")
 COMPARED = (*AGREEING, "fixed-finexp", "finexp")

@@ -24,7 +24,8 @@ from quorate.paper.shift.streams import (
     moving_average,
 )
 from quorate.paper.shift.table import GROUPINGS, Grouping, errors_at
-from quorate.reports.plots import BLUE, GRID, QUIET, STYLES, TICKS
+from quorate.reports.figures import BLUE, GRID, QUIET
+from quorate.reports.plots import STYLES, TICKS
 from quorate.types import FloatArray
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import ConfigDict, Field, model_validator
 from sqlalchemy import Row, select
 
+from quorate.errors import shown
 from quorate.service.access.request_context import now_of
 from quorate.service.api.bodies import StrictRoute, in_batch_thread
 from quorate.service.api.dependencies import Now, Owner, ProjectId, TheProjects, Viewer
@@ -52,7 +53,7 @@ from quorate.service.domain.vote_types import Request as Act
 from quorate.service.store.bulk import among
 from quorate.service.store.schema import uploads
 from quorate.service.store.store import Store
-from quorate.validate import broken, shown
+from quorate.validate import broken
 
 Share = Annotated[float, Field(ge=0, le=1)]
 ClassName = Annotated[Text, Field(max_length=100)]

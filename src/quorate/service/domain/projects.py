@@ -14,7 +14,7 @@ from typing import Any, Literal, NewType, TypeVar, cast, get_args
 
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
-from quorate.errors import InvalidInput, UnknownItem
+from quorate.errors import InvalidInput, UnknownItem, shown
 from quorate.service.access.log import note
 from quorate.service.domain.events import append_project_event, record
 from quorate.service.domain.settings import ProjectSettings, knobs_of
@@ -26,7 +26,7 @@ from quorate.session.single import ParamsVersion
 from quorate.session.state import Settings, initial
 from quorate.session.tuning import tuned
 from quorate.types import PriorParams
-from quorate.validate import broken, shown
+from quorate.validate import broken
 
 ProjectId = NewType("ProjectId", str)
 Key = TypeVar("Key")

@@ -9,13 +9,14 @@ from typing import Any, Self
 from quorate.catalogue import parse_method
 from quorate.decision.policy import Stateless
 from quorate.decision.quota import QuotaPolicy
+from quorate.errors import shown
 from quorate.methods import Method, method
 from quorate.posterior.finite import SMALL_POOL
 from quorate.session.state import Settings
 from quorate.session.tuning import policy_knobs
 from quorate.streams.control import BudgetControl, rule_knob
 from quorate.streams.target_error import TargetErrorControl
-from quorate.validate import MOST_VOTES, bounded, broken, class_names, fraction, members, shown, vote_limits, whole
+from quorate.validate import MOST_VOTES, bounded, broken, class_names, fraction, members, vote_limits, whole
 
 DECISION_SECONDS = 0.05  # one decision: what is believed of one item, after one vote
 AHEAD_SECONDS = 0.05  # all decisions that are looked at ahead of one vote together

@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from quorate.errors import InvalidInput, RequestReused, UnknownItem
+from quorate.errors import InvalidInput, RequestReused, UnknownItem, shown
 from quorate.types import Decision
-from quorate.validate import shown
 
 Kind = Literal["vote", "abstain", "skip", "retract", "close"]
 

@@ -14,14 +14,14 @@ from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
-from quorate.errors import InvalidInput, QuorateError
+from quorate.errors import InvalidInput, QuorateError, shown
 from quorate.service.api.bodies import Unreadable, parsed
 from quorate.service.api.items import ItemIn, new_item
 from quorate.service.domain.items import NewItem
 from quorate.service.domain.projects import Project
 from quorate.service.pydantic_errors import complaints
 from quorate.session.inputs import parse_prediction
-from quorate.validate import broken, shown
+from quorate.validate import broken
 
 SAVE_AS_CSV = "In a spreadsheet, save it as CSV UTF-8."
 WITH_TABLE = "Drop it without a table, or together with the one that names it."

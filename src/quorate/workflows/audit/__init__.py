@@ -26,9 +26,9 @@ from quorate.audit import (
     running_sentence,
 )
 from quorate.audit.statement import BATCH, RUNNING
-from quorate.errors import InvalidInput, source_is
+from quorate.errors import InvalidInput, shown, source_is
 from quorate.posterior.settled import is_settled
-from quorate.validate import broken, members, shown
+from quorate.validate import broken, members
 from quorate.version import __version__
 from quorate.workflows.audit.files import ClosedItem, DrawFile, DrawnItem, read_decisions, read_draw, write_draw
 from quorate.workflows.audit.panels import VotesTable, read_panels, tidy

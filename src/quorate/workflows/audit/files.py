@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from quorate.errors import InvalidInput
+from quorate.errors import InvalidInput, shown
 from quorate.files import atomic_file
 from quorate.parquet import parquet_batches
 from quorate.reasons import CERTAIN
 from quorate.types import Reason
-from quorate.validate import broken, shown
+from quorate.validate import broken
 from quorate.version import __version__
 
 Row = dict[str, str]

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from quorate.errors import source_is
+from quorate.errors import shown, source_is
 from quorate.tables.misread_checks import FEWEST, refuse_misread_votes
 from quorate.tables.options import Format
 from quorate.tables.report import Report
 from quorate.tables.votes.labels import whole_number
 from quorate.tables.votes.read import Votes, read_votes
-from quorate.validate import broken, shown
+from quorate.validate import broken
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quorate.reports.plots import INK, QUIET, STYLES, TICKS
+from quorate.reports.figures import INK, QUIET
+from quorate.reports.plots import STYLES, TICKS
 from quorate.reports.section import Figure
 
 if TYPE_CHECKING:

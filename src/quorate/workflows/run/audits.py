@@ -19,8 +19,6 @@ from quorate.streams.replay import ReplayResult
 from quorate.streams.target_error import AUDIT_RATE, TargetErrorControl
 from quorate.types import FloatArray
 
-__all__ = ["class_rows", "class_sentence", "proved_error", "standing", "target_sentence"]
-
 
 def proved_error(run: ReplayResult, final: TargetErrorControl) -> float | None:
     """With probability `sureness` no larger share of the answers is wrong, ties included; None if nothing is proved.

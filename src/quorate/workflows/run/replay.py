@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from quorate.audit.statement import standing
 from quorate.catalogue import parse_method
 from quorate.decision.model_picker import ModelPicker
 from quorate.decision.policy import QueryPolicy
@@ -26,7 +27,7 @@ from quorate.streams.target_error import AUDIT_RATE, FOCUS, SURENESS, TargetErro
 from quorate.tables.readers.sources import Progress
 from quorate.types import FloatArray, IntArray
 from quorate.validate import bounded, broken, fraction, vote_limits, whole
-from quorate.workflows.run.audits import class_rows, proved_error, standing, target_sentence
+from quorate.workflows.run.audits import class_rows, proved_error, target_sentence
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from quorate.errors import MissingExtra
 from quorate.methods import Method
-from quorate.reports.plots import BLUE, MISSING, QUIET, RC, can_plot
+from quorate.reports.figures import BLUE, MISSING, QUIET, RC, can_plot
 from quorate.session.tuning import tuned
 from quorate.streams.classifier_saving import ClassifierReport
 from quorate.streams.pools import Pools

@@ -8,8 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
+from quorate.errors import shown
 from quorate.types import FloatArray, IntArray
-from quorate.validate import broken, shown
+from quorate.validate import broken
 from quorate.workflows.score.parts import ReadOptions, Rows
 from quorate.workflows.score.predictions import Model
 
