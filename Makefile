@@ -51,7 +51,7 @@ lint: $(VENV)/.ready-dev ## Style, types and who may import whom
 	@echo "import-linter: layers" && $(VENV)/bin/lint-imports
 
 # all that the cache of a kernel is tied to (src/quorate/compiled.py); workers begin with a copy of it (tests/conftest.py)
-KERNEL_SOURCES := $(shell cd src/quorate && find compiled.py densities.py prior posterior decision learning streams -name '*.py')
+KERNEL_SOURCES := $(shell cd src/quorate && find compiled.py densities.py prior posterior decision learning experts streams -name '*.py')
 
 kernels: .kernels/ready
 

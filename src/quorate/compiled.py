@@ -34,7 +34,7 @@ PATIENCE = 2.0  # seconds of interpreted work before a child process compiles
 LOOK_EVERY, TELL_EVERY = 0.2, 15.0  # seconds between looks at the child process, and between lines that say so
 FEW_ITEMS = 1500  # of a stream: interpreted in less time than compiling takes
 NO_NUMBER = (OverflowError, ZeroDivisionError, ValueError)  # where compiled code has inf or nan, Python raises
-_KERNEL_SOURCES = ("compiled.py", "densities.py", "prior", "posterior", "decision", "learning", "streams")
+_KERNEL_SOURCES = ("compiled.py", "densities.py", "prior", "posterior", "decision", "learning", "experts", "streams")
 
 
 @cache

@@ -1,0 +1,172 @@
+"""How far the people of a panel agree: Fleiss' and Cohen's kappa, Krippendorff's alpha, confusion by person.
+
+    Krippendorff (nominal)  alpha = 1 - (n - 1) * sum_u [ (m_u^2 - sum_k n_uk^2) / (m_u - 1) ] / (n^2 - sum_k n_k^2)
+    Fleiss                  kappa = (mean_u P_u - P_e) / (1 - P_e),  P_u = sum_k n_uk (n_uk - 1) / (m_u (m_u - 1)),
+                            P_e = sum_k (n_k / n)^2
+
+n_uk votes of item u for class k, m_u its votes, n_k = sum_u n_uk, n = sum_k n_k, over items with two votes or more.
+Where all votes are alike, chance explains all agreement and kappa and alpha are not defined: nan. No model is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.experts.ballots import Ballots
+from quorate.experts.bootstrap import BOOTSTRAPS, Estimate, drawn_again, estimate, mean_of
+from quorate.experts.pairs import PairAgreement, pair_agreements
+from quorate.experts.panel_size import effective_size
+from quorate.posterior.settled import plurality_shares
+from quorate.types import FloatArray, IntArray
+from quorate.validate import broken, whole
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PersonAgreement:
+    """One person against the others who voted on the same items.
+
+    `num_votes` all votes of the person   `num_compared` those on items with another vote
+    `with_others` share of them that agree with the plurality of the others; a tie counts in parts
+    `confusion` (K, K) the others' plurality (rows) by the person's label (columns), in votes
+    """
+
+    person: str
+    num_votes: int
+    num_compared: int
+    with_others: Estimate
+    confusion: FloatArray
+
+    def confusion_intervals(self, *, bootstraps: int = BOOTSTRAPS, seed: int = 0) -> tuple[FloatArray, FloatArray]:
+        """Lowest and highest share (K, K) of each label among the votes of a row, by bootstrap; nan in empty rows."""
+        rng = np.random.default_rng(seed)
+        cells = rng.multinomial(max(self.num_compared, 1), _shares(self.confusion.ravel()), size=bootstraps)
+        rows = cells.reshape(bootstraps, *self.confusion.shape).astype(float)
+        with np.errstate(invalid="ignore"):
+            shares = rows / rows.sum(axis=-1, keepdims=True)
+        used = self.confusion.sum(axis=1) > 0
+        low, high = np.full_like(self.confusion, np.nan), np.full_like(self.confusion, np.nan)
+        low[used], high[used] = np.nanpercentile(shares[:, used], (2.5, 97.5), axis=0)
+        return low, high
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Agreement:
+    """How far the people of a panel agree.
+
+    `pairwise` the chance that two votes on one item are alike   `fleiss_kappa`, `krippendorff_alpha` of the whole panel
+    `cohen_kappa` mean over `pairs`, weighted by the items both voted on; None if no two people share enough items
+    `effective_size` how many independent people the votes of one item are worth
+    `num_items` items with at least two votes; the others say nothing about agreement.
+    """
+
+    num_items: int
+    num_people: int
+    num_votes: int
+    pairwise: Estimate
+    fleiss_kappa: Estimate
+    krippendorff_alpha: Estimate
+    cohen_kappa: Estimate | None
+    effective_size: Estimate
+    people: tuple[PersonAgreement, ...]
+    pairs: tuple[PairAgreement, ...]
+
+
+def agreement_of(
+    ballots: Ballots, *, truth: IntArray | None = None, bootstraps: int = BOOTSTRAPS, seed: int = 0
+) -> Agreement:
+    """All measures of agreement. `truth` (num_items,) the true class of each item, -1 unknown: for `effective_size`.
+
+    >>> from quorate.experts.ballots import from_matrix
+    >>> found = agreement_of(from_matrix([[0, 0], [1, 1], [0, 1], [1, 1]]))
+    >>> found.pairwise.value, round(found.fleiss_kappa.value, 3)
+    (0.75, 0.467)
+    """
+    whole(bootstraps, where="bootstraps", least=10, most=100_000)
+    counts = ballots.counts
+    shared = counts.sum(axis=1) >= 2
+    if shared.sum() < 2:
+        fix = "agreement needs several people on the same items."
+        raise broken("votes", int(shared.sum()), "at least 2 items with 2 votes or more", fix)
+    rng = np.random.default_rng(seed)
+    pairs, cohen = pair_agreements(ballots, bootstraps, rng)
+    pairwise, fleiss, krippendorff = _panel(counts[shared], bootstraps, rng)
+    return Agreement(
+        num_items=int(shared.sum()),
+        num_people=len(ballots.people),
+        num_votes=ballots.num_votes,
+        pairwise=pairwise,
+        fleiss_kappa=fleiss,
+        krippendorff_alpha=krippendorff,
+        cohen_kappa=cohen,
+        effective_size=effective_size(ballots, truth, bootstraps, rng),
+        people=_people(ballots, counts, bootstraps, rng),
+        pairs=pairs,
+    )
+
+
+def item_terms(counts: IntArray) -> FloatArray:
+    """(num_items, 3 + K): 1, P_u, the item's term of alpha and its votes by class; items have at least two votes."""
+    m = counts.sum(axis=1).astype(float)
+    squares = (counts.astype(float) ** 2).sum(axis=1)
+    agreeing = (squares - m) / (m * (m - 1.0))
+    unlike = (m**2 - squares) / (m - 1.0)
+    return np.column_stack([np.ones(len(counts)), agreeing, unlike, counts])
+
+
+def panel_statistics(sums: FloatArray) -> FloatArray:
+    """Sums of `item_terms` (..., 3 + K) -> (..., 3): pairwise agreement, Fleiss' kappa, Krippendorff's alpha.
+
+    >>> panel_statistics(item_terms(np.array([[2, 0], [0, 2], [2, 0]])).sum(axis=0))
+    array([1., 1., 1.])
+    """
+    num_items, agreeing, unlike, by_class = sums[..., 0], sums[..., 1], sums[..., 2], sums[..., 3:]
+    votes = by_class.sum(axis=-1)
+    observed = agreeing / num_items
+    squares = (by_class**2).sum(axis=-1)
+    alike = squares >= votes**2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        by_chance = squares / votes**2
+        kappa = (observed - by_chance) / (1.0 - by_chance)
+        alpha = 1.0 - (votes - 1.0) * unlike / (votes**2 - squares)
+    return np.stack([observed, np.where(alike, np.nan, kappa), np.where(alike, np.nan, alpha)], axis=-1)
+
+
+def _panel(counts: IntArray, bootstraps: int, rng: np.random.Generator) -> list[Estimate]:
+    kinds, number = np.unique(counts, axis=0, return_counts=True)
+    terms = item_terms(kinds)
+    values = panel_statistics(number @ terms)
+    again = panel_statistics(drawn_again(number, bootstraps, rng) @ terms)
+    return [estimate(values[i], again[:, i]) for i in range(3)]
+
+
+def _people(
+    ballots: Ballots, counts: IntArray, bootstraps: int, rng: np.random.Generator
+) -> tuple[PersonAgreement, ...]:
+    order = np.argsort(ballots.person, kind="stable")
+    ends = np.cumsum(np.bincount(ballots.person, minlength=len(ballots.people)))
+    return tuple(
+        _person(name, votes, ballots, counts, bootstraps, rng)
+        for name, votes in zip(ballots.people, np.split(order, ends[:-1]), strict=True)
+        if len(votes)
+    )
+
+
+def _person(
+    name: str, votes: IntArray, ballots: Ballots, counts: IntArray, bootstraps: int, rng: np.random.Generator
+) -> PersonAgreement:
+    labels, others = ballots.label[votes], counts[ballots.item[votes]]
+    others[np.arange(len(votes)), labels] -= 1
+    compared = others.sum(axis=1) > 0
+    labels, shares = labels[compared], plurality_shares(others[compared])
+    confusion = np.zeros((len(ballots.classes),) * 2)
+    np.add.at(confusion.T, labels, shares)
+    alike = shares[np.arange(len(labels)), labels]
+    agreeing = mean_of(alike, bootstraps, rng) if len(alike) else Estimate(np.nan, np.nan, np.nan)
+    return PersonAgreement(name, len(votes), len(labels), agreeing, confusion)
+
+
+def _shares(numbers: FloatArray) -> FloatArray:
+    total = numbers.sum()
+    return numbers / total if total else np.full(len(numbers), 1.0 / len(numbers))

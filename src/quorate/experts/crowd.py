@@ -1,0 +1,317 @@
+"""An online model of a crowd: the true class behind the votes, and how good and how careful each person is.
+
+Dawid and Skene's confusion matrices, shrunk towards those of the whole crowd, with types of careless voters. O(K^2)
+a vote; an item's own votes never count for themselves (what they added is taken back first).
+
+    pooled row   Q[k,j] ~ 20 pi[k,j] + P[k,j],   pi[k,k] = 1/K + .75 (1 - 1/K), the rest even
+    centre       a = sigma(logit Q[k,k] + s_e);  cen[k,k] = a,  cen[k,j] = (1 - a) Q[k,j] / (1 - Q[k,k])
+    row          q_e[k,j] = (4 cen[k,j] + C_e[k,j]) / (4 + n_e[k])
+    skill s_e    one Newton step, at most 1 long, on sum_k C_kk log a_k + (n_k - C_kk) log(1 - a_k) - s^2 / .6
+    types        careful; uniform: 1/K; own habit: (.3 + m_e[y]) / (.3 K + m_e); copies the classifier: .9 [y = argmax f] + .1/K
+                 prior .90 .05 .03 .02;  w_e ~ prior * exp(evidence)
+    likelihood   l(z) = w_e,careful q_e[z,y] + sum over the other types w_e,t p_t(y)
+    prior        softmax(tau log f + b); without a classifier (2 + sum r_z) / (2 K + items)
+    vote         r(z) ~ r(z) l(z)
+
+C_e[k,j] expected votes j of person e on items of class k, n_e[k] their row sums, m_e[j] all votes j, P their sum over
+careful people. All kernels trust their input. `CrowdState` and `CrowdItems` are changed in place.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from quorate.compiled import kernel
+from quorate.types import FloatArray, IntArray
+
+TYPES = ("careful", "uniform", "habit", "copier")
+TYPE_PRIOR = (0.90, 0.05, 0.03, 0.02)
+POOLED_VOTES, OWN_VOTES = 20.0, 4.0  # c0 and kappa: votes that the first guess and the crowd's rows are worth
+DIAGONAL = 0.75
+HABIT_VOTES = 0.3
+SKILL_VARIANCE = 0.3
+COPIES = 0.9
+PREVALENCE_VOTES = 2.0
+TAU_SHAPE, TAU_RATE, BIAS_VARIANCE = 3.0, 2.0, 0.25
+REFIT_EVERY, WINDOW, STEP = 20, 500, 0.5
+CLOSE_TO_ZERO = 1e-12
+
+
+class CrowdState(NamedTuple):
+    """What is learned. E people, K classes.
+
+    `confusion` (E, K, K) C   `labels` (E, K) m   `skill` (E,) s   `evidence` (E, 4) log evidence of each type
+    `pooled` (K, K) P   `prevalence` (K,) sum of r over closed items   `tau`, `bias` (K,) of the prediction
+    """
+
+    confusion: FloatArray
+    labels: FloatArray
+    skill: FloatArray
+    evidence: FloatArray
+    pooled: FloatArray
+    prevalence: FloatArray
+    tau: FloatArray
+    bias: FloatArray
+
+
+class CrowdItems(NamedTuple):
+    """Items and their votes, which closed items keep so that they can be revised. n items, V votes.
+
+    `start` (n + 1,) where the votes of an item begin   `person`, `label` (V,)   `log_f` (n, K) log prediction
+    `belief` (n, K) r   `careful` (V,) weight with which a vote was added to P   `gained` (V, 4) log evidence it added
+    """
+
+    start: IntArray
+    person: IntArray
+    label: IntArray
+    log_f: FloatArray
+    belief: FloatArray
+    careful: FloatArray
+    gained: FloatArray
+
+
+def new_state(num_people: int, num_classes: int) -> CrowdState:
+    """Nothing learned yet."""
+    E, K = num_people, num_classes
+    return CrowdState(
+        np.zeros((E, K, K)), np.zeros((E, K)), np.zeros(E), np.zeros((E, len(TYPES))), np.zeros((K, K)), np.zeros(K),
+        np.ones(K), np.zeros(K),
+    )  # fmt: skip
+
+
+@kernel
+def pooled_cell(pooled: FloatArray, k: int, y: int) -> tuple[float, float]:
+    """Q[k,k] and Q[k,y]."""
+    K = pooled.shape[0]
+    own = 1.0 / K + DIAGONAL * (1.0 - 1.0 / K)
+    total = POOLED_VOTES
+    for j in range(K):
+        total += pooled[k, j]
+    guess = own if y == k else (1.0 - own) / (K - 1)
+    return (POOLED_VOTES * own + pooled[k, k]) / total, (POOLED_VOTES * guess + pooled[k, y]) / total
+
+
+@kernel
+def hit_rate(diagonal: float, skill: float) -> float:
+    """a = sigma(logit Q[k,k] + s)."""
+    odds = diagonal / (1.0 - diagonal) * math.exp(skill)
+    return odds / (1.0 + odds)
+
+
+@kernel
+def careful_likelihood(state: CrowdState, e: int, y: int, out: FloatArray) -> None:
+    """Write q_e[z,y] for every class z to out (K,)."""
+    K = out.size
+    for z in range(K):
+        diagonal, cell = pooled_cell(state.pooled, z, y)
+        a = hit_rate(diagonal, state.skill[e])
+        centre = a if y == z else (1.0 - a) * cell / (1.0 - diagonal)
+        votes = 0.0
+        for j in range(K):
+            votes += state.confusion[e, z, j]
+        out[z] = (OWN_VOTES * centre + state.confusion[e, z, y]) / (OWN_VOTES + votes)
+
+
+@kernel
+def top_of(log_f: FloatArray) -> int:
+    """The class that the prediction favours, or -1 if there is no prediction: all classes alike."""
+    top, alike = 0, True
+    for k in range(log_f.size):
+        if log_f[k] != log_f[0]:
+            alike = False
+        if log_f[k] > log_f[top]:
+            top = k
+    return -1 if alike else top
+
+
+@kernel
+def careless_likelihoods(labels: FloatArray, y: int, top: int, out: FloatArray) -> None:
+    """Write the probability of label y under each careless type to out (4,); labels (K,) are the person's own.
+
+    Without a prediction nobody can copy it: there a copier votes like a careful person, which nan stands for.
+    """
+    K = labels.size
+    votes = 0.0
+    for j in range(K):
+        votes += labels[j]
+    out[0] = math.nan
+    out[1] = 1.0 / K
+    out[2] = (HABIT_VOTES + labels[y]) / (HABIT_VOTES * K + votes)
+    out[3] = math.nan
+    if top >= 0:
+        out[3] = (COPIES if y == top else 0.0) + (1.0 - COPIES) / K
+
+
+@kernel
+def type_weights(evidence: FloatArray, out: FloatArray) -> None:
+    """Write w ~ prior * exp(evidence) to out (4,)."""
+    most = -math.inf
+    for t in range(evidence.size):
+        most = max(most, evidence[t])
+    total = 0.0
+    for t in range(evidence.size):
+        out[t] = TYPE_PRIOR[t] * math.exp(evidence[t] - most)
+        total += out[t]
+    for t in range(evidence.size):
+        out[t] /= total
+
+
+@kernel
+def prior_into(state: CrowdState, log_f: FloatArray, out: FloatArray) -> None:
+    """Write the class probabilities of an item before any vote to out (K,)."""
+    K = out.size
+    if top_of(log_f) < 0:
+        total = 0.0
+        for k in range(K):
+            out[k] = PREVALENCE_VOTES + state.prevalence[k]
+            total += out[k]
+        for k in range(K):
+            out[k] /= total
+        return
+    most = -math.inf
+    for k in range(K):
+        out[k] = state.tau[k] * log_f[k] + state.bias[k]
+        most = max(most, out[k])
+    total = 0.0
+    for k in range(K):
+        out[k] = math.exp(out[k] - most)
+        total += out[k]
+    for k in range(K):
+        out[k] /= total
+
+
+@kernel
+def vote_likelihood(state: CrowdState, e: int, y: int, top: int, work: FloatArray, out: FloatArray) -> None:
+    """Write l(z) of a vote to out (K,). work (2, 4): on return the probabilities by type, and the weights."""
+    careful_likelihood(state, e, y, out)
+    careless_likelihoods(state.labels[e], y, top, work[0])
+    type_weights(state.evidence[e], work[1])
+    careful, careless = 0.0, 0.0
+    for t in range(4):
+        if math.isnan(work[0, t]):
+            careful += work[1, t]
+        else:
+            careless += work[1, t] * work[0, t]
+    for z in range(out.size):
+        out[z] = careful * out[z] + careless
+
+
+@kernel
+def count_vote(state: CrowdState, e: int, y: int, top: int, belief: FloatArray) -> None:
+    """Change belief (K,) of an open item by one vote: r(z) ~ r(z) l(z)."""
+    likelihood = np.empty(belief.size)
+    vote_likelihood(state, e, y, top, np.empty((2, 4)), likelihood)
+    total = 0.0
+    for z in range(belief.size):
+        belief[z] *= likelihood[z]
+        total += belief[z]
+    for z in range(belief.size):
+        belief[z] /= total
+
+
+@kernel
+def add_item(state: CrowdState, items: CrowdItems, i: int, end: int) -> None:
+    """Learn from item i, whose votes are start[i] .. end - 1 and whose belief is up to date: an item that closes."""
+    K = items.belief.shape[1]
+    top = top_of(items.log_f[i])
+    work, likelihood, careful = np.empty((2, 4)), np.empty(K), np.empty(K)
+    belief = items.belief[i]
+    for v in range(items.start[i], end):
+        e, y = items.person[v], items.label[v]
+        vote_likelihood(state, e, y, top, work, likelihood)
+        careful_likelihood(state, e, y, careful)
+        seen, others = 0.0, 0.0  # the label's probability under the belief of the others: r without e
+        for z in range(K):
+            without = belief[z] / max(likelihood[z], CLOSE_TO_ZERO)
+            seen += without * careful[z]
+            others += without
+        for t in range(4):
+            probability = seen / others if math.isnan(work[0, t]) else work[0, t]
+            items.gained[v, t] = math.log(max(probability, CLOSE_TO_ZERO))
+        items.careful[v] = work[1, 0]
+    for v in range(items.start[i], end):
+        change_by_vote(state, items, i, v, 1.0)
+    for k in range(K):
+        state.prevalence[k] += belief[k]
+
+
+@kernel
+def take_item_back(state: CrowdState, items: CrowdItems, i: int) -> None:
+    """Undo `add_item`."""
+    for v in range(items.start[i], items.start[i + 1]):
+        change_by_vote(state, items, i, v, -1.0)
+    for k in range(items.belief.shape[1]):
+        state.prevalence[k] -= items.belief[i, k]
+
+
+@kernel
+def change_by_vote(state: CrowdState, items: CrowdItems, i: int, v: int, sign: float) -> None:
+    """Add (sign 1) or take back (sign -1) what vote v of item i says of its person and of the crowd."""
+    e, y = items.person[v], items.label[v]
+    for z in range(items.belief.shape[1]):
+        share = sign * items.belief[i, z]
+        state.confusion[e, z, y] = max(state.confusion[e, z, y] + share, 0.0)
+        state.pooled[z, y] = max(state.pooled[z, y] + items.careful[v] * share, 0.0)
+    state.labels[e, y] += sign
+    for t in range(4):
+        state.evidence[e, t] += sign * items.gained[v, t]
+    improve_skill(state, e)
+
+
+@kernel
+def improve_skill(state: CrowdState, e: int) -> None:
+    """One Newton step of person e's skill, at most 1 long."""
+    K = state.pooled.shape[0]
+    gradient = -state.skill[e] / SKILL_VARIANCE
+    curvature = 1.0 / SKILL_VARIANCE
+    for k in range(K):
+        diagonal, _ = pooled_cell(state.pooled, k, k)
+        a = hit_rate(diagonal, state.skill[e])
+        votes = 0.0
+        for j in range(K):
+            votes += state.confusion[e, k, j]
+        gradient += state.confusion[e, k, k] - votes * a
+        curvature += votes * a * (1.0 - a)
+    state.skill[e] += min(1.0, max(-1.0, gradient / curvature))
+
+
+@kernel
+def revise_item(state: CrowdState, items: CrowdItems, i: int) -> None:
+    """Judge a closed item again by what has been learned since; its own votes do not count for themselves."""
+    take_item_back(state, items, i)
+    belief = items.belief[i]
+    prior_into(state, items.log_f[i], belief)
+    top = top_of(items.log_f[i])
+    for v in range(items.start[i], items.start[i + 1]):
+        count_vote(state, items.person[v], items.label[v], top, belief)
+    add_item(state, items, i, items.start[i + 1])
+
+
+@kernel
+def refit_prior(state: CrowdState, items: CrowdItems, first: int, end: int) -> None:
+    """Two damped Newton steps, class by class, of tau and bias on the beliefs of items first .. end - 1."""
+    K = state.tau.size
+    gradients, curvatures, prior = np.empty((2, K)), np.empty((2, K)), np.empty(K)
+    for _ in range(2):
+        for k in range(K):
+            gradients[0, k] = (TAU_SHAPE - 1.0) / state.tau[k] - TAU_RATE
+            curvatures[0, k] = (TAU_SHAPE - 1.0) / state.tau[k] ** 2
+            gradients[1, k] = -state.bias[k] / BIAS_VARIANCE
+            curvatures[1, k] = 1.0 / BIAS_VARIANCE
+        for i in range(first, end):
+            if top_of(items.log_f[i]) < 0:
+                continue
+            prior_into(state, items.log_f[i], prior)
+            for k in range(K):
+                surplus, spread = items.belief[i, k] - prior[k], prior[k] * (1.0 - prior[k])
+                gradients[0, k] += surplus * items.log_f[i, k]
+                curvatures[0, k] += spread * items.log_f[i, k] ** 2
+                gradients[1, k] += surplus
+                curvatures[1, k] += spread
+        for k in range(K):
+            step = STEP * gradients[0, k] / curvatures[0, k]
+            state.tau[k] += min(0.5 * state.tau[k], max(-0.5 * state.tau[k], step))
+            state.bias[k] += STEP * gradients[1, k] / curvatures[1, k]

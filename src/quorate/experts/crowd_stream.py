@@ -1,0 +1,102 @@
+"""Recorded votes of a crowd, item by item: ask until the answer is sure enough, learn, revise two earlier items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.compiled import kernel
+from quorate.experts.ballots import Ballots
+from quorate.experts.crowd import (
+    REFIT_EVERY,
+    WINDOW,
+    CrowdItems,
+    CrowdState,
+    add_item,
+    count_vote,
+    new_state,
+    prior_into,
+    refit_prior,
+    revise_item,
+    top_of,
+)
+from quorate.types import FloatArray, IntArray
+
+WARM_UP = 60  # votes before the crowd is trusted in full: until then items are asked for longer
+REVISED = 2  # earlier items judged again whenever one closes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrowdRun:
+    """The crowd after a stream. Rows of `online` and `revised` are items in the order of `Ballots.items`.
+
+    `online` (n, K) belief when the item closed   `revised` (n, K) belief after the last item
+    `num_votes` (n,) votes asked for   `state` what was learned of people, classes and the prediction
+    """
+
+    online: FloatArray
+    revised: FloatArray
+    num_votes: IntArray
+    state: CrowdState
+
+
+def run_crowd(
+    ballots: Ballots, predictions: FloatArray | None = None, *, doubt: float = 0.0, seed: int = 0
+) -> CrowdRun:
+    """Items in random order, each one's votes in random order, until 1 - max belief <= `doubt`; 0 asks for every vote.
+
+    `predictions` (n, K) probabilities, if there is a classifier.
+    """
+    rng = np.random.default_rng(seed)
+    n, K = len(ballots.items), len(ballots.classes)
+    position = rng.permutation(n)  # of each item in the stream
+    order = np.lexsort((rng.random(ballots.num_votes), position[ballots.item]))
+    votes_of = np.bincount(position[ballots.item], minlength=n)
+    start = np.concatenate([[0], np.cumsum(votes_of)])
+    log_f = np.zeros((n, K))
+    if predictions is not None:
+        log_f[position] = np.log(predictions)
+    items = CrowdItems(
+        start, ballots.person[order].copy(), ballots.label[order].copy(), log_f, np.empty((n, K)),
+        np.empty(ballots.num_votes), np.empty((ballots.num_votes, 4)),
+    )  # fmt: skip
+    state = new_state(len(ballots.people), K)
+    online, asked = np.empty((n, K)), np.empty(n, dtype=np.int64)
+    stream(state, items, doubt, rng.random((n, REVISED)), online, asked)
+    return CrowdRun(online[position], items.belief[position], asked[position], state)
+
+
+@kernel
+def stream(
+    state: CrowdState, items: CrowdItems, doubt: float, draws: FloatArray, online: FloatArray, asked: IntArray
+) -> None:
+    """Run all items. draws (n, REVISED) in [0, 1) choose what is revised; online (n, K), asked (n,) are written."""
+    num_votes, kept = 0, 0
+    num_items, K = online.shape
+    for i in range(num_items):
+        first, end = items.start[i], items.start[i + 1]
+        belief = items.belief[i]
+        prior_into(state, items.log_f[i], belief)
+        top = top_of(items.log_f[i])
+        items.start[i] = kept
+        for v in range(first, end):
+            if 1.0 - belief.max() <= doubt * min(1.0, (1.0 + num_votes) / WARM_UP):
+                break
+            count_vote(state, items.person[v], items.label[v], top, belief)
+            items.person[kept], items.label[kept] = items.person[v], items.label[v]
+            kept += 1
+            num_votes += 1
+        asked[i] = kept - items.start[i]
+        for k in range(K):
+            online[i, k] = belief[k]
+        add_item(state, items, i, kept)
+        after = items.start[i + 1]
+        items.start[i + 1] = kept
+        for r in range(draws.shape[1]):
+            if i > 0:
+                revise_item(state, items, int(draws[i, r] * i))
+        items.start[i + 1] = after
+        if (i + 1) % REFIT_EVERY == 0:
+            refit_prior(state, items, max(0, i + 1 - WINDOW), i + 1)
+    items.start[num_items] = kept
