@@ -1,7 +1,7 @@
 """Compile every kernel into the cache on disk: `python -m quorate.compile_kernels`. Started by `quorate.compiled`.
 
-Makes each kind of call once on a tiny stream, then leaves the marker that says that all is there. A second process that
-comes at the same time waits for the first.
+Makes each kind of call once on a tiny stream, then leaves the marker that says that the method's kernels are there.
+A second process that comes at the same time waits for the first.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from quorate import compiled, files
 from quorate.datasets import synthetic
 from quorate.decision.belief import FINITE
 from quorate.densities import log_dirichlet_multinomial
+from quorate.experts.ballots import from_matrix
+from quorate.experts.crowd_stream import run_crowd
 from quorate.methods import method
 from quorate.posterior.finite import plurality_finite
 from quorate.posterior.infinite import plurality_infinite
@@ -65,6 +67,11 @@ def calls() -> list[Callable[[], object]]:
     ]
 
 
+def calls_of_crowds() -> list[Callable[[], object]]:
+    """What compiles the kernels of crowds: nobody else waits for them."""
+    return [partial(run_crowd, from_matrix([[0, 1], [1, 1]]), seed=0)]
+
+
 def main() -> None:
     """Compile, unless another process just did."""
     compiled.compile_here()
@@ -79,6 +86,8 @@ def main() -> None:
         for call in calls():
             call()
         marker.touch()
+        for call in calls_of_crowds():
+            call()
 
 
 if __name__ == "__main__":

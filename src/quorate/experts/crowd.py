@@ -7,8 +7,8 @@ a vote; an item's own votes never count for themselves (what they added is taken
     centre       a = sigma(logit Q[k,k] + s_e);  cen[k,k] = a,  cen[k,j] = (1 - a) Q[k,j] / (1 - Q[k,k])
     row          q_e[k,j] = (4 cen[k,j] + C_e[k,j]) / (4 + n_e[k])
     skill s_e    one Newton step, at most 1 long, on sum_k C_kk log a_k + (n_k - C_kk) log(1 - a_k) - s^2 / .6
-    types        careful; uniform: 1/K; own habit: (.3 + m_e[y]) / (.3 K + m_e); copies the classifier: .9 [y = argmax f] + .1/K
-                 prior .90 .05 .03 .02;  w_e ~ prior * exp(evidence)
+    types        careful; uniform: 1/K; own habit: (.3 + m_e[y]) / (.3 K + m_e); copies the classifier:
+                 .9 [y = argmax f] + .1/K;  prior .90 .05 .03 .02;  w_e ~ prior * exp(evidence)
     likelihood   l(z) = w_e,careful q_e[z,y] + sum over the other types w_e,t p_t(y)
     prior        softmax(tau log f + b); without a classifier (2 + sum r_z) / (2 K + items)
     vote         r(z) ~ r(z) l(z)
@@ -234,6 +234,7 @@ def add_item(state: CrowdState, items: CrowdItems, i: int, end: int) -> None:
         items.careful[v] = work[1, 0]
     for v in range(items.start[i], end):
         change_by_vote(state, items, i, v, 1.0)
+        improve_skill(state, items.person[v])
     for k in range(K):
         state.prevalence[k] += belief[k]
 
@@ -258,7 +259,6 @@ def change_by_vote(state: CrowdState, items: CrowdItems, i: int, v: int, sign: f
     state.labels[e, y] += sign
     for t in range(4):
         state.evidence[e, t] += sign * items.gained[v, t]
-    improve_skill(state, e)
 
 
 @kernel

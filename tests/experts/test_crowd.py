@@ -1,0 +1,147 @@
+"""The crowd model: against its equations in plain NumPy, in its limits, and on voters whose kind is known."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quorate.experts.ballots import Ballots, from_matrix
+from quorate.experts.crowd import CrowdItems, add_item, new_state, take_item_back, type_weights
+from quorate.experts.crowd_stream import run_crowd, stream
+from tests.experts import crowd_oracle
+from tests.test_interpreted import both_ways
+
+PEOPLE, CLASSES = 6, 3
+
+
+def world(seed, num_items=45, *, with_predictions=True):
+    """Votes of people of uneven skill, one of whom votes at random; every third item has no prediction."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(CLASSES, size=num_items)
+    skill = np.array([0.9, 0.8, 0.8, 0.6, 1 / 3, 0.7])
+    wrong = (truth[:, None] + rng.integers(1, CLASSES, size=(num_items, PEOPLE))) % CLASSES
+    votes = np.where(rng.random((num_items, PEOPLE)) < skill, truth[:, None], wrong)
+    votes[rng.random(votes.shape) < 0.3] = -1
+    f = 0.3 * rng.dirichlet(np.ones(CLASSES), size=num_items) + 0.7 * np.eye(CLASSES)[truth]
+    f[::3] = 1 / CLASSES
+    return truth, votes, (f if with_predictions else None)
+
+
+def as_items(votes, log_f):
+    """`CrowdItems` of a matrix of votes, in its order, and the same votes as lists for the oracle."""
+    ballots = from_matrix(votes, classes=["a", "b", "c"])
+    start = np.concatenate([[0], np.cumsum((votes >= 0).sum(axis=1))])
+    V = ballots.num_votes
+    items = CrowdItems(
+        start, ballots.person.copy(), ballots.label.copy(), log_f, np.empty(log_f.shape), np.empty(V), np.empty((V, 4))
+    )
+    listed = [[(e, int(row[e])) for e in np.flatnonzero(row >= 0)] for row in votes]
+    return items, listed
+
+
+@pytest.mark.parametrize("doubt", [0.0, 0.05, 0.3])
+@pytest.mark.parametrize("with_predictions", [True, False])
+def test_it_is_the_model_of_the_equations(doubt, with_predictions):
+    _, votes, f = world(3, with_predictions=with_predictions)
+    log_f = np.zeros((len(votes), CLASSES)) if f is None else np.log(f)
+    items, listed = as_items(votes, log_f)
+    draws = np.random.default_rng(8).random((len(votes), 2))
+    state = new_state(PEOPLE, CLASSES)
+    online, asked = np.empty(log_f.shape), np.empty(len(votes), dtype=np.int64)
+    stream(state, items, doubt, draws, online, asked)
+    oracle, expected = crowd_oracle.run(listed, PEOPLE, log_f, doubt, draws)
+    np.testing.assert_allclose(online, expected, atol=1e-9)
+    np.testing.assert_allclose(items.belief, [oracle.closed[i]["r"] for i in range(len(votes))], atol=1e-9)
+    np.testing.assert_allclose(state.confusion, oracle.C, atol=1e-9)
+    np.testing.assert_allclose(state.evidence, oracle.L, atol=1e-8)
+    np.testing.assert_allclose(state.tau, oracle.tau, atol=1e-9)
+    np.testing.assert_allclose(state.bias, oracle.b, atol=1e-9)
+    assert asked.tolist() == [len(oracle.closed[i]["votes"]) for i in range(len(votes))]
+
+
+def test_interpreted_and_compiled_are_the_same_to_the_bit():
+    _, votes, f = world(5)
+    one, other = both_ways(lambda: run_crowd(from_matrix(votes), f, doubt=0.05, seed=1))
+    assert np.array_equal(one.online, other.online) and np.array_equal(one.revised, other.revised)
+    assert np.array_equal(one.state.evidence, other.state.evidence)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000))
+def test_what_an_item_added_can_be_taken_back(seed):
+    _, votes, f = world(seed, num_items=8)
+    items, _ = as_items(votes, np.log(f))
+    state = new_state(PEOPLE, CLASSES)
+    items.belief[:] = f
+    for i in range(8):
+        add_item(state, items, i, items.start[i + 1])
+    before = [each.copy() for each in state]
+    add_item(state, items, 3, items.start[4])
+    take_item_back(state, items, 3)
+    for name, old, new in zip(state._fields, before, state, strict=True):
+        if name != "skill":  # follows by Newton steps, which are not undone
+            np.testing.assert_allclose(new, old, atol=1e-9, err_msg=name)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10_000), st.permutations(range(CLASSES)), st.permutations(range(PEOPLE)))
+def test_names_do_not_matter(seed, classes, people):
+    _, votes, f = world(seed, num_items=25)
+    ballots = from_matrix(votes, classes=["a", "b", "c"])
+    classes, people = np.array(classes), np.array(people)
+    moved = Ballots(
+        ballots.item, people[ballots.person], classes[ballots.label], ballots.items, ballots.people, ballots.classes
+    )
+    turned = np.empty_like(f)
+    turned[:, classes] = f
+    one, other = run_crowd(ballots, f, seed=2), run_crowd(moved, turned, seed=2)
+    np.testing.assert_allclose(other.revised[:, classes], one.revised, atol=1e-9)
+    np.testing.assert_allclose(other.state.skill[people], one.state.skill, atol=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000), st.floats(0, 1))
+def test_beliefs_are_probabilities(seed, doubt):
+    _, votes, f = world(seed, num_items=25)
+    found = run_crowd(from_matrix(votes), f, doubt=doubt, seed=seed)
+    for belief in (found.online, found.revised):
+        assert np.all(belief >= 0)
+        np.testing.assert_allclose(belief.sum(axis=1), 1.0)
+    assert np.all(found.num_votes <= (votes >= 0).sum(axis=1))
+
+
+def test_no_votes_and_no_prediction_leave_the_classes_even():
+    ballots = from_matrix(np.full((4, 2), -1), classes=["a", "b", "c"])
+    np.testing.assert_allclose(run_crowd(ballots).online, 1 / 3)
+
+
+def test_people_who_are_always_right_are_believed():
+    truth = np.random.default_rng(0).integers(CLASSES, size=300)
+    found = run_crowd(from_matrix(np.repeat(truth[:, None], 3, axis=1)), doubt=0.01)
+    assert np.array_equal(found.revised.argmax(axis=1), truth)
+    assert found.num_votes.mean() < 3
+
+
+def test_careless_voters_are_told_from_careful_ones():
+    rng = np.random.default_rng(4)
+    truth = rng.integers(CLASSES, size=600)
+    careful = np.where(rng.random((600, 4)) < 0.85, truth[:, None], rng.integers(CLASSES, size=(600, 4)))
+    votes = np.column_stack([careful, rng.integers(CLASSES, size=600), np.full(600, 1)])
+    state = run_crowd(from_matrix(votes)).state
+    weights = np.empty((6, 4))
+    for e in range(6):
+        type_weights(state.evidence[e], weights[e])
+    assert np.all(weights[:4, 1:3] < 0.001)  # copiers cannot be seen without a prediction
+    assert weights[4, 1:3].sum() > 0.9 and weights[5, 2] > 0.9
+    assert np.all(state.skill[:4] > state.skill[4])
+
+
+def test_the_better_person_wins_a_disagreement():
+    """Two people, one right on 95 % and one on 60 %: a majority cannot choose between them, the model does."""
+    rng = np.random.default_rng(1)
+    truth = rng.integers(2, size=800)
+    right = rng.random((800, 4)) < np.array([0.95, 0.6, 0.6, 0.6])
+    votes = np.where(right, truth[:, None], 1 - truth[:, None])
+    found = run_crowd(from_matrix(votes))
+    assert (found.revised.argmax(axis=1) == truth).mean() > 0.92
+    assert (votes.mean(axis=1).round() == truth).mean() < 0.85
