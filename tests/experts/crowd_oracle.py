@@ -28,11 +28,14 @@ class Oracle:
         own = np.diag(self.pooled())
         return 1 / (1 + np.exp(-(np.log(own / (1 - own)) + self.s[e])))
 
-    def rows(self, e):
+    def centre(self, e):
         Q, a = self.pooled(), self.hit_rates(e)
         centre = (1 - a)[:, None] * Q / (1 - np.diag(Q))[:, None]
         np.fill_diagonal(centre, a)
-        return (4 * centre + self.C[e]) / (4 + self.C[e].sum(axis=1, keepdims=True))
+        return centre
+
+    def rows(self, e):
+        return (4 * self.centre(e) + self.C[e]) / (4 + self.C[e].sum(axis=1, keepdims=True))
 
     def has_prediction(self, i):
         return np.ptp(self.log_f[i]) > 0
@@ -69,7 +72,7 @@ class Oracle:
         added = []
         for e, y in votes:
             without = r / self.likelihood(e, y, i)
-            careful = without @ self.rows(e)[:, y] / without.sum()
+            careful = without @ self.centre(e)[:, y] / without.sum()
             p = self.careless(e, y, i)
             gained = np.log([careful, p[0], p[1], p[2] if self.has_prediction(i) else careful])
             added.append((self.weights(e)[0], gained))

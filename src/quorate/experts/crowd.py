@@ -12,9 +12,11 @@ a vote; an item's own votes never count for themselves (what they added is taken
     likelihood   l(z) = w_e,careful q_e[z,y] + sum over the other types w_e,t p_t(y)
     prior        softmax(tau log f + b); without a classifier (2 + sum r_z) / (2 K + items)
     vote         r(z) ~ r(z) l(z)
+    evidence     of a closed item's vote: log sum_z r'(z) cen[z,y] for careful, r' the belief without this vote; log p_t(y)
 
 C_e[k,j] expected votes j of person e on items of class k, n_e[k] their row sums, m_e[j] all votes j, P their sum over
-careful people. All kernels trust their input. `CrowdState` and `CrowdItems` are changed in place.
+careful people. Careful is judged by the centre, not by the person's own rows: those of a random voter are even, and
+would explain their votes as well as chance does. All kernels trust their input. `CrowdState` and `CrowdItems` are changed in place.
 """
 
 from __future__ import annotations
@@ -102,17 +104,24 @@ def hit_rate(diagonal: float, skill: float) -> float:
 
 
 @kernel
+def centre_likelihood(state: CrowdState, e: int, y: int, out: FloatArray) -> None:
+    """Write cen[z,y] of person e for every class z to out (K,)."""
+    for z in range(out.size):
+        diagonal, cell = pooled_cell(state.pooled, z, y)
+        a = hit_rate(diagonal, state.skill[e])
+        out[z] = a if y == z else (1.0 - a) * cell / (1.0 - diagonal)
+
+
+@kernel
 def careful_likelihood(state: CrowdState, e: int, y: int, out: FloatArray) -> None:
     """Write q_e[z,y] for every class z to out (K,)."""
     K = out.size
+    centre_likelihood(state, e, y, out)
     for z in range(K):
-        diagonal, cell = pooled_cell(state.pooled, z, y)
-        a = hit_rate(diagonal, state.skill[e])
-        centre = a if y == z else (1.0 - a) * cell / (1.0 - diagonal)
         votes = 0.0
         for j in range(K):
             votes += state.confusion[e, z, j]
-        out[z] = (OWN_VOTES * centre + state.confusion[e, z, y]) / (OWN_VOTES + votes)
+        out[z] = (OWN_VOTES * out[z] + state.confusion[e, z, y]) / (OWN_VOTES + votes)
 
 
 @kernel
@@ -217,16 +226,16 @@ def add_item(state: CrowdState, items: CrowdItems, i: int, end: int) -> None:
     """Learn from item i, whose votes are start[i] .. end - 1 and whose belief is up to date: an item that closes."""
     K = items.belief.shape[1]
     top = top_of(items.log_f[i])
-    work, likelihood, careful = np.empty((2, 4)), np.empty(K), np.empty(K)
+    work, likelihood, centre = np.empty((2, 4)), np.empty(K), np.empty(K)
     belief = items.belief[i]
     for v in range(items.start[i], end):
         e, y = items.person[v], items.label[v]
         vote_likelihood(state, e, y, top, work, likelihood)
-        careful_likelihood(state, e, y, careful)
+        centre_likelihood(state, e, y, centre)
         seen, others = 0.0, 0.0  # the label's probability under the belief of the others: r without e
         for z in range(K):
             without = belief[z] / max(likelihood[z], CLOSE_TO_ZERO)
-            seen += without * careful[z]
+            seen += without * centre[z]
             others += without
         for t in range(4):
             probability = seen / others if math.isnan(work[0, t]) else work[0, t]
