@@ -5,7 +5,7 @@ votes + prediction -> prior/ -> posterior/ -> decision/ -> session/ (journal) ->
 A live loop: `Session`, `method`, `JsonlJournal`. The maths alone: `concentration`, `plurality_finite`,
 `plurality_infinite`, `fit`, `PriorParams`. Recorded streams: `simulate`, `VoteDataset`, `quorate.datasets`.
 Your own tables: `run`, `score`, `calibrate`, and `plan` for the next batch; `draw_audit` and `report_audit` for how
-many answers can be wrong.
+many answers can be wrong; `rate_experts` and `agreement` for the people behind the votes.
 """
 
 from importlib import import_module
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from quorate.types import Decision, FitReport, Item, PriorParams, VoteDataset
     from quorate.workflows.audit import draw_audit, report_audit
     from quorate.workflows.calibrate import calibrate
+    from quorate.workflows.experts import agreement, rate_experts
     from quorate.workflows.plan import plan
     from quorate.workflows.run import run
     from quorate.workflows.score import score
@@ -50,12 +51,14 @@ _ON_FIRST_USE = {  # name -> module, imported when the name is first used: `quor
     "Simulation": "quorate.streams.simulate",
     "TargetErrorControl": "quorate.streams.target_error",
     "VoteDataset": "quorate.types",
+    "agreement": "quorate.workflows.experts",
     "calibrate": "quorate.workflows.calibrate",
     "draw_audit": "quorate.workflows.audit",
     "concentration": "quorate.prior.concentration",
     "fit": "quorate.learning.fit",
     "method": "quorate.methods",
     "plan": "quorate.workflows.plan",
+    "rate_experts": "quorate.workflows.experts",
     "report_audit": "quorate.workflows.audit",
     "plurality_finite": "quorate.posterior.finite",
     "plurality_infinite": "quorate.posterior.infinite",
@@ -101,6 +104,7 @@ __all__ = [
     "TargetErrorControl",
     "VoteDataset",
     "__version__",
+    "agreement",
     "calibrate",
     "concentration",
     "draw_audit",
@@ -109,6 +113,7 @@ __all__ = [
     "plan",
     "plurality_finite",
     "plurality_infinite",
+    "rate_experts",
     "read_journal",
     "report_audit",
     "run",

@@ -11,7 +11,7 @@ class Oracle:
         self.C = np.zeros((num_people, K, K))
         self.m = np.zeros((num_people, K))
         self.s = np.zeros(num_people)
-        self.L = np.zeros((num_people, 4))
+        self.L = np.zeros((num_people, 2, 4))
         self.P = np.zeros((K, K))
         self.tau, self.b = np.ones(K), np.zeros(K)
         self.closed = {}  # item -> votes, belief, what each vote added
@@ -24,12 +24,12 @@ class Oracle:
         rows = 20 * guess + self.P
         return rows / rows.sum(axis=1, keepdims=True)
 
-    def hit_rates(self, e):
+    def hit_rates(self, e, least=-np.inf):
         own = np.diag(self.pooled())
-        return 1 / (1 + np.exp(-(np.log(own / (1 - own)) + self.s[e])))
+        return 1 / (1 + np.exp(-(np.log(own / (1 - own)) + max(self.s[e], least))))
 
-    def centre(self, e):
-        Q, a = self.pooled(), self.hit_rates(e)
+    def centre(self, e, least=-np.inf):
+        Q, a = self.pooled(), self.hit_rates(e, least)
         centre = (1 - a)[:, None] * Q / (1 - np.diag(Q))[:, None]
         np.fill_diagonal(centre, a)
         return centre
@@ -46,7 +46,7 @@ class Oracle:
         return np.array([1 / self.K, habit, copy])
 
     def weights(self, e):
-        w = PRIOR * np.exp(self.L[e] - self.L[e].max())
+        w = PRIOR * np.exp(self.L[e, 0] - self.L[e, 0].max())
         return w / w.sum()
 
     def likelihood(self, e, y, i):
@@ -72,10 +72,12 @@ class Oracle:
         added = []
         for e, y in votes:
             without = r / self.likelihood(e, y, i)
-            careful = without @ self.centre(e)[:, y] / without.sum()
             p = self.careless(e, y, i)
-            gained = np.log([careful, p[0], p[1], p[2] if self.has_prediction(i) else careful])
-            added.append((self.weights(e)[0], gained))
+            gained = []
+            for rows in (self.rows(e), self.centre(e, least=-1)):
+                careful = without @ rows[:, y] / without.sum()
+                gained.append(np.log([careful, p[0], p[1], p[2] if self.has_prediction(i) else careful]))
+            added.append((self.weights(e)[0], np.array(gained)))
         self.closed[i] = {"votes": votes, "r": r, "added": added}
         for (e, y), (w, gained) in zip(votes, added, strict=True):
             self.change(e, y, r, w, gained, 1)

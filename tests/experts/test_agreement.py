@@ -45,7 +45,7 @@ def test_fleiss_published_example():
     assert round(float(panel_statistics(item_terms(counts).sum(axis=0))[1]), 3) == 0.210
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(matrices)
 def test_alpha_is_that_of_krippendorff_package(votes):
     used = votes[(votes >= 0).sum(axis=1) >= 2]
@@ -56,7 +56,7 @@ def test_alpha_is_that_of_krippendorff_package(votes):
     assert found == pytest.approx(expected, abs=1e-12)
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(arrays(np.int64, st.tuples(st.integers(2, 15), st.integers(2, 5)), elements=st.integers(0, 2)))
 def test_fleiss_and_cohen_are_those_of_statsmodels(votes):
     if len(np.unique(votes)) < 2:
@@ -71,7 +71,7 @@ def test_fleiss_and_cohen_are_those_of_statsmodels(votes):
         assert kappa == pytest.approx(cohens_kappa(table, return_results=False), abs=1e-12)
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(matrices)
 def test_pairwise_agreement_is_counted(votes):
     found = agreement_of(from_matrix(votes), bootstraps=FEW)
@@ -84,7 +84,7 @@ def test_pairwise_agreement_is_counted(votes):
     assert found.num_items == len(shares)
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(matrices, st.randoms(use_true_random=False))
 def test_order_of_items_people_and_classes_does_not_matter(votes, random):
     people, items, classes = (random.sample(range(n), n) for n in (votes.shape[1], len(votes), 3))

@@ -33,7 +33,8 @@ def as_items(votes, log_f):
     start = np.concatenate([[0], np.cumsum((votes >= 0).sum(axis=1))])
     V = ballots.num_votes
     items = CrowdItems(
-        start, ballots.person.copy(), ballots.label.copy(), log_f, np.empty(log_f.shape), np.empty(V), np.empty((V, 4))
+        start, ballots.person.copy(), ballots.label.copy(), log_f, np.empty(log_f.shape), np.empty(V),
+        np.empty((V, 2, 4)),
     )
     listed = [[(e, int(row[e])) for e in np.flatnonzero(row >= 0)] for row in votes]
     return items, listed
@@ -130,7 +131,7 @@ def test_careless_voters_are_told_from_careful_ones():
     state = run_crowd(from_matrix(votes)).state
     weights = np.empty((6, 4))
     for e in range(6):
-        type_weights(state.evidence[e], weights[e])
+        type_weights(state.evidence[e, 1], weights[e])
     assert np.all(weights[:4, 1:3] < 0.001)  # copiers cannot be seen without a prediction
     assert weights[4, 1:3].sum() > 0.9 and weights[5, 2] > 0.9
     assert np.all(state.skill[:4] > state.skill[4])

@@ -26,6 +26,7 @@ SENTENCES = {  # command -> what it does; its module in this folder has its name
     "score": "Posterior, confidence and ask or stop for every item, with parameters learned before; no state is kept.",
     "calibrate": "Is the confidence honest? Replays recorded votes, and compares each confidence with the whole pool's "
     "verdict.",
+    "experts": "How good and how careful is each person, and how far do they agree? From votes that name their voters.",
     "decide": "Ask one more expert, or stop? One decision, from nothing but what you type.",
     "simulate": "What methods cost and how often they are wrong: on a stream like yours, or on your own recorded "
     "votes.",

@@ -156,15 +156,23 @@ def _people(
 def _person(
     name: str, votes: IntArray, ballots: Ballots, counts: IntArray, bootstraps: int, rng: np.random.Generator
 ) -> PersonAgreement:
-    labels, others = ballots.label[votes], counts[ballots.item[votes]]
-    others[np.arange(len(votes)), labels] -= 1
-    compared = others.sum(axis=1) > 0
-    labels, shares = labels[compared], plurality_shares(others[compared])
+    labels, shares = others_plurality(ballots, counts, votes)
     confusion = np.zeros((len(ballots.classes),) * 2)
     np.add.at(confusion.T, labels, shares)
     alike = shares[np.arange(len(labels)), labels]
     agreeing = mean_of(alike, bootstraps, rng) if len(alike) else Estimate(np.nan, np.nan, np.nan)
     return PersonAgreement(name, len(votes), len(labels), agreeing, confusion)
+
+
+def others_plurality(ballots: Ballots, counts: IntArray, votes: IntArray) -> tuple[IntArray, FloatArray]:
+    """Of the votes at these positions, those on items with another vote: their labels, the others' plurality (V', K).
+
+    counts (num_items, K) are the votes of every item.
+    """
+    labels, others = ballots.label[votes], counts[ballots.item[votes]]
+    others[np.arange(len(votes)), labels] -= 1
+    compared = others.sum(axis=1) > 0
+    return labels[compared], plurality_shares(others[compared])
 
 
 def _shares(numbers: FloatArray) -> FloatArray:

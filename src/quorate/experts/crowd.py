@@ -12,11 +12,12 @@ a vote; an item's own votes never count for themselves (what they added is taken
     likelihood   l(z) = w_e,careful q_e[z,y] + sum over the other types w_e,t p_t(y)
     prior        softmax(tau log f + b); without a classifier (2 + sum r_z) / (2 K + items)
     vote         r(z) ~ r(z) l(z)
-    evidence     of a closed item's vote: log sum_z r'(z) cen[z,y] for careful, r' the belief without this vote; log p_t(y)
+    evidence     of a closed item's vote: log p_t(y); for careful log sum_z r'(z) q_e[z,y], r' = r without this vote
 
 C_e[k,j] expected votes j of person e on items of class k, n_e[k] their row sums, m_e[j] all votes j, P their sum over
-careful people. Careful is judged by the centre, not by the person's own rows: those of a random voter are even, and
-would explain their votes as well as chance does. All kernels trust their input. `CrowdState` and `CrowdItems` are changed in place.
+careful people. Votes are weighed by this evidence. People are judged by a second one, in which a careful person's rows
+are cen with s_e at least -1: a random voter's own rows become even, and explain the votes as well as chance does.
+All kernels trust their input; they change `CrowdState` and `CrowdItems`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ TYPE_PRIOR = (0.90, 0.05, 0.03, 0.02)
 POOLED_VOTES, OWN_VOTES = 20.0, 4.0  # c0 and kappa: votes that the first guess and the crowd's rows are worth
 DIAGONAL = 0.75
 HABIT_VOTES = 0.3
-SKILL_VARIANCE = 0.3
+SKILL_VARIANCE, LEAST_SKILL = 0.3, -1.0  # a careful person is not further below the crowd
 COPIES = 0.9
 PREVALENCE_VOTES = 2.0
 TAU_SHAPE, TAU_RATE, BIAS_VARIANCE = 3.0, 2.0, 0.25
@@ -45,7 +46,8 @@ CLOSE_TO_ZERO = 1e-12
 class CrowdState(NamedTuple):
     """What is learned. E people, K classes.
 
-    `confusion` (E, K, K) C   `labels` (E, K) m   `skill` (E,) s   `evidence` (E, 4) log evidence of each type
+    `confusion` (E, K, K) C   `labels` (E, K) m   `skill` (E,) s   `evidence` (E, 2, 4) log evidence of each
+    type, to weigh votes by and to judge people by
     `pooled` (K, K) P   `prevalence` (K,) sum of r over closed items   `tau`, `bias` (K,) of the prediction
     """
 
@@ -63,7 +65,7 @@ class CrowdItems(NamedTuple):
     """Items and their votes, which closed items keep so that they can be revised. n items, V votes.
 
     `start` (n + 1,) where the votes of an item begin   `person`, `label` (V,)   `log_f` (n, K) log prediction
-    `belief` (n, K) r   `careful` (V,) weight with which a vote was added to P   `gained` (V, 4) log evidence it added
+    `belief` (n, K) r   `careful` (V,) weight with which a vote was added to P   `gained` (V, 2, 4) evidence it added
     """
 
     start: IntArray
@@ -79,7 +81,7 @@ def new_state(num_people: int, num_classes: int) -> CrowdState:
     """Nothing learned yet."""
     E, K = num_people, num_classes
     return CrowdState(
-        np.zeros((E, K, K)), np.zeros((E, K)), np.zeros(E), np.zeros((E, len(TYPES))), np.zeros((K, K)), np.zeros(K),
+        np.zeros((E, K, K)), np.zeros((E, K)), np.zeros(E), np.zeros((E, 2, len(TYPES))), np.zeros((K, K)), np.zeros(K),
         np.ones(K), np.zeros(K),
     )  # fmt: skip
 
@@ -104,11 +106,11 @@ def hit_rate(diagonal: float, skill: float) -> float:
 
 
 @kernel
-def centre_likelihood(state: CrowdState, e: int, y: int, out: FloatArray) -> None:
-    """Write cen[z,y] of person e for every class z to out (K,)."""
+def centre_likelihood(state: CrowdState, skill: float, y: int, out: FloatArray) -> None:
+    """Write cen[z,y] of a person with that skill for every class z to out (K,)."""
     for z in range(out.size):
         diagonal, cell = pooled_cell(state.pooled, z, y)
-        a = hit_rate(diagonal, state.skill[e])
+        a = hit_rate(diagonal, skill)
         out[z] = a if y == z else (1.0 - a) * cell / (1.0 - diagonal)
 
 
@@ -116,7 +118,7 @@ def centre_likelihood(state: CrowdState, e: int, y: int, out: FloatArray) -> Non
 def careful_likelihood(state: CrowdState, e: int, y: int, out: FloatArray) -> None:
     """Write q_e[z,y] for every class z to out (K,)."""
     K = out.size
-    centre_likelihood(state, e, y, out)
+    centre_likelihood(state, state.skill[e], y, out)
     for z in range(K):
         votes = 0.0
         for j in range(K):
@@ -197,7 +199,7 @@ def vote_likelihood(state: CrowdState, e: int, y: int, top: int, work: FloatArra
     """Write l(z) of a vote to out (K,). work (2, 4): on return the probabilities by type, and the weights."""
     careful_likelihood(state, e, y, out)
     careless_likelihoods(state.labels[e], y, top, work[0])
-    type_weights(state.evidence[e], work[1])
+    type_weights(state.evidence[e, 0], work[1])
     careful, careless = 0.0, 0.0
     for t in range(4):
         if math.isnan(work[0, t]):
@@ -226,20 +228,22 @@ def add_item(state: CrowdState, items: CrowdItems, i: int, end: int) -> None:
     """Learn from item i, whose votes are start[i] .. end - 1 and whose belief is up to date: an item that closes."""
     K = items.belief.shape[1]
     top = top_of(items.log_f[i])
-    work, likelihood, centre = np.empty((2, 4)), np.empty(K), np.empty(K)
+    work, likelihood, rows = np.empty((2, 4)), np.empty(K), np.empty((2, K))
     belief = items.belief[i]
     for v in range(items.start[i], end):
         e, y = items.person[v], items.label[v]
         vote_likelihood(state, e, y, top, work, likelihood)
-        centre_likelihood(state, e, y, centre)
-        seen, others = 0.0, 0.0  # the label's probability under the belief of the others: r without e
-        for z in range(K):
-            without = belief[z] / max(likelihood[z], CLOSE_TO_ZERO)
-            seen += without * centre[z]
-            others += without
-        for t in range(4):
-            probability = seen / others if math.isnan(work[0, t]) else work[0, t]
-            items.gained[v, t] = math.log(max(probability, CLOSE_TO_ZERO))
+        careful_likelihood(state, e, y, rows[0])
+        centre_likelihood(state, max(state.skill[e], LEAST_SKILL), y, rows[1])
+        for way in range(2):
+            seen, others = 0.0, 0.0  # the label's probability under the belief of the others: r without e
+            for z in range(K):
+                without = belief[z] / max(likelihood[z], CLOSE_TO_ZERO)
+                seen += without * rows[way, z]
+                others += without
+            for t in range(4):
+                probability = seen / others if math.isnan(work[0, t]) else work[0, t]
+                items.gained[v, way, t] = math.log(max(probability, CLOSE_TO_ZERO))
         items.careful[v] = work[1, 0]
     for v in range(items.start[i], end):
         change_by_vote(state, items, i, v, 1.0)
@@ -266,8 +270,9 @@ def change_by_vote(state: CrowdState, items: CrowdItems, i: int, v: int, sign: f
         state.confusion[e, z, y] = max(state.confusion[e, z, y] + share, 0.0)
         state.pooled[z, y] = max(state.pooled[z, y] + items.careful[v] * share, 0.0)
     state.labels[e, y] += sign
-    for t in range(4):
-        state.evidence[e, t] += sign * items.gained[v, t]
+    for way in range(2):
+        for t in range(4):
+            state.evidence[e, way, t] += sign * items.gained[v, way, t]
 
 
 @kernel

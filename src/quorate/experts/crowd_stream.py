@@ -59,7 +59,7 @@ def run_crowd(
         log_f[position] = np.log(predictions)
     items = CrowdItems(
         start, ballots.person[order].copy(), ballots.label[order].copy(), log_f, np.empty((n, K)),
-        np.empty(ballots.num_votes), np.empty((ballots.num_votes, 4)),
+        np.empty(ballots.num_votes), np.empty((ballots.num_votes, 2, 4)),
     )  # fmt: skip
     state = new_state(len(ballots.people), K)
     online, asked = np.empty((n, K)), np.empty(n, dtype=np.int64)

@@ -30,7 +30,7 @@ class PairAgreement:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Records:
+class Records:
     """Votes side by side: `pair` which two people, `item`, and the labels of the two as one number `cell`."""
 
     pair: IntArray
@@ -56,7 +56,7 @@ def pair_agreements(
     ballots: Ballots, bootstraps: int, rng: np.random.Generator
 ) -> tuple[tuple[PairAgreement, ...], Estimate | None]:
     """The pairs who share most items, and the mean of their kappas, weighted by the items they share."""
-    records, people = _records(ballots)
+    records, people = votes_side_by_side(ballots)
     if not len(people):
         return (), None
     K = len(ballots.classes)
@@ -95,22 +95,22 @@ def _pair(first: str, second: str, table: FloatArray, bootstraps: int, rng: np.r
     )
 
 
-def _records(ballots: Ballots) -> tuple[_Records, IntArray]:
-    """Votes side by side of the pairs who share most items, and the two people (P, 2) of each pair."""
+def votes_side_by_side(ballots: Ballots, *, fewest: int = FEWEST_SHARED) -> tuple[Records, IntArray]:
+    """Votes side by side of the pairs who share most items, at least `fewest`; and the people (P, 2) of each pair."""
     item, first, second = _side_by_side(ballots)
     num_people = len(ballots.people)
     code = ballots.person[first] * num_people + ballots.person[second]
     pairs, at, shared = np.unique(code, return_inverse=True, return_counts=True)
     most_first = np.argsort(-shared, kind="stable")
-    within = (shared[most_first] >= FEWEST_SHARED) & (np.cumsum(shared[most_first]) <= MOST_RECORDS)
-    within[:1] = shared[most_first][:1] >= FEWEST_SHARED
+    within = (shared[most_first] >= fewest) & (np.cumsum(shared[most_first]) <= MOST_RECORDS)
+    within[:1] = shared[most_first][:1] >= fewest
     kept = most_first[within]
     number = np.full(len(pairs), -1)
     number[kept] = np.arange(len(kept))
     mine = number[at] >= 0
     cell = ballots.label[first[mine]] * len(ballots.classes) + ballots.label[second[mine]]
     people = np.column_stack(np.divmod(pairs[kept], num_people))
-    return _Records(number[at][mine], item[mine], cell), people
+    return Records(number[at][mine], item[mine], cell), people
 
 
 def _side_by_side(ballots: Ballots) -> tuple[IntArray, IntArray, IntArray]:

@@ -57,6 +57,10 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
         "finding", "findings", "diagnosis", "dx", "read", "reading", "verdict", "opinion", "assessment", "impression",
         "grade", "decision",
     ),
+    "truth": (
+        "truth", "gold", "gold_label", "true_label", "true_class", "ground_truth", "reference", "correct", "label",
+        "class", "answer", "diagnosis",
+    ),
     "timestamp": (
         "timestamp", "time", "datetime", "date", "created_at", "submitted_at", "completed_at", "voted_at", "updated_at",
         "created", "submit_time", "end_time",

@@ -1,0 +1,42 @@
+"""Scores of the crowd model -> confidence, by one temperature fitted to items whose true class is known.
+
+    p_k ~ r_k^(1/T),   T maximises sum_i log p_i[truth of i]
+
+The crowd model is too sure of itself, because people err on the same items. One number learned from known items repairs
+most of that. T > 1 makes scores less sure.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from quorate.types import FloatArray, IntArray
+
+LOG_RANGE = (-2.0, 5.0)  # of log T
+FLOOR = 1e-12
+
+
+def temperature(beliefs: FloatArray, truth: IntArray) -> float:
+    """T for beliefs (n, K) of items with true classes (n,).
+
+    >>> round(temperature(np.array([[0.99, 0.01]] * 10), np.array([0] * 8 + [1] * 2)), 1)
+    3.3
+    """
+    rows = np.arange(len(truth))
+
+    def loss(log_t: float) -> float:
+        return -float(np.log(np.maximum(calibrated(beliefs, float(np.exp(log_t)))[rows, truth], FLOOR)).sum())
+
+    return float(np.exp(minimize_scalar(loss, bounds=LOG_RANGE, method="bounded").x))
+
+
+def calibrated(beliefs: FloatArray, t: float) -> FloatArray:
+    """Beliefs (n, K) at temperature `t`.
+
+    >>> calibrated(np.array([[0.8, 0.2]]), 2.0).round(3)
+    array([[0.667, 0.333]])
+    """
+    logs = np.log(np.maximum(beliefs, FLOOR)) / t
+    powers = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))

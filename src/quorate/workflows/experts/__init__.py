@@ -1,0 +1,267 @@
+"""`rate_experts` and `agreement`: votes that name their voters -> how good and careful each one is, how far they agree.
+
+What `quorate experts` does; the models are in `quorate.experts`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Unpack
+
+import numpy as np
+
+from quorate.errors import source_is
+from quorate.experts.agreement import Agreement, agreement_of
+from quorate.experts.ballots import Ballots, from_matrix
+from quorate.experts.bootstrap import BOOTSTRAPS, Estimate
+from quorate.experts.calibration import calibrated, temperature
+from quorate.experts.copies import CopiedPair, copied_pairs
+from quorate.experts.crowd_stream import run_crowd
+from quorate.experts.quality import PersonQuality, quality_of
+from quorate.tables import Joined, read_votes
+from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
+from quorate.tables.readers.arrow import pa
+from quorate.tables.readers.frames import open_frame
+from quorate.tables.readers.open_files import open_file
+from quorate.tables.readers.sources import Progress
+from quorate.tables.report import Report
+from quorate.tables.votes.columns import find_column
+from quorate.types import FloatArray, IntArray, TableLike, VoteDataset
+from quorate.validate import broken, fraction
+from quorate.version import __version__
+from quorate.workflows.run.inputs import PredictionSources, VoteSource, read_inputs
+
+ONE_SITTING = 1800.0  # seconds: a longer pause is not time spent on a vote
+FEWEST_KNOWN = 20  # items with a known truth before the scores are calibrated
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Person:
+    """One person: what the model says, agreement with the other voters, and the time between two votes.
+
+    `seconds_per_vote` median time from one vote of the person to the next, in one sitting; None without times
+    """
+
+    quality: PersonQuality
+    with_others: Estimate
+    seconds_per_vote: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExpertsResult:
+    """What the votes say of the people, and the class behind the votes of each item.
+
+    `labels`, `scores` (num_items,) the most probable class and the model's score for it   `confidence` the score
+    calibrated on items of known truth; None if there are too few   `excluded` people left out at the user's wish
+    """
+
+    ballots: Ballots
+    people: tuple[Person, ...]
+    agreement: Agreement
+    copied: tuple[CopiedPair, ...]
+    labels: IntArray
+    scores: FloatArray
+    confidence: FloatArray | None
+    truth: IntArray | None
+    has_predictions: bool
+    excluded: tuple[Person, ...]
+    exclude_below: float | None
+    seed: int
+    report: Report
+
+    @property
+    def careless(self) -> tuple[Person, ...]:
+        """People who are more probably careless than careful, the least careful first."""
+        found = [each for each in self.people if each.quality.kind != "careful"]
+        return tuple(sorted(found, key=lambda each: each.quality.kinds[0]))
+
+    @property
+    def answer(self) -> str:
+        """All in one sentence."""
+        num, accuracies = len(self.people), [each.quality.accuracy.value for each in self.people]
+        alpha, size = self.agreement.krippendorff_alpha, self.agreement.effective_size
+        low, high = np.percentile(accuracies, [10, 90])
+        worth = "" if np.isnan(size.value) else f"; the votes of an item are worth {size.value:.1f} independent people"
+        return (
+            f"Of {num:,} people, {len(self.careless):,} look careless; most are right on {100 * low:.0f} to "
+            f"{100 * high:.0f} % of the items, their agreement is {alpha.value:.2f} (Krippendorff's alpha){worth}."
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """For JSON."""
+        panel = ("pairwise", "fleiss_kappa", "krippendorff_alpha", "cohen_kappa", "effective_size")
+        return {
+            "num_people": len(self.people),
+            "num_items": len(self.ballots.items),
+            "num_votes": self.ballots.num_votes,
+            "classes": list(self.ballots.classes),
+            "answer": self.answer,
+            "agreement": {name: _figures(getattr(self.agreement, name)) for name in panel},
+            "careless": [each.quality.person for each in self.careless],
+            "copied": [asdict(each) for each in self.copied],
+            "is_calibrated": self.confidence is not None,
+            "exclude_below": self.exclude_below,
+            "excluded": [each.quality.person for each in self.excluded],
+            "seed": self.seed,
+            "tables": self.report.as_dict(),
+            "version": __version__,
+        }
+
+
+def _figures(found: Estimate | None) -> dict[str, float] | None:
+    return None if found is None else asdict(found)
+
+
+@shows(TableKeywords)
+def rate_experts(
+    votes: VoteSource,
+    predictions: PredictionSources = None,
+    *,
+    truth: TableLike | None = None,
+    exclude_below: float | None = None,
+    bootstraps: int = BOOTSTRAPS,
+    seed: int = 0,
+    progress: Progress | None = None,
+    **tables: Unpack[TableKeywords],
+) -> ExpertsResult:
+    """How good and how careful each person is, from votes that name their voters.
+
+    `truth`: a table of items and their true classes, as far as they are known (gold items): people are compared with
+    it, and scores are calibrated by it from 20 items on. `exclude_below`: people whose estimated accuracy is lower are
+    left out and everything is computed again; nobody is left out otherwise. `seed` draws the order of the items and
+    the bootstrap. `tables`: how to read the votes, as in `quorate.run`.
+    """
+    least = None if exclude_below is None else fraction(exclude_below, where="exclude_below")
+    joined = _read(votes, predictions, table_options(tables), progress)
+    known = None if truth is None else _truth(truth, joined)
+    found = _study(joined, known, np.ones(joined.num_votes, dtype=bool), bootstraps, seed, progress)
+    if least is None:
+        return found
+    excluded = tuple(each for each in found.people if each.quality.accuracy.value < least)
+    names = {each.quality.person for each in excluded}
+    keep = np.array([name not in names for name in joined.workers])[joined.worker]
+    if not keep.any():
+        raise broken("exclude_below", least, "an accuracy that somebody reaches", "lower it.")
+    return replace(
+        _study(joined, known, keep, bootstraps, seed, progress), excluded=excluded, exclude_below=least
+    )
+
+
+@shows(TableKeywords)
+def agreement(
+    votes: VoteSource, *, bootstraps: int = BOOTSTRAPS, seed: int = 0, **tables: Unpack[TableKeywords]
+) -> Agreement:
+    """How far the people of a panel agree: kappa, alpha, pairs, confusion by person, effective size; with intervals.
+
+    `votes` a table that names the voters, or a matrix (items, people) of class numbers, -1 for no vote.
+
+    >>> round(agreement(np.array([[0, 0], [1, 1], [0, 1], [1, 1]])).krippendorff_alpha.value, 3)
+    0.533
+    """
+    return agreement_of(_ballots(_read(votes, None, table_options(tables), None)), bootstraps=bootstraps, seed=seed)
+
+
+def _read(
+    votes: VoteSource, predictions: PredictionSources, columns: TableOptions, progress: Progress | None
+) -> Joined:
+    if isinstance(votes, VoteDataset):
+        rule = "a table or a matrix whose columns are people; the columns of a `VoteDataset` are not"
+        raise broken("votes", votes.name, rule, "pass the table with the voters' names.")
+    if isinstance(votes, np.ndarray):
+        votes = _named(from_matrix(votes, classes=columns.classes))
+    joined, _ = read_inputs(votes, predictions, columns, by_time=True, progress=progress)
+    if not len(joined.workers) or np.any(joined.worker < 0):
+        missing = int((joined.worker < 0).sum())
+        fix = "name the column of the voters with `worker`, and leave out votes without a voter."
+        raise broken("worker", f"{missing} votes without a voter", "the voter of every vote", fix)
+    return joined
+
+
+def _named(ballots: Ballots) -> pa.Table:
+    """Ballots as a long table."""
+    return pa.table(
+        {
+            "task": np.array(ballots.items)[ballots.item],
+            "worker": np.array(ballots.people)[ballots.person],
+            "label": np.array(ballots.classes)[ballots.label],
+        }
+    )
+
+
+def _ballots(joined: Joined) -> Ballots:
+    item, person, label = (np.asarray(each, dtype=np.int64) for each in (joined.item, joined.worker, joined.label))
+    return Ballots(item, person, label, joined.items, joined.workers, joined.classes)
+
+
+def _truth(truth: TableLike, joined: Joined) -> IntArray:
+    """(num_items,) true classes by item, -1 unknown."""
+    with source_is("truth"):
+        opened = open_file(Path(truth)) if isinstance(truth, (str, os.PathLike)) else open_frame(truth)
+        column = find_column("truth", opened.columns)
+        gold = read_votes(truth, format="long", label=column, classes=joined.classes)
+    position = {name: number for number, name in enumerate(joined.items)}
+    number = {name: k for k, name in enumerate(joined.classes)}
+    known = np.full(joined.num_items, -1)
+    items = gold.raw.task.texts(gold.counts_vote).to_pylist()
+    labels = gold.raw.label.texts(gold.counts_vote).to_pylist()
+    for item, label in zip(items, labels, strict=True):
+        if item in position:
+            known[position[item]] = number[label]
+    if not (known >= 0).any():
+        raise broken("truth", str(truth), "true classes of items that are in `votes`; none is", "check its ids.")
+    return known
+
+
+def _study(
+    joined: Joined, known: IntArray | None, keep: np.ndarray, bootstraps: int, seed: int, progress: Progress | None
+) -> ExpertsResult:
+    """Everything, from the votes where `keep` (V,) is True."""
+    ballots = _ballots(joined).only(keep)
+    predictions = joined.predictions.mean(axis=0) if len(joined.predictions) else None
+    say = progress or (lambda done, total, what: None)
+    say(0, 3, "learning what each person is like")
+    run = run_crowd(ballots, predictions, seed=seed)
+    say(1, 3, "comparing people")
+    panel = agreement_of(ballots, truth=known, bootstraps=bootstraps, seed=seed)
+    say(2, 3, "looking for copied votes")
+    quality = quality_of(ballots, run, predictions=predictions, truth=known)
+    paces = _paces(ballots, None if joined.time is None else joined.time[keep])
+    with_others = {each.person: each.with_others for each in panel.people}
+    people = tuple(Person(each, with_others[each.person], paces.get(each.person)) for each in quality)
+    is_known = np.zeros(len(ballots.items), dtype=bool) if known is None else known >= 0
+    confidence = None
+    if known is not None and is_known.sum() >= FEWEST_KNOWN:
+        t = temperature(run.revised[is_known], known[is_known])
+        confidence = calibrated(run.revised, t).max(axis=1)
+    return ExpertsResult(
+        ballots=ballots,
+        people=people,
+        agreement=panel,
+        copied=copied_pairs(ballots, run),
+        labels=run.revised.argmax(axis=1),
+        scores=run.revised.max(axis=1),
+        confidence=confidence,
+        truth=known,
+        has_predictions=predictions is not None,
+        excluded=(),
+        exclude_below=None,
+        seed=seed,
+        report=joined.report,
+    )
+
+
+def _paces(ballots: Ballots, time: FloatArray | None) -> dict[str, float]:
+    """Median seconds between a person's votes, pauses of more than `ONE_SITTING` left out; empty without times."""
+    if time is None:
+        return {}
+    order = np.lexsort((time, ballots.person))
+    ends = np.cumsum(np.bincount(ballots.person, minlength=len(ballots.people)))
+    found = {}
+    for name, times in zip(ballots.people, np.split(time[order], ends[:-1]), strict=True):
+        gaps = np.diff(times)
+        in_one_sitting = gaps[gaps <= ONE_SITTING]  # unknown times are in none
+        if len(in_one_sitting):
+            found[name] = float(np.median(in_one_sitting))
+    return found

@@ -1,0 +1,253 @@
+"""An `ExpertsResult` -> report.html, people.csv, pairs.csv, confusion.csv, consensus.csv and summary.json."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from quorate.experts.bootstrap import Estimate
+from quorate.experts.crowd import TYPES
+from quorate.files import write_contents
+from quorate.posterior.settled import plurality_shares
+from quorate.reports import render
+from quorate.reports.figures import BLUE, GRID, ORANGE, QUIET, draw_all
+from quorate.reports.format import Cell, interval, number, percent
+from quorate.reports.plain_json import plain
+from quorate.reports.section import Document, Figure, Section, Table, data_section
+from quorate.version import __version__
+from quorate.workflows.run.files import check_free
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as MplFigure
+
+    from quorate.workflows.experts import ExpertsResult, Person
+
+MOST_SHOWN = 20  # rows of a table on the page; the files have all
+KINDS = {
+    "careful": "careful",
+    "uniform": "guesses",
+    "habit": "votes by habit",
+    "copier": "copies the classifier",
+}
+PEOPLE_HEADS = ("person", "votes", "right, estimated", "95 % interval", "agrees with others", "looks")
+FIGURES = {
+    "pairwise": "two votes on an item are alike",
+    "krippendorff_alpha": "Krippendorff's alpha",
+    "fleiss_kappa": "Fleiss' kappa",
+    "cohen_kappa": "Cohen's kappa, mean over pairs",
+    "effective_size": "independent people an item's votes are worth",
+}
+ABOUT = (
+    "Right, estimated: the share of items on which the person gives the true class. The true class is not observed; it "
+    "is estimated from everybody's votes, weighted by how good each person is (a Dawid-Skene model that is learned "
+    "online and shrunk towards the crowd).",
+    "Agrees with others: the share of votes that equal the plurality of the other voters of the item; ties in parts.",
+    "Looks: a person is called careless only where guessing, voting by habit or copying the classifier is more "
+    "probable than careful voting. Copying can be seen only where there are predictions. It is a reason to look, not a "
+    "verdict.",
+    "Pairs look copied where they agree more often than both people's skills explain, given the number of pairs.",
+    "Alpha and kappa: 1 is full agreement, 0 what chance gives. Intervals are bootstrap intervals over items.",
+    "Independent people: people who err on the same items count for fewer. Without known true classes the plurality "
+    "stands in for them, which hides errors that most people share: the figure is then rather too high.",
+)
+SCORE = (
+    "The score of an answer is not a probability of being right: on real crowds such scores are far too sure (0.98 on "
+    "average where 0.82 were right). Pass known true classes with `--truth` to get a confidence."
+)
+
+
+def person_row(each: Person) -> tuple[Cell, ...]:
+    """A person as cells under PEOPLE_HEADS."""
+    found = each.quality
+    return (
+        found.person, found.num_votes, percent(found.accuracy.value),
+        interval(percent(found.accuracy.low), percent(found.accuracy.high)), _share(each.with_others),
+        KINDS[found.kind],
+    )  # fmt: skip
+
+
+def agreement_rows(result: ExpertsResult) -> list[tuple[Cell, ...]]:
+    """The panel's figures with their intervals."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, words in FIGURES.items():
+        found: Estimate | None = getattr(result.agreement, name)
+        if found is not None and np.isfinite(found.value):
+            rows.append((words, number(found.value, 3), interval(number(found.low, 3), number(found.high, 3))))
+    return rows
+
+
+def write_experts(result: ExpertsResult, folder: str | Path, *, overwrite: bool = False) -> tuple[Path, ...]:
+    """All files, whole or not at all; a folder that holds files is refused unless `overwrite`. summary.json is last."""
+    place = check_free(folder, overwrite=overwrite)
+    text = json.dumps(plain(result.summary()), indent=2, ensure_ascii=False, allow_nan=False)
+    contents = {
+        "report.html": page(result).encode(),
+        "people.csv": _csv(*_people_table(result)),
+        "confusion.csv": _csv(*_confusion_table(result)),
+        "pairs.csv": _csv(*_pairs_table(result)),
+        "consensus.csv": _csv(*_consensus_table(result)),
+        "summary.json": f"{text}\n".encode(),
+    }
+    return write_contents(place, contents)
+
+
+def page(result: ExpertsResult) -> str:
+    """The report as one HTML page."""
+    return render.page(document(result))
+
+
+def document(result: ExpertsResult) -> Document:
+    """The report."""
+    picture = people_figure(result)
+    return Document(
+        title="The people behind the votes",
+        question="How good is each person, and how far do they agree?",
+        answer=result.answer,
+        picture=picture,
+        notes=_notes(result),
+        sections=_sections(result),
+        folded=(
+            Section("method", "How this is measured", points=ABOUT),
+            data_section(result.report.as_dict()),
+        ),
+        footer=f"quorate {__version__}; {result.ballots.num_votes:,} votes of {len(result.people):,} people on "
+        f"{len(result.ballots.items):,} items, seed {result.seed}. Everybody is in people.csv.",
+        drawn=draw_all([picture]),
+    )
+
+
+def _notes(result: ExpertsResult) -> tuple[str, ...]:
+    said = [] if result.confidence is not None else [SCORE]
+    if result.exclude_below is not None:
+        names = ", ".join(each.quality.person for each in result.excluded[:MOST_SHOWN]) or "nobody"
+        said.insert(0, f"Left out at your wish, estimated accuracy below {percent(result.exclude_below)}: {names}.")
+    return tuple(said)
+
+
+def _sections(result: ExpertsResult) -> tuple[Section, ...]:
+    ranked = sorted(result.people, key=lambda each: -each.quality.accuracy.value)
+    shown = ranked if len(ranked) <= MOST_SHOWN else [*ranked[: MOST_SHOWN // 2], *ranked[-MOST_SHOWN // 2 :]]
+    note = "" if len(ranked) <= MOST_SHOWN else f"The {MOST_SHOWN // 2} highest and lowest of {len(ranked):,}."
+    people = Table("", "People by estimated accuracy", PEOPLE_HEADS, tuple(map(person_row, shown)), note=note)
+    panel = Table("", "The panel", ("measure", "value", "95 % interval"), tuple(agreement_rows(result)))
+    sections = [Section("people", "People", tables=(people,)), Section("panel", "Agreement", tables=(panel,))]
+    if result.careless:
+        rows = tuple(
+            (each.quality.person, KINDS[each.quality.kind], percent(1 - each.quality.kinds[0]), each.quality.evidence)
+            for each in result.careless[:MOST_SHOWN]
+        )
+        heads = ("person", "looks", "probability", "evidence")
+        sections.append(Section("careless", "Who looks careless", tables=(Table("", "Careless voting", heads, rows),)))
+    if result.copied:
+        pairs = tuple(
+            (each.first, each.second, each.num_items, each.num_equal, f"{each.expected:.1f}")
+            for each in result.copied[:MOST_SHOWN]
+        )
+        columns = ("person", "and", "items both voted on", "equal votes", "expected")
+        table = Table("", "Equal votes beyond what both skills explain", columns, pairs, text_columns=2)
+        sections.append(Section("copied", "Pairs that look copied", tables=(table,)))
+    return tuple(sections)
+
+
+def people_figure(result: ExpertsResult) -> Figure:
+    """Estimated accuracy of everybody against their number of votes."""
+    careful = [each for each in result.people if each.quality.kind == "careful"]
+
+    def draw(figure: MplFigure) -> None:
+        axes = figure.subplots()
+        for group, colour, name in ((careful, BLUE, "careful"), (result.careless, ORANGE, "looks careless")):
+            if group:
+                votes = [each.quality.num_votes for each in group]
+                values = [100 * each.quality.accuracy.value for each in group]
+                axes.plot(votes, values, "o", color=colour, markersize=4, alpha=0.7, label=f"{name} ({len(group):,})")
+        chance = 100 / len(result.ballots.classes)
+        axes.axhline(chance, color=QUIET, linewidth=1, linestyle=(0, (4, 3)), label="guessing")
+        axes.set(xlabel="votes", ylabel="right, estimated, %", xscale="log", ylim=(0, 101))
+        axes.grid(color=GRID)
+        axes.legend(frameon=False, loc="lower right", fontsize=8)
+
+    caption = "One point per person. Estimates from few votes lie close to the crowd's mean."
+    return Figure("people", "People", caption, "Estimated accuracy against number of votes", draw, (7.6, 4.4))
+
+
+def _share(found: Estimate) -> str:
+    return percent(None if np.isnan(found.value) else found.value)
+
+
+def _csv(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(heads)
+    writer.writerows([_cell(each) for each in row] for row in rows)
+    return text.getvalue().encode()
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, float):
+        return "" if np.isnan(value) else f"{value:.6g}"
+    return "" if value is None else value
+
+
+def _people_table(result: ExpertsResult) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    heads = (
+        "person", "votes", "accuracy", "accuracy_low", "accuracy_high", "agreement", "agreement_low", "agreement_high",
+        "known_items", "accuracy_known", "looks", *(f"probability_{name}" for name in TYPES), "evidence",
+        "seconds_per_vote",
+    )  # fmt: skip
+    rows = (
+        (
+            each.quality.person, each.quality.num_votes, *_three(each.quality.accuracy), *_three(each.with_others),
+            each.quality.num_known, each.quality.with_truth, each.quality.kind, *each.quality.kinds,
+            each.quality.evidence, each.seconds_per_vote,
+        )
+        for each in result.people
+    )  # fmt: skip
+    return heads, rows
+
+
+def _three(found: Estimate) -> tuple[float, float, float]:
+    return found.value, found.low, found.high
+
+
+def _confusion_table(result: ExpertsResult) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    classes = result.ballots.classes
+    rows = (
+        (each.person, classes[row], classes[label], float(each.confusion[row, label]))
+        for each in result.agreement.people
+        for row, label in zip(*np.nonzero(each.confusion), strict=True)
+    )
+    return ("person", "others_say", "label", "votes"), rows
+
+
+def _pairs_table(result: ExpertsResult) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    copied = {(each.first, each.second): each for each in result.copied}
+    heads = (
+        "first", "second", "items", "agreement", "agreement_low", "agreement_high", "kappa", "kappa_low", "kappa_high",
+        "looks_copied",
+    )  # fmt: skip
+    rows = (
+        (
+            each.first, each.second, each.num_items, *_three(each.agreement), *_three(each.kappa),
+            "yes" if (each.first, each.second) in copied else "no",
+        )
+        for each in result.agreement.pairs
+    )  # fmt: skip
+    return heads, rows
+
+
+def _consensus_table(result: ExpertsResult) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+    counts, classes = result.ballots.counts, result.ballots.classes
+    shares = plurality_shares(counts)
+    plurality = [classes[int(row.argmax())] if row.max() == 1.0 else "" for row in shares]
+    confidence = [None] * len(counts) if result.confidence is None else result.confidence.tolist()
+    rows = zip(
+        result.ballots.items, (classes[k] for k in result.labels), result.scores.tolist(), confidence,
+        counts.sum(axis=1).tolist(), plurality, strict=True,
+    )  # fmt: skip
+    return ("item", "label", "score", "confidence", "votes", "plurality"), rows

@@ -1,0 +1,95 @@
+"""`rate_experts`, `agreement` and `quorate experts`: tables in, people out."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import quorate
+from quorate.errors import InvalidInput
+from quorate.workflows.experts.report import write_experts
+from tests.experts.test_quality import crowd
+
+CLASSES = np.array(["cat", "dog", "fox"])
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Votes of six people and one who always says dog, a second apart; true classes of the first 30 items."""
+    _, truth, votes = crowd(0, num_items=60)
+    votes = np.column_stack([votes, np.full(60, 1)])
+    item, person = np.divmod(np.arange(votes.size), votes.shape[1])
+    votes = pd.DataFrame(
+        {
+            "item": [f"i{number}" for number in item],
+            "annotator": [f"p{number}" for number in person],
+            "label": CLASSES[votes.ravel()],
+            "timestamp": pd.Timestamp("2026-01-01", tz="UTC") + pd.to_timedelta(3 * item + person / 10, unit="s"),
+        }
+    )
+    return votes, pd.DataFrame({"item": [f"i{number}" for number in range(30)], "truth": CLASSES[truth[:30]]})
+
+
+def read(path):
+    return pd.read_csv(path, dtype=str).to_dict("records")
+
+
+@pytest.fixture(scope="module")
+def found(table):
+    return quorate.rate_experts(table[0], truth=table[1], bootstraps=50)
+
+
+def test_everybody_is_rated(found):
+    assert [each.quality.person for each in found.people] == [f"p{number}" for number in range(7)]
+    assert [each.quality.person for each in found.careless] == ["p6"]
+    assert all(each.seconds_per_vote == pytest.approx(3) for each in found.people)
+    assert found.people[0].quality.num_known == 30
+
+
+def test_known_classes_calibrate_the_scores(table, found):
+    assert found.confidence is not None and np.all((found.confidence > 0) & (found.confidence <= 1))
+    assert quorate.rate_experts(table[0], bootstraps=50).confidence is None
+
+
+def test_nobody_is_left_out_unless_asked(table, found):
+    assert found.excluded == ()
+    without = quorate.rate_experts(table[0], exclude_below=0.5, bootstraps=50)
+    assert [each.quality.person for each in without.excluded] == ["p6"]
+    assert [each.quality.person for each in without.people] == [f"p{number}" for number in range(6)]
+    assert without.ballots.num_votes == 360
+    with pytest.raises(InvalidInput) as error:
+        quorate.rate_experts(table[0], exclude_below=1.0, bootstraps=50)
+    assert error.value.field == "exclude_below"
+
+
+def test_files_hold_what_was_found(found, tmp_path):
+    files = {path.name for path in write_experts(found, tmp_path / "out")}
+    assert files == {"report.html", "people.csv", "confusion.csv", "pairs.csv", "consensus.csv", "summary.json"}
+    people = read(tmp_path / "out" / "people.csv")
+    assert [row["person"] for row in people] == [each.quality.person for each in found.people]
+    assert float(people[0]["accuracy"]) == pytest.approx(found.people[0].quality.accuracy.value, rel=1e-5)
+    consensus = read(tmp_path / "out" / "consensus.csv")
+    assert [row["label"] for row in consensus] == [found.ballots.classes[k] for k in found.labels]
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["careless"] == ["p6"]
+    with pytest.raises(InvalidInput):
+        write_experts(found, tmp_path / "out")
+
+
+def test_a_matrix_is_as_good_as_a_table():
+    _, _, votes = crowd(0, num_items=60)
+    found = quorate.agreement(votes, bootstraps=50)
+    assert [each.person for each in found.people] == [str(number) for number in range(6)]
+    assert found.num_votes == 360
+
+
+@pytest.mark.parametrize("what", ["no voter", "no gold item in the votes"])
+def test_refused(table, what):
+    votes, truth = table
+    if what == "no voter":
+        call, field = (lambda: quorate.rate_experts(votes.drop(columns="annotator"))), "worker"
+    else:
+        call, field = (lambda: quorate.rate_experts(votes, truth=truth.assign(item="other"))), "truth"
+    with pytest.raises(InvalidInput) as error:
+        call()
+    assert error.value.field == field
