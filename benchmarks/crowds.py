@@ -109,8 +109,7 @@ def right(beliefs, truth):
 
 def auc(scores, is_spam):
     """Area under the ROC curve."""
-    ranks = np.empty(len(scores))
-    values, place, count = np.unique(scores, return_inverse=True, return_counts=True)
+    _, place, count = np.unique(scores, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(count) - (count - 1) / 2)[place]
     positive = is_spam.sum()
     return (ranks[is_spam].sum() - positive * (positive + 1) / 2) / (positive * (len(scores) - positive))
