@@ -19,7 +19,7 @@ from common import resident, say
 from quorate.compile_kernels import session_calls
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.vote_batch import Answer, Call, answer_all
-from quorate.service.domain.vote_types import Request
+from quorate.service.domain.votes import Request
 from quorate.service.microbatch import Later
 from quorate.service.steward import Steward
 from quorate.service.store.schema import items

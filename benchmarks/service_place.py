@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT))  # the private PostgreSQL stands beside the tests 
 import psutil
 
 from quorate.service.access.accounts import add_member, create_account
-from quorate.service.access.keys import create_key
+from quorate.service.access.credentials import create_key
 from quorate.service.domain.items import MOST_ITEMS, ItemContent, NewItem, add_items
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorate.errors import InvalidInput, InvalidPrediction, UnknownClass
-from quorate.service.access.refusals import LinkOver, NotAllowed, UnknownLink
 from quorate.service.api.uploads import NotAnImage
 from quorate.service.domain.settings import ProjectSettings
-from quorate.service.problems import parts
+from quorate.service.problems import LinkOver, NotAllowed, UnknownLink, parts
 from quorate.session.inputs import class_number, parse_prediction
 from quorate.validate import broken
 

@@ -12,8 +12,7 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 
 from quorate import errors
 from quorate.service import problems
-from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
-from quorate.service.problems import Problem
+from quorate.service.problems import LinkOver, NotAllowed, NotFound, Problem, UnknownLink
 from quorate.service.store.store import StoreUnavailable
 from quorate.session.inputs import class_number
 from quorate.validate import broken

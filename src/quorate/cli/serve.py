@@ -19,7 +19,7 @@ from sqlalchemy import select
 
 from quorate.cli.output import print_lines
 from quorate.compiled import compile_in_background
-from quorate.service.access.links import first_owner_link
+from quorate.service.access.credentials import first_owner_link
 from quorate.service.access.tokens import signing_key
 from quorate.service.config import ServiceConfig
 from quorate.service.demo import PROJECT, is_over, seed
@@ -30,7 +30,7 @@ from quorate.validate import broken
 
 DATABASE, DEMO_DATABASE = "quorate.db", "quorate-demo.db"  # the demo never touches the real one
 APPLICATION = "quorate.service.app:from_environment"
-CONNECTION = "quorate.service.connections:TimedConnection"  # ends where headers do not come
+CONNECTION = "quorate.service.app:TimedConnection"  # ends where headers do not come
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 EVERYWHERE = ("0.0.0.0", "::", "")
 STOP_WITHIN = 10  # seconds for requests at hand when the service is stopped

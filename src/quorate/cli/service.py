@@ -15,7 +15,7 @@ from quorate.cli.options import Json
 from quorate.cli.output import print_json, print_lines, progress_bar
 from quorate.cli.serve import BaseUrl, Database
 from quorate.service.access.accounts import Account, disable_account, enable_account
-from quorate.service.access.links import everybody, new_key, new_link
+from quorate.service.access.credentials import everybody, new_key, new_link
 from quorate.service.domain.trail import Verification
 from quorate.service.domain.trail import check as recompute
 from quorate.service.store.backup import Copied

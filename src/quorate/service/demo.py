@@ -24,13 +24,13 @@ from sqlalchemy import func, insert, select
 from quorate.errors import InvalidInput
 from quorate.rng import stream
 from quorate.service.access.accounts import add_member, create_account
-from quorate.service.access.links import sign_in_link
+from quorate.service.access.credentials import sign_in_link
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import ItemContent, NewItem, add_items
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.queue import next_items
 from quorate.service.domain.settings import ProjectSettings
-from quorate.service.domain.vote_types import Request
+from quorate.service.domain.votes import Request
 from quorate.service.steward import Steward
 from quorate.service.store.schema import accounts, items, memberships, not_withdrawn, projects, uploads
 from quorate.service.store.store import Store, StoreUnavailable

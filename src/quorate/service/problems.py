@@ -28,8 +28,7 @@ from quorate.errors import (
     RequestReused,
     UnknownItem,
 )
-from quorate.service.access.headers import security_headers
-from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
+from quorate.service.access.request_context import security_headers
 from quorate.service.pydantic_errors import complaints, quoted
 from quorate.service.store.store import StoreUnavailable
 
@@ -39,6 +38,33 @@ MEDIA_TYPE = "application/problem+json"
 LONGEST_DETAIL = 2000
 SECRET_PATHS = ("/link/", "/join/")  # what follows lets somebody in
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+
+
+class NotFound(InvalidInput):
+    """No account, member, key or invitation with this id (where the caller may look)."""
+
+
+class UnknownLink(QuorateError):
+    """No link or invitation with this token was ever made."""
+
+    def __init__(self, wrong: str, fix: str) -> None:
+        super().__init__(f"{wrong}; {fix}", field="link", rule="a link that this service made", fix=fix)
+
+
+class LinkOver(QuorateError):
+    """The link or invitation was used up, has expired or was revoked."""
+
+    def __init__(self, wrong: str, fix: str) -> None:
+        super().__init__(f"{wrong}. {fix}", field="link", rule="a link that can still be used", fix=fix)
+
+
+class NotAllowed(QuorateError):
+    """The caller is known, and may not do this."""
+
+    def __init__(self, wrong: str, fix: str, *, field: str, rule: str, value: str | None = None) -> None:
+        super().__init__(f"{wrong}; {fix}", field=field, value=value, rule=rule, fix=fix)
+
+
 STATUSES: dict[type[QuorateError], tuple[int, str]] = {  # the nearest class of an error counts
     StoreUnavailable: (503, "The database cannot take this now"),
     UnknownItem: (404, "Not found"),

@@ -17,7 +17,7 @@ from quorate.service.api.exports import Export, inert, write
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.trail import find
-from quorate.service.domain.vote_types import Request
+from quorate.service.domain.votes import Request
 from quorate.service.store.schema import items
 from quorate.session import JsonlJournal
 from quorate.tables import read_votes

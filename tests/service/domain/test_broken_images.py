@@ -11,7 +11,7 @@ from quorate.service.domain.leases import give_back
 from quorate.service.domain.open_items import clear_image, report_image, restore, withdraw
 from quorate.service.domain.queue import next_items
 from quorate.service.domain.trail import disagreements
-from quorate.service.domain.vote_types import NotServed, Request
+from quorate.service.domain.votes import NotServed, Request
 from quorate.service.store.schema import image_reports
 
 

@@ -13,7 +13,7 @@ from quorate.service.domain.learning import steer
 from quorate.service.domain.projects import Projects, UnknownProject
 from quorate.service.domain.trail import disagreements, find
 from quorate.service.domain.vote_batch import Answer, Call, answer_all, first_round
-from quorate.service.domain.vote_types import Request
+from quorate.service.domain.votes import Request
 from quorate.service.microbatch import LATER
 from quorate.service.store.schema import ballots, events, items, leases
 from quorate.service.store.store import Store, StoreBusy, StoreUnavailable

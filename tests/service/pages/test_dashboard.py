@@ -8,7 +8,7 @@ from quorate.service.access.accounts import add_member
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
-from quorate.service.domain.vote_types import Request
+from quorate.service.domain.votes import Request
 from quorate.service.pages.dashboard import forecast
 from tests.service.pages.conftest import window
 from tests.service.pages.people import come_in

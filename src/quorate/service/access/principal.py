@@ -14,7 +14,7 @@ from fastapi.security import APIKeyCookie, HTTPBearer
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, select
 from starlette.concurrency import run_in_threadpool
 
-from quorate.service.access import cookies, csrf, keys
+from quorate.service.access import cookies, credentials
 from quorate.service.access.accounts import Role
 from quorate.service.access.request_context import now_of, store_of
 from quorate.service.access.tokens import digest
@@ -124,7 +124,7 @@ async def _schemes(_key: Annotated[object, Depends(BEARER)], _cookie: Annotated[
     """Only to name in OpenAPI how one signs in."""
 
 
-Token = Annotated[str | None, Depends(csrf.sent_token)]
+Token = Annotated[str | None, Depends(cookies.sent_token)]
 Schemes = Annotated[None, Depends(_schemes)]
 
 
@@ -208,9 +208,9 @@ async def _by_key(request: Request, credential: Credential) -> tuple[Principal, 
     if known is None:
         raise _not_signed_in("this API key is unknown or was revoked; make a new one.")
     row = known.row
-    if keys.is_use_to_note(row.used, now):
+    if credentials.is_use_to_note(row.used, now):
         with suppress(StoreUnavailable):  # a full disk must not keep anybody from reading
-            await run_in_threadpool(keys.note_use, store, row.key_id, now=now)
+            await run_in_threadpool(credentials.note_use, store, row.key_id, now=now)
     who = Principal(row.id, row.name, row.may_create, "key", row.project_id, f"key {row.key_id}")
     return who, known.role
 
@@ -223,7 +223,7 @@ async def _by_cookie(
     known = await _caller_batcher_of(request).submit(credential)
     if known is None or known.row.expires <= now:
         raise _not_signed_in("you were signed out, or your sign-in has expired; use a new link.")
-    csrf.check(request, session_id, token)
+    cookies.check_csrf(request, session_id, token)
     row = known.row
     if cookies.is_to_extend(row.created, row.expires, now):
         with suppress(StoreUnavailable):

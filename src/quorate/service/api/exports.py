@@ -1,4 +1,7 @@
-"""Exports as columns and rows, written as JSON, JSON lines, CSV or Parquet in bounded memory; few at a time."""
+"""Exports of decisions, votes, events, the session's journal and the access log, as JSON, JSON lines, CSV or Parquet.
+
+Each is columns and rows that are read while they are written, in bounded memory; few exports run at a time.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,22 @@ import re
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from itertools import islice
-from typing import IO, Any, Literal
+from typing import IO, Annotated, Any, Literal
 
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
+from pydantic import Field
 from sqlalchemy import Connection, exists, select
 
-from quorate.service.access.log import LogEntry, all_lines
+from quorate.service.access.log import LogEntry, all_lines, lines_of, note
+from quorate.service.access.principal import Member
+from quorate.service.access.request_context import now_of
+from quorate.service.api.bodies import StrictRoute
+from quorate.service.api.dependencies import Owner, ProjectId, TheProjects, Viewer
+from quorate.service.api.fields import Cursor, Limit, Out, Page, Time, after_number, page, problems
 from quorate.service.domain.events import ITEM_KINDS, project_events
 from quorate.service.domain.item_projection import ABSENT
 from quorate.service.domain.listing import BATCH, DecisionRow, all_decisions
@@ -25,10 +36,11 @@ from quorate.service.domain.stats import voter_names
 from quorate.service.problems import Problem
 from quorate.service.store.schema import events as acts
 from quorate.service.store.schema import items, not_withdrawn
-from quorate.service.store.store import POOL
+from quorate.service.store.store import POOL, StoreUnavailable, snapshot
 from quorate.session.journal import FIRST_SEQ
 from quorate.session.lines import encode_line, header_line
 from quorate.tables.readers.arrow import pa, pq
+from quorate.validate import broken
 
 Kind = Literal["text", "float", "int", "bool"]
 KINDS: dict[str, Kind] = {"confidence": "float", "num_votes": "int", "agreement": "float", "cost": "float"}
@@ -278,3 +290,113 @@ def _wait(*, mine: bool) -> Problem:
         rule=f"one export at a time for each account, {MOST} for all", fix=f"Wait {SECONDS} s.",
         headers={"Retry-After": SECONDS},
     )  # fmt: skip
+
+
+router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["decisions"], route_class=StrictRoute)
+
+What = Literal["decisions", "votes", "events", "journal"]
+Kept = What | Literal["access-log"]
+TABLES = {"votes": votes, "events": events, "access-log": log}
+
+
+@router.get(
+    "/export",
+    summary="Export a project",
+    response_class=Response,
+    responses={
+        200: {"description": "A file", "content": {kind.partition(";")[0]: {} for kind in MEDIA_TYPES.values()}},
+        **problems(403, 404),
+    },
+)
+def export(
+    request: Request,
+    project_id: ProjectId,
+    caller: Viewer,
+    projects_: TheProjects,
+    what: Annotated[
+        What, Query(description="The journal is JSON lines that `quorate.Session.resume` reads.")
+    ] = "decisions",
+    format_: Annotated[Format | None, Query(alias="format", description="json, if nothing is said.")] = None,
+) -> Response:
+    """Of one moment, however long it takes to read; one at a time for each account. In CSV, text that looks like a
+    formula gets an apostrophe. Votes: every act once; `label` is what stands, `cast_label` what was chosen, also of a
+    vote that was taken back (`retracted`); `late`: cast when the item was closed."""
+    if what == "journal" and format_ not in (None, "jsonl"):
+        raise broken("format", format_, "'jsonl' for a journal", "leave it out.")
+    chosen: Format = format_ or ("jsonl" if what == "journal" else "json")
+    return _sent(request, projects_, project_id, caller, what, chosen)
+
+
+def _sent(
+    request: Request, projects_: Projects, project_id: str, caller: Member, what: Kept, chosen: Format
+) -> Response:
+    """The file; that it was taken out is in the access log. A full disk keeps nobody from saving their data."""
+    me = caller.principal.account_id
+    with request.app.state.export_slots.taken(me):
+        with suppress(StoreUnavailable), projects_.store.write() as connection:
+            told = {"what": what, "format": chosen}
+            note(connection, "export", project_id=project_id, account_id=me, by=me, now=now_of(request), **told)
+        file = exported(projects_, project_id, what, chosen)
+    headers = {"Content-Disposition": f'attachment; filename="{what}.{chosen}"', "Content-Length": str(file.tell())}
+    return StreamingResponse(chunks(file), headers=headers, media_type=MEDIA_TYPES[chosen])
+
+
+class LineOut(Out):
+    """A line of the access log."""
+
+    id: int
+    time: Time
+    kind: str
+    account_id: Annotated[str | None, Field(description="Who it is about; null: nobody in particular.")]
+    account_name: str | None
+    made_by: Annotated[str | None, Field(description="The account that did it; null: the operator.")]
+    made_by_name: str | None
+    details: Annotated[dict[str, Any], Field(description="What else is known; depends on the kind.")]
+
+
+@router.get("/access-log", summary="Read the access log", responses=problems(403, 404), tags=["people"])
+def read_access_log(
+    project_id: ProjectId, _caller: Owner, projects_: TheProjects, cursor: Cursor = None, limit: Limit = 100
+) -> Page[LineOut]:
+    """Sign-ins, roles, keys, links, invitations, exports, settings and webhooks, the newest first. It cannot be
+    changed."""
+    before = None if cursor is None else after_number(cursor)
+    with projects_.store.read() as connection:
+        found = lines_of(connection, project_id, before=before, limit=limit + 1)
+    return Page[LineOut](**page(found, limit, LineOut.model_validate, lambda each: each.id))
+
+
+@router.get(
+    "/access-log/export",
+    summary="Export the access log",
+    response_class=Response,
+    responses={
+        200: {"description": "A file", "content": {kind.partition(";")[0]: {} for kind in MEDIA_TYPES.values()}},
+        **problems(403, 404),
+    },
+    tags=["people"],
+)
+def export_access_log(
+    request: Request, project_id: ProjectId, caller: Owner, projects_: TheProjects,
+    format_: Annotated[Format, Query(alias="format")] = "json",
+) -> Response:  # fmt: skip
+    """All of it, the oldest line first; this export is its last line."""
+    return _sent(request, projects_, project_id, caller, "access-log", format_)
+
+
+def exported(projects_: Projects, project_id: str, what: Kept, format_: Format) -> IO[bytes]:
+    """The export as a file, written to its end; whoever takes it closes it."""
+    file = spooled()
+    try:
+        with snapshot(projects_.store) as connection:
+            project = projects_.get_in(connection, project_id)
+            if what == "journal":
+                file.writelines(journal(connection, project))
+            elif what == "decisions":
+                write(decisions(projects_, connection, project), format_, file)
+            else:
+                write(TABLES[what](connection, project), format_, file)
+    except BaseException:
+        file.close()
+        raise
+    return file

@@ -26,10 +26,9 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quorate.errors import QuorateError
-from quorate.service.access.csrf import sent_token
-from quorate.service.access.headers import completed
+from quorate.service.access.cookies import sent_token
 from quorate.service.access.principal import Member, as_member
-from quorate.service.access.request_context import now_of
+from quorate.service.access.request_context import completed, now_of
 from quorate.service.api.bodies import BODY_SECONDS, SMALL, parsed
 from quorate.service.api.dependencies import Voter
 from quorate.service.api.fields import KEY

@@ -7,11 +7,20 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
-from quorate.service.access import accounts, cookies, invitations, keys, links
+from quorate.service.access import accounts, cookies, credentials, invitations
 from quorate.service.api.bodies import StrictRoute
-from quorate.service.api.dependencies import Caller, Now, Owner, ProjectId, TheStore, Unrestricted, base_url_of
+from quorate.service.api.dependencies import (
+    Caller,
+    Now,
+    Owner,
+    ProjectId,
+    TheStore,
+    Unrestricted,
+    Work,
+    base_url_of,
+    carried_out,
+)
 from quorate.service.api.fields import Cursor, In, Key, Limit, Out, Page, Text, Time, after_name, page, problems
-from quorate.service.api.idempotency import Work, carried_out
 
 router = APIRouter(prefix="/api/v1", tags=["people"], route_class=StrictRoute)
 
@@ -174,7 +183,7 @@ def create_member_link(
 
     def work(on: Work) -> MemberLinkMade:
         me, base = caller.principal.account_id, base_url_of(request)
-        made, expires = links.member_link(on.store, project_id, account_id, base, by=me, now=on.now)
+        made, expires = credentials.member_link(on.store, project_id, account_id, base, by=me, now=on.now)
         return MemberLinkMade(link=made, expires=expires)
 
     return carried_out(request, caller.principal, key, work, status=201, secrets=("link",))
@@ -233,7 +242,7 @@ def revoke_invitation(
 @router.get("/keys", summary="List one's API keys", responses=problems(403))
 def list_keys(caller: Unrestricted, store: TheStore, cursor: Cursor = None, limit: Limit = 100) -> Page[KeyOut]:
     """Never the keys themselves."""
-    found = keys.list_keys(store, caller.account_id, after=after_name(cursor), limit=limit + 1)
+    found = credentials.list_keys(store, caller.account_id, after=after_name(cursor), limit=limit + 1)
     return Page[KeyOut](**page(found, limit, KeyOut.model_validate, lambda each: each.id))
 
 
@@ -245,7 +254,9 @@ def create_key(request: Request, caller: Unrestricted, body: KeyIn, key: Key = N
 
     def work(on: Work) -> KeyMade:
         me = caller.account_id
-        made, secret = keys.create_key(on.store, me, name=body.name, project_id=body.project_id, by=me, now=on.now)
+        made, secret = credentials.create_key(
+            on.store, me, name=body.name, project_id=body.project_id, by=me, now=on.now
+        )
         return KeyMade(**KeyOut.model_validate(made).model_dump(), secret=secret)
 
     return carried_out(request, caller, key, work, status=201, secrets=("secret",))
@@ -262,7 +273,7 @@ def revoke_key(request: Request, key_id: Id, caller: Unrestricted, key: Key = No
     """At once, and for ever."""
 
     def work(on: Work) -> None:
-        keys.revoke_key(on.store, key_id, account_id=caller.account_id, now=on.now)
+        credentials.revoke_key(on.store, key_id, account_id=caller.account_id, now=on.now)
 
     return carried_out(request, caller, key, work, status=204)
 

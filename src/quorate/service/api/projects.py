@@ -10,9 +10,18 @@ from pydantic import ConfigDict, Field
 from quorate.service.access.accounts import Role, add_member, memberships_of
 from quorate.service.access.principal import Principal
 from quorate.service.api.bodies import StrictRoute
-from quorate.service.api.dependencies import Anyone, Caller, Creator, Owner, ProjectId, TheProjects, TheStore
+from quorate.service.api.dependencies import (
+    Anyone,
+    Caller,
+    Creator,
+    Owner,
+    ProjectId,
+    TheProjects,
+    TheStore,
+    Work,
+    carried_out,
+)
 from quorate.service.api.fields import Cursor, In, Key, Limit, Out, Page, Text, Time, after_name, page, problems
-from quorate.service.api.idempotency import Work, carried_out
 from quorate.service.domain.listing import acts_of, counts
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.settings import ProjectSettings, rule_for_people

@@ -16,14 +16,12 @@ from sqlalchemy import Connection, func, select
 from starlette.datastructures import UploadFile
 
 from quorate.errors import InvalidInput
-from quorate.service.access.headers import INERT
-from quorate.service.access.refusals import NotFound
+from quorate.service.access.request_context import INERT
 from quorate.service.api.bodies import MEGABYTE, StrictRoute
-from quorate.service.api.dependencies import Anyone, Owner, ProjectId, TheStore
+from quorate.service.api.dependencies import Anyone, Owner, ProjectId, TheStore, Work, carried_out
 from quorate.service.api.fields import Key, Out, problems
-from quorate.service.api.idempotency import Work, carried_out
 from quorate.service.api.people import Id
-from quorate.service.problems import Problem
+from quorate.service.problems import NotFound, Problem
 from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import uploads
 from quorate.service.store.store import Store

@@ -26,7 +26,7 @@ from quorate.service.domain.open_items import report_image
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.trail import find
 from quorate.service.domain.vote_batch import Answer, Call, answer_all
-from quorate.service.domain.vote_types import Kind, RecordedVote, Request
+from quorate.service.domain.votes import Kind, RecordedVote, Request
 from quorate.service.microbatch import MicroBatcher
 from quorate.service.problems import Problem
 

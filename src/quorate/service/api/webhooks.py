@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from quorate.service.api.bodies import StrictRoute
-from quorate.service.api.dependencies import Owner, ProjectId, TheStore
+from quorate.service.api.dependencies import Owner, ProjectId, TheStore, Work, carried_out
 from quorate.service.api.fields import (
     Cursor,
     In,
@@ -23,10 +23,9 @@ from quorate.service.api.fields import (
     page,
     problems,
 )
-from quorate.service.api.idempotency import Work, carried_out
 from quorate.service.api.people import Id, When
-from quorate.service.webhooks import hooks
-from quorate.service.webhooks.deliveries import KINDS
+from quorate.service.domain import webhooks
+from quorate.service.domain.webhooks import KINDS
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}/webhooks", tags=["webhooks"], route_class=StrictRoute)
 
@@ -85,7 +84,7 @@ def create_webhook(
     allow = bool(request.app.state.config.allow_private_addresses)
 
     def work(on: Work) -> WebhookMade:
-        made, secret = hooks.create_webhook(
+        made, secret = webhooks.create_webhook(
             on.store, project_id, body.url, body.kinds, allow_private=allow, by=caller.principal.account_id, now=on.now
         )
         return WebhookMade(**_shown(made).model_dump(), secret=secret)
@@ -98,7 +97,7 @@ def list_webhooks(
     project_id: ProjectId, _caller: Owner, store: TheStore, cursor: Cursor = None, limit: Limit = 100
 ) -> Page[WebhookOut]:
     """Without their secrets."""
-    found = hooks.list_webhooks(store, project_id, after=after_name(cursor), limit=limit + 1)
+    found = webhooks.list_webhooks(store, project_id, after=after_name(cursor), limit=limit + 1)
     return Page[WebhookOut](**page(found, limit, _shown, lambda each: each.id))
 
 
@@ -113,7 +112,7 @@ def remove_webhook(request: Request, project_id: ProjectId, webhook_id: Id, call
     """What waits for it is given up."""
 
     def work(on: Work) -> None:
-        hooks.remove_webhook(on.store, project_id, webhook_id, by=caller.principal.account_id, now=on.now)
+        webhooks.remove_webhook(on.store, project_id, webhook_id, by=caller.principal.account_id, now=on.now)
 
     return carried_out(request, caller.principal, key, work, status=204)
 
@@ -129,7 +128,7 @@ def ping_webhook(request: Request, project_id: ProjectId, webhook_id: Id, caller
     """Sends a delivery of type `ping` soon; see the deliveries for what became of it."""
 
     def work(on: Work) -> PingOut:
-        return PingOut(delivery_id=hooks.ping(on.store, project_id, webhook_id, now=on.now))
+        return PingOut(delivery_id=webhooks.ping(on.store, project_id, webhook_id, now=on.now))
 
     return carried_out(request, caller.principal, key, work, status=202)
 
@@ -140,7 +139,7 @@ def list_deliveries(
 ) -> Page[DeliveryOut]:
     """The newest first; those of the last month, and those that wait."""
     before = None if cursor is None else _place(after_name(cursor))
-    found = hooks.list_deliveries(store, project_id, webhook_id, before=before, limit=limit + 1)
+    found = webhooks.list_deliveries(store, project_id, webhook_id, before=before, limit=limit + 1)
     return Page[DeliveryOut](
         **page(found, limit, DeliveryOut.model_validate, lambda each: f"{each.created!r} {each.id}")
     )
@@ -155,5 +154,5 @@ def _place(text: str) -> tuple[float, str]:
         raise bad_cursor(text) from None
 
 
-def _shown(hook: hooks.Webhook) -> WebhookOut:
+def _shown(hook: webhooks.Webhook) -> WebhookOut:
     return WebhookOut(id=hook.id, url=hook.url, kinds=list(hook.kinds), created=hook.created)

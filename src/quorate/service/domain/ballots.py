@@ -17,8 +17,19 @@ from quorate.errors import DuplicateVote, InvalidInput, QuorateError
 from quorate.service.domain.item_projection import after_event, audit_draw
 from quorate.service.domain.leases import CLOCK_SLACK
 from quorate.service.domain.projects import Project, Projects
-from quorate.service.domain.vote_rows import VoteContext, VoteWrite, load_contexts, write_votes
-from quorate.service.domain.vote_types import Kind, RecordedVote, Request, TooLate, not_met, of_item, reused
+from quorate.service.domain.votes import (
+    Kind,
+    RecordedVote,
+    Request,
+    TooLate,
+    VoteContext,
+    VoteWrite,
+    load_contexts,
+    not_met,
+    of_item,
+    reused,
+    write_votes,
+)
 from quorate.service.store.schema import events
 from quorate.session import Session
 from quorate.session.journal import Event

@@ -12,9 +12,9 @@ from sqlalchemy import Connection, Row, func, select, update
 from quorate.learning.learner import Window, refit
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.settings import goal_control, knobs_of
+from quorate.service.domain.webhooks import announce
 from quorate.service.store.bulk import among
 from quorate.service.store.schema import counts_in_audit, events, items, not_withdrawn, projects, stewards
-from quorate.service.webhooks.deliveries import announce
 from quorate.streams.control import BudgetControl
 from quorate.streams.target_error import TargetErrorControl
 from quorate.types import PriorParams

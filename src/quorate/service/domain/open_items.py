@@ -16,11 +16,10 @@ from quorate.service.domain.item_projection import ABSENT, after_event, asking, 
 from quorate.service.domain.items import names_there
 from quorate.service.domain.leases import num_out
 from quorate.service.domain.projects import Project, Projects, archived
-from quorate.service.domain.vote_rows import notices_of
-from quorate.service.domain.vote_types import Request, not_here, not_met
+from quorate.service.domain.votes import Request, not_here, not_met, notices_of
+from quorate.service.domain.webhooks import announce
 from quorate.service.store.bulk import among
 from quorate.service.store.schema import ballots, image_reports, items, leases, not_withdrawn
-from quorate.service.webhooks.deliveries import announce
 from quorate.session.single import ParamsVersionOf, is_decided, item_session
 from quorate.validate import broken, members
 

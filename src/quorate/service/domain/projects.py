@@ -18,9 +18,9 @@ from quorate.errors import InvalidInput, UnknownItem, shown
 from quorate.service.access.log import note
 from quorate.service.domain.events import append_project_event, record
 from quorate.service.domain.settings import ProjectSettings, knobs_of
+from quorate.service.domain.webhooks import announce
 from quorate.service.store.schema import events, projects
 from quorate.service.store.store import Store
-from quorate.service.webhooks.deliveries import announce
 from quorate.session.decide import prior_of
 from quorate.session.single import ParamsVersion
 from quorate.session.state import Settings, initial

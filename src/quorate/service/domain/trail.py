@@ -16,7 +16,7 @@ from quorate.service.domain.events import item_events, list_actions
 from quorate.service.domain.item_projection import OUT_OF_LINE, after_event, is_wanted
 from quorate.service.domain.listing import all_items
 from quorate.service.domain.projects import Project, Projects
-from quorate.service.domain.vote_types import not_here
+from quorate.service.domain.votes import not_here
 from quorate.service.store.schema import events, items, projects
 from quorate.service.store.store import Store, snapshot
 from quorate.session.event_checks import CLOSE_ENOUGH

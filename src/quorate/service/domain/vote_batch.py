@@ -17,7 +17,7 @@ from quorate.service.domain.ballots import act, act_all
 from quorate.service.domain.leases import Leased, Want
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.queue import serve
-from quorate.service.domain.vote_types import RecordedVote, Request
+from quorate.service.domain.votes import RecordedVote, Request
 from quorate.service.microbatch import LATER, Later
 from quorate.service.store.store import StoreBusy, StoreUnavailable
 

@@ -19,7 +19,6 @@ from quorate.service.pages import (
     people,
     projects,
     rendering,
-    voter,
 )
 from quorate.service.pages.rendering import error_page
 from quorate.service.problems import Problem
@@ -41,7 +40,7 @@ async def without_key(request: Request) -> None:
 
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(without_key)])
-for each in (rendering, entrance, voter, dashboard, items, projects, people, data):
+for each in (rendering, entrance, dashboard, items, projects, people, data):
     for route in each.router.routes:
         if isinstance(route, APIRoute) and route.methods is not None and "GET" in route.methods:
             route.methods.add("HEAD")  # the server leaves the body out

@@ -14,14 +14,14 @@ from quorate.service.access.principal import Member
 from quorate.service.access.request_context import now_of, store_of
 from quorate.service.api.bodies import in_batch_thread, parsed
 from quorate.service.api.dependencies import Owner, ProjectId, Viewer, projects_of
+from quorate.service.domain import webhooks
 from quorate.service.domain.items import MOST_ITEMS, add_items, names_there
-from quorate.service.pages.form_fields import Fields, in_words_of_the_form
+from quorate.service.domain.webhooks import KINDS
+from quorate.service.pages.formats import Fields, in_words_of_the_form
 from quorate.service.pages.item_files import ItemsFile, read_items
 from quorate.service.pages.rendering import go, render, status_of
 from quorate.service.problems import of_error
 from quorate.service.store.store import Store
-from quorate.service.webhooks import hooks
-from quorate.service.webhooks.deliveries import KINDS
 from quorate.validate import broken
 
 EXPORTS = (
@@ -80,10 +80,10 @@ def data_page_of(request: Request, project_id: str, caller: Member, **more: obje
     )
 
 
-def _hooks(store: Store, project_id: str) -> list[tuple[hooks.Webhook, Any]]:
+def _hooks(store: Store, project_id: str) -> list[tuple[webhooks.Webhook, Any]]:
     """Each webhook and its last delivery, if there was one."""
-    found = hooks.list_webhooks(store, project_id)
-    return [(hook, next(iter(hooks.list_deliveries(store, project_id, hook.id, limit=1)), None)) for hook in found]
+    found = webhooks.list_webhooks(store, project_id)
+    return [(hook, next(iter(webhooks.list_deliveries(store, project_id, hook.id, limit=1)), None)) for hook in found]
 
 
 router = APIRouter(include_in_schema=False)
@@ -161,7 +161,7 @@ def add_webhook(request: Request, project_id: ProjectId, caller: Owner, fields: 
     kinds, url = [kind for kind in KINDS if fields.get(kind)], fields.get("url", "").strip()
     allow = bool(request.app.state.config.allow_private_addresses)
     try:
-        _, secret = hooks.create_webhook(
+        _, secret = webhooks.create_webhook(
             store_of(request), project_id, url, kinds, allow_private=allow, by=caller.principal.account_id,
             now=now_of(request),
         )  # fmt: skip
@@ -174,7 +174,7 @@ def add_webhook(request: Request, project_id: ProjectId, caller: Owner, fields: 
 @router.post("/p/{project_id}/webhooks/test")
 def test_webhook(request: Request, project_id: ProjectId, _caller: Owner, fields: Fields) -> Response:
     """Send a delivery that says nothing; the list shows what became of it."""
-    hooks.ping(store_of(request), project_id, fields.get("id", ""), now=now_of(request))
+    webhooks.ping(store_of(request), project_id, fields.get("id", ""), now=now_of(request))
     return go(f"/p/{project_id}/data", "pinged")
 
 
@@ -182,5 +182,5 @@ def test_webhook(request: Request, project_id: ProjectId, _caller: Owner, fields
 def remove_webhook(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
     """Tell it nothing any more."""
     store, me = store_of(request), caller.principal.account_id
-    hooks.remove_webhook(store, project_id, fields.get("id", ""), by=me, now=now_of(request))
+    webhooks.remove_webhook(store, project_id, fields.get("id", ""), by=me, now=now_of(request))
     return go(f"/p/{project_id}/data", "hook-removed")

@@ -13,9 +13,8 @@ from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy import ColumnElement, Connection, Row, func, select
 
 from quorate.reasons import SHORT
-from quorate.service.access.headers import allow_images
 from quorate.service.access.log import owner_of_link
-from quorate.service.access.request_context import now_of, store_of
+from quorate.service.access.request_context import allow_images, now_of, store_of
 from quorate.service.api.bodies import in_batch_thread
 from quorate.service.api.dependencies import Owner, ProjectId, Viewer, projects_of
 from quorate.service.domain.ballots import act
@@ -24,11 +23,10 @@ from quorate.service.domain.listing import Filter, Status, conditions
 from quorate.service.domain.open_items import change_pool, clear_image, close_open, reports_of, restore, withdraw
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.trail import find, standing_probs, trail
-from quorate.service.domain.vote_types import Request as Act
-from quorate.service.pages.charts import REST, ChartLine, bar, line_chart, swatch
+from quorate.service.domain.votes import Request as Act
 from quorate.service.pages.explain import DecisionFacts, Step, audit_sentence, because, likeliest, timeline
-from quorate.service.pages.form_fields import Fields, whole_number
-from quorate.service.pages.rendering import go, render
+from quorate.service.pages.formats import Fields, whole_number
+from quorate.service.pages.rendering import REST, ChartLine, bar, go, line_chart, render, swatch
 from quorate.service.store.schema import accounts, events, items
 
 PER_PAGE = 50

@@ -14,12 +14,12 @@ from fastapi import APIRouter, Request, Response
 from sqlalchemy import Connection, select
 
 from quorate.errors import QuorateError
-from quorate.service.access import accounts, cookies, invitations, keys, links
+from quorate.service.access import accounts, cookies, credentials, invitations
 from quorate.service.access.log import LogEntry, lines_of, owner_of_link
 from quorate.service.access.principal import Member
 from quorate.service.access.request_context import now_of, store_of
 from quorate.service.api.dependencies import Owner, ProjectId, base_url_of, projects_of
-from quorate.service.pages.form_fields import Fields, in_words_of_the_form, number, whole_number
+from quorate.service.pages.formats import Fields, in_words_of_the_form, number, whole_number
 from quorate.service.pages.rendering import go, render, status_of
 from quorate.service.problems import of_error
 from quorate.service.store import schema
@@ -96,7 +96,7 @@ def make_link(request: Request, project_id: ProjectId, caller: Owner, fields: Fi
     """A link that lets a member into this project again; it is on the answer, and nowhere else ever again."""
     store, account, me = store_of(request), fields.get("account", ""), caller.principal.account_id
     try:
-        link, _ = links.member_link(store, project_id, account, base_url_of(request), by=me, now=now_of(request))
+        link, _ = credentials.member_link(store, project_id, account, base_url_of(request), by=me, now=now_of(request))
     except QuorateError as error:
         return _page(request, project_id, caller, problem=of_error(error).body())
     return _page(request, project_id, caller, member_link=link)
@@ -108,7 +108,9 @@ def make_key(request: Request, project_id: ProjectId, caller: Owner, fields: Fie
     only = None if fields.get("reach") == "all" else project_id
     me, name = caller.principal.account_id, fields.get("name", "")
     try:
-        _, secret = keys.create_key(store_of(request), me, name=name, project_id=only, by=me, now=now_of(request))
+        _, secret = credentials.create_key(
+            store_of(request), me, name=name, project_id=only, by=me, now=now_of(request)
+        )
     except QuorateError as error:
         return _page(request, project_id, caller, problem=of_error(error).body())
     return _page(request, project_id, caller, key=secret)
@@ -118,7 +120,7 @@ def make_key(request: Request, project_id: ProjectId, caller: Owner, fields: Fie
 def revoke_key(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
     """Make one of the reader's keys worthless."""
     me = caller.principal.account_id
-    keys.revoke_key(store_of(request), fields.get("id", ""), account_id=me, now=now_of(request))
+    credentials.revoke_key(store_of(request), fields.get("id", ""), account_id=me, now=now_of(request))
     return go(f"/p/{project_id}/people", "revoked")
 
 
@@ -126,7 +128,7 @@ def _page(request: Request, project_id: str, caller: Member, **more: object) -> 
     store, now, me = store_of(request), now_of(request), caller.principal
     members = _all(partial(accounts.list_members, store, project_id), lambda each: each.account_id)
     invited = _all(partial(invitations.list_invitations, store, project_id), lambda each: each.id)
-    mine = _all(partial(keys.list_keys, store, me.account_id), lambda each: each.id)
+    mine = _all(partial(credentials.list_keys, store, me.account_id), lambda each: each.id)
     with store.read() as connection:
         shared = cookies.sharing_browsers(connection, project_id)
     shown = {

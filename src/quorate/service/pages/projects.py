@@ -18,8 +18,7 @@ from quorate.service.access.principal import Principal
 from quorate.service.access.request_context import now_of, store_of
 from quorate.service.api.dependencies import Creator, Owner, ProjectId, projects_of
 from quorate.service.domain.settings import LOWEST_RATE, ProjectSettings, knobs_of, rule_for_people
-from quorate.service.pages.form_fields import Fields, in_words_of_the_form, lines, number, share, whole_number
-from quorate.service.pages.format_filters import decimal
+from quorate.service.pages.formats import Fields, decimal, in_words_of_the_form, lines, number, share, whole_number
 from quorate.service.pages.rendering import go, render
 from quorate.service.problems import of_error
 from quorate.validate import broken
