@@ -87,7 +87,7 @@ def test_settings_that_cannot_change():
         UnknownLink("wrong", "fix"),
         LinkOver("wrong", "fix"),
         NotAllowed("wrong", "fix", field="role", rule="owner", value="v"),
-        NotAnImage("is none", "an image", "convert it", "12 bytes"),
+        broken("file", "12 bytes", "an image", "convert it", error=NotAnImage),
     ],
 )
 def test_an_error_survives_a_trip_to_another_process(error):

@@ -147,7 +147,7 @@ def tiny_app(store, config=None, clock=None):
         @app.get(f"/projects/{{project_id}}/{name}")
         @app.post(f"/projects/{{project_id}}/{name}")
         def endpoint(who: Annotated[Member, Depends(member(*roles))]):
-            return {"role": who.role, "account": who.principal.account_id}
+            return {"role": who.role, "account": who.account_id}
 
     @app.get("/token")
     def token(request: Request):

@@ -25,7 +25,7 @@ from sqlalchemy import ColumnElement, Connection, case, insert, select, update
 from quorate.service.access.log import note
 from quorate.service.access.request_context import config_of, is_secure, last_value, now_of, store_of
 from quorate.service.access.tokens import digest, new_secret, sign, signing_key, token_for, unsign
-from quorate.service.problems import Problem
+from quorate.service.problems import NotOurPage
 from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import accounts, browsers, links, memberships, sign_ins
 from quorate.service.store.store import Store
@@ -264,14 +264,10 @@ def check_csrf(request: Request, session_id: str, token: str | None) -> None:
     same_origin(request)
     expected = token_for(signing_key_of(request), session_id)
     if not hmac.compare_digest(expected.encode(), (token or "").encode("utf-8", "replace")):
-        raise Problem(
-            403,
-            "Not from our page",
-            "the CSRF token is missing or belongs to another sign-in.",
-            field=HEADER,
-            rule=f"a request with a cookie carries the page's token in {HEADER} or in the form field {FIELD}",
-            fix="Reload the page and try again; programs send an API key instead of a cookie.",
-        )
+        wrong = "the CSRF token is missing or belongs to another sign-in"
+        rule = f"a request with a cookie carries the page's token in {HEADER} or in the form field {FIELD}"
+        fix = "reload the page and try again; programs send an API key instead of a cookie."
+        raise NotOurPage(wrong, fix, field=HEADER, rule=rule)
 
 
 def same_origin(request: Request) -> None:
@@ -299,13 +295,8 @@ def _is_ours(request: Request, origin: str) -> bool:
     return host.lower() in {name.lower() for name in ours if name}
 
 
-def _elsewhere(header: str, value: str) -> Problem:
-    return Problem(
-        403,
-        "Not from our page",
-        f"the browser says that this request comes from another site ({header}: {value}).",
-        field=header,
-        value=value,
-        rule="requests that change something come from this service's own pages",
-        fix="Open the service's page and try again; behind a proxy, set the service's base URL.",
-    )
+def _elsewhere(header: str, value: str) -> NotOurPage:
+    wrong = f"the browser says that this request comes from another site ({header}: {value})"
+    rule = "requests that change something come from this service's own pages"
+    fix = "open the service's page and try again; behind a proxy, set the service's base URL."
+    return NotOurPage(wrong, fix, field=header, value=value, rule=rule)

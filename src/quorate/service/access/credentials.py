@@ -14,7 +14,6 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, insert, or_, select, update
 
-from quorate.errors import InvalidInput
 from quorate.service.access.accounts import Account, checked_name, list_accounts, load_account, member_in, role_in
 from quorate.service.access.cookies import end_links, open_sign_in
 from quorate.service.access.log import by_link, note
@@ -185,11 +184,10 @@ def _only_owner(store: Store) -> str:
             "open the link that `quorate serve` prints first, or without a browser send it a name: "
             "curl --data 'name=Ada' LINK. `quorate service owner-link` prints a new one."
         )
-        wrong, rule = "nobody is an owner yet", "the id of an account that may make projects"
-        raise InvalidInput(f"{wrong}; {fix}", field="account", rule=rule, fix=fix)
+        raise broken("account", None, "the id of an account that may make projects; there is none yet", fix)
     names = ", ".join(f"{each.id} ({each.name})" for each in owners[:20])
     rule, fix = f"one of the {len(owners)} accounts that may make projects: {names}", "say which with `account`."
-    raise InvalidInput(f"expected {rule}; {fix}", field="account", rule=rule, fix=fix)
+    raise broken("account", None, rule, fix)
 
 
 def everybody(store: Store) -> list[Account]:
@@ -237,11 +235,9 @@ def create_key(
             here = (memberships.c.account_id == accounts.c.id) & (memberships.c.project_id == project_id)
             may = may.join(memberships, here).where(memberships.c.removed.is_(None))
         if connection.scalar(may) is None:
-            raise NotFound(
-                f"account={account_id!r} is not there, or no member of project={project_id!r}; check both ids.",
-                field="project_id", value=project_id, rule="a project that the account is a member of",
-                fix="check both ids.",
-            )  # fmt: skip
+            rule = "a project that the account is a member of"
+            where = f"account {account_id}"
+            raise broken("project_id", project_id, rule, "check both ids.", place=where, error=NotFound)
         row = {column: getattr(key, column) for column in ApiKey.__dataclass_fields__}
         connection.execute(insert(api_keys).values(row | {"digest": digest(secret)}))
         # owners of other projects read of a key for all: its name is not for them

@@ -14,7 +14,7 @@ from fastapi import Request
 from sqlalchemy import Connection, case, literal, select, update
 
 from quorate.service.access.request_context import client_address, config_of, now_of, store_of
-from quorate.service.problems import Problem, retry_after
+from quorate.service.problems import TooMany
 from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import attempts
 from quorate.service.store.store import Store
@@ -124,14 +124,6 @@ def limit_votes(request: Request, account_id: str) -> None:
         raise _too_many("votes from your account", state.vote_buckets.limit, wait)
 
 
-def _too_many(what: str, limit: Limit, wait: float) -> Problem:
-    seconds = retry_after(wait)
-    return Problem(
-        429,
-        "Too many requests",
-        f"too many {what}; wait {seconds} s, then send this again.",
-        field="request",
-        rule=f"{limit.burst:g} {what} at once, then {60 * limit.rate:g} a minute",
-        fix=f"Wait {seconds} s.",
-        headers={"Retry-After": seconds},
-    )
+def _too_many(what: str, limit: Limit, wait: float) -> TooMany:
+    rule = f"{limit.burst:g} {what} at once, then {60 * limit.rate:g} a minute"
+    return TooMany(f"too many {what}", rule, retry_after=wait)

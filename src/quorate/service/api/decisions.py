@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter
@@ -10,9 +10,9 @@ from pydantic import Field
 
 from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Now, ProjectId, TheProjects, Viewer
-from quorate.service.api.fields import Cursor, Limit, Out, Page, Time, after_number, page, problems
+from quorate.service.api.fields import Out, Page, Time, Wanted, problems
 from quorate.service.domain.audits import ProjectAudit
-from quorate.service.domain.listing import DecisionRow, Filter, decided, list_items, list_learned
+from quorate.service.domain.listing import Filter, decided, list_items, list_learned
 from quorate.service.domain.stats import Stats, latest_stats
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}", route_class=StrictRoute)
@@ -41,22 +41,18 @@ class DecisionOut(Out):
 
 @router.get("/decisions", tags=["decisions"], summary="List decisions", responses=problems(403, 404))
 def list_project_decisions(
-    project_id: ProjectId, _caller: Viewer, projects_: TheProjects, cursor: Cursor = None, limit: Limit = 100
+    project_id: ProjectId, _caller: Viewer, projects_: TheProjects, wanted: Wanted
 ) -> Page[DecisionOut]:
     """Closed items in the order in which they came. Every item that was closed when the first page was read, and still
     is when its page is, is there once. Those that close meanwhile may be missing: webhooks tell of each."""
-    after = after_number(cursor)
+    after = wanted.number()
     with projects_.store.read() as connection:
         project = projects_.get_in(connection, project_id)
-        rows = list_items(connection, project_id, Filter("closed"), after=after, limit=limit + 1)
-        found = list(zip(decided(projects_, connection, project, rows), rows, strict=True))
-    classes = project.settings.classes
-    return Page[DecisionOut](**page(found, limit, lambda each: _shown(each[0], classes), lambda each: each[1].number))
-
-
-def _shown(closed: DecisionRow, classes: tuple[str, ...]) -> DecisionOut:
-    values: dict[str, Any] = {name: getattr(closed, name) for name in DecisionOut.model_fields if name != "probs"}
-    return DecisionOut(**values, probs=dict(zip(classes, closed.probs, strict=True)))
+        rows = list_items(connection, project_id, Filter("closed"), after=after, limit=wanted.most)
+        found = decided(projects_, connection, project, rows)
+    classes, numbers = project.settings.classes, {row.name: row.number for row in rows}
+    told = [asdict(each) | {"probs": dict(zip(classes, each.probs, strict=True))} for each in found]
+    return wanted.page(told, lambda each: int(numbers[each["item"]]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,18 +115,11 @@ def show_stats(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, n
 
 
 @router.get("/learning", tags=["numbers"], summary="What was learned, over time", responses=problems(403, 404))
-def list_learning(
-    project_id: ProjectId, _caller: Viewer, projects_: TheProjects, cursor: Cursor = None, limit: Limit = 100
-) -> Page[LearnedOut]:
+def list_learning(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, wanted: Wanted) -> Page[LearnedOut]:
     """Each fit, oldest first."""
-    after = after_number(cursor, first=0)
     with projects_.store.read() as connection:
-        project = projects_.get_in(connection, project_id)
-        found = list_learned(connection, project_id, after=after, limit=limit + 1)
-    models, classes = project.settings.models, project.settings.classes
-
-    def shown(learned: dict[str, Any]) -> LearnedOut:
-        tau = {model: dict(zip(classes, each, strict=True)) for model, each in zip(models, learned["tau"], strict=True)}
-        return LearnedOut(**learned | {"tau": tau})
-
-    return Page[LearnedOut](**page(found, limit, shown, lambda each: int(each["event"])))
+        settings = projects_.get_in(connection, project_id).settings
+        found = list_learned(connection, project_id, after=wanted.number(0), limit=wanted.most)
+    return wanted.page(
+        [each | {"tau": settings.by_model(each["tau"])} for each in found], lambda each: int(each["event"])
+    )

@@ -27,13 +27,13 @@ from quorate.service.access.principal import Member
 from quorate.service.access.request_context import now_of
 from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Owner, ProjectId, TheProjects, Viewer
-from quorate.service.api.fields import Cursor, Limit, Out, Page, Time, after_number, page, problems
+from quorate.service.api.fields import Out, Page, Time, Wanted, problems
 from quorate.service.domain.events import ITEM_KINDS, project_events
 from quorate.service.domain.item_projection import ABSENT
 from quorate.service.domain.listing import BATCH, DecisionRow, all_decisions
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.stats import voter_names
-from quorate.service.problems import Problem
+from quorate.service.problems import TooMany
 from quorate.service.store.schema import events as acts
 from quorate.service.store.schema import items, not_withdrawn
 from quorate.service.store.store import POOL, StoreUnavailable, snapshot
@@ -259,7 +259,7 @@ WRITERS: dict[Format, Callable[[Export, IO[bytes]], None]] = {
 
 
 MOST = POOL // 4
-SECONDS = "5"  # to wait before another attempt
+SECONDS = 5.0  # to wait before another attempt
 
 
 class ExportSlots:
@@ -283,13 +283,9 @@ class ExportSlots:
                 self._busy.discard(account_id)
 
 
-def _wait(*, mine: bool) -> Problem:
+def _wait(*, mine: bool) -> TooMany:
     who = "your account is exporting already" if mine else f"{MOST} exports are being made already"
-    return Problem(
-        429, "Too many requests", f"{who}; wait {SECONDS} s, then send this again.", field="request",
-        rule=f"one export at a time for each account, {MOST} for all", fix=f"Wait {SECONDS} s.",
-        headers={"Retry-After": SECONDS},
-    )  # fmt: skip
+    return TooMany(who, f"one export at a time for each account, {MOST} for all", retry_after=SECONDS)
 
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["decisions"], route_class=StrictRoute)
@@ -331,7 +327,7 @@ def _sent(
     request: Request, projects_: Projects, project_id: str, caller: Member, what: Kept, chosen: Format
 ) -> Response:
     """The file; that it was taken out is in the access log. A full disk keeps nobody from saving their data."""
-    me = caller.principal.account_id
+    me = caller.account_id
     with request.app.state.export_slots.taken(me):
         with suppress(StoreUnavailable), projects_.store.write() as connection:
             told = {"what": what, "format": chosen}
@@ -355,15 +351,13 @@ class LineOut(Out):
 
 
 @router.get("/access-log", summary="Read the access log", responses=problems(403, 404), tags=["people"])
-def read_access_log(
-    project_id: ProjectId, _caller: Owner, projects_: TheProjects, cursor: Cursor = None, limit: Limit = 100
-) -> Page[LineOut]:
+def read_access_log(project_id: ProjectId, _caller: Owner, projects_: TheProjects, wanted: Wanted) -> Page[LineOut]:
     """Sign-ins, roles, keys, links, invitations, exports, settings and webhooks, the newest first. It cannot be
     changed."""
-    before = None if cursor is None else after_number(cursor)
+    before = None if wanted.cursor is None else wanted.number()
     with projects_.store.read() as connection:
-        found = lines_of(connection, project_id, before=before, limit=limit + 1)
-    return Page[LineOut](**page(found, limit, LineOut.model_validate, lambda each: each.id))
+        found = lines_of(connection, project_id, before=before, limit=wanted.most)
+    return wanted.page(found, lambda each: each.id)
 
 
 @router.get(

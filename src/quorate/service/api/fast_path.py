@@ -33,7 +33,6 @@ from quorate.service.api.bodies import BODY_SECONDS, SMALL, parsed
 from quorate.service.api.dependencies import Voter
 from quorate.service.api.fields import KEY
 from quorate.service.api.monitoring import Metrics
-from quorate.service.problems import Problem
 
 PATH = re.compile(r"/api/v1/projects/([A-Za-z0-9_-]{1,40})/([a-z]+)")
 TAKES = {"http", "project_id", "caller", "now", "body", "key"}  # what an endpoint may ask for, under these names
@@ -100,7 +99,7 @@ async def _admitted(request: Request, way: FastRoute, project_id: str, first: Me
         return None
     try:
         caller: Member = await as_member(request, project_id, "owner", "voter", token=await sent_token(request))
-    except (Problem, QuorateError):
+    except QuorateError:
         return None
     return read | {"http": request, "project_id": project_id, "caller": caller, "now": now_of(request)}
 

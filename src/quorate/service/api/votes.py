@@ -28,7 +28,7 @@ from quorate.service.domain.trail import find
 from quorate.service.domain.vote_batch import Answer, Call, answer_all
 from quorate.service.domain.votes import Kind, RecordedVote, Request
 from quorate.service.microbatch import MicroBatcher
-from quorate.service.problems import Problem
+from quorate.service.problems import NotAllowed
 
 MOST_NEXT = 20
 
@@ -171,7 +171,7 @@ async def next_for_voter(
     would sway the voter.
     """
     count = 1 if body is None else body.count
-    call = Call(project_id, caller.principal.account_id, None, count, now)
+    call = Call(project_id, caller.account_id, None, count, now)
     answer = await vote_batcher_of(http).submit(call, queue=project_id)
     classes = [] if answer.project is None else list(answer.project.settings.classes)
     return NextOut(classes=classes, items=_leased(project_id, answer) or [])
@@ -203,7 +203,7 @@ def report(
     http: HttpRequest, project_id: ProjectId, caller: Voter, projects_: TheProjects, now: Now, body: ReportIn
 ) -> ReportedOut:
     """The item is set aside: nobody is asked about it until an owner clears it. May be repeated."""
-    voter = caller.principal.account_id
+    voter = caller.account_id
     limit_votes(http, voter)
     return ReportedOut(item=body.item, set_aside=report_image(projects_, project_id, body.item, voter, now=now))
 
@@ -211,7 +211,7 @@ def report(
 @router.post("/leave", summary="Give back the items one holds", responses=problems(403, 404))
 def leave(project_id: ProjectId, caller: Voter, projects_: TheProjects) -> LeftOut:
     """What the caller holds goes to others at once, not when it expires. May be repeated: nothing is held then."""
-    return LeftOut(given_back=give_back(projects_, project_id, caller.principal.account_id))
+    return LeftOut(given_back=give_back(projects_, project_id, caller.account_id))
 
 
 def vote_batcher_of(request: HttpRequest) -> MicroBatcher[Call, Answer]:
@@ -235,21 +235,19 @@ def _request(
     project_id: str, caller: Member, item: str, kind: Kind, label: str | None, outside: str | None, key: str | None
 ) -> Request:
     if outside is None:
-        who = caller.principal
+        who = caller
         return Request(project_id, item, who.account_id, kind, label, key, signed_in_by=who.signed_in_by)
     if caller.role != "owner":
-        raise Problem(
-            403, "Not allowed", "voter: only an owner may send the votes of others; leave it out.", field="voter",
-            value=outside, rule="only with an owner's key", fix="leave voter out to vote yourself.",
-        )  # fmt: skip
-    sender = f"sent by {caller.principal.account_id}, {caller.principal.signed_in_by}"
+        wrong, fix = "only an owner may send the votes of others", "leave voter out to vote yourself."
+        raise NotAllowed(wrong, fix, field="voter", value=outside, rule="only with an owner's key")
+    sender = f"sent by {caller.account_id}, {caller.signed_in_by}"
     return Request(project_id, item, f"ext:{outside}", kind, label, key, served=False, signed_in_by=sender)
 
 
 async def _answer(http: HttpRequest, caller: Member, asked: Request, count: int, now: float) -> VotedOut:
     if asked.served:  # an owner's program may send as many votes of others as it can
-        limit_votes(http, caller.principal.account_id)
-    call = Call(asked.project_id, caller.principal.account_id, asked, count, now)
+        limit_votes(http, caller.account_id)
+    call = Call(asked.project_id, caller.account_id, asked, count, now)
     answer = await vote_batcher_of(http).submit(call, queue=asked.project_id)
     recorded = answer.recorded
     assert recorded is not None

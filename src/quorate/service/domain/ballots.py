@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, select
 from sqlalchemy.exc import IntegrityError
 
-from quorate.errors import DuplicateVote, InvalidInput, QuorateError
+from quorate.errors import DuplicateVote, QuorateError
 from quorate.service.domain.item_projection import after_event, audit_draw
 from quorate.service.domain.leases import CLOCK_SLACK
 from quorate.service.domain.projects import Project, Projects
@@ -26,7 +26,6 @@ from quorate.service.domain.votes import (
     VoteWrite,
     load_contexts,
     not_met,
-    of_item,
     reused,
     write_votes,
 )
@@ -35,6 +34,7 @@ from quorate.session import Session
 from quorate.session.journal import Event
 from quorate.session.single import ParamsVersion, is_decided, item_session
 from quorate.types import Decision
+from quorate.validate import broken
 
 REQUESTS = "request"  # in the name of the constraint that two acts with one key, at the very same time, run into
 
@@ -102,17 +102,14 @@ def _check(context: VoteContext, request: Request, now: float) -> None:
     """May this voter do this now?"""
     if request.kind == "close":
         if context.row.withdrawn is not None:
-            rule, fix = "an item that is not withdrawn", "restore it first."
-            raise of_item(InvalidInput, request.item, wrong=" is withdrawn", rule=rule, fix=fix)
+            raise broken("item", request.item, "an item that is not withdrawn", "restore it first.")
         return
     if request.kind == "retract":
         _check_undo(context, request, now)
         return
     if context.acted is not None:
-        raise of_item(
-            DuplicateVote, request.item, wrong=f": this voter has acted on it already ({context.acted})",
-            rule="one act of each voter on an item", fix="undo that first.",
-        )  # fmt: skip
+        rule = f"one act of each voter on an item; this one has acted already ({context.acted})"
+        raise broken("item", request.item, rule, "undo that first.", error=DuplicateVote)
     if request.served and context.holds is None:
         raise not_met(request.item, request.kind)
 
@@ -123,10 +120,8 @@ def _check_undo(context: VoteContext, request: Request, now: float) -> None:
     ago, most = now - context.acted_at, context.project.settings.undo_seconds
     if request.served and not -CLOCK_SLACK <= ago <= most:
         when = f"{ago:.0f} seconds ago" if ago > 0 else "before the clock was set back"
-        raise of_item(
-            TooLate, request.item, wrong=f": a vote can be undone for {most:g} seconds, and that was {when}",
-            rule=f"an act of the last {most:g} seconds", fix="ask the owner of the project.",
-        )  # fmt: skip
+        rule = f"an item on which this voter acted in the last {most:g} seconds; that was {when}"
+        raise broken("item", request.item, rule, "ask the owner of the project.", error=TooLate)
 
 
 def _skip(context: VoteContext, request: Request, now: float, **told: bool) -> VoteWrite:
@@ -175,9 +170,7 @@ def _next_event(
     )
     decision = _apply(session, row.name, request, now)
     if request.kind == "close" and not outbox.written:
-        raise of_item(
-            InvalidInput, row.name, wrong=" is closed already", rule="an open item", fix="there is nothing to do."
-        )
+        raise broken("item", row.name, "an open item", "there is nothing to do: it is closed already.")
     return session, decision, outbox.written[0] if outbox.written else {}
 
 

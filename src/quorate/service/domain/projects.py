@@ -14,7 +14,7 @@ from typing import Any, Literal, NewType, TypeVar, cast, get_args
 
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
-from quorate.errors import InvalidInput, UnknownItem, shown
+from quorate.errors import InvalidInput, UnknownItem
 from quorate.service.access.log import note
 from quorate.service.domain.events import append_project_event, record
 from quorate.service.domain.settings import ProjectSettings, knobs_of
@@ -218,19 +218,14 @@ def _changes(before: Project, after: Project) -> dict[str, Any]:
 
 def unknown(project_id: str) -> UnknownProject:
     """The error for a project that is not there, or that the caller may not know of."""
-    return UnknownProject(
-        f"project={shown(project_id)}; expected the id of a project of yours; see the list of projects.",
-        field="project_id", value=project_id, rule="the id of a project of yours", fix="see the list of projects.",
-    )  # fmt: skip
+    fix = "see the list of projects."
+    return broken("project_id", project_id, "the id of a project of yours", fix, error=UnknownProject)
 
 
 def archived(project: Project) -> InvalidInput:
     """The error for a project that takes nothing any more."""
-    fix = "an owner can set its state to active."
-    return InvalidInput(
-        f"project {project.name!r} is archived and takes neither items nor votes; {fix}",
-        field="state", value=project.state, rule="a project that is not archived", fix=fix,
-    )  # fmt: skip
+    rule = f"a project that takes items and votes; {project.name!r} does not"
+    return broken("state", project.state, rule, "an owner can set its state to active.")
 
 
 def _body(connection: Connection, number: int) -> dict[str, Any]:

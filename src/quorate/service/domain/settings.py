@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
@@ -241,6 +241,11 @@ class ProjectSettings:
     def shown_classes(self) -> tuple[str, ...]:
         """What pages show for each class, in order."""
         return tuple(map(self.shown, self.classes))
+
+    def by_model(self, rows: Sequence[Sequence[float]]) -> dict[str, dict[str, float]]:
+        """Numbers of each classifier and class, (M, K), by their names."""
+        named = zip(self.models, rows, strict=True)
+        return {model: dict(zip(self.classes, row, strict=True)) for model, row in named}
 
     def session(self) -> Settings:
         """As the session core takes them; learning is the service's."""

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, Select, bindparam, select
 
-from quorate.errors import InvalidInput, QuorateError, RequestReused, UnknownItem, shown
+from quorate.errors import InvalidInput, QuorateError, RequestReused, UnknownItem
 from quorate.service.domain.events import append_item_events
 from quorate.service.domain.projects import Project, Projects, archived
 from quorate.service.domain.webhooks import Notice, announce, closed
@@ -23,6 +23,7 @@ from quorate.service.store.bulk import among, change_rows, delete_rows, each_of,
 from quorate.service.store.schema import ballots, events, items, leases
 from quorate.session.journal import Event
 from quorate.types import Decision
+from quorate.validate import broken
 
 Kind = Literal["vote", "abstain", "skip", "retract", "close"]
 
@@ -37,31 +38,21 @@ class NotServed(UnknownItem):
 
 def reused(key: str | None) -> RequestReused:
     """The error of an idempotency key that came with another content than the first time."""
-    fix = "use a new key for a new act."
-    return RequestReused(
-        f"idempotency key {shown(key)} was used before for something else; {fix}",
-        field="Idempotency-Key", value=key, rule="a key of its own for every act", fix=fix,
-    )  # fmt: skip
-
-
-def of_item(error: type[InvalidInput], item: str, *, wrong: str, rule: str, fix: str) -> InvalidInput:
-    """Why an act on this item is refused."""
-    return error(f"item={shown(item)}{wrong}; {fix}", field="item", value=item, rule=rule, fix=fix)
+    rule = "a key of its own for every act; this one was used before for something else"
+    return broken("Idempotency-Key", key, rule, "use a new key for a new act.", error=RequestReused)
 
 
 def not_here(item: str) -> InvalidInput:
     """The error of an item that is not in the project."""
-    fix = "check how it is written."
-    return of_item(UnknownItem, item, wrong=" is not in this project", rule="an item of this project", fix=fix)
+    return broken("item", item, "an item of this project", "check how it is written.", error=UnknownItem)
 
 
 def not_met(item: str, kind: Kind) -> InvalidInput:
     """The error of a voter who acts on an item that was never shown to them; whether it is there is not told."""
     if kind == "retract":
-        wrong, rule = ": this voter has no vote on it", "an item on which this voter has acted"
-        return of_item(UnknownItem, item, wrong=wrong, rule=rule, fix="there is nothing to undo.")
-    wrong, rule = " was not given to this voter", "an item that was given to this voter"
-    return of_item(NotServed, item, wrong=wrong, rule=rule, fix="ask for the next item first.")
+        rule = "an item on which this voter has acted"
+        return broken("item", item, rule, "there is nothing to undo.", error=UnknownItem)
+    return broken("item", item, "an item that was given to this voter", "ask for the next item first.", error=NotServed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ def dashboard(request: Request, project_id: ProjectId, caller: Anyone) -> Respon
     """The dashboard; voters are sent to vote."""
     if caller.role == "voter":
         return go(f"/p/{project_id}/vote")
-    return render(request, "dashboard.html", **_shown(request, project_id), me=caller.principal, role=caller.role)
+    return render(request, "dashboard.html", **_shown(request, project_id), me=caller, role=caller.role)
 
 
 @router.get("/p/{project_id}/live")
@@ -137,11 +137,11 @@ def vote_page(request: Request, project_id: ProjectId, caller: Voter) -> Respons
     project = projects_of(request).get(project_id)
     allow_images(request, "https:", "http:")
     with store_of(request).read() as connection:
-        is_new = acts_of(connection, project_id, caller.principal.account_id) == 0
+        is_new = acts_of(connection, project_id, caller.account_id) == 0
     start = {
         "isNew": is_new,
         "project": project.id,
-        "account": caller.principal.account_id,
+        "account": caller.account_id,
         "csrf": csrf_token(request),
         "undoSeconds": project.settings.undo_seconds,
         "leaseSeconds": project.settings.lease_seconds,
@@ -150,7 +150,7 @@ def vote_page(request: Request, project_id: ProjectId, caller: Voter) -> Respons
     classes = project.settings.shown_classes
     keys = keys_of(project.settings.classes)  # a new name must not move a key that voters know
     shown = {
-        "me": caller.principal, "role": caller.role, "project": project, "start": start, "shape": _shape(classes),
+        "me": caller, "role": caller.role, "project": project, "start": start, "shape": _shape(classes),
         "classes": list(zip(project.settings.classes, classes, strict=True)), "keys": keys,
         "keys_told": keys_told(keys), "names_are_keys": keys == [name.lower() for name in classes],
         "own_keys": keys == [name.lower() for name in project.settings.classes],
@@ -205,7 +205,7 @@ def _shape(classes: Sequence[str]) -> str:
 @router.get("/p/{project_id}/vote/mine")
 def votes_of_mine(request: Request, project_id: ProjectId, caller: Voter, since: float) -> dict[str, int | str]:
     """How many votes the reader has given since a time, their own midnight; and whether the project goes on."""
-    mine = (ballots.c.project_id == project_id, ballots.c.voter == caller.principal.account_id)
+    mine = (ballots.c.project_id == project_id, ballots.c.voter == caller.account_id)
     query = select(func.count()).where(*mine, ballots.c.kind == "vote", ballots.c.time >= since)
     with store_of(request).read() as connection:
         project = projects_of(request).get_in(connection, project_id)

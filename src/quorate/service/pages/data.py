@@ -71,7 +71,7 @@ NO_HOOK_SENT: dict[str, Any] = {
 def data_page_of(request: Request, project_id: str, caller: Member, **more: object) -> Response:
     """The whole page; `more` is what a form sent to it led to."""
     shown = {
-        "project": projects_of(request).get(project_id), "me": caller.principal, "role": caller.role, "tab": "data",
+        "project": projects_of(request).get(project_id), "me": caller, "role": caller.role, "tab": "data",
         "exports": EXPORTS, "project_id": project_id, "kinds": HOOK_KINDS, "hook_labels": HOOK_LABELS,
         "webhooks": _hooks(store_of(request), project_id) if caller.role == "owner" else [],
     }  # fmt: skip
@@ -162,7 +162,7 @@ def add_webhook(request: Request, project_id: ProjectId, caller: Owner, fields: 
     allow = bool(request.app.state.config.allow_private_addresses)
     try:
         _, secret = webhooks.create_webhook(
-            store_of(request), project_id, url, kinds, allow_private=allow, by=caller.principal.account_id,
+            store_of(request), project_id, url, kinds, allow_private=allow, by=caller.account_id,
             now=now_of(request),
         )  # fmt: skip
     except QuorateError as error:
@@ -181,6 +181,6 @@ def test_webhook(request: Request, project_id: ProjectId, _caller: Owner, fields
 @router.post("/p/{project_id}/webhooks/remove")
 def remove_webhook(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
     """Tell it nothing any more."""
-    store, me = store_of(request), caller.principal.account_id
+    store, me = store_of(request), caller.account_id
     webhooks.remove_webhook(store, project_id, fields.get("id", ""), by=me, now=now_of(request))
     return go(f"/p/{project_id}/data", "hook-removed")

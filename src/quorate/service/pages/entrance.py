@@ -21,7 +21,7 @@ from quorate.service.api.dependencies import Caller, Unrestricted, base_url_of, 
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.stats import latest_stats
 from quorate.service.pages.rendering import go, render
-from quorate.service.problems import Problem, of_error
+from quorate.service.problems import NotSignedIn, of_error
 from quorate.service.store.schema import accounts, api_keys
 
 
@@ -66,9 +66,7 @@ def signed_in(request: Request) -> Principal | None:
     """Who has opened this page; None for nobody. Not for doing anything in their name: no token is asked for."""
     try:
         return from_thread.run(current, Request({**request.scope, "method": "GET"}), None)
-    except Problem as problem:
-        if problem.status != 401:
-            raise
+    except NotSignedIn:
         return None
 
 

@@ -107,7 +107,7 @@ def items_page(
         found = page_of(connection, project, wanted)
         ties = _ties(projects_of(request), connection, project, found.rows)
     shown = {"project": project, "wanted": wanted, "found": found, "short": SHORT, "orders": ORDERS, "ties": ties}
-    return render(request, "items.html", **shown, me=caller.principal, role=caller.role, tab="items")
+    return render(request, "items.html", **shown, me=caller, role=caller.role, tab="items")
 
 
 @router.get("/p/{project_id}/item")
@@ -118,13 +118,13 @@ def item_page(request: Request, project_id: ProjectId, caller: Viewer, id: str) 
     with store_of(request).read() as connection:
         project = projects_.get_in(connection, project_id)
         shown = _item(projects_, connection, project, id)
-    return render(request, "item.html", **shown, me=caller.principal, role=caller.role, tab="items")
+    return render(request, "item.html", **shown, me=caller, role=caller.role, tab="items")
 
 
 @router.post("/p/{project_id}/item/close")
 def close_item(request: Request, project_id: ProjectId, caller: Owner, id: str) -> Response:  # noqa: A002
     """Answer now, with the votes there are."""
-    who = caller.principal
+    who = caller
     asked = Act(project_id, id, who.account_id, "close", served=False, signed_in_by=who.signed_in_by)
     act(projects_of(request), asked, now=now_of(request))
     return go(f"/p/{project_id}/items", "closed")
@@ -133,21 +133,21 @@ def close_item(request: Request, project_id: ProjectId, caller: Owner, id: str) 
 @router.post("/p/{project_id}/item/withdraw")
 def withdraw_item(request: Request, project_id: ProjectId, caller: Owner, id: str) -> Response:  # noqa: A002
     """Take the item out of everything."""
-    withdraw(projects_of(request), project_id, id, by=caller.principal.account_id, now=now_of(request))
+    withdraw(projects_of(request), project_id, id, by=caller.account_id, now=now_of(request))
     return go(f"/p/{project_id}/items", "withdrawn")
 
 
 @router.post("/p/{project_id}/item/restore")
 def restore_item(request: Request, project_id: ProjectId, caller: Owner, id: str) -> Response:  # noqa: A002
     """Bring a withdrawn item back."""
-    restore(projects_of(request), project_id, id, by=caller.principal.account_id, now=now_of(request))
+    restore(projects_of(request), project_id, id, by=caller.account_id, now=now_of(request))
     return go(f"/p/{project_id}/items", "restored")
 
 
 @router.post("/p/{project_id}/open-items/pool")
 async def change_open_pool(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
     """Another pool for all items that still ask."""
-    size, me, now = whole_number(fields, "pool_size") or 0, caller.principal, now_of(request)
+    size, me, now = whole_number(fields, "pool_size") or 0, caller, now_of(request)
     change = partial(change_pool, projects_of(request), project_id, size)
     await in_batch_thread(request, partial(change, by=me.account_id, signed_in_by=me.signed_in_by, now=now))
     return go(f"/p/{project_id}/items", "pool")
@@ -156,7 +156,7 @@ async def change_open_pool(request: Request, project_id: ProjectId, caller: Owne
 @router.post("/p/{project_id}/open-items/close")
 async def close_open_items(request: Request, project_id: ProjectId, caller: Owner) -> Response:
     """Answer everything now, with the votes there are."""
-    me, now = caller.principal, now_of(request)
+    me, now = caller, now_of(request)
     close = partial(close_open, projects_of(request), project_id)
     await in_batch_thread(request, partial(close, by=me.account_id, signed_in_by=me.signed_in_by, now=now))
     return go(f"/p/{project_id}/items", "closed")
@@ -165,7 +165,7 @@ async def close_open_items(request: Request, project_id: ProjectId, caller: Owne
 @router.post("/p/{project_id}/item/clear")
 def clear_item(request: Request, project_id: ProjectId, caller: Owner, id: str) -> Response:  # noqa: A002
     """Ask voters again about an item that was set aside."""
-    clear_image(projects_of(request), project_id, id, by=caller.principal.account_id, now=now_of(request))
+    clear_image(projects_of(request), project_id, id, by=caller.account_id, now=now_of(request))
     return go(f"/p/{project_id}/items", "cleared")
 
 

@@ -46,7 +46,7 @@ def invite(request: Request, project_id: ProjectId, caller: Owner, fields: Field
         _, link = invitations.create_invitation(
             store_of(request), project_id, base_url_of(request), role=fields.get("role", "voter"),
             name=fields.get("name", ""), lasts=invitations.DAY * _days(fields),
-            most_uses=whole_number(fields, "most_uses"), by=caller.principal.account_id, now=now_of(request),
+            most_uses=whole_number(fields, "most_uses"), by=caller.account_id, now=now_of(request),
         )  # fmt: skip
     except QuorateError as error:
         problem = in_words_of_the_form(of_error(error).body(), fields, INVITATION)
@@ -64,7 +64,7 @@ def _days(fields: Mapping[str, str]) -> float:
 @router.post("/p/{project_id}/people/uninvite")
 def end_invitation(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
     """End an invitation; who came by it stays."""
-    me, store = caller.principal.account_id, store_of(request)
+    me, store = caller.account_id, store_of(request)
     invitations.revoke_invitation(store, project_id, fields.get("id", ""), by=me, now=now_of(request))
     return go(f"/p/{project_id}/people", "revoked")
 
@@ -72,7 +72,7 @@ def end_invitation(request: Request, project_id: ProjectId, caller: Owner, field
 @router.post("/p/{project_id}/people/role")
 def change_role(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
     """Give a member another role."""
-    account, role, me = fields.get("account", ""), fields.get("role", ""), caller.principal.account_id
+    account, role, me = fields.get("account", ""), fields.get("role", ""), caller.account_id
     try:
         accounts.change_role(store_of(request), project_id, account, role=role, by=me, now=now_of(request))
     except QuorateError as error:
@@ -83,7 +83,7 @@ def change_role(request: Request, project_id: ProjectId, caller: Owner, fields: 
 @router.post("/p/{project_id}/people/remove")
 def remove(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
     """End a membership; votes given stay."""
-    me, store = caller.principal.account_id, store_of(request)
+    me, store = caller.account_id, store_of(request)
     try:
         accounts.remove_member(store, project_id, fields.get("account", ""), by=me, now=now_of(request))
     except QuorateError as error:
@@ -94,7 +94,7 @@ def remove(request: Request, project_id: ProjectId, caller: Owner, fields: Field
 @router.post("/p/{project_id}/people/link")
 def make_link(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
     """A link that lets a member into this project again; it is on the answer, and nowhere else ever again."""
-    store, account, me = store_of(request), fields.get("account", ""), caller.principal.account_id
+    store, account, me = store_of(request), fields.get("account", ""), caller.account_id
     try:
         link, _ = credentials.member_link(store, project_id, account, base_url_of(request), by=me, now=now_of(request))
     except QuorateError as error:
@@ -106,7 +106,7 @@ def make_link(request: Request, project_id: ProjectId, caller: Owner, fields: Fi
 def make_key(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
     """A new API key of the reader, for this project or for all of theirs; shown on the answer only."""
     only = None if fields.get("reach") == "all" else project_id
-    me, name = caller.principal.account_id, fields.get("name", "")
+    me, name = caller.account_id, fields.get("name", "")
     try:
         _, secret = credentials.create_key(
             store_of(request), me, name=name, project_id=only, by=me, now=now_of(request)
@@ -119,13 +119,13 @@ def make_key(request: Request, project_id: ProjectId, caller: Owner, fields: Fie
 @router.post("/p/{project_id}/people/unkey")
 def revoke_key(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
     """Make one of the reader's keys worthless."""
-    me = caller.principal.account_id
+    me = caller.account_id
     credentials.revoke_key(store_of(request), fields.get("id", ""), account_id=me, now=now_of(request))
     return go(f"/p/{project_id}/people", "revoked")
 
 
 def _page(request: Request, project_id: str, caller: Member, **more: object) -> Response:
-    store, now, me = store_of(request), now_of(request), caller.principal
+    store, now, me = store_of(request), now_of(request), caller
     members = _all(partial(accounts.list_members, store, project_id), lambda each: each.account_id)
     invited = _all(partial(invitations.list_invitations, store, project_id), lambda each: each.id)
     mine = _all(partial(credentials.list_keys, store, me.account_id), lambda each: each.id)
@@ -170,9 +170,7 @@ def access_page(request: Request, project_id: ProjectId, caller: Owner, before: 
     lines = found[:LINES]
     shown: dict[str, Any] = {"project": project, "lines": lines, "owners": owners}
     shown["older"] = lines[-1].id if len(found) > LINES else None
-    return render(
-        request, "access_log.html", me=caller.principal, role=caller.role, tab="people", before=before, **shown
-    )
+    return render(request, "access_log.html", me=caller, role=caller.role, tab="people", before=before, **shown)
 
 
 def _link_makers(connection: Connection, lines: list[LogEntry]) -> dict[str, str]:

@@ -310,7 +310,7 @@ def _new(request: Request, caller: Principal, form: dict[str, str], problem: dic
 def settings_page(request: Request, project_id: ProjectId, caller: Owner) -> Response:
     """The settings as they are."""
     project = projects_of(request).get(project_id)
-    return _settings(request, caller.principal, project_id, as_form(project.settings) | {"name": project.name})
+    return _settings(request, caller, project_id, as_form(project.settings) | {"name": project.name})
 
 
 @router.post("/p/{project_id}/settings")
@@ -321,11 +321,11 @@ def change(request: Request, project_id: ProjectId, caller: Owner, fields: Field
         before = projects_.get(project_id).settings
         changes = changes_of(fields, before=before)
         name, state = fields.get("name"), fields.get("state")
-        me = caller.principal.account_id
+        me = caller.account_id
         projects_.change(project_id, name=name, state=state, by=me, now=now_of(request), **changes)
     except QuorateError as error:
         problem = in_words_of_the_form(of_error(error).body(), fields, LABELS)
-        return _settings(request, caller.principal, project_id, fields, problem)
+        return _settings(request, caller, project_id, fields, problem)
     return go(f"/p/{project_id}/settings", "saved")
 
 
