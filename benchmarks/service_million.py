@@ -17,8 +17,8 @@ from sqlalchemy import insert
 
 from common import resident, say
 from quorate.compile_kernels import session_calls
+from quorate.service.domain.ballots import Answer, Call, answer_all
 from quorate.service.domain.projects import Projects
-from quorate.service.domain.vote_batch import Answer, Call, answer_all
 from quorate.service.domain.votes import Request
 from quorate.service.microbatch import Later
 from quorate.service.steward import Steward

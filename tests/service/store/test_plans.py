@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy.dialects import sqlite
 
 from quorate.service.access import principal as proofs
-from quorate.service.domain import leases, queue, votes
+from quorate.service.domain import queue, votes
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
 
@@ -12,8 +12,7 @@ STATEMENTS = {
     name: found["sqlite"] if isinstance(found := getattr(module, name), dict) else found
     for module, names in {
         votes: ("LOCK", "BALLOTS", "LEASES", "REPEATS", "PAST"),
-        leases: ("PLACE_TAKEN", "FREE", "RENEW", "HELD", "MET"),
-        queue: ("START", "LINE"),
+        queue: ("START", "LINE", "PLACE_TAKEN", "FREE", "RENEW", "HELD", "MET"),
         proofs: ("REVOKED",),
     }.items()
     for name in names

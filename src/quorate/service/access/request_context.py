@@ -12,37 +12,18 @@ import time
 from collections.abc import Iterable
 from functools import cache
 from ipaddress import IPv6Address, ip_address
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from quorate.service.config import ServiceConfig
 from quorate.service.store.store import Store
 
 
-class AccessConfig(Protocol):
-    """What `access` reads of the service's configuration, at `app.state.config`."""
-
-    @property
-    def secure(self) -> bool | None:
-        """Whether it is served over https; None: as each request says."""
-
-    @property
-    def trust_proxy(self) -> bool:
-        """Whether X-Forwarded-For and X-Forwarded-Proto are set by a proxy of ours."""
-
-    @property
-    def base_url(self) -> str | None:
-        """Where it is reached from outside, e.g. https://labels.example.org; None: as each request says."""
-
-    @property
-    def votes_per_second(self) -> int:
-        """How many votes of one account are taken in a second."""
-
-
-def config_of(scope: Scope) -> AccessConfig:
+def config_of(scope: Scope) -> ServiceConfig:
     """The configuration of the app this request came to."""
-    return cast(AccessConfig, scope["app"].state.config)
+    return cast(ServiceConfig, scope["app"].state.config)
 
 
 def store_of(request: Request) -> Store:

@@ -1,7 +1,7 @@
 """Voting: the next items for a voter, votes, abstentions, skip, undo, leave. Voters see nothing of the others.
 
 An owner's key may send the votes of people who vote elsewhere (`voter`), and gets the decision back. Votes that arrive
-at the same time are stored in one transaction (`domain/vote_batch.py`). The models of requests and answers come first:
+at the same time are stored in one transaction (`domain/ballots.py`). The models of requests and answers come first:
 none of them may say more about an item than what is shown and the caller's own votes.
 """
 
@@ -20,12 +20,12 @@ from quorate.service.access.principal import Member
 from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Now, ProjectId, TheProjects, Voter, projects_of
 from quorate.service.api.fields import In, ItemId, Key, Out, OutsideVoter, Text, Time, problems
+from quorate.service.domain.ballots import Answer, Call, answer_all
 from quorate.service.domain.items import for_browser
-from quorate.service.domain.leases import give_back
 from quorate.service.domain.open_items import report_image
 from quorate.service.domain.projects import Projects
+from quorate.service.domain.queue import give_back
 from quorate.service.domain.trail import find
-from quorate.service.domain.vote_batch import Answer, Call, answer_all
 from quorate.service.domain.votes import Kind, RecordedVote, Request
 from quorate.service.microbatch import MicroBatcher
 from quorate.service.problems import NotAllowed

@@ -172,12 +172,7 @@ def _begin(
         known = names_there(connection, project_id, [item.name for item in batch])
         fresh = [item for item in batch if item.name not in known]
         first = _take_numbers(connection, project_id, len(fresh)) if fresh else 0
-        return (
-            project,
-            projects_.params_version(connection, project, project.learn_event, project.tune_event),
-            fresh,
-            first,
-        )
+        return project, projects_.version_now(connection, project), fresh, first
 
 
 def _unless_archived(project: Project) -> Project:
@@ -194,9 +189,7 @@ def _store(projects_: Projects, batch: DecidedBatch, now: float) -> dict[str, Li
         project = projects_.of_row(connection.execute(lock).one())  # one batch of a project at a time
         opened = batch.opened
         if project.version != batch.project.version:
-            version = projects_.params_version(
-                connection, _unless_archived(project), project.learn_event, project.tune_event
-            )
+            version = projects_.version_now(connection, _unless_archived(project))
             opened = _opened_all(project, version, batch.fresh, batch.first, now)
         known = names_there(connection, project.id, [row["name"] for row, _ in opened])
         kept = [pair for pair in opened if pair[0]["name"] not in known]

@@ -18,7 +18,6 @@ from quorate.service.domain.item_projection import held
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.store.schema import ballots, events, items, not_withdrawn
 from quorate.session.journal import Event
-from quorate.session.single import item_session
 from quorate.types import Reason
 
 Status = Literal["open", "closed", "audit", "aside", "withdrawn"]
@@ -170,11 +169,7 @@ def events_of(connection: Connection, item_ids: Sequence[int]) -> dict[int, list
 def _decided(
     projects_: Projects, connection: Connection, project: Project, row: Row[Any], written: list[Event], cost: float
 ) -> DecisionRow:
-    session, _ = item_session(
-        project.session, written, number=row.number,
-        now=projects_.params_version(connection, project, project.learn_event, project.tune_event),
-        version_of=lambda learn, tune: projects_.params_version(connection, project, learn, tune),
-    )  # fmt: skip
+    session, _ = projects_.item_session(connection, project, row, written)
     decision, standing = session.decision(row.name), held(session, row.name).standing
     assert standing is not None and decision.probs is not None
     agreeing = int(standing.votes[standing.label])

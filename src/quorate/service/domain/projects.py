@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import secrets
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, NewType, TypeVar, cast, get_args
 
@@ -21,8 +22,10 @@ from quorate.service.domain.settings import ProjectSettings, knobs_of
 from quorate.service.domain.webhooks import announce
 from quorate.service.store.schema import events, projects
 from quorate.service.store.store import Store
+from quorate.session import Session
 from quorate.session.decide import prior_of
-from quorate.session.single import ParamsVersion
+from quorate.session.journal import Event
+from quorate.session.single import Outbox, ParamsVersion, ParamsVersionOf, item_session
 from quorate.session.state import Settings, initial
 from quorate.session.tuning import tuned
 from quorate.types import PriorParams
@@ -186,6 +189,21 @@ class Projects:
             version = ParamsVersion(prior_of(params, learn_event), method, tune_event, params)
             self._hold(self._versions, key, version)
         return version
+
+    def versions(self, connection: Connection, project: Project) -> ParamsVersionOf:
+        """The parameters in force after two events, by their numbers."""
+        return lambda learn, tune: self.params_version(connection, project, learn, tune)
+
+    def version_now(self, connection: Connection, project: Project) -> ParamsVersion:
+        """The parameters in force now."""
+        return self.params_version(connection, project, project.learn_event, project.tune_event)
+
+    def item_session(
+        self, connection: Connection, project: Project, row: Row[Any], past: Iterable[Event], *, seq: int | None = None
+    ) -> tuple[Session, Outbox]:
+        """The session of one item alone after its `past` events, and where it writes (`session.single`)."""
+        now, version_of = self.version_now(connection, project), self.versions(connection, project)
+        return item_session(project.session, past, number=row.number, now=now, version_of=version_of, seq=seq)
 
     def knobs_in(self, connection: Connection, tune_event: int) -> dict[str, Any]:
         """The policy's parameters as this event set them."""
