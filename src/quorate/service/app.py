@@ -20,6 +20,7 @@ from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from quorate.compiled import compile_in_background
 from quorate.service import pages, problems
 from quorate.service.access.request_context import SecurityHeaders
 from quorate.service.access.tokens import signing_key
@@ -100,6 +101,7 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     current_default_thread_limiter().total_tokens = POOL  # a thread more would only open a connection to close it again
     app.state.signing_key = await run_in_threadpool(signing_key, app.state.store, now=time.time())
+    await run_in_threadpool(compile_in_background)
     background: list[Background] = app.state.background
     for each in background:
         each.start()

@@ -14,6 +14,7 @@ import numpy as np
 from fastapi import APIRouter, Request, Response
 from sqlalchemy import Connection, func, select
 
+from quorate.compiled import compile_in_background, status
 from quorate.reasons import SHORT
 from quorate.service.access.cookies import csrf_token
 from quorate.service.access.request_context import allow_images, now_of, store_of
@@ -77,6 +78,13 @@ def live(request: Request, project_id: ProjectId, caller: Viewer) -> Response:
     return render(request, "dashboard_live.html", **_shown(request, project_id), role=caller.role)
 
 
+def is_compiling() -> bool:
+    """Whether decisions are slower yet, because a child process compiles the kernels."""
+    if status() == "compiling":
+        compile_in_background()  # it is under way: this looks whether it has ended
+    return status() == "compiling"
+
+
 def _shown(request: Request, project_id: str) -> dict[str, Any]:
     projects_, now = projects_of(request), now_of(request)
     with store_of(request).read() as connection:
@@ -90,7 +98,7 @@ def _shown(request: Request, project_id: str) -> dict[str, Any]:
         "num_aside": num_aside,
         "project": project, "numbers": numbers, "worth": worth, "forecast": forecast(numbers), "hours": hours,
         "most_in_hour": max(votes), "bar": bar, "short": SHORT, "tab": "dashboard", "settings": project.settings,
-        "live_seconds": LIVE_SECONDS,
+        "live_seconds": LIVE_SECONDS, "is_compiling": is_compiling(),
     }  # fmt: skip
 
 
