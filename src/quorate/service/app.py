@@ -16,7 +16,6 @@ from typing import Any, Protocol
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -74,7 +73,7 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
         docs_url=None,  # they would load scripts from elsewhere
         redoc_url=None,
         lifespan=_lifespan,
-        generate_unique_id_function=_operation_id,
+        generate_unique_id_function=lambda route: route.name,  # client generators make a method's name of it
         redirect_slashes=False,
     )
     app.state.store, app.state.config, app.state.projects = store, config, Projects(store)
@@ -108,11 +107,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     yield
     for each in reversed(background):
         each.stop()
-
-
-def _operation_id(route: APIRoute) -> str:
-    """A client generator makes a method's name of it: the endpoint's own."""
-    return route.name
 
 
 def from_environment() -> FastAPI:

@@ -23,7 +23,7 @@ from fastapi import Request, Response
 from sqlalchemy import ColumnElement, Connection, case, insert, select, update
 
 from quorate.service.access.log import note
-from quorate.service.access.request_context import config_of, is_secure, last_value, now_of, store_of
+from quorate.service.access.request_context import config_of, is_secure, kept, last_value, now_of, store_of
 from quorate.service.access.tokens import digest, new_secret, sign, signing_key, token_for, unsign
 from quorate.service.problems import NotOurPage
 from quorate.service.store.bulk import upsert
@@ -148,10 +148,7 @@ def session_id_of(request: Request) -> str | None:
 
 def signing_key_of(request: Request) -> bytes:
     """The signing key of the app this request came to; read once by each worker."""
-    state = request.app.state
-    if not hasattr(state, "signing_key"):
-        state.signing_key = signing_key(store_of(request), now=now_of(request))
-    return bytes(state.signing_key)
+    return kept(request, "signing_key", lambda: signing_key(store_of(request), now=now_of(request)))
 
 
 OWNERS = select(memberships.c.account_id).where(memberships.c.role == "owner", memberships.c.removed.is_(None))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, insert, or_, select, update
+from sqlalchemy import Connection, Row, insert, or_, select, update
 
 from quorate.service.access.accounts import Account, checked_name, list_accounts, load_account, member_in, role_in
 from quorate.service.access.cookies import end_links, open_sign_in
@@ -269,7 +269,11 @@ def revoke_key(store: Store, key_id: str, *, account_id: str, now: float) -> Non
 def note_use(store: Store, key_id: str, *, now: float) -> None:
     """Remember that the key was used; written once in USED_EVERY seconds, however many requests come at once."""
     with store.write() as connection:
-        connection.execute(update(api_keys).where(api_keys.c.id == key_id, _is_stale(now)).values(used=now))
+        connection.execute(
+            update(api_keys)
+            .where(api_keys.c.id == key_id, or_(api_keys.c.used.is_(None), api_keys.c.used <= now - USED_EVERY))
+            .values(used=now)
+        )
 
 
 def is_use_to_note(used: float | None, now: float) -> bool:
@@ -279,7 +283,3 @@ def is_use_to_note(used: float | None, now: float) -> bool:
     (True, False, True)
     """
     return used is None or used <= now - USED_EVERY
-
-
-def _is_stale(now: float) -> ColumnElement[bool]:
-    return or_(api_keys.c.used.is_(None), api_keys.c.used <= now - USED_EVERY)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fastapi import Request
 from sqlalchemy import Connection, case, literal, select, update
 
-from quorate.service.access.request_context import client_address, config_of, now_of, store_of
+from quorate.service.access.request_context import client_address, config_of, kept, now_of, store_of
 from quorate.service.problems import TooMany
 from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import attempts
@@ -115,13 +115,11 @@ def entered(request: Request) -> None:
 
 def limit_votes(request: Request, account_id: str) -> None:
     """429 for an account that votes faster than anybody can look. Costs no write."""
-    state = request.app.state
-    if not hasattr(state, "vote_buckets"):
-        rate = float(config_of(request.scope).votes_per_second)
-        state.vote_buckets = Buckets(Limit("votes", rate, burst=VOTES_AT_ONCE * rate))
-    wait = state.vote_buckets.take(account_id, now=now_of(request))
+    rate = float(config_of(request.scope).votes_per_second)
+    buckets = kept(request, "vote_buckets", lambda: Buckets(Limit("votes", rate, burst=VOTES_AT_ONCE * rate)))
+    wait = buckets.take(account_id, now=now_of(request))
     if wait > 0:
-        raise _too_many("votes from your account", state.vote_buckets.limit, wait)
+        raise _too_many("votes from your account", buckets.limit, wait)
 
 
 def _too_many(what: str, limit: Limit, wait: float) -> TooMany:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Annotated, Any, Literal, NamedTuple, cast
+from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import Depends, Request
 from fastapi.security import APIKeyCookie, HTTPBearer
@@ -16,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 
 from quorate.service.access import cookies, credentials
 from quorate.service.access.accounts import Role
-from quorate.service.access.request_context import now_of, store_of
+from quorate.service.access.request_context import kept, now_of, store_of
 from quorate.service.access.tokens import digest
 from quorate.service.microbatch import MicroBatcher
 from quorate.service.problems import NotAllowed, NotFound, NotSignedIn
@@ -235,10 +235,7 @@ async def _by_cookie(
 
 def _caller_batcher_of(request: Request) -> MicroBatcher[Credential, KnownCaller | None]:
     """Callers of the app are looked up together, as many as come at once."""
-    state = request.app.state
-    if not hasattr(state, "callers"):
-        state.callers = MicroBatcher(partial(look_up, state.store))
-    return cast("MicroBatcher[Credential, KnownCaller | None]", state.callers)
+    return kept(request, "callers", lambda: MicroBatcher(partial(look_up, store_of(request))))
 
 
 def _not_signed_in(wrong: str, fix: str) -> NotSignedIn:

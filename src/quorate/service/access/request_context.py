@@ -9,10 +9,10 @@ fetches them.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from ipaddress import IPv6Address, ip_address
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -29,6 +29,14 @@ def config_of(scope: Scope) -> ServiceConfig:
 def store_of(request: Request) -> Store:
     """The store of the app this request came to."""
     return cast(Store, request.app.state.store)
+
+
+def kept(request: Request, name: str, make: Callable[[], Value]) -> Value:
+    """What this worker's app keeps under a name; made when it is first asked for."""
+    state = request.app.state
+    if not hasattr(state, name):
+        setattr(state, name, make())
+    return cast(Value, getattr(state, name))
 
 
 def now_of(request: Request) -> float:
@@ -77,6 +85,7 @@ def last_value(scope: Scope, name: bytes) -> str | None:
     return values[-1].decode("latin-1").split(",")[-1].strip() or None if values else None
 
 
+Value = TypeVar("Value")
 STATIC = "/static/"  # files that are the same for everybody: they may be cached
 IMAGE_SOURCES = ("https:", "http:", "data:", "blob:")
 POLICY = (

@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quorate.errors import QuorateError
 from quorate.service.access.principal import as_member
+from quorate.service.access.request_context import kept
 from quorate.service.problems import Problem, Refusal, TooLarge, TooSlow, of_error
 
 if TYPE_CHECKING:
@@ -35,10 +36,7 @@ Nested = dict[str, JsonValue] | list[JsonValue]
 
 async def in_batch_thread(request: Request, work: Callable[[], Result]) -> Result:
     """What `work` returns, from a thread that is for batches alone."""
-    state = request.app.state
-    if not hasattr(state, "batch_threads"):
-        state.batch_threads = CapacityLimiter(AT_ONCE)
-    return await to_thread.run_sync(work, limiter=cast(CapacityLimiter, state.batch_threads))
+    return await to_thread.run_sync(work, limiter=kept(request, "batch_threads", lambda: CapacityLimiter(AT_ONCE)))
 
 
 DEEPEST = 12  # lists and objects within each other

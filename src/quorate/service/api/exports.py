@@ -147,16 +147,13 @@ def journal(connection: Connection, project: Project) -> Iterator[bytes]:
         if row.item_id is None:
             numbers[row.id] = number
         elif "decision" in event:
-            event["decision"] = _renumbered(event["decision"], numbers)
+            decision = event["decision"]
+            event["decision"] = decision | {name: numbers[decision[name]] for name in NAMED if name in decision}
         yield encode_line(event, what=f"event {number}")
         number += 1
 
 
-def _renumbered(decision: dict[str, Any], numbers: dict[int, int]) -> dict[str, Any]:
-    named = {name: numbers[decision[name]] for name in ("params", "tune") if name in decision}
-    return decision | named
-
-
+NAMED = ("params", "tune")  # events of the project that a decision names
 Format = Literal["json", "jsonl", "csv", "parquet"]
 MEDIA_TYPES: dict[Format, str] = {
     "json": "application/json",
@@ -170,11 +167,6 @@ CHUNK = 1 << 16
 FORMULA = re.compile(r"(^|[;\t|])([\s\"']*[=+\-@\t\r])")  # commas and line ends do not divide a quoted cell
 JSON_COLUMNS = ("body", "details")
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
-
-
-def spooled() -> IO[bytes]:
-    """A file that nobody else sees and that is gone when it is closed."""
-    return tempfile.SpooledTemporaryFile(IN_MEMORY)
 
 
 def chunks(file: IO[bytes]) -> Iterator[bytes]:
@@ -381,7 +373,7 @@ def export_access_log(
 
 def exported(projects_: Projects, project_id: str, what: Kept, format_: Format) -> IO[bytes]:
     """The export as a file, written to its end; whoever takes it closes it."""
-    file = spooled()
+    file: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115
     try:
         with snapshot(projects_.store) as connection:
             project = projects_.get_in(connection, project_id)

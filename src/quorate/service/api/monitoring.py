@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Iterator
 from ipaddress import ip_address
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Header, Request, Response
@@ -22,6 +22,7 @@ from prometheus_client.registry import Collector
 from sqlalchemy import func, select
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from quorate.service.access.request_context import kept
 from quorate.service.api.dependencies import TheStore
 from quorate.service.api.fields import Out, problems
 from quorate.service.problems import NotAllowed, Problem
@@ -185,10 +186,7 @@ async def metrics(
 
 def _own_thread(request: Request) -> CapacityLimiter:
     """A thread for these checks alone: they do not wait for those that serve voters and owners."""
-    state = request.app.state
-    if not hasattr(state, "health_thread"):
-        state.health_thread = CapacityLimiter(1)
-    return cast(CapacityLimiter, state.health_thread)
+    return kept(request, "health_thread", lambda: CapacityLimiter(1))
 
 
 def _has_token(authorization: str | None, token: str | None) -> bool:

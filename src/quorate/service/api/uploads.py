@@ -16,7 +16,7 @@ from sqlalchemy import Connection, func, select
 from starlette.datastructures import UploadFile
 
 from quorate.errors import InvalidInput
-from quorate.service.access.request_context import INERT
+from quorate.service.access.request_context import INERT, config_of, kept
 from quorate.service.api.bodies import MEGABYTE, StrictRoute
 from quorate.service.api.dependencies import Anyone, Owner, ProjectId, TheStore, Work, Write
 from quorate.service.api.fields import Out, problems
@@ -235,10 +235,7 @@ def stored(store: Store, project_id: str, content: bytes, image: Image, *, room:
 
 def _room(request: Request) -> UploadQuota:
     """This worker's, made when the first image comes."""
-    state = request.app.state
-    if not hasattr(state, "upload_quota"):
-        state.upload_quota = UploadQuota(state.config.upload_megabytes)
-    return state.upload_quota  # type: ignore[no-any-return]
+    return kept(request, "upload_quota", lambda: UploadQuota(config_of(request.scope).upload_megabytes))
 
 
 @router.get(

@@ -8,7 +8,7 @@ none of them may say more about an item than what is shown and the caller's own 
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Literal, Self, cast
+from typing import Annotated, Literal, Self
 
 from fastapi import APIRouter
 from fastapi import Request as HttpRequest
@@ -17,6 +17,7 @@ from starlette.concurrency import run_in_threadpool
 
 from quorate.service.access.limits import limit_votes
 from quorate.service.access.principal import Member
+from quorate.service.access.request_context import kept
 from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Now, ProjectId, TheProjects, Voter, projects_of
 from quorate.service.api.fields import In, ItemId, Key, Out, OutsideVoter, Text, Time, problems
@@ -216,10 +217,7 @@ def leave(project_id: ProjectId, caller: Voter, projects_: TheProjects) -> LeftO
 
 def vote_batcher_of(request: HttpRequest) -> MicroBatcher[Call, Answer]:
     """The micro-batcher through which all votes of the app are stored."""
-    state = request.app.state
-    if not hasattr(state, "vote_batcher"):
-        state.vote_batcher = MicroBatcher(partial(answer_all, state.projects))
-    return cast("MicroBatcher[Call, Answer]", state.vote_batcher)
+    return kept(request, "vote_batcher", lambda: MicroBatcher(partial(answer_all, projects_of(request))))
 
 
 def _leased(project_id: str, answer: Answer) -> list[LeasedOut] | None:

@@ -78,11 +78,6 @@ class OwnerAction:
     item: str | None
     body: dict[str, Any]
 
-    def as_json(self) -> dict[str, Any]:
-        """Everything, by name."""
-        names = ("id", "time", "who", "kind", "item", "body")
-        return {name: getattr(self, name) for name in names}
-
 
 def record(
     connection: Connection,

@@ -185,8 +185,7 @@ def _store(projects_: Projects, batch: DecidedBatch, now: float) -> dict[str, Li
     """Other settings than those it was decided under: once more, here. What was learned meanwhile is for later acts:
     each decision names the parameters it was made under."""
     with projects_.store.write() as connection:
-        lock = select(projects).where(projects.c.id == batch.project.id).with_for_update(key_share=True)
-        project = projects_.of_row(connection.execute(lock).one())  # one batch of a project at a time
+        project = projects_.locked(connection, batch.project.id)  # one batch of a project at a time
         opened = batch.opened
         if project.version != batch.project.version:
             version = projects_.version_now(connection, _unless_archived(project))

@@ -14,7 +14,6 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, Connection, Row, func, select
 
 from quorate.service.domain.events import prices
-from quorate.service.domain.item_projection import held
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.store.schema import ballots, events, items, not_withdrawn
 from quorate.session.journal import Event
@@ -119,21 +118,13 @@ def acts_of(connection: Connection, project_id: str, voter: str) -> int:
     return int(connection.execute(select(func.count()).select_from(ballots).where(*mine)).scalar_one())
 
 
-def list_decisions(
-    projects_: Projects, connection: Connection, project: Project, *, after: int = 0, limit: int = 100
-) -> list[DecisionRow]:
-    """Up to `limit` closed items in the order in which they closed, from those after the event `after`."""
-    query = select(items).where(items.c.project_id == project.id, items.c.closed_event > after, not_withdrawn)
-    rows = connection.execute(query.order_by(items.c.closed_event).limit(limit)).all()
-    return decided(projects_, connection, project, rows)
-
-
 def all_decisions(projects_: Projects, connection: Connection, project: Project) -> Iterator[DecisionRow]:
     """Every closed item, in the order in which they closed, in bounded memory."""
+    query = select(items).where(items.c.project_id == project.id, not_withdrawn).order_by(items.c.closed_event)
     after = 0
-    while part := list_decisions(projects_, connection, project, after=after, limit=BATCH):
-        yield from part
-        after = part[-1].closed_event
+    while rows := connection.execute(query.where(items.c.closed_event > after).limit(BATCH)).all():
+        yield from decided(projects_, connection, project, rows)
+        after = rows[-1].closed_event
 
 
 def decided(
@@ -170,7 +161,7 @@ def _decided(
     projects_: Projects, connection: Connection, project: Project, row: Row[Any], written: list[Event], cost: float
 ) -> DecisionRow:
     session, _ = projects_.item_session(connection, project, row, written)
-    decision, standing = session.decision(row.name), held(session, row.name).standing
+    decision, standing = session.decision(row.name), session.item(row.name).standing
     assert standing is not None and decision.probs is not None
     agreeing = int(standing.votes[standing.label])
     return DecisionRow(

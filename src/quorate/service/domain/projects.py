@@ -103,6 +103,13 @@ class Projects:
             raise unknown(project_id)
         return self.of_row(row)
 
+    def locked(self, connection: Connection, project_id: str) -> Project:
+        """`get_in`, with the project's row locked until the transaction ends; votes, which refer to it, go on."""
+        row = connection.execute(OF_ID.with_for_update(key_share=True), {"project": project_id}).one_or_none()
+        if row is None:
+            raise unknown(project_id)
+        return self.of_row(row)
+
     def of_row(self, row: Row[Any]) -> Project:
         """The project of a row of the table `projects`."""
         key = (row.id, row.settings)
@@ -136,11 +143,7 @@ class Projects:
     ) -> Project:
         """Another name, another state, or other settings; a change of parameters is an event. `by`: the account."""
         with self.store.write() as connection:
-            lock = select(projects).where(projects.c.id == project_id).with_for_update(key_share=True)
-            row = connection.execute(lock).one_or_none()
-            if row is None:
-                raise unknown(project_id)
-            before = self.of_row(row)
+            before = self.locked(connection, project_id)
             settings = before.settings.changed(**changes) if changes else before.settings
             values = {
                 "name": before.name if name is None else checked_name(name),

@@ -32,7 +32,7 @@ from sqlalchemy import (
 )
 
 from quorate.service.domain.events import item_events
-from quorate.service.domain.item_projection import held, votes_to_settle
+from quorate.service.domain.item_projection import votes_to_settle
 from quorate.service.domain.projects import Project, Projects, unknown
 from quorate.service.domain.settings import decisions_ahead
 from quorate.service.store.bulk import among, each_of, insert_rows
@@ -205,7 +205,7 @@ def _room(projects_: Projects, connection: Connection, project: Project, row: Ro
         return False
     session, _ = projects_.item_session(connection, project, row, item_events(connection, row.id))
     if not row.is_open:
-        item = held(session, row.name)
+        item = session.item(row.name)
         return votes_to_settle(np.array(item.votes), item.pool_left, most=MOST_AT_ONCE) > out
     states = decisions_ahead(session.method, len(project.settings.classes), row.pool_size, most=out * STATES)
     return session.askable_at_once(row.name, out + 1, most_states=states // max(out, 1)) > out

@@ -7,7 +7,7 @@ that do not follow from their events. Called by the API, the item's page and `qu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Table, func, select
@@ -56,7 +56,7 @@ def trail(projects_: Projects, connection: Connection, project: Project, name: s
         "settings": project.session.header(),
         "eras": _versions_as_json(projects_, connection, project, written),
         "events": [_with_decision(event, decision) for event, decision in zip(written, again, strict=True)],
-        "owner_actions": [each.as_json() for each in list_actions(connection, project.id, item_id=row.id)],
+        "owner_actions": [asdict(each) for each in list_actions(connection, project.id, item_id=row.id)],
         "signed_in_by": signed_in_by(connection, row.id),
     }
 

@@ -11,19 +11,27 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 from sqlalchemy import Connection, func, select
 
 from quorate.compiled import compile_in_background, status
 from quorate.reasons import SHORT
 from quorate.service.access.cookies import csrf_token
-from quorate.service.access.request_context import allow_images, now_of, store_of
-from quorate.service.api.dependencies import Anyone, ProjectId, Viewer, Voter, projects_of
+from quorate.service.access.request_context import allow_images
 from quorate.service.domain.listing import acts_of
 from quorate.service.domain.open_items import count_set_aside
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.stats import LIVE_SECONDS, latest_stats
-from quorate.service.pages.rendering import ChartLine, bar, columns, go, line_chart, render
+from quorate.service.pages.rendering import (
+    ChartLine,
+    MemberVisit,
+    ViewerVisit,
+    Visit,
+    VoterVisit,
+    bar,
+    columns,
+    line_chart,
+)
 from quorate.service.store.schema import ballots
 
 HOUR, SHORTEST = 3600.0, 60.0  # seconds; a pace is measured over a minute at least
@@ -65,17 +73,15 @@ MOST_CLASSES = 12  # with a chart of their own
 
 
 @router.get("/p/{project_id}")
-def dashboard(request: Request, project_id: ProjectId, caller: Anyone) -> Response:
+def dashboard(on: MemberVisit) -> Response:
     """The dashboard; voters are sent to vote."""
-    if caller.role == "voter":
-        return go(f"/p/{project_id}/vote")
-    return render(request, "dashboard.html", **_shown(request, project_id), me=caller, role=caller.role)
+    return on.go("vote") if on.caller.role == "voter" else on.render("dashboard.html", **_shown(on))
 
 
 @router.get("/p/{project_id}/live")
-def live(request: Request, project_id: ProjectId, caller: Viewer) -> Response:
+def live(on: ViewerVisit) -> Response:
     """The part of the dashboard that changes."""
-    return render(request, "dashboard_live.html", **_shown(request, project_id), role=caller.role)
+    return on.render("dashboard_live.html", **_shown(on))
 
 
 def is_compiling() -> bool:
@@ -85,13 +91,12 @@ def is_compiling() -> bool:
     return status() == "compiling"
 
 
-def _shown(request: Request, project_id: str) -> dict[str, Any]:
-    projects_, now = projects_of(request), now_of(request)
-    with store_of(request).read() as connection:
-        project = projects_.get_in(connection, project_id)
-        numbers = latest_stats(connection, project, now=now)
-        worth = _worth(projects_, project, numbers, connection)
-        num_aside = count_set_aside(connection, project_id)
+def _shown(on: Visit) -> dict[str, Any]:
+    with on.store.read() as connection:
+        project = on.projects.get_in(connection, on.project_id)
+        numbers = latest_stats(connection, project, now=on.now)
+        worth = _worth(on.projects, project, numbers, connection)
+        num_aside = count_set_aside(connection, on.project_id)
     votes = [hour["votes"] for hour in numbers["hours"]]
     hours = columns(votes, title=f"Votes in each of the last 24 hours, {max(votes):g} at most")
     return {
@@ -140,17 +145,17 @@ WORDS = (10, 13, 16, 20)  # letters of the longest word that a column of buttons
 
 
 @router.get("/p/{project_id}/vote")
-def vote_page(request: Request, project_id: ProjectId, caller: Voter) -> Response:
+def vote_page(on: VoterVisit) -> Response:
     """One item, big; buttons and keys; the next item is loaded already."""
-    project = projects_of(request).get(project_id)
-    allow_images(request, "https:", "http:")
-    with store_of(request).read() as connection:
-        is_new = acts_of(connection, project_id, caller.account_id) == 0
+    project = on.projects.get(on.project_id)
+    allow_images(on.request, "https:", "http:")
+    with on.store.read() as connection:
+        is_new = acts_of(connection, on.project_id, on.me) == 0
     start = {
         "isNew": is_new,
         "project": project.id,
-        "account": caller.account_id,
-        "csrf": csrf_token(request),
+        "account": on.me,
+        "csrf": csrf_token(on.request),
         "undoSeconds": project.settings.undo_seconds,
         "leaseSeconds": project.settings.lease_seconds,
         "state": project.state,
@@ -158,12 +163,12 @@ def vote_page(request: Request, project_id: ProjectId, caller: Voter) -> Respons
     classes = project.settings.shown_classes
     keys = keys_of(project.settings.classes)  # a new name must not move a key that voters know
     shown = {
-        "me": caller, "role": caller.role, "project": project, "start": start, "shape": _shape(classes),
+        "project": project, "start": start, "shape": _shape(classes),
         "classes": list(zip(project.settings.classes, classes, strict=True)), "keys": keys,
         "keys_told": keys_told(keys), "names_are_keys": keys == [name.lower() for name in classes],
         "own_keys": keys == [name.lower() for name in project.settings.classes],
     }  # fmt: skip
-    return render(request, "vote.html", **shown)
+    return on.render("vote.html", **shown)
 
 
 def keys_of(classes: Sequence[str]) -> list[str]:
@@ -211,10 +216,10 @@ def _shape(classes: Sequence[str]) -> str:
 
 
 @router.get("/p/{project_id}/vote/mine")
-def votes_of_mine(request: Request, project_id: ProjectId, caller: Voter, since: float) -> dict[str, int | str]:
+def votes_of_mine(on: VoterVisit, since: float) -> dict[str, int | str]:
     """How many votes the reader has given since a time, their own midnight; and whether the project goes on."""
-    mine = (ballots.c.project_id == project_id, ballots.c.voter == caller.account_id)
+    mine = (ballots.c.project_id == on.project_id, ballots.c.voter == on.me)
     query = select(func.count()).where(*mine, ballots.c.kind == "vote", ballots.c.time >= since)
-    with store_of(request).read() as connection:
-        project = projects_of(request).get_in(connection, project_id)
+    with on.store.read() as connection:
+        project = on.projects.get_in(connection, on.project_id)
         return {"votes": int(connection.execute(query).scalar_one()), "state": project.state}

@@ -11,18 +11,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import segno
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from quorate.service.access.accounts import Role
 from quorate.service.access.cookies import csrf_token
-from quorate.service.access.request_context import now_of
+from quorate.service.access.principal import Member, member
+from quorate.service.access.request_context import now_of, store_of
+from quorate.service.api.dependencies import ProjectId, projects_of
+from quorate.service.domain.projects import Projects
 from quorate.service.pages import formats as words
 from quorate.service.problems import nothing_here
+from quorate.service.store.store import Store
 
 STATIC = Path(__file__).parent / "static"
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".png": "image/png"}
@@ -159,6 +164,63 @@ def status_of(problem: object) -> int:
 def go(path: str, note: str | None = None) -> Response:
     """Send the browser on after a form, so that loading the page again sends nothing twice."""
     return RedirectResponse(f"{path}?note={note}" if note else path, 303)
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Somebody who opens a page of a project, or sends a form of it: what every such endpoint works with."""
+
+    request: Request
+    project_id: str
+    caller: Member
+
+    @property
+    def store(self) -> Store:
+        """The store of the app."""
+        return store_of(self.request)
+
+    @property
+    def projects(self) -> Projects:
+        """The projects of the app."""
+        return projects_of(self.request)
+
+    @property
+    def now(self) -> float:
+        """The time of the request."""
+        return now_of(self.request)
+
+    @property
+    def me(self) -> str:
+        """The visitor's account."""
+        return self.caller.account_id
+
+    @property
+    def allows_private(self) -> bool:
+        """Whether addresses of this machine and its network may be used."""
+        return bool(self.request.app.state.config.allow_private_addresses)
+
+    def render(self, template: str, status: int = 200, /, **shown: object) -> Response:
+        """The page of this template, for the visitor."""
+        return render(self.request, template, status, me=self.caller, role=self.caller.role, **shown)
+
+    def go(self, page: str, note: str | None = None) -> Response:
+        """Send the browser on to a page of the project."""
+        return go(f"/p/{self.project_id}/{page}", note)
+
+
+def _visit(*roles: Role) -> Any:  # noqa: ANN401 - as FastAPI's Depends
+    """A dependency: the visit of somebody in one of these roles (none named: any)."""
+
+    async def visit(request: Request, project_id: ProjectId, caller: Any = Depends(member(*roles))) -> Visit:  # noqa: ANN401, B008
+        return Visit(request, project_id, caller)
+
+    return Depends(visit)
+
+
+OwnerVisit = Annotated[Visit, _visit("owner")]
+ViewerVisit = Annotated[Visit, _visit("owner", "reader")]
+VoterVisit = Annotated[Visit, _visit("owner", "voter")]
+MemberVisit = Annotated[Visit, _visit()]
 
 
 PAGES = ("/p/", "/new", "/join/", "/link/", "/sign-")
