@@ -1,6 +1,6 @@
 """Does a worker's memory grow with the votes it has taken? Run by `python benchmarks/service.py --million`.
 
-The votes of 50 voters at once go through `vote_batch.answer_all` in this process, where requests would bring them: a
+The votes of 50 voters at once go through `ballots.answer_all` in this process, where requests would bring them: a
 million HTTP requests would take longer and hold nothing more, as the server keeps nothing of a request. The steward
 runs as in a worker.
 """
