@@ -176,7 +176,7 @@ def new_key(store: Store, name: str, *, account: str | None = None, now: float) 
 
 
 def _only_owner(store: Store) -> str:
-    owners = [each for each in everybody(store) if each.may_create and each.disabled is None]
+    owners = [each for each in list_accounts(store) if each.may_create and each.disabled is None]
     if len(owners) == 1:
         return owners[0].id
     if not owners:
@@ -188,14 +188,6 @@ def _only_owner(store: Store) -> str:
     names = ", ".join(f"{each.id} ({each.name})" for each in owners[:20])
     rule, fix = f"one of the {len(owners)} accounts that may make projects: {names}", "say which with `account`."
     raise broken("account", None, rule, fix)
-
-
-def everybody(store: Store) -> list[Account]:
-    """Every account of the service, in order of their ids."""
-    found: list[Account] = []
-    while page := list_accounts(store, after=found[-1].id if found else ""):
-        found += page
-    return found
 
 
 PREFIX = "qk_"
@@ -246,7 +238,7 @@ def create_key(
     return key, secret
 
 
-def list_keys(store: Store, account_id: str, *, after: str = "", limit: int = 100) -> list[ApiKey]:
+def list_keys(store: Store, account_id: str, *, after: str = "", limit: int | None = None) -> list[ApiKey]:
     """The account's keys in order of their ids, revoked ones too; `after` is the last id of the page before."""
     query = select(*COLUMNS).where(api_keys.c.account_id == account_id, api_keys.c.id > after)
     with store.read() as connection:

@@ -87,7 +87,7 @@ def create_invitation(
     return made, base_url.rstrip("/") + PATH + token
 
 
-def list_invitations(store: Store, project_id: str, *, after: str = "", limit: int = 100) -> list[Invitation]:
+def list_invitations(store: Store, project_id: str, *, after: str = "", limit: int | None = None) -> list[Invitation]:
     """The project's invitations in order of their ids, ended ones too."""
     query = select(*COLUMNS).where(invitations.c.project_id == project_id, invitations.c.id > after)
     with store.read() as connection:

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
-from itertools import islice
+from itertools import chain, islice
 from typing import IO, Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -34,6 +34,7 @@ from quorate.service.domain.listing import BATCH, DecisionRow, all_decisions
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.stats import voter_names
 from quorate.service.problems import TooMany
+from quorate.service.store.bulk import in_batches
 from quorate.service.store.schema import events as acts
 from quorate.service.store.schema import items, not_withdrawn
 from quorate.service.store.store import POOL, StoreUnavailable, snapshot
@@ -94,20 +95,16 @@ def _votes(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...
     query = select(acts.c.id, acts.c.voter, acts.c.time, acts.c.kind, acts.c.body, acts.c.signed_in_by)
     query = query.add_columns(again.label("is_retracted"))
     query = query.join(items, items.c.id == acts.c.item_id).where(not_withdrawn, ~acts.c.voter.startswith(ABSENT))
-    query = query.where(acts.c.project_id == project.id, acts.c.kind.in_(ACTS)).order_by(acts.c.id).limit(BATCH)
+    query = query.where(acts.c.project_id == project.id, acts.c.kind.in_(ACTS))
     names = voter_names(connection, project)
-    last = 0
-    while rows := connection.execute(query.where(acts.c.id > last)).all():
-        for row in rows:
-            body, is_retracted = json.loads(row.body), bool(row.is_retracted)
-            if not body.get("undone"):  # a skip that was taken back is written as one, too
-                cast = body.get("label")
-                late = bool(body.get("late"))
-                stands = None if is_retracted else cast
-                name = names.get(row.voter, row.voter.removeprefix("ext:"))
-                told = (stands, row.time, row.kind, late, is_retracted, cast, row.signed_in_by)
-                yield (body["item"], row.voter, name, *told)
-        last = rows[-1].id
+    for row in chain.from_iterable(in_batches(connection, query, acts.c.id, size=BATCH)):
+        body, is_retracted = json.loads(row.body), bool(row.is_retracted)
+        if not body.get("undone"):  # a skip that was taken back is written as one, too
+            cast, late = body.get("label"), bool(body.get("late"))
+            stands = None if is_retracted else cast
+            name = names.get(row.voter, row.voter.removeprefix("ext:"))
+            told = (stands, row.time, row.kind, late, is_retracted, cast, row.signed_in_by)
+            yield (body["item"], row.voter, name, *told)
 
 
 def events(connection: Connection, project: Project) -> Export:

@@ -15,6 +15,7 @@ from sqlalchemy import ColumnElement, Connection, Row, func, select
 
 from quorate.service.domain.events import prices
 from quorate.service.domain.projects import Project, Projects
+from quorate.service.store.bulk import in_batches
 from quorate.service.store.schema import ballots, events, items, not_withdrawn
 from quorate.session.journal import Event
 from quorate.types import Reason
@@ -72,11 +73,10 @@ def list_items(
 
 
 def all_items(connection: Connection, project_id: str) -> Iterator[Row[Any]]:
-    """Every item in the order they came, read BATCH at a time."""
-    last = -1
-    while rows := list_items(connection, project_id, Filter(), after=last, limit=BATCH):
+    """Every item in the order they came, in bounded memory."""
+    query = select(items).where(items.c.project_id == project_id)
+    for rows in in_batches(connection, query, items.c.number, after=-1, size=BATCH):
         yield from rows
-        last = rows[-1].number
 
 
 def conditions(project_id: str, chosen: Filter) -> Iterator[ColumnElement[bool]]:
@@ -120,11 +120,9 @@ def acts_of(connection: Connection, project_id: str, voter: str) -> int:
 
 def all_decisions(projects_: Projects, connection: Connection, project: Project) -> Iterator[DecisionRow]:
     """Every closed item, in the order in which they closed, in bounded memory."""
-    query = select(items).where(items.c.project_id == project.id, not_withdrawn).order_by(items.c.closed_event)
-    after = 0
-    while rows := connection.execute(query.where(items.c.closed_event > after).limit(BATCH)).all():
+    query = select(items).where(items.c.project_id == project.id, not_withdrawn)
+    for rows in in_batches(connection, query, items.c.closed_event, size=BATCH):
         yield from decided(projects_, connection, project, rows)
-        after = rows[-1].closed_event
 
 
 def decided(

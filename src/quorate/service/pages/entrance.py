@@ -36,7 +36,7 @@ class ProjectCard:
 
 def cards(projects_: Projects, me: Principal, *, now: float) -> list[ProjectCard]:
     """All projects that are opened to somebody, those that are not archived first, by name."""
-    mine = memberships_of(projects_.store, me.account_id, only=me.only_project, limit=500)
+    mine = memberships_of(projects_.store, me.account_id, only=me.only_project)
     found = []
     with projects_.store.read() as connection:
         for membership in mine:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TypeVar
 
 from fastapi import APIRouter, Response
 from sqlalchemy import Connection, select
@@ -27,8 +26,6 @@ router = APIRouter(include_in_schema=False)
 INVITATION = {"name": "For whom", "role": "They join as", "days": "Valid, days", "most_uses": "Most people"}
 USUAL = {"name": "", "role": "voter", "days": "14", "most_uses": ""}
 LEAST_DAYS, MOST_DAYS = 0.01, round(invitations.LONGEST / invitations.DAY)
-BATCH = 500
-Listed = TypeVar("Listed")
 
 
 @router.get("/p/{project_id}/people")
@@ -115,9 +112,8 @@ def _done(on: Visit, work: Callable[[], dict[str, object] | None], note: str | N
 
 def _page(on: Visit, **more: object) -> Response:
     store, project_id = on.store, on.project_id
-    members = _all(partial(accounts.list_members, store, project_id), lambda each: each.account_id)
-    invited = _all(partial(invitations.list_invitations, store, project_id), lambda each: each.id)
-    mine = _all(partial(credentials.list_keys, store, on.me), lambda each: each.id)
+    members, mine = accounts.list_members(store, project_id), credentials.list_keys(store, on.me)
+    invited = invitations.list_invitations(store, project_id)
     with store.read() as connection:
         shared = cookies.sharing_browsers(connection, project_id)
     shown = {
@@ -135,14 +131,6 @@ def same_names(members: Sequence[accounts.Membership]) -> set[str]:
     """The accounts whose name another member has too, in whatever case: perhaps one person, who could vote twice."""
     names = Counter(each.name.casefold() for each in members)
     return {each.account_id for each in members if names[each.name.casefold()] > 1}
-
-
-def _all(page: Callable[..., list[Listed]], place: Callable[[Listed], str]) -> list[Listed]:
-    """Every page of a list, one after another."""
-    found: list[Listed] = []
-    while more := page(after=place(found[-1]) if found else "", limit=BATCH):
-        found += more
-    return found
 
 
 LINES = 100  # of a page
