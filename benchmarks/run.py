@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 
 from common import say  # first: it sets one thread before NumPy loads
+from first_serve import serve_rows
 from fresh import OPEN_AND_VOTE, SIMULATE, compile_row, first_start_row, journal_row, start_row
 from posteriors import finite_rows, infinite_rows
 from report import Row, show, write_json
@@ -34,6 +35,7 @@ def steps(*, quick: bool) -> list[Step]:
         ("refit after every item", lambda: eager_rows(count=2 if quick else 6, rounds=1 if quick else 3)),
         ("fresh process", lambda: start_row(1 if quick else 9)),
         ("first start", first_start_row),
+        ("first start of the service", serve_rows),
         ("first run: open and vote", lambda: compile_row(
             "compile_vote", "first run ever: open an item and cast a vote", OPEN_AND_VOTE, quick=quick)),
         ("first run: simulate", lambda: compile_row(

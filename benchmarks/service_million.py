@@ -1,6 +1,6 @@
 """Does a worker's memory grow with the votes it has taken? Run by `python benchmarks/service.py --million`.
 
-The votes of 50 voters at once go through `vote_batch.answer_all` in this process, where requests would bring them: a
+The votes of 50 voters at once go through `ballots.answer_all` in this process, where requests would bring them: a
 million HTTP requests would take longer and hold nothing more, as the server keeps nothing of a request. The steward
 runs as in a worker.
 """
@@ -17,9 +17,9 @@ from sqlalchemy import insert
 
 from common import resident, say
 from quorate.compile_kernels import session_calls
+from quorate.service.domain.ballots import Answer, Call, answer_all
 from quorate.service.domain.projects import Projects
-from quorate.service.domain.vote_batch import Answer, Call, answer_all
-from quorate.service.domain.vote_types import Request
+from quorate.service.domain.votes import Request
 from quorate.service.microbatch import Later
 from quorate.service.steward import Steward
 from quorate.service.store.schema import items

@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT))  # the private PostgreSQL stands beside the tests 
 import psutil
 
 from quorate.service.access.accounts import add_member, create_account
-from quorate.service.access.keys import create_key
+from quorate.service.access.credentials import create_key
 from quorate.service.domain.items import MOST_ITEMS, ItemContent, NewItem, add_items
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
@@ -140,13 +140,18 @@ def _tidy(store: Store) -> None:
         connection.exec_driver_sql("ANALYZE" if store.is_sqlite else f"VACUUM ANALYZE {', '.join(filled)}")
 
 
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
 class Server:
     """`quorate serve` with its workers."""
 
     def __init__(self, url: str, workers: int, *, fast_path: bool = True) -> None:
-        with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
-            self.port = listener.getsockname()[1]
+        self.port = free_port()
         command = [sys.executable, "-m", "quorate", "serve", "--port", str(self.port), "--workers", str(workers)]
         surroundings = {**os.environ, "QUORATE_DATABASE": url, "QUORATE_VOTES_PER_SECOND": NO_LIMIT}
         surroundings["QUORATE_FAST_PATH"] = str(int(fast_path))

@@ -4,9 +4,6 @@ import uvicorn
 import uvicorn.lifespan.on
 import uvicorn.loops.auto  # noqa: F401
 
-import quorate.cli.main
-import quorate.service.app
-import quorate.service.connections  # noqa: F401
 from quorate.compile_kernels import session_calls
 
 for call in session_calls():

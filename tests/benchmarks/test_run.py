@@ -26,6 +26,10 @@ REPORTED = {
     "monte_carlo_finite_50",
     "compile_vote",
     "compile_simulate",
+    "first_start",
+    "first_serve",
+    "first_serve_vote",
+    "first_serve_demo",
     "journal",
 }
 

@@ -9,13 +9,12 @@ pytest.importorskip("fastapi")
 pytest.importorskip("sqlalchemy")
 
 from quorate.service.access.accounts import create_account, disable_account
-from quorate.service.access.keys import list_keys
-from quorate.service.access.links import look
+from quorate.service.access.credentials import list_keys, look
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
-from quorate.service.domain.vote_types import Request
+from quorate.service.domain.votes import Request
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
 

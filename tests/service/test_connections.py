@@ -9,7 +9,7 @@ import pytest
 import uvicorn
 
 from quorate.cli.serve import CONNECTION
-from quorate.service import connections
+from quorate.service import app as connections
 from quorate.service.api import bodies as body_limit
 from quorate.service.app import create_app
 from quorate.service.config import ServiceConfig

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorate.errors import InvalidInput, InvalidPrediction, UnknownClass
-from quorate.service.access.refusals import LinkOver, NotAllowed, UnknownLink
 from quorate.service.api.uploads import NotAnImage
 from quorate.service.domain.settings import ProjectSettings
-from quorate.service.problems import parts
+from quorate.service.problems import LinkOver, NotAllowed, UnknownLink, parts
 from quorate.session.inputs import class_number, parse_prediction
 from quorate.validate import broken
 
@@ -88,7 +87,7 @@ def test_settings_that_cannot_change():
         UnknownLink("wrong", "fix"),
         LinkOver("wrong", "fix"),
         NotAllowed("wrong", "fix", field="role", rule="owner", value="v"),
-        NotAnImage("is none", "an image", "convert it", "12 bytes"),
+        broken("file", "12 bytes", "an image", "convert it", error=NotAnImage),
     ],
 )
 def test_an_error_survives_a_trip_to_another_process(error):

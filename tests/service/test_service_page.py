@@ -16,9 +16,8 @@ import pytest
 
 from quorate.service.api.projects import SettingsChange, SettingsIn, SettingsOut
 from quorate.service.domain.settings import FIXED, ProjectSettings
-from quorate.service.webhooks.deliveries import KINDS, closed
-from quorate.service.webhooks.hooks import PING
-from quorate.service.webhooks.signature import signed
+from quorate.service.domain.webhooks import KINDS, PING, closed
+from quorate.service.sender import signed
 from tests.cli.serving import Serving
 from tests.missing import missing
 from tests.processes import free_port, wait_until

@@ -18,8 +18,8 @@ import uvicorn
 from sqlalchemy import select
 
 from quorate.cli.output import print_lines
-from quorate.compiled import compile_in_background
-from quorate.service.access.links import first_owner_link
+from quorate.compiled import SWITCH, compile_in_background, interpret, marker_file
+from quorate.service.access.credentials import first_owner_link
 from quorate.service.access.tokens import signing_key
 from quorate.service.config import ServiceConfig
 from quorate.service.demo import PROJECT, is_over, seed
@@ -30,7 +30,7 @@ from quorate.validate import broken
 
 DATABASE, DEMO_DATABASE = "quorate.db", "quorate-demo.db"  # the demo never touches the real one
 APPLICATION = "quorate.service.app:from_environment"
-CONNECTION = "quorate.service.connections:TimedConnection"  # ends where headers do not come
+CONNECTION = "quorate.service.app:TimedConnection"  # ends where headers do not come
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 EVERYWHERE = ("0.0.0.0", "::", "")
 STOP_WITHIN = 10  # seconds for requests at hand when the service is stopped
@@ -102,13 +102,14 @@ def serve(
         fast_path=given.fast_path,
     )
     _refuse_taken_port(host, port)
-    link = _make_ready(config, here)
-    _warn(config, host, workers)
-    page = (link or here) if open_browser else None
-    lines = _lines(here, link, demo=_demo_told(config.database) if demo else None)
-    news = (host, port, lines + _from_elsewhere(host, port, base_url), page)
-    threading.Thread(target=_announce_when_up, args=news, daemon=True).start()
-    _run(config, host=host, port=port, workers=workers)
+    with _folder_for_kernels():
+        link = _make_ready(config, here)
+        _warn(config, host, workers)
+        page = (link or here) if open_browser else None
+        lines = _lines(here, link, demo=_demo_told(config.database) if demo else None)
+        news = (host, port, lines + _from_elsewhere(host, port, base_url), page)
+        threading.Thread(target=_announce_when_up, args=news, daemon=True).start()
+        _run(config, host=host, port=port, workers=workers)
     print_lines("Stopped; everything is on disk.")
 
 
@@ -168,6 +169,26 @@ def _run(config: ServiceConfig, *, host: str, port: int, workers: int) -> None:
             server_header=False,
             timeout_graceful_shutdown=STOP_WITHIN,
         )
+
+
+@contextlib.contextmanager
+def _folder_for_kernels() -> Iterator[None]:
+    """Where compiled kernels cannot be kept, a folder that lasts as long as the service; where there is none, they run
+    interpreted: compiling in the process would keep everybody waiting."""
+    if marker_file() is not None:
+        yield
+        return
+    try:
+        made = tempfile.TemporaryDirectory(prefix="quorate-kernels-", ignore_cleanup_errors=True)
+    except OSError:
+        os.environ[SWITCH] = "interpreted"  # of the workers
+        interpret()
+        yield
+        return
+    with made as folder:
+        os.environ["NUMBA_CACHE_DIR"] = folder
+        marker_file.cache_clear()
+        yield
 
 
 @contextlib.contextmanager

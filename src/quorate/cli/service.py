@@ -14,8 +14,8 @@ from quorate.cli.commands import Commands
 from quorate.cli.options import Json
 from quorate.cli.output import print_json, print_lines, progress_bar
 from quorate.cli.serve import BaseUrl, Database
-from quorate.service.access.accounts import Account, disable_account, enable_account
-from quorate.service.access.links import everybody, new_key, new_link
+from quorate.service.access.accounts import Account, disable_account, enable_account, list_accounts
+from quorate.service.access.credentials import new_key, new_link
 from quorate.service.domain.trail import Verification
 from quorate.service.domain.trail import check as recompute
 from quorate.service.store.backup import Copied
@@ -100,7 +100,7 @@ def owner_link(
     Example: quorate service owner-link --database quorate.db --base-url https://labels.example.org
     """
     with existing(database) as store:
-        lasts = "15 minutes" if everybody(store) else "24 hours"
+        lasts = "15 minutes" if list_accounts(store) else "24 hours"
         link = new_link(store, base_url or "http://127.0.0.1:8000", account=account, now=time.time())
     if json:
         print_json({"link": link})
@@ -136,7 +136,7 @@ def accounts(database: Database = "quorate.db", json: Json = False) -> None:
     Example: quorate service accounts --database quorate.db
     """
     with existing(database) as store:
-        found = everybody(store)
+        found = list_accounts(store)
     if json:
         print_json({"accounts": [asdict(each) for each in found]})
     for each in [] if json else found:

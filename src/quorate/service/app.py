@@ -1,10 +1,12 @@
 """A store and a configuration -> the web application: API, pages, health, metrics, and what runs beside requests.
 
-`create_app` is what tests and `quorate serve` use; `from_environment` is the factory that uvicorn's workers call.
+`create_app` is what tests and `quorate serve` use; `from_environment` is the factory that uvicorn's workers call, with
+`TimedConnection` for their connections.
 """
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import time
 from collections.abc import AsyncIterator
@@ -14,18 +16,18 @@ from typing import Any, Protocol
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from quorate.compiled import compile_in_background
 from quorate.service import pages, problems
-from quorate.service.access.headers import SecurityHeaders
+from quorate.service.access.request_context import SecurityHeaders
 from quorate.service.access.tokens import signing_key
 from quorate.service.api import (
     decisions,
+    exports,
     items,
     monitoring,
-    numbers,
-    owner_actions,
     people,
     projects,
     uploads,
@@ -40,14 +42,14 @@ from quorate.service.config import ServiceConfig
 from quorate.service.demo import Colleagues
 from quorate.service.domain.projects import Projects
 from quorate.service.problems import MEDIA_TYPE
+from quorate.service.sender import Sender
 from quorate.service.steward import Housekeeping, Steward
 from quorate.service.store.store import POOL, Store
 from quorate.service.store.upgrade import prepare
-from quorate.service.webhooks.sender import Sender
 from quorate.version import __version__
 
 COLLECT_AFTER = (20_000, 20, 50)  # new objects, and rounds of the younger generations: some dozens of votes
-PARTS = (projects, items, owner_actions, votes, decisions, numbers, people, uploads, webhooks, monitoring)
+PARTS = (projects, items, votes, decisions, exports, people, uploads, webhooks, monitoring)
 
 
 class Background(Protocol):
@@ -71,7 +73,7 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
         docs_url=None,  # they would load scripts from elsewhere
         redoc_url=None,
         lifespan=_lifespan,
-        generate_unique_id_function=_operation_id,
+        generate_unique_id_function=lambda route: route.name,  # client generators make a method's name of it
         redirect_slashes=False,
     )
     app.state.store, app.state.config, app.state.projects = store, config, Projects(store)
@@ -98,17 +100,13 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     current_default_thread_limiter().total_tokens = POOL  # a thread more would only open a connection to close it again
     app.state.signing_key = await run_in_threadpool(signing_key, app.state.store, now=time.time())
+    await run_in_threadpool(compile_in_background)
     background: list[Background] = app.state.background
     for each in background:
         each.start()
     yield
     for each in reversed(background):
         each.stop()
-
-
-def _operation_id(route: APIRoute) -> str:
-    """A client generator makes a method's name of it: the endpoint's own."""
-    return route.name
 
 
 def from_environment() -> FastAPI:
@@ -171,3 +169,41 @@ def _with_problems(found: dict[str, Any]) -> dict[str, Any]:
                 if status >= "400" and "application/json" in content:
                     response["content"] = {MEDIA_TYPE: content["application/json"]}
     return found
+
+
+HEADER_SECONDS = 30.0  # from the first byte of a request, or the connection, to the end of its headers
+
+
+class TimedConnection(HttpToolsProtocol):
+    """Closes itself where HEADER_SECONDS pass while bytes come, or none did yet, and no request is being answered."""
+
+    _limit: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """The first request's headers are due."""
+        super().connection_made(transport)
+        self._begin()
+
+    def data_received(self, data: bytes) -> None:
+        """Headers are due until they are whole: then there is a request that is not answered yet."""
+        super().data_received(data)
+        cycle: Any = self.cycle
+        if cycle is None or cycle.response_complete:  # part of a header; or of a body that was refused
+            self._begin()
+        else:
+            self._end()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing is due any more."""
+        self._end()
+        super().connection_lost(exc)
+
+    def _begin(self) -> None:
+        """Start the clock, unless it runs."""
+        if self._limit is None:
+            self._limit = self.loop.call_later(HEADER_SECONDS, self.transport.close)
+
+    def _end(self) -> None:
+        if self._limit is not None:
+            self._limit.cancel()
+            self._limit = None

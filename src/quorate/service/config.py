@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import Field, asdict, dataclass, field, fields
+from typing import Any
 from urllib.parse import urlsplit
 
 from quorate.validate import broken, whole
@@ -67,48 +68,39 @@ class ServiceConfig:
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> ServiceConfig:
         """As the variables QUORATE_... say; what is not set, or empty, is as by default."""
         found = {name: value for name, value in (os.environ if environment is None else environment).items() if value}
-        return cls(
-            database=found.get("QUORATE_DATABASE", DATABASE),
-            base_url=found.get("QUORATE_BASE_URL"),
-            secure=_flag(found, "QUORATE_SECURE"),
-            trust_proxy=_flag(found, "QUORATE_TRUST_PROXY") or False,
-            demo=_flag(found, "QUORATE_DEMO") or False,
-            metrics_token=found.get("QUORATE_METRICS_TOKEN"),
-            allow_private_addresses=_flag(found, "QUORATE_PRIVATE_ADDRESSES") or _flag(found, FORMER_NAME) or False,
-            upload_megabytes=_number(found, "QUORATE_UPLOAD_MEGABYTES", UPLOAD_MEGABYTES),
-            votes_per_second=_number(found, "QUORATE_VOTES_PER_SECOND", VOTES_PER_SECOND),
-            fast_path=_flag(found, "QUORATE_FAST_PATH") is not False,
-        )
+        if FORMER_NAME in found:
+            found.setdefault(_variable("allow_private_addresses"), found[FORMER_NAME])
+        named = {_variable(each.name): each for each in fields(cls)}
+        given: dict[str, Any] = {each.name: _read(each, found[name]) for name, each in named.items() if name in found}
+        return cls(**given)
 
     def to_environment(self) -> dict[str, str]:
         """The variables `from_environment` makes the same configuration of."""
-        return {
-            "QUORATE_DATABASE": self.database,
-            "QUORATE_BASE_URL": self.base_url or "",
-            "QUORATE_SECURE": "" if self.secure is None else str(int(self.secure)),
-            "QUORATE_TRUST_PROXY": str(int(self.trust_proxy)),
-            "QUORATE_DEMO": str(int(self.demo)),
-            "QUORATE_METRICS_TOKEN": self.metrics_token or "",
-            "QUORATE_PRIVATE_ADDRESSES": str(int(self.allow_private_addresses)),
-            "QUORATE_UPLOAD_MEGABYTES": str(self.upload_megabytes),
-            "QUORATE_VOTES_PER_SECOND": str(self.votes_per_second),
-            "QUORATE_FAST_PATH": str(int(self.fast_path)),
-        }
+        given = {_variable(name): value for name, value in asdict(self).items()}
+        plain = {name: int(value) if isinstance(value, bool) else value for name, value in given.items()}
+        return {name: "" if value is None else str(value) for name, value in plain.items()}
 
 
-def _flag(found: Mapping[str, str], name: str) -> bool | None:
-    if name not in found:
-        return None
-    word = found[name].strip().lower()
+def _variable(name: str) -> str:
+    return f"QUORATE_{name.removeprefix('allow_').upper()}"
+
+
+def _read(setting: Field[Any], text: str) -> str | bool | int:
+    kind = str(setting.type).partition(" ")[0]
+    if kind == "bool":
+        return _flag(_variable(setting.name), text)
+    return _number(_variable(setting.name), text, setting.default) if kind == "int" else text
+
+
+def _flag(name: str, text: str) -> bool:
+    word = text.strip().lower()
     if word not in WORDS:
-        raise broken(name, found[name], "1 or 0", "set it to one of them, or leave it out.")
+        raise broken(name, text, "1 or 0", "set it to one of them, or leave it out.")
     return WORDS[word]
 
 
-def _number(found: Mapping[str, str], name: str, otherwise: int) -> int:
-    if name not in found:
-        return otherwise
+def _number(name: str, text: str, otherwise: object) -> int:
     try:
-        return int(found[name])
+        return int(text)
     except ValueError:
-        raise broken(name, found[name], "a whole number", f"set it to e.g. {otherwise}, or leave it out.") from None
+        raise broken(name, text, "a whole number", f"set it to e.g. {otherwise}, or leave it out.") from None

@@ -2,12 +2,12 @@
 
 The images, a real classifier's predictions and how often people choose each digit are in `demo_digits.npz`, which
 `benchmarks/demo_digits.py` makes. The colleagues are a thread beside the requests and call the same `next_items` and
-`act` as people do. When few items are left, more digits are added. With several workers, one runs the colleagues.
+`act` as people do. A few digits are there at the start, so that the first start is quick; the colleagues add the
+others between their votes, and more when few are left. With several workers, one runs the colleagues.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import struct
 import threading
@@ -19,20 +19,21 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, select
 
 from quorate.errors import InvalidInput
 from quorate.rng import stream
 from quorate.service.access.accounts import add_member, create_account
-from quorate.service.access.links import sign_in_link
+from quorate.service.access.credentials import sign_in_link
+from quorate.service.api.uploads import UploadQuota, checked, stored
 from quorate.service.domain.ballots import act
-from quorate.service.domain.items import ItemContent, NewItem, add_items
+from quorate.service.domain.items import ItemContent, NewItem, add_items, names_there
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.queue import next_items
 from quorate.service.domain.settings import ProjectSettings
-from quorate.service.domain.vote_types import Request
+from quorate.service.domain.votes import Request
 from quorate.service.steward import Steward
-from quorate.service.store.schema import accounts, items, memberships, not_withdrawn, projects, uploads
+from quorate.service.store.schema import accounts, items, memberships, not_withdrawn, projects
 from quorate.service.store.store import Store, StoreUnavailable
 from quorate.types import FloatArray
 
@@ -96,10 +97,12 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 PROJECT = "Demo: which digit is it?"
+NAME = "digit-{:04d}"  # of an item
 OWNER = "Demo owner"
+NO_LIMIT = UploadQuota(1000)
 COLLEAGUE = "Colleague {} (simulated)"
 NUM_COLLEAGUES = 12
-FIRST_BATCH = 200
+FIRST_BATCH, MORE = 20, 10  # digits: there at the start, and added at a time
 SETTINGS = ProjectSettings(
     classes=tuple(str(digit) for digit in range(10)),
     pool_size=NUM_COLLEAGUES,
@@ -148,36 +151,23 @@ def _people(store: Store, project_id: str, owner: str, now: float) -> None:
             add_member(store, project_id, create_account(store, name, now=now).id, role="voter", now=now)
 
 
-def add_digits(store: Store, project_id: str, up_to: int, *, now: float) -> None:
-    """The first `up_to` digits as items of the project; those that are there stay as they are."""
+def add_digits(store: Store, project_id: str, up_to: int, *, first: int = 0, now: float) -> None:
+    """The digits from `first` to `up_to` as items of the project; those that are there stay as they are."""
     known = digits()
     batch = []
-    for number in range(min(up_to, len(known))):
-        image = _upload(store, project_id, known.png(number), now)
+    for number in range(first, min(up_to, len(known))):
+        content = known.png(number)
+        image = stored(store, project_id, content, checked(content), room=NO_LIMIT, now=now)
         prediction = [float(value) for value in known.predictions[number]]
-        batch.append(NewItem(f"digit-{number:04d}", prediction, ItemContent(image=f"upload:{image}")))
+        batch.append(NewItem(NAME.format(number), prediction, ItemContent(image=f"upload:{image}")))
     add_items(Projects(store), project_id, batch, now=now)
-
-
-def _upload(store: Store, project_id: str, content: bytes, now: float) -> str:
-    digest = hashlib.sha256(content).hexdigest()
-    name = f"u_{digest[:24]}"
-    with store.write() as connection:
-        same = select(uploads.c.id).where(uploads.c.project_id == project_id, uploads.c.digest == digest)
-        there = connection.execute(same).scalar_one_or_none()
-        if there is not None:
-            return str(there)
-        row = {"id": name, "project_id": project_id, "media_type": "image/png", "digest": digest}
-        connection.execute(insert(uploads).values(row | {"content": content, "created": now}))
-    return name
 
 
 log = logging.getLogger("quorate.service.demo")
 
 VOTES_PER_SECOND = 4.0
 CANNOT_TELL = 0.01
-FEW = 40  # open items below which more come in
-MORE = 50
+FEW, MANY = 40, 200  # more digits come in while fewer are open, or fewer there
 
 
 class Colleagues:
@@ -213,11 +203,14 @@ class Colleagues:
                 self._stop.wait(5.0)
 
     def one_vote(self, *, now: float) -> bool:
-        """One colleague votes on one item; False if there was nothing to do."""
+        """One colleague votes on one item, then some come in if few are there; False if there was nothing to do."""
         project_id, voters = self._who()
         if project_id is None or not self._hold.hold(project_id, "demo"):
             return False
-        self._more_if_few(project_id, now)
+        return self._votes(project_id, voters, now) | self._adds(project_id, now)
+
+    def _votes(self, project_id: str, voters: list[str], now: float) -> bool:
+        """The first colleague in a random order for whom there is an item votes on it."""
         order = stream(self.seed, "turn", int(now * 10)).permutation(len(voters))
         for index in order:
             for leased in next_items(self.projects, project_id, voters[index], now=now):
@@ -244,10 +237,16 @@ class Colleagues:
             query = query.where(accounts.c.name.like(COLLEAGUE.format("%"))).order_by(accounts.c.name)
             return project_id, list(connection.execute(query).scalars())
 
-    def _more_if_few(self, project_id: str, now: float) -> None:
+    def _adds(self, project_id: str, now: float) -> bool:
+        """A few more digits, where there are few; whether any were left to add."""
+        names = [NAME.format(number) for number in range(len(digits()))]
         with self.projects.store.read() as connection:
             mine = select(func.count()).select_from(items).where(items.c.project_id == project_id)
             there = connection.execute(mine).scalar_one()
             left = connection.execute(mine.where(items.c.is_open, not_withdrawn)).scalar_one()
-        if left < FEW and there < len(digits()):
-            add_digits(self.projects.store, project_id, there + MORE, now=now)
+            known = names_there(connection, project_id, names)
+        if (there >= MANY and left >= FEW) or len(known) == len(names):
+            return False
+        first = next(number for number, name in enumerate(names) if name not in known)
+        add_digits(self.projects.store, project_id, first + MORE, first=first, now=now)
+        return True

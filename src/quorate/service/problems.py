@@ -28,8 +28,7 @@ from quorate.errors import (
     RequestReused,
     UnknownItem,
 )
-from quorate.service.access.headers import security_headers
-from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
+from quorate.service.access.request_context import security_headers
 from quorate.service.pydantic_errors import complaints, quoted
 from quorate.service.store.store import StoreUnavailable
 
@@ -39,13 +38,74 @@ MEDIA_TYPE = "application/problem+json"
 LONGEST_DETAIL = 2000
 SECRET_PATHS = ("/link/", "/join/")  # what follows lets somebody in
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+
+
+class NotFound(InvalidInput):
+    """No account, member, key or invitation with this id (where the caller may look)."""
+
+
+class Refusal(QuorateError):
+    """A request that is understood, and not carried out: what is wrong, in words for people, and what to do."""
+
+    def __init__(self, wrong: str, fix: str, *, field: str, rule: str, value: object = None) -> None:
+        super().__init__(f"{wrong}; {fix}", field=field, value=value, rule=rule, fix=fix)
+
+
+class NotSignedIn(Refusal):
+    """Nobody is signed in, or the key is not valid."""
+
+
+class NotAllowed(Refusal):
+    """The caller is known, and may not do this."""
+
+
+class NotOurPage(Refusal):
+    """A request with a cookie that none of our pages sent."""
+
+
+class TooLarge(Refusal):
+    """More bytes than are taken."""
+
+
+class TooSlow(Refusal):
+    """A body that does not arrive."""
+
+
+class TooMany(Refusal):
+    """Too many requests; `retry_after` seconds later another one is welcome."""
+
+    def __init__(self, wrong: str, rule: str, *, retry_after: float) -> None:
+        self.retry_after = retry_after
+        wait = f"wait {whole_seconds(retry_after)} s, then send this again."
+        super().__init__(wrong, wait, field="request", rule=rule)
+
+
+class UnknownLink(Refusal):
+    """No link or invitation with this token was ever made."""
+
+    def __init__(self, wrong: str, fix: str) -> None:
+        super().__init__(wrong, fix, field="link", rule="a link that this service made")
+
+
+class LinkOver(Refusal):
+    """The link or invitation was used up, has expired or was revoked."""
+
+    def __init__(self, wrong: str, fix: str) -> None:
+        super().__init__(wrong, fix, field="link", rule="a link that can still be used")
+
+
 STATUSES: dict[type[QuorateError], tuple[int, str]] = {  # the nearest class of an error counts
     StoreUnavailable: (503, "The database cannot take this now"),
     UnknownItem: (404, "Not found"),
     NotFound: (404, "Not found"),
     UnknownLink: (404, "No such link"),
     LinkOver: (410, "This link is over"),
+    NotSignedIn: (401, "Not signed in"),
     NotAllowed: (403, "Not allowed"),
+    NotOurPage: (403, "Not from our page"),
+    TooSlow: (408, "Too slow"),
+    TooLarge: (413, "Too large"),
+    TooMany: (429, "Too many requests"),
     ItemExists: (409, "Already there"),
     DuplicateVote: (409, "Already voted"),
     RequestReused: (409, "Idempotency key used for something else"),
@@ -161,7 +221,9 @@ def of_error(error: QuorateError) -> Problem:
         log.error("an error that is no client's fault", exc_info=error)
         return INTERNAL
     status, title = STATUSES[kind]
-    headers = {"Retry-After": retry_after(error.retry_after)} if isinstance(error, StoreUnavailable) else None
+    headers = {"WWW-Authenticate": "Bearer"} if isinstance(error, NotSignedIn) else {}
+    if isinstance(error, (StoreUnavailable, TooMany)):
+        headers = {"Retry-After": whole_seconds(error.retry_after)}
     told = parts(error) if status < 500 else {}
     return Problem(status, title, str(error)[:LONGEST_DETAIL], headers=headers, **told)
 
@@ -239,10 +301,10 @@ def nothing_here(path: str) -> Problem:
     )  # fmt: skip
 
 
-def retry_after(seconds: float) -> str:
-    """The header's value: whole seconds, at least one.
+def whole_seconds(seconds: float) -> str:
+    """The value of the header Retry-After: at least one.
 
-    >>> retry_after(0.2), retry_after(2.5)
+    >>> whole_seconds(0.2), whole_seconds(2.5)
     ('1', '3')
     """
     return str(max(1, math.ceil(seconds)))

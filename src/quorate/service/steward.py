@@ -23,6 +23,7 @@ from quorate.service.access.cookies import LONGEST
 from quorate.service.domain.learning import learn, steer
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.stats import Stats, stats
+from quorate.service.domain.webhooks import announce
 from quorate.service.store.schema import (
     attempts,
     browsers,
@@ -35,7 +36,6 @@ from quorate.service.store.schema import (
     stewards,
 )
 from quorate.service.store.store import Store, StoreBusy, StoreUnavailable
-from quorate.service.webhooks.deliveries import announce
 
 log = logging.getLogger("quorate.service.steward")
 

@@ -11,9 +11,9 @@ from fastapi.testclient import TestClient
 from sqlalchemy import delete, insert
 
 from quorate.service import problems
-from quorate.service.access import accounts, cookies, csrf, limits
-from quorate.service.access.headers import SecurityHeaders, allow_images
+from quorate.service.access import accounts, cookies, limits
 from quorate.service.access.principal import Member, Principal, creator, current, member, unrestricted
+from quorate.service.access.request_context import SecurityHeaders, allow_images
 from quorate.service.store import schema
 from quorate.service.store.schema import (
     api_keys,
@@ -147,13 +147,13 @@ def tiny_app(store, config=None, clock=None):
         @app.get(f"/projects/{{project_id}}/{name}")
         @app.post(f"/projects/{{project_id}}/{name}")
         def endpoint(who: Annotated[Member, Depends(member(*roles))]):
-            return {"role": who.role, "account": who.principal.account_id}
+            return {"role": who.role, "account": who.account_id}
 
     @app.get("/token")
     def token(request: Request):
-        return {"token": csrf.csrf_token(request)}
+        return {"token": cookies.csrf_token(request)}
 
-    @app.post("/sign-in/{account}", dependencies=[Depends(csrf.same_origin)])
+    @app.post("/sign-in/{account}", dependencies=[Depends(cookies.same_origin)])
     def sign_in(request: Request, response: Response, account: str, only: str | None = None):
         with store.write() as connection:
             session_id = cookies.open_sign_in(connection, account, only_project=only, how="test", now=app.state.clock())

@@ -3,8 +3,8 @@
 import pytest
 
 from quorate.errors import InvalidInput
-from quorate.service.access import accounts, keys, links
-from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound
+from quorate.service.access import accounts, credentials
+from quorate.service.problems import LinkOver, NotAllowed, NotFound
 from tests.service.access.conftest import NOW, add_project, at_once, bearer, signed_in
 
 
@@ -74,15 +74,15 @@ def test_unknown_accounts_projects_and_roles_are_named(world):
 
 def test_who_is_let_in_again_comes_by_a_key_or_a_new_link_not_by_an_old_cookie(world, app, client):
     browser, _ = signed_in(app, world.voter)
-    link = links.sign_in_link(world.store, world.voter, "", now=NOW).rpartition("/")[2]
-    secret = keys.create_key(world.store, world.voter, name="k", now=NOW)[1]
+    link = credentials.sign_in_link(world.store, world.voter, "", now=NOW).rpartition("/")[2]
+    secret = credentials.create_key(world.store, world.voter, name="k", now=NOW)[1]
     assert accounts.disable_account(world.store, world.voter, now=NOW).disabled == NOW
     assert client.get("/me", headers=bearer(secret)).status_code == 401
     assert accounts.enable_account(world.store, world.voter, now=NOW).disabled is None
     assert client.get("/me", headers=bearer(secret)).status_code == 200
     assert browser.get("/me").status_code == 401
     with pytest.raises(LinkOver):
-        links.use(world.store, link, now=NOW)
+        credentials.use_link(world.store, link, now=NOW)
 
 
 def test_only_members_get_another_role_and_the_last_owner_keeps_theirs(world):

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from quorate.service.access import accounts, cookies, keys
+from quorate.service.access import accounts, cookies, credentials
 from quorate.service.access.principal import Credential, look_up
 from quorate.service.access.tokens import digest
 from quorate.service.domain.projects import Projects
@@ -25,7 +25,7 @@ def people(store):
 def proofs_of(store, people):
     found = []
     for name in ("both", "one"):
-        key, secret = keys.create_key(store, people[name], name="k", now=0.0)
+        key, secret = credentials.create_key(store, people[name], name="k", now=0.0)
         with store.write() as connection:
             session = cookies.open_sign_in(connection, people[name], key_id=key.id, how="test", now=0.0)
         found.append((key, Credential("key", digest(secret), "")))
@@ -50,7 +50,7 @@ def test_each_is_found_with_the_role_in_the_project_asked_about(store, people):
 
 def test_a_revoked_key_and_what_was_made_with_it_prove_nothing(store, people):
     (key, by_key), (_, by_cookie), (_, other), _ = proofs_of(store, people)
-    keys.revoke_key(store, key.id, account_id=people["both"], now=1.0)
+    credentials.revoke_key(store, key.id, account_id=people["both"], now=1.0)
     assert [told(known) for known in look_up(store, [by_key, by_cookie, other])] == [None, None, (people["one"], None)]
 
 

@@ -3,7 +3,7 @@
 import pytest
 from fastapi.testclient import TestClient
 
-from quorate.service.access import keys
+from quorate.service.access import credentials
 from tests.service.access.conftest import NOW, Config, bearer, signed_in, tiny_app
 
 
@@ -41,7 +41,7 @@ def test_a_form_carries_the_token_in_a_field(world, app):
 
 
 def test_keys_need_no_token(world, app):
-    secret = keys.create_key(world.store, world.owner, name="k", now=NOW)[1]
+    secret = credentials.create_key(world.store, world.owner, name="k", now=NOW)[1]
     browser, _ = signed_in(app, world.voter)
     assert browser.post("/me", headers=bearer(secret)).json()["account"] == world.owner
 

@@ -2,7 +2,7 @@
 
 from sqlalchemy import func, select
 
-from quorate.service.access import cookies, links
+from quorate.service.access import cookies, credentials
 from quorate.service.steward import delete_access
 from quorate.service.store import schema
 from tests.service.access.conftest import NOW
@@ -11,7 +11,7 @@ DAY = 86400.0
 
 
 def test_links_and_sign_ins_go_a_month_after_their_end(world):
-    links.sign_in_link(world.store, world.voter, "http://x", now=NOW)
+    credentials.sign_in_link(world.store, world.voter, "http://x", now=NOW)
     with world.store.write() as connection:
         kept = cookies.open_sign_in(connection, world.voter, how="test", now=NOW)
         ended = cookies.open_sign_in(connection, world.voter, how="test", now=NOW)

@@ -4,8 +4,8 @@ import pytest
 
 from quorate.errors import InvalidInput
 from quorate.service.access import accounts, invitations
-from quorate.service.access.links import SignedIn
-from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
+from quorate.service.access.credentials import SignedIn
+from quorate.service.problems import LinkOver, NotAllowed, NotFound, UnknownLink
 from tests.service.access.conftest import NOW, at_once
 
 BASE = "http://localhost:8000"

@@ -3,15 +3,15 @@
 import pytest
 from sqlalchemy import select
 
-from quorate.service.access import keys
-from quorate.service.access.refusals import NotFound
+from quorate.service.access import credentials
 from quorate.service.access.tokens import digest
+from quorate.service.problems import NotFound
 from quorate.service.store.schema import api_keys
 from tests.service.access.conftest import NOW
 
 
 def test_a_key_is_shown_once_and_only_its_digest_is_kept(world):
-    key, secret = keys.create_key(world.store, world.owner, name="ci", now=NOW)
+    key, secret = credentials.create_key(world.store, world.owner, name="ci", now=NOW)
     assert secret.startswith("qk_")
     assert len(secret) == 46
     with world.store.read() as connection:
@@ -19,30 +19,32 @@ def test_a_key_is_shown_once_and_only_its_digest_is_kept(world):
     assert row.digest == digest(secret)
     assert not any(secret in str(value) for value in row)
     assert (row.start, key.start) == (secret[:8], secret[:8])
-    assert keys.list_keys(world.store, world.owner) == [key]
+    assert credentials.list_keys(world.store, world.owner) == [key]
 
 
 def test_keys_are_listed_and_revoked_by_their_own_account_only(world):
-    key, _ = keys.create_key(world.store, world.owner, name="a", now=NOW)
-    assert keys.list_keys(world.store, world.voter) == []
+    key, _ = credentials.create_key(world.store, world.owner, name="a", now=NOW)
+    assert credentials.list_keys(world.store, world.voter) == []
     with pytest.raises(NotFound):
-        keys.revoke_key(world.store, key.id, account_id=world.voter, now=NOW)
-    assert keys.list_keys(world.store, world.owner)[0].revoked is None
-    keys.revoke_key(world.store, key.id, account_id=world.owner, now=NOW + 1)
-    keys.revoke_key(world.store, key.id, account_id=world.owner, now=NOW + 2)
-    assert keys.list_keys(world.store, world.owner)[0].revoked == NOW + 1
+        credentials.revoke_key(world.store, key.id, account_id=world.voter, now=NOW)
+    assert credentials.list_keys(world.store, world.owner)[0].revoked is None
+    credentials.revoke_key(world.store, key.id, account_id=world.owner, now=NOW + 1)
+    credentials.revoke_key(world.store, key.id, account_id=world.owner, now=NOW + 2)
+    assert credentials.list_keys(world.store, world.owner)[0].revoked == NOW + 1
 
 
 def test_a_key_is_for_projects_its_account_is_in(world):
     with pytest.raises(NotFound) as caught:
-        keys.create_key(world.store, world.owner, name="a", project_id="there", now=NOW)
+        credentials.create_key(world.store, world.owner, name="a", project_id="there", now=NOW)
     assert caught.value.field == "project_id"
-    assert keys.create_key(world.store, world.owner, name="a", project_id="here", now=NOW)[0].project_id == "here"
+    assert (
+        credentials.create_key(world.store, world.owner, name="a", project_id="here", now=NOW)[0].project_id == "here"
+    )
 
 
 def test_pages_of_keys_cover_all_of_them_once(world):
-    made = {keys.create_key(world.store, world.owner, name=f"k{n}", now=NOW)[0].id for n in range(3)}
-    first = keys.list_keys(world.store, world.owner, limit=2)
-    second = keys.list_keys(world.store, world.owner, after=first[-1].id, limit=2)
+    made = {credentials.create_key(world.store, world.owner, name=f"k{n}", now=NOW)[0].id for n in range(3)}
+    first = credentials.list_keys(world.store, world.owner, limit=2)
+    second = credentials.list_keys(world.store, world.owner, after=first[-1].id, limit=2)
     assert {key.id for key in first + second} == made
     assert len(second) == 1

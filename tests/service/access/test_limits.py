@@ -5,7 +5,7 @@ from fastapi import Depends, Request
 from fastapi.testclient import TestClient
 from sqlalchemy import event
 
-from quorate.service.access import keys, limits
+from quorate.service.access import credentials, limits
 from quorate.service.access.limits import Buckets, Limit
 from quorate.service.steward import delete_access
 from tests.service.access.conftest import NOW, Config, at_once, bearer, tiny_app
@@ -98,7 +98,7 @@ def test_forwarded_addresses_count_only_behind_a_proxy_of_ours(world):
 
 
 def test_votes_are_limited_by_account_without_a_statement_more(world, client, clock):
-    secrets = [keys.create_key(world.store, who, name="k", now=NOW)[1] for who in (world.voter, world.owner)]
+    secrets = [credentials.create_key(world.store, who, name="k", now=NOW)[1] for who in (world.voter, world.owner)]
     client.post("/vote", headers=bearer(secrets[0]))
     seen = []
     event.listen(world.store.engine, "before_cursor_execute", lambda *call: seen.append(call[2]))
@@ -111,7 +111,7 @@ def test_votes_are_limited_by_account_without_a_statement_more(world, client, cl
 
 
 def test_the_limit_of_votes_is_as_configured(world):
-    key = keys.create_key(world.store, world.voter, name="k", now=NOW)[1]
+    key = credentials.create_key(world.store, world.voter, name="k", now=NOW)[1]
     client = TestClient(tiny_app(world.store, Config(votes_per_second=2)))
     assert [client.post("/vote", headers=bearer(key)).status_code for _ in range(5)] == [200] * 4 + [429]
 

@@ -4,10 +4,10 @@ import pytest
 from sqlalchemy import select
 
 from quorate.errors import InvalidInput
-from quorate.service.access import accounts, invitations, links
+from quorate.service.access import accounts, credentials, invitations
 from quorate.service.access.principal import Credential, look_up
-from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
 from quorate.service.access.tokens import digest
+from quorate.service.problems import LinkOver, NotAllowed, NotFound, UnknownLink
 from quorate.service.store import schema
 from tests.service.access.conftest import NOW, at_once
 
@@ -20,72 +20,76 @@ def token_of(link):
 
 
 def test_the_first_link_makes_the_owner_and_there_is_no_second(empty):
-    early = token_of(links.first_owner_link(empty, BASE, now=NOW))
-    token = token_of(links.first_owner_link(empty, BASE, now=NOW))
-    assert links.look(empty, token, now=NOW) == links.Link(None, None, NOW + links.FIRST_LASTS)
-    used = links.use(empty, token, name="Grace", now=NOW)
+    early = token_of(credentials.first_owner_link(empty, BASE, now=NOW))
+    token = token_of(credentials.first_owner_link(empty, BASE, now=NOW))
+    assert credentials.look_at_link(empty, token, now=NOW) == credentials.Link(
+        None, None, NOW + credentials.FIRST_LASTS
+    )
+    used = credentials.use_link(empty, token, name="Grace", now=NOW)
     owner = accounts.load_account(empty, used.account_id)
     assert (owner.name, owner.may_create) == ("Grace", True)
-    assert links.first_owner_link(empty, BASE, now=NOW) is None
+    assert credentials.first_owner_link(empty, BASE, now=NOW) is None
     for old in (token, early):
         with pytest.raises(LinkOver) as caught:
-            links.use(empty, old, name="Eve", now=NOW)
+            credentials.use_link(empty, old, name="Eve", now=NOW)
         assert caught.value.field == "link"
         with pytest.raises(LinkOver):
-            links.look(empty, old, now=NOW)
+            credentials.look_at_link(empty, old, now=NOW)
     with empty.read() as connection:
         kept = connection.execute(select(schema.sign_ins)).one()
     assert (kept.digest, kept.account_id) == (digest(used.session_id), used.account_id)
 
 
 def test_eight_who_use_the_same_link_at_once_make_one_owner(empty):
-    token = token_of(links.first_owner_link(empty, BASE, now=NOW))
-    results = at_once(lambda name: links.use(empty, token, name=name, now=NOW), [f"n{n}" for n in range(8)])
-    assert sum(isinstance(result, links.SignedIn) for result in results) == 1
+    token = token_of(credentials.first_owner_link(empty, BASE, now=NOW))
+    results = at_once(lambda name: credentials.use_link(empty, token, name=name, now=NOW), [f"n{n}" for n in range(8)])
+    assert sum(isinstance(result, credentials.SignedIn) for result in results) == 1
     assert sum(isinstance(result, LinkOver) for result in results) == 7
     assert len(accounts.list_accounts(empty)) == 1
 
 
 def test_eight_links_of_eight_starts_used_at_once_make_one_owner(empty):
-    tokens = [token_of(links.first_owner_link(empty, BASE, now=NOW)) for _ in range(8)]
-    results = at_once(lambda token: links.use(empty, token, name="x", now=NOW), tokens)
-    assert sum(isinstance(result, links.SignedIn) for result in results) == 1
+    tokens = [token_of(credentials.first_owner_link(empty, BASE, now=NOW)) for _ in range(8)]
+    results = at_once(lambda token: credentials.use_link(empty, token, name="x", now=NOW), tokens)
+    assert sum(isinstance(result, credentials.SignedIn) for result in results) == 1
     assert sum(isinstance(result, LinkOver) for result in results) == 7
     assert len(accounts.list_accounts(empty)) == 1
 
 
 def test_a_bad_name_does_not_use_the_link_up(empty):
-    token = token_of(links.first_owner_link(empty, BASE, now=NOW))
+    token = token_of(credentials.first_owner_link(empty, BASE, now=NOW))
     with pytest.raises(InvalidInput) as caught:
-        links.use(empty, token, now=NOW)
+        credentials.use_link(empty, token, now=NOW)
     assert caught.value.field == "name"
-    assert links.use(empty, token, name="Grace", now=NOW).account_id
+    assert credentials.use_link(empty, token, name="Grace", now=NOW).account_id
 
 
 def test_a_sign_in_link_signs_its_account_in_once(world):
-    token = token_of(links.sign_in_link(world.store, world.voter, BASE, now=NOW))
+    token = token_of(credentials.sign_in_link(world.store, world.voter, BASE, now=NOW))
     for _ in range(3):
-        assert links.look(world.store, token, now=NOW).name == "voter"
-    results = at_once(lambda _: links.use(world.store, token, now=NOW), range(8))
-    assert [r.account_id for r in results if isinstance(r, links.SignedIn)] == [world.voter]
+        assert credentials.look_at_link(world.store, token, now=NOW).name == "voter"
+    results = at_once(lambda _: credentials.use_link(world.store, token, now=NOW), range(8))
+    assert [r.account_id for r in results if isinstance(r, credentials.SignedIn)] == [world.voter]
 
 
 def test_a_new_sign_in_link_ends_the_older_ones_of_the_same_account(world):
-    old, other = (links.sign_in_link(world.store, account, BASE, now=NOW) for account in (world.voter, world.reader))
-    new = links.sign_in_link(world.store, world.voter, BASE, now=NOW + 1)
-    for act in (links.look, links.use):
+    old, other = (
+        credentials.sign_in_link(world.store, account, BASE, now=NOW) for account in (world.voter, world.reader)
+    )
+    new = credentials.sign_in_link(world.store, world.voter, BASE, now=NOW + 1)
+    for act in (credentials.look_at_link, credentials.use_link):
         with pytest.raises(LinkOver) as caught:
             act(world.store, token_of(old), now=NOW + 1)
         assert caught.value.field == "link"
-    assert links.use(world.store, token_of(new), now=NOW + 1).account_id == world.voter
-    assert links.use(world.store, token_of(other), now=NOW + 1).account_id == world.reader
+    assert credentials.use_link(world.store, token_of(new), now=NOW + 1).account_id == world.voter
+    assert credentials.use_link(world.store, token_of(other), now=NOW + 1).account_id == world.reader
 
 
 def test_links_expire_and_others_are_unknown(world):
-    token = token_of(links.sign_in_link(world.store, world.voter, BASE, now=NOW))
-    for act in (links.look, links.use):
+    token = token_of(credentials.sign_in_link(world.store, world.voter, BASE, now=NOW))
+    for act in (credentials.look_at_link, credentials.use_link):
         with pytest.raises(LinkOver) as caught:
-            act(world.store, token, now=NOW + links.SIGN_IN_LASTS)
+            act(world.store, token, now=NOW + credentials.SIGN_IN_LASTS)
         assert caught.value.field == "link"
         for wrong in ("", token[:-1], token + "a", "\x00", "\ud800", "x" * 10_000):
             with pytest.raises(UnknownLink):
@@ -96,11 +100,11 @@ def test_no_link_for_an_account_that_is_disabled_or_not_there(world):
     accounts.disable_account(world.store, world.voter, now=NOW)
     for account in (world.voter, "nobody"):
         with pytest.raises(NotFound):
-            links.sign_in_link(world.store, account, BASE, now=NOW)
+            credentials.sign_in_link(world.store, account, BASE, now=NOW)
 
 
 def again_for(world, account, project="here", now=NOW):
-    return links.member_link(world.store, project, account, BASE, now=now)
+    return credentials.member_link(world.store, project, account, BASE, now=now)
 
 
 def roles_of(world, session_id):
@@ -113,46 +117,52 @@ def test_an_owner_lets_a_member_in_again_by_a_link_that_works_once_and_ends_olde
     (old, _), (new, expires) = again_for(world, world.voter), again_for(world, world.voter)
     assert expires == NOW + 24 * 3600
     with pytest.raises(LinkOver):
-        links.use(world.store, token_of(old), now=NOW)
-    assert links.look(world.store, token_of(new), now=NOW).project_id == "here"
-    assert links.use(world.store, token_of(new), now=expires - 1).account_id == world.voter
+        credentials.use_link(world.store, token_of(old), now=NOW)
+    assert credentials.look_at_link(world.store, token_of(new), now=NOW).project_id == "here"
+    assert credentials.use_link(world.store, token_of(new), now=expires - 1).account_id == world.voter
     with pytest.raises(LinkOver):
-        links.use(world.store, token_of(new), now=NOW)
+        credentials.use_link(world.store, token_of(new), now=NOW)
 
 
 def test_an_owner_s_link_opens_their_project_alone_whatever_the_member_joins_later(world):
     link, _ = again_for(world, world.voter)
     late, _ = again_for(world, world.reader)
-    kept = links.use(world.store, token_of(link), now=NOW).session_id  # the owner opens it, and waits
+    kept = credentials.use_link(world.store, token_of(link), now=NOW).session_id  # the owner opens it, and waits
     _, invitation = invitations.create_invitation(world.store, "there", BASE, role="reader", name="i", now=NOW)
     invitations.join(world.store, invitation.rpartition("/")[2], world.voter, now=NOW + 1)
     accounts.add_member(world.store, "there", world.reader, role="owner", now=NOW + 1)  # before the link is used
     assert roles_of(world, kept) == ["voter", None]
-    assert roles_of(world, links.use(world.store, token_of(late), now=NOW + 2).session_id) == ["reader", None]
-    whole = links.sign_in_link(world.store, world.reader, BASE, now=NOW + 3)
-    assert roles_of(world, links.use(world.store, token_of(whole), now=NOW + 3).session_id) == ["reader", "owner"]
+    assert roles_of(world, credentials.use_link(world.store, token_of(late), now=NOW + 2).session_id) == [
+        "reader",
+        None,
+    ]
+    whole = credentials.sign_in_link(world.store, world.reader, BASE, now=NOW + 3)
+    assert roles_of(world, credentials.use_link(world.store, token_of(whole), now=NOW + 3).session_id) == [
+        "reader",
+        "owner",
+    ]
 
 
 def test_an_owner_s_link_ends_no_links_but_those_to_the_same_project(world):
     accounts.add_member(world.store, "there", world.voter, role="voter", now=NOW)
-    own = links.sign_in_link(world.store, world.voter, BASE, now=NOW)
+    own = credentials.sign_in_link(world.store, world.voter, BASE, now=NOW)
     there, _ = again_for(world, world.voter, "there")
     again_for(world, world.voter)
-    assert links.use(world.store, token_of(own), now=NOW).account_id == world.voter
-    assert links.use(world.store, token_of(there), now=NOW).account_id == world.voter
+    assert credentials.use_link(world.store, token_of(own), now=NOW).account_id == world.voter
+    assert credentials.use_link(world.store, token_of(there), now=NOW).account_id == world.voter
 
 
 def test_a_link_for_a_voter_is_over_once_they_are_an_owner_or_no_member(world):
     link, _ = again_for(world, world.voter)
     accounts.change_role(world.store, "here", world.voter, role="owner", now=NOW)
-    for act in (links.look, links.use):
+    for act in (credentials.look_at_link, credentials.use_link):
         with pytest.raises(LinkOver) as caught:
             act(world.store, token_of(link), now=NOW)
         assert caught.value.field == "link"
     accounts.change_role(world.store, "here", world.voter, role="reader", now=NOW)
     accounts.remove_member(world.store, "here", world.voter, now=NOW)
     with pytest.raises(LinkOver) as caught:
-        links.use(world.store, token_of(link), now=NOW)
+        credentials.use_link(world.store, token_of(link), now=NOW)
     assert caught.value.field == "link"
     with world.store.read() as connection:
         assert connection.execute(select(schema.sign_ins)).all() == []
@@ -179,6 +189,6 @@ def test_an_owner_makes_links_for_active_voters_and_readers_alone(world):
 
 
 def test_the_token_itself_is_not_kept(world):
-    token = token_of(links.sign_in_link(world.store, world.voter, BASE, now=NOW))
+    token = token_of(credentials.sign_in_link(world.store, world.voter, BASE, now=NOW))
     with world.store.read() as connection:
         assert token not in str(connection.execute(select(schema.links)).all())

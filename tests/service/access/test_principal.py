@@ -4,7 +4,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import event, select
 
-from quorate.service.access import accounts, cookies, keys
+from quorate.service.access import accounts, cookies, credentials
 from quorate.service.access import tokens as signing
 from quorate.service.store.schema import api_keys, sign_ins
 from tests.service.access.conftest import NOW, bearer, signed_in, tiny_app
@@ -24,7 +24,9 @@ def statuses(send, world, name):
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_each_role_gets_what_it_may_by_key(world, client, method):
-    secrets = {getattr(world, p): keys.create_key(world.store, getattr(world, p), name="k", now=NOW)[1] for p in PEOPLE}
+    secrets = {
+        getattr(world, p): credentials.create_key(world.store, getattr(world, p), name="k", now=NOW)[1] for p in PEOPLE
+    }
     for name, expected in MATRIX.items():
         found = statuses(lambda who, path: client.request(method, path, headers=bearer(secrets[who])), world, name)
         assert found == expected, name
@@ -63,7 +65,7 @@ def test_ids_that_cannot_be_are_not_found_on_any_database(world, app, odd):
 
 def test_one_statement_tells_account_and_role(world, app):
     browser, header = signed_in(app, world.voter)
-    secret = keys.create_key(world.store, world.voter, name="k", now=NOW)[1]
+    secret = credentials.create_key(world.store, world.voter, name="k", now=NOW)[1]
     browser.get("/projects/here/vote", headers=bearer(secret))  # its first use is noted
     seen = []
     event.listen(world.store.engine, "before_cursor_execute", lambda *call: seen.append(call[2]))
@@ -73,7 +75,7 @@ def test_one_statement_tells_account_and_role(world, app):
 
 
 def test_a_removed_member_is_a_stranger_at_once_and_a_disabled_account_is_nobody(world, app, client):
-    secret = keys.create_key(world.store, world.voter, name="k", now=NOW)[1]
+    secret = credentials.create_key(world.store, world.voter, name="k", now=NOW)[1]
     browser, _ = signed_in(app, world.voter)
     accounts.remove_member(world.store, "here", world.voter, now=NOW)
     assert browser.get("/projects/here/any").status_code == 404
@@ -85,17 +87,17 @@ def test_a_removed_member_is_a_stranger_at_once_and_a_disabled_account_is_nobody
 
 
 def test_a_revoked_key_and_wrong_keys_open_nothing(world, client):
-    key, secret = keys.create_key(world.store, world.owner, name="k", now=NOW)
+    key, secret = credentials.create_key(world.store, world.owner, name="k", now=NOW)
     assert client.get("/me", headers=bearer(secret)).json()["via"] == "key"
     for wrong in ("", "qk_", secret[:-1], secret + "x", secret.upper(), "x" * 5000, "qk_\xe9"):
         assert client.get("/me", headers={"Authorization": f"Bearer {wrong}".encode("latin-1")}).status_code == 401
-    keys.revoke_key(world.store, key.id, account_id=world.owner, now=NOW)
+    credentials.revoke_key(world.store, key.id, account_id=world.owner, now=NOW)
     assert client.get("/me", headers=bearer(secret)).status_code == 401
 
 
 def test_a_key_for_one_project_opens_no_other_and_makes_no_wider_one(world, client):
     accounts.add_member(world.store, "there", world.owner, role="owner", now=NOW)
-    secret = keys.create_key(world.store, world.owner, name="k", project_id="here", now=NOW)[1]
+    secret = credentials.create_key(world.store, world.owner, name="k", project_id="here", now=NOW)[1]
     assert client.get("/projects/here/owner", headers=bearer(secret)).status_code == 200
     assert client.get("/projects/there/owner", headers=bearer(secret)).status_code == 404
     assert client.get("/me", headers=bearer(secret)).json()["key_project"] == "here"
@@ -147,13 +149,13 @@ def test_a_sign_in_that_lasts_on_opens_no_more_than_before(world, app, clock):
 def test_only_who_may_creates_projects(world, client):
     for may_create, status in ((True, 200), (False, 403)):
         account = accounts.create_account(world.store, "x", may_create=may_create, now=NOW)
-        secret = keys.create_key(world.store, account.id, name="k", now=NOW)[1]
+        secret = credentials.create_key(world.store, account.id, name="k", now=NOW)[1]
         assert client.post("/new", headers=bearer(secret)).status_code == status
 
 
 def test_a_key_counts_before_a_cookie_and_a_bad_key_is_not_saved_by_a_cookie(world, app):
     browser, _ = signed_in(app, world.voter)
-    secret = keys.create_key(world.store, world.owner, name="k", now=NOW)[1]
+    secret = credentials.create_key(world.store, world.owner, name="k", now=NOW)[1]
     assert browser.get("/me", headers=bearer(secret)).json()["account"] == world.owner
     assert browser.post("/me", headers=bearer("qk_wrong")).status_code == 401
 
@@ -165,7 +167,7 @@ def test_a_proxy_s_basic_authentication_does_not_get_in_the_way_of_the_cookie(wo
 
 
 def test_the_use_of_a_key_is_noted_once_a_minute(world, client, clock):
-    secret = keys.create_key(world.store, world.owner, name="k", now=NOW)[1]
+    secret = credentials.create_key(world.store, world.owner, name="k", now=NOW)[1]
 
     def used():
         client.get("/me", headers=bearer(secret))
@@ -203,13 +205,13 @@ def test_openapi_names_both_ways_to_sign_in():
 
 
 def test_a_sign_in_ends_with_the_key_it_was_made_with(world, app):
-    key, _ = keys.create_key(world.store, world.voter, name="k", now=NOW)
+    key, _ = credentials.create_key(world.store, world.voter, name="k", now=NOW)
     with world.store.write() as connection:
         session_id = cookies.open_sign_in(connection, world.voter, key_id=key.id, how="test", now=NOW)
     value = signing.sign(signing.signing_key(world.store, now=NOW), session_id)
     browser = TestClient(app, cookies={cookies.NAME: value})
     assert browser.get("/me").json()["account"] == world.voter
-    keys.revoke_key(world.store, key.id, account_id=world.voter, now=NOW)
+    credentials.revoke_key(world.store, key.id, account_id=world.voter, now=NOW)
     assert browser.get("/me").status_code == 401
     renamed = signing.sign(signing.signing_key(world.store, now=NOW), session_id.partition("~")[0])
     assert TestClient(app, cookies={cookies.NAME: renamed}).get("/me").status_code == 401

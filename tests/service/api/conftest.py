@@ -3,7 +3,7 @@
 import pytest
 from fastapi.testclient import TestClient
 
-from quorate.service.access import accounts, keys
+from quorate.service.access import accounts, credentials
 from quorate.service.app import create_app
 from quorate.service.config import ServiceConfig
 from quorate.service.domain.items import ItemContent, NewItem, add_items
@@ -53,7 +53,8 @@ class World:
             name: accounts.create_account(self.store, name, may_create=name == "owner", now=NOW).id for name in people
         }
         self.keys = {
-            name: keys.create_key(self.store, account, name="k", now=NOW)[1] for name, account in self.ids.items()
+            name: credentials.create_key(self.store, account, name="k", now=NOW)[1]
+            for name, account in self.ids.items()
         }
         self.here = self.project("pets", owner="owner", voter="voter", reader="reader", other="voter", **settings)
         self.there = self.project("theirs", stranger="owner")

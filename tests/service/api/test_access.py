@@ -6,7 +6,7 @@ The routes are taken from the app, so a new one fails here until the table says 
 import pytest
 from fastapi.routing import APIRoute
 
-from quorate.service.webhooks import hooks
+from quorate.service.domain import webhooks
 from tests.service.api.conftest import World
 from tests.service.api.test_uploads import picture
 
@@ -103,7 +103,7 @@ def full(tmp_path_factory):
         "upload_id": upload["url"].rpartition("/")[2],
         "invitation_id": owner.api("POST", f"/projects/{world.here}/invitations", 201, json={"name": "i"}).json()["id"],
         "key_id": owner.api("POST", "/keys", 201, json={"name": "k"}).json()["id"],
-        "webhook_id": hooks.create_webhook(
+        "webhook_id": webhooks.create_webhook(
             world.store, world.here, "https://example.org", ["item.completed"], allow_private=False, now=1.0
         )[0].id,
     }

@@ -6,8 +6,8 @@ import json
 
 from sqlalchemy import select
 
-from quorate.service.access import accounts, invitations, keys
-from quorate.service.access.links import sign_in_link
+from quorate.service.access import accounts, credentials, invitations
+from quorate.service.access.credentials import sign_in_link
 from quorate.service.store.schema import events
 from tests.service.api.conftest import Caller
 from tests.service.api.test_people import opened_by
@@ -85,7 +85,7 @@ def test_closing_all_items_and_changing_pools_says_how_the_owner_was_signed_in(s
     owner, here = small.client("owner"), f"/projects/{small.here}"
     owner.api("POST", f"{here}/pool", 200, json={"pool_size": 1})
     owner.api("POST", f"{here}/close-open", 200)
-    how = f"key {keys.list_keys(small.store, small.ids['owner'])[0].id}"
+    how = f"key {credentials.list_keys(small.store, small.ids['owner'])[0].id}"
     rows = owner.api("GET", f"{here}/export", 200, params={"what": "events"}).json()
     assert {(row["kind"], row["signed_in_by"]) for row in rows if row["kind"] in ("abstain", "close")} == {
         ("abstain", how), ("close", how),
@@ -106,7 +106,7 @@ def test_other_ways_to_sign_in_are_told_apart(small):
     small.client("owner").api(
         "POST", f"/projects/{small.here}/votes", 200, json={"item": "b", "label": "cat", "voter": "outside"}
     )
-    key_of = {name: keys.list_keys(small.store, account)[0].id for name, account in small.ids.items()}
+    key_of = {name: credentials.list_keys(small.store, account)[0].id for name, account in small.ids.items()}
     assert [row.signed_in_by for row in stored(small)] == [
         f"invitation {made}", f"key {key_of['voter']}", f"sent by {small.ids['owner']}, key {key_of['owner']}",
     ]  # fmt: skip
@@ -163,12 +163,12 @@ def test_an_owner_reads_of_a_whole_account_only_while_it_is_a_member(small):
     def seen():
         return [line["time"] for line in log(small)["items"] if line["account_id"] == account]
 
-    keys.create_key(small.store, account, name="secret plan", by=account, now=now + 1)
+    credentials.create_key(small.store, account, name="secret plan", by=account, now=now + 1)
     accounts.add_member(small.store, small.here, account, role="voter", now=now + 2)
-    keys.create_key(small.store, account, name="secret plan", by=account, now=now + 3)
-    keys.create_key(small.store, account, name="secret plan", project_id=small.there, by=account, now=now + 4)
+    credentials.create_key(small.store, account, name="secret plan", by=account, now=now + 3)
+    credentials.create_key(small.store, account, name="secret plan", project_id=small.there, by=account, now=now + 4)
     accounts.remove_member(small.store, small.here, account, now=now + 5)
-    keys.create_key(small.store, account, name="secret plan", by=account, now=now + 6)
+    credentials.create_key(small.store, account, name="secret plan", by=account, now=now + 6)
     assert seen() == [now + 5, now + 3, now + 2]
     assert "secret plan" not in json.dumps(log(small))
 

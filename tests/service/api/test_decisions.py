@@ -12,12 +12,12 @@ import pytest
 from sqlalchemy import func, select, update
 
 import quorate
-from quorate.service.api import decisions
+from quorate.service.api import exports
 from quorate.service.api.exports import Export, inert, write
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.trail import find
-from quorate.service.domain.vote_types import Request
+from quorate.service.domain.votes import Request
 from quorate.service.store.schema import items
 from quorate.session import JsonlJournal
 from quorate.tables import read_votes
@@ -191,20 +191,20 @@ def test_large_exports_go_through_a_file_and_not_through_memory(small, monkeypat
 
 
 def test_an_account_makes_one_export_at_a_time(small, monkeypatch):
-    begun, go_on, made = threading.Event(), threading.Event(), decisions.exported
+    begun, go_on, made = threading.Event(), threading.Event(), exports.exported
 
     def slow(*args):
         begun.set()
         assert go_on.wait(10)
         return made(*args)
 
-    monkeypatch.setattr(decisions, "exported", slow)
+    monkeypatch.setattr(exports, "exported", slow)
     first = threading.Thread(target=export, args=(small,))
     first.start()
     assert begun.wait(10)
     refused = export(small, 429)
     assert refused.headers["retry-after"] == "5" and "exporting already" in refused.json()["detail"]
-    monkeypatch.setattr(decisions, "exported", made)
+    monkeypatch.setattr(exports, "exported", made)
     small.client("owner").api("GET", f"/projects/{small.here}/export", 200)
     monkeypatch.setattr("quorate.service.api.exports.MOST", 1)
     small.client("owner").api("GET", f"/projects/{small.here}/export", 429)

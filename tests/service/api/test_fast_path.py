@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from quorate.service.access import cookies, csrf
+from quorate.service.access import cookies
 from quorate.service.access import tokens as signing
 from quorate.service.api import fast_path as quick
 from quorate.service.api import votes
@@ -131,7 +131,7 @@ def test_a_browsers_cookie_takes_the_quick_way_with_its_token_only(small, ways):
     path, body = f"/projects/{small.here}/next", {"count": 1}
     assert client.api("POST", path, json=body).status_code == 403
     token = signing.token_for(key, session)
-    assert client.api("POST", path, json=body, headers={csrf.HEADER: token}).status_code == 200
+    assert client.api("POST", path, json=body, headers={cookies.HEADER: token}).status_code == 200
     assert ways == [False, True]
 
 

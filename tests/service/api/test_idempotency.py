@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from sqlalchemy import func, select
 
-from quorate.service.api.idempotency import OneTransaction
+from quorate.service.api.dependencies import OneTransaction
 from quorate.service.store.schema import projects, requests
 
 BODY = {"name": "one", "settings": {"classes": ["a", "b"], "pool_size": 3}}

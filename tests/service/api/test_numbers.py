@@ -2,7 +2,7 @@
 
 from dataclasses import fields
 
-from quorate.service.api.numbers import StatsTold
+from quorate.service.api.decisions import StatsTold
 from quorate.service.domain import stats
 from quorate.service.domain.audits import ProjectAudit
 from quorate.service.steward import Steward

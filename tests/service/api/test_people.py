@@ -1,6 +1,6 @@
 """Members, invitations, keys, sign-out over HTTP."""
 
-from quorate.service.access import accounts, cookies, invitations, keys, links
+from quorate.service.access import accounts, cookies, credentials, invitations
 from quorate.service.access import tokens as signing
 
 
@@ -23,23 +23,25 @@ def test_a_member_who_lost_their_browser_comes_back_by_a_link_that_is_shown_once
     owner, head = world.client("owner"), {"Idempotency-Key": "again"}
     path = f"/projects/{world.here}/members/{world.ids['voter']}/link"
     made = owner.api("POST", path, 201, headers=head).json()
-    assert made["expires"] == world.clock.now + links.MEMBER_LASTS
+    assert made["expires"] == world.clock.now + credentials.MEMBER_LASTS
     assert owner.api("POST", path, 201, headers=head).json() == made | {"link": None}
     token = made["link"].removeprefix("http://testserver/link/")
-    assert links.use(world.store, token, now=world.clock.now).account_id == world.ids["voter"]
+    assert credentials.use_link(world.store, token, now=world.clock.now).account_id == world.ids["voter"]
     owner.api("POST", f"/projects/{world.here}/members/{world.ids['owner']}/link", 403)
     owner.api("POST", f"/projects/{world.here}/members/{world.ids['stranger']}/link", 404)
 
 
 def test_a_key_for_one_project_makes_such_links_there(world):
-    _, secret = keys.create_key(world.store, world.ids["owner"], name="k", project_id=world.here, now=world.clock.now)
+    _, secret = credentials.create_key(
+        world.store, world.ids["owner"], name="k", project_id=world.here, now=world.clock.now
+    )
     path = f"/projects/{world.here}/members/{world.ids['voter']}/link"
     world.client().api("POST", path, 201, headers={"Authorization": f"Bearer {secret}"})
 
 
 def opened_by(world, link):
     """A client with the sign-in that a link gives."""
-    session_id = links.use(world.store, link.rpartition("/")[2], now=world.clock.now).session_id
+    session_id = credentials.use_link(world.store, link.rpartition("/")[2], now=world.clock.now).session_id
     client = world.client()
     client.cookies.set(cookies.NAME, signing.sign(signing.signing_key(world.store, now=world.clock.now), session_id))
     client.headers["X-CSRF-Token"] = client.get("/sign-in/token").json()["token"]
@@ -52,7 +54,7 @@ def test_an_owner_who_opens_a_voter_s_link_does_not_follow_them_into_other_proje
     for project in (None, world.here):
         kept.api("POST", "/keys", 403, json={"name": "for ever", "project_id": project})
     kept.api("GET", "/keys", 403)
-    kept.api("DELETE", f"/keys/{keys.list_keys(world.store, world.ids['voter'])[0].id}", 403)
+    kept.api("DELETE", f"/keys/{credentials.list_keys(world.store, world.ids['voter'])[0].id}", 403)
     accounts.add_member(world.store, world.there, world.ids["voter"], role="reader", now=world.clock.now)
     world.client("voter").api("GET", f"/projects/{world.there}/stats", 200)
     for end in ("", "/stats", "/items", "/decisions"):
@@ -106,7 +108,7 @@ def test_a_key_is_shown_once_never_kept_and_can_be_revoked(world):
     assert made["secret"] not in voter.api("GET", "/keys", 200).text
     voter.api("DELETE", f"/keys/{made['id']}", 204)
     voter.api("GET", "/me", 401, headers=auth)
-    mine = keys.list_keys(world.store, world.ids["owner"])[0]
+    mine = credentials.list_keys(world.store, world.ids["owner"])[0]
     voter.api("DELETE", f"/keys/{mine.id}", 404)
 
 

@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import func, select
 
+from quorate.service.domain.webhooks import create_webhook
 from quorate.service.store.schema import deliveries
-from quorate.service.webhooks.hooks import create_webhook
 
 SETTINGS = {"classes": ["cat", "dog"], "pool_size": 5}
 

@@ -11,7 +11,7 @@ from PIL import Image
 from quorate.service.api import uploads as images
 from quorate.service.api.uploads import NotAnImage, UploadQuota, checked
 from quorate.service.config import ServiceConfig
-from quorate.service.problems import Problem
+from quorate.service.problems import TooLarge
 from quorate.service.store.schema import uploads
 from tests.service.api.conftest import World
 
@@ -120,7 +120,7 @@ def test_a_project_s_images_have_a_limit_together(database_url):
     full = owner.api("POST", path, 413, content=noise(3)).json()
     assert full["rule"] == "the images of a project have at most 1000000 bytes together"
     assert "QUORATE_UPLOAD_MEGABYTES" in full["fix"]
-    assert "0.9 MB, this one 0.3 MB more; at most 1 MB fit" in full["detail"]
+    assert all(size in full["detail"] for size in ("0.9 MB", "0.3 MB", "1.0 MB"))
     assert owner.api("POST", path, 201, content=noise(0)).json() == taken[0]  # there already: it takes no room
     owner.api("POST", path, 201, content=picture("PNG"))  # small enough
     world.client("stranger").api("POST", f"/projects/{world.there}/uploads", 201, content=noise(3))
@@ -134,7 +134,7 @@ def test_what_another_worker_stored_counts_within_a_minute(small):
         row = {"id": "u_1", "project_id": small.here, "media_type": "image/png", "digest": "d", "created": 1.0}
         connection.execute(uploads.insert().values(row | {"content": bytes(size)}))
         room.take(connection, small.here, 10, now=59.0)
-        with pytest.raises(Problem, match=r"0\.6 MB"):
+        with pytest.raises(TooLarge):
             room.take(connection, small.here, size, now=61.0)
 
 

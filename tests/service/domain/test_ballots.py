@@ -9,14 +9,14 @@ from sqlalchemy import func, select, update
 
 from quorate import Session
 from quorate.errors import DuplicateVote, InvalidInput, RequestReused, UnknownItem
-from quorate.service.domain import vote_rows
+from quorate.service.domain import votes
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.queue import next_items
 from quorate.service.domain.trail import disagreements, find, trail
-from quorate.service.domain.vote_types import NotServed, Request, TooLate
+from quorate.service.domain.votes import NotServed, Request, TooLate
+from quorate.service.domain.webhooks import create_webhook
 from quorate.service.store.schema import ballots, deliveries, events, items, leases
-from quorate.service.webhooks.hooks import create_webhook
 
 
 def vote(desk, project, item, voter, label, **more):
@@ -62,7 +62,7 @@ def test_the_same_request_is_stored_once(desk):
 def test_of_two_acts_with_one_key_at_the_very_same_time_one_is_told_that_the_key_is_taken(desk, monkeypatch):
     project = desk.project(["x", "y"])
     vote(desk, project, "x", "a", "cat", served=False, request="r1")
-    monkeypatch.setattr(vote_rows, "_repeats", lambda *_: {})  # what the second reads before the first is committed
+    monkeypatch.setattr(votes, "_repeats", lambda *_: {})  # what the second reads before the first is committed
     with pytest.raises(RequestReused) as caught:
         vote(desk, project, "y", "a", "cat", served=False, request="r1")
     assert caught.value.field == "Idempotency-Key"

@@ -17,7 +17,7 @@ from quorate.service.domain.open_items import change_pool, close_open, restore, 
 from quorate.service.domain.queue import next_items
 from quorate.service.domain.stats import stats
 from quorate.service.domain.trail import disagreements
-from quorate.service.domain.vote_types import Request
+from quorate.service.domain.votes import Request
 from quorate.service.store.schema import items, owner_actions
 
 

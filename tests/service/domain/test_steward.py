@@ -25,7 +25,7 @@ from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings, goal_control
 from quorate.service.domain.stats import LIVE_SECONDS, latest_stats, stats
 from quorate.service.domain.trail import disagreements
-from quorate.service.domain.vote_types import Request
+from quorate.service.domain.votes import Request
 from quorate.service.steward import HOLD_SECONDS, Steward
 from quorate.service.store import schema
 from quorate.service.store.schema import deliveries, events, projects, stewards, webhooks

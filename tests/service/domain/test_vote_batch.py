@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy import event, func, select
 
 from quorate.errors import DuplicateVote, UnknownItem
+from quorate.service.domain.ballots import Answer, Call, answer_all, first_round
 from quorate.service.domain.learning import steer
 from quorate.service.domain.projects import Projects, UnknownProject
 from quorate.service.domain.trail import disagreements, find
-from quorate.service.domain.vote_batch import Answer, Call, answer_all, first_round
-from quorate.service.domain.vote_types import Request
+from quorate.service.domain.votes import Request
 from quorate.service.microbatch import LATER
 from quorate.service.store.schema import ballots, events, items, leases
 from quorate.service.store.store import Store, StoreBusy, StoreUnavailable
@@ -113,7 +113,7 @@ def test_who_shares_a_transaction_that_fails_is_served_alone(desk, monkeypatch, 
     def failing(*_):
         raise problem
 
-    monkeypatch.setattr("quorate.service.domain.vote_batch._in_one", failing)
+    monkeypatch.setattr("quorate.service.domain.ballots._in_one", failing)
     answers = answered(desk, [call(project, "a", "x", count=1), call(project, "b", "y")])
     assert [answer.recorded.label for answer in answers] == ["cat", "cat"] and len(answers[0].items) == 1
 
@@ -147,7 +147,7 @@ def test_a_database_that_is_gone_is_told_to_all_at_once(desk, monkeypatch):
     def failing(*_):
         raise StoreUnavailable("gone")
 
-    monkeypatch.setattr("quorate.service.domain.vote_batch._in_one", failing)
+    monkeypatch.setattr("quorate.service.domain.ballots._in_one", failing)
     answers = answered(desk, [call(project, "a", "x"), call(project, "b", "y")])
     assert [str(answer) for answer in answers] == ["gone", "gone"] and rows(desk, project)[0]["num_votes"] == 0
 
@@ -158,7 +158,7 @@ def test_a_stored_vote_stays_so_whatever_becomes_of_the_next_item(desk, monkeypa
     def failing(*_, **__):
         raise RuntimeError("bug")
 
-    monkeypatch.setattr("quorate.service.domain.vote_batch.serve", failing)
+    monkeypatch.setattr("quorate.service.domain.ballots.serve", failing)
     (answer,) = answered(desk, [call(project, "a", "x", count=1)])
     assert answer.recorded.label == "cat" and answer.items is None
     (none,) = answered(desk, [call(project, "a", count=1)])

@@ -23,7 +23,7 @@ import httpx
 from sqlalchemy import func, select
 
 from quorate.service.access.accounts import add_member, create_account
-from quorate.service.access.keys import create_key
+from quorate.service.access.credentials import create_key
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings

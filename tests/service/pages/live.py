@@ -12,7 +12,7 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
-from quorate.service.access.links import first_owner_link
+from quorate.service.access.credentials import first_owner_link
 from quorate.service.app import create_app
 from quorate.service.config import ServiceConfig
 from quorate.service.domain.projects import Projects

@@ -15,7 +15,7 @@ from quorate.service.demo import SETTINGS, add_digits, digits
 from quorate.service.domain.ballots import act
 from quorate.service.domain.learning import learn
 from quorate.service.domain.projects import Projects
-from quorate.service.domain.vote_types import Request
+from quorate.service.domain.votes import Request
 from quorate.service.store.schema import items
 from quorate.service.store.store import Store
 

@@ -3,7 +3,7 @@
 import re
 from xml.etree import ElementTree
 
-from quorate.service.pages.charts import ChartLine, bar, columns, line_chart, swatch
+from quorate.service.pages.rendering import ChartLine, bar, columns, line_chart, swatch
 
 
 def test_every_chart_is_well_formed_and_has_no_style_or_script():

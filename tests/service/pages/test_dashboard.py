@@ -8,7 +8,7 @@ from quorate.service.access.accounts import add_member
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
-from quorate.service.domain.vote_types import Request
+from quorate.service.domain.votes import Request
 from quorate.service.pages.dashboard import forecast
 from tests.service.pages.conftest import window
 from tests.service.pages.people import come_in
@@ -52,6 +52,16 @@ def test_the_dashboard_tells_a_pace_only_while_somebody_votes(world, hours_ago, 
             act(projects, Request(project, f"i{number}", f"ext:{voter}", "vote", "cat", served=False), now=now)
     told = world.browser("reader").get(f"/p/{project}/live").text
     assert ("data-hours-left" in told, "data-idle" in told) == (not is_idle, is_idle)
+
+
+def test_the_dashboard_says_that_kernels_compile_until_they_are(world, monkeypatch):
+    made = seed(world.store, world.app.state.projects, num_items=1, num_done=0)
+    add_member(world.store, made.project, world.people["reader"], role="reader", now=time.time())
+    looks = iter(["compiling", "compiling", "compiling", "compiled"])  # it ends between the second page's two looks
+    monkeypatch.setattr("quorate.service.pages.dashboard.status", lambda: next(looks, "compiled"))
+    monkeypatch.setattr("quorate.service.pages.dashboard.compile_in_background", lambda: None)
+    pages = [world.browser("reader").get(f"/p/{made.project}/live").text for _ in range(3)]
+    assert ["data-compiling" in page for page in pages] == [True, False, False]
 
 
 def test_a_clock_that_is_set_back_does_not_freeze_the_dashboard(live, chromium):

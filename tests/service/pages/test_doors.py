@@ -8,7 +8,7 @@ from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 from sqlalchemy import select
 
-from quorate.service.access import accounts, cookies, invitations, keys, links
+from quorate.service.access import accounts, cookies, credentials, invitations
 from quorate.service.access.limits import ENTRY
 from quorate.service.access.tokens import sign, signing_key
 from quorate.service.app import create_app
@@ -16,7 +16,7 @@ from quorate.service.config import ServiceConfig
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
-from quorate.service.domain.vote_types import Request
+from quorate.service.domain.votes import Request
 from quorate.service.pages import router
 from quorate.service.pages.rendering import qr_code
 from quorate.service.store.schema import metadata
@@ -73,9 +73,9 @@ ROUTES = sorted((each.path, method) for each in flat(router.routes) for method i
 def test_no_page_opens_to_a_key(world, path, method, reach, role):
     owner, now = world.people["owner"], time.time()
     only = world.project if reach == "one project" else None
-    _, secret = keys.create_key(world.store, owner, name="k", project_id=only, now=now)
+    _, secret = credentials.create_key(world.store, owner, name="k", project_id=only, now=now)
     _, join = invitations.create_invitation(world.store, world.project, "", role="reader", name="x", now=now)
-    link = links.sign_in_link(world.store, owner, "", now=now)
+    link = credentials.sign_in_link(world.store, owner, "", now=now)
     secrets = {"/join/{token}": join, "/link/{token}": link, "/static/{version}/{name}": "/static/x/style.css"}
     address = secrets.get(path, path.format(project_id=world.project, token="", version="", name=""))
     before = kept(world)
@@ -119,7 +119,7 @@ def test_every_page_is_safe_under_the_content_policy_and_escapes_what_people_wri
     _, join = invitations.create_invitation(
         world.store, world.project, "", role="voter", name=NASTY[:80], now=time.time()
     )
-    link = links.sign_in_link(world.store, world.people["owner"], "", now=time.time())
+    link = credentials.sign_in_link(world.store, world.people["owner"], "", now=time.time())
     answers = [owner.get(world.address(end), headers=HTML) for end in PAGES[:-1]]
     answers += [owner.get(f"/p/{world.project}/item", params={"id": NASTY}), voter.get(world.address("/vote"))]
     answers += [nobody.get(path, headers=HTML) for path in ("/", join, link, "/p/none")]
@@ -151,14 +151,14 @@ def test_errors_are_pages_for_browsers_and_problems_for_programs(world):
 def test_an_api_key_signs_in_unless_it_is_for_one_project(world):
     now, owner = time.time(), world.people["owner"]
     for only, status in ((None, 303), (world.project, 401)):
-        _, secret = keys.create_key(world.store, owner, name="k", project_id=only, now=now)
+        _, secret = credentials.create_key(world.store, owner, name="k", project_id=only, now=now)
         assert world.browser("nobody").post("/sign-in", data={"key": f" {secret} "}).status_code == status
     assert world.browser("nobody").post("/sign-in", data={"key": "qk_wrong"}).status_code == 401
 
 
 def test_revoking_a_key_ends_the_sign_ins_made_with_it_and_no_other(world):
     now, owner = time.time(), world.people["owner"]
-    made = [keys.create_key(world.store, owner, name="k", now=now) for _ in range(2)]
+    made = [credentials.create_key(world.store, owner, name="k", now=now) for _ in range(2)]
     browsers = [world.browser("nobody"), world.browser("nobody"), world.browser("owner")]
     for browser, (_, secret) in zip(browsers, made, strict=False):
         browser.post("/sign-in", data={"key": secret})
@@ -207,7 +207,7 @@ def test_a_voter_who_lost_their_phone_comes_back_as_the_same_one(world):
 def come_back(world, role):
     """A browser that came back by an owner's link."""
     browser = world.browser("nobody")
-    link, _ = links.member_link(world.store, world.project, world.people[role], "", now=time.time())
+    link, _ = credentials.member_link(world.store, world.project, world.people[role], "", now=time.time())
     assert browser.post(link).status_code == 303
     return browser
 
@@ -234,7 +234,7 @@ def test_who_came_back_by_an_owner_s_link_sees_that_project_alone(world):
 
 def test_who_came_back_by_an_owner_s_link_gets_no_wider_sign_in_and_ends_no_other(world):
     browser, own = come_back(world, "voter"), world.browser("voter")
-    link = links.sign_in_link(world.store, world.people["voter"], "", now=time.time())
+    link = credentials.sign_in_link(world.store, world.people["voter"], "", now=time.time())
     page, before = browser.get("/").text, kept(world)
     assert "signed in to one project only" in page
     for form, button in (
@@ -268,7 +268,7 @@ def test_who_came_back_by_an_owner_s_link_joins_no_other_project_with_it(world):
 
 def test_who_may_make_projects_does_not_by_an_owner_s_link(world):
     owner, other = world.people["owner"], other_project(world, stranger="owner", owner="voter")
-    link, _ = links.member_link(world.store, other, owner, "", now=time.time())
+    link, _ = credentials.member_link(world.store, other, owner, "", now=time.time())
     browser = world.browser("nobody")
     browser.post(link)
     assert "New project" not in browser.get("/").text
@@ -292,7 +292,7 @@ def test_a_voter_who_was_made_an_owner_is_none_by_a_link_that_another_had_in_han
 
 def test_an_owner_s_link_does_not_take_the_sign_in_of_who_has_a_whole_one(world):
     browser = world.browser("voter")
-    link, _ = links.member_link(world.store, world.project, world.people["voter"], "", now=time.time())
+    link, _ = credentials.member_link(world.store, world.project, world.people["voter"], "", now=time.time())
     answer = browser.post(link)
     assert (answer.status_code, answer.headers["location"]) == (303, world.address(""))
     assert "set-cookie" not in answer.headers
@@ -302,7 +302,7 @@ def test_an_owner_s_link_does_not_take_the_sign_in_of_who_has_a_whole_one(world)
 
 def test_signing_out_everywhere_ends_every_sign_in_of_oneself(world):
     here, there, other = world.browser("reader"), world.browser("reader"), world.browser("voter")
-    link = links.sign_in_link(world.store, world.people["reader"], "", now=time.time())
+    link = credentials.sign_in_link(world.store, world.people["reader"], "", now=time.time())
     assert "Sign out everywhere" in here.get("/").text
     answer = here.post("/sign-out-everywhere", data={"csrf_token": token(here)})
     assert (answer.status_code, answer.headers["location"]) == (303, "/?note=left-everywhere")
@@ -313,7 +313,7 @@ def test_signing_out_everywhere_ends_every_sign_in_of_oneself(world):
 
 
 def test_opening_a_link_uses_nothing_up_and_its_form_does_once(world):
-    link = links.sign_in_link(world.store, world.people["owner"], "", now=time.time())
+    link = credentials.sign_in_link(world.store, world.people["owner"], "", now=time.time())
     browser = world.browser("nobody")
     assert [browser.get(link).status_code for _ in range(3)] == [200] * 3
     assert [browser.post(link).status_code for _ in range(2)] == [303, 410]
@@ -551,7 +551,7 @@ def test_valid_links_keys_and_invitations_never_use_up_the_limit_and_wrong_ones_
     """A hospital behind one address: many more come in than may fail."""
     store, now = world.store, time.time()
     browser = world.browser("nobody")
-    _, secret = keys.create_key(store, world.people["owner"], name="k", now=now)
+    _, secret = credentials.create_key(store, world.people["owner"], name="k", now=now)
     _, link = invitations.create_invitation(store, world.project, "", role="voter", name="all", now=now)
     for number in range(int(ENTRY.burst) + 5):
         browser.cookies.clear()

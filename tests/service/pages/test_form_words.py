@@ -4,7 +4,7 @@ import pytest
 
 from quorate.errors import InvalidInput
 from quorate.service.domain.settings import ProjectSettings
-from quorate.service.pages.form_fields import in_words_of_the_form
+from quorate.service.pages.formats import in_words_of_the_form
 from quorate.service.pages.projects import LABELS, as_form, changes_of, new_settings
 from quorate.service.problems import of_error
 

@@ -6,7 +6,7 @@ from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
-from quorate.service.domain.vote_types import Request
+from quorate.service.domain.votes import Request
 from quorate.service.pages import items as item_table
 from quorate.service.pages.items import ItemsQuery, page_of
 from quorate.service.store.store import Store

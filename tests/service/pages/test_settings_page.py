@@ -12,8 +12,8 @@ from quorate.service.access.accounts import add_member
 from quorate.service.domain.events import list_actions
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
+from quorate.service.domain.webhooks import create_webhook
 from quorate.service.store.schema import deliveries, events, projects
-from quorate.service.webhooks.hooks import create_webhook
 from tests.service.pages.world import made_world
 
 SETTINGS = [

@@ -8,11 +8,11 @@ import pytest
 from sqlalchemy import select
 
 from quorate.service.access.accounts import add_member, create_account
-from quorate.service.access.links import sign_in_link
+from quorate.service.access.credentials import sign_in_link
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import ItemContent, NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
-from quorate.service.domain.vote_types import Request
+from quorate.service.domain.votes import Request
 from quorate.service.store.schema import leases
 from tests.service.pages.conftest import window
 from tests.service.pages.people import all_sent, ballots_of, come_in, item_of, open_vote, press

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from quorate.service.domain import webhooks
+from quorate.service.domain.webhooks import KINDS
 from quorate.service.pages.data import HOOK_KINDS
-from quorate.service.webhooks import hooks
-from quorate.service.webhooks.deliveries import KINDS
 from tests.service.pages.world import token
 
 
@@ -24,12 +24,12 @@ def test_an_owner_adds_tries_and_removes_a_webhook(world):
     assert secret not in listed
     assert "https://example.org/told" in listed
     assert "item.completed, project.changed · nothing sent yet" in listed
-    (hook,) = hooks.list_webhooks(world.store, world.project)
+    (hook,) = webhooks.list_webhooks(world.store, world.project)
     assert browser.post(world.address("/webhooks/test"), data=usual | {"id": hook.id}).status_code == 303
-    (delivery,) = hooks.list_deliveries(world.store, world.project, hook.id)
+    (delivery,) = webhooks.list_deliveries(world.store, world.project, hook.id)
     assert delivery.kind == "ping"
     assert browser.post(world.address("/webhooks/remove"), data=usual | {"id": hook.id}).status_code == 303
-    assert hooks.list_webhooks(world.store, world.project) == []
+    assert webhooks.list_webhooks(world.store, world.project) == []
     assert browser.post(world.address("/webhooks/remove"), data=usual | {"id": hook.id}).status_code == 404
 
 
@@ -47,4 +47,4 @@ def test_a_webhook_is_checked_as_the_api_checks_it_and_comes_back_as_typed(world
     assert answer.status_code == 422
     assert said in answer.text
     assert f'value="{form["url"]}"' in answer.text
-    assert hooks.list_webhooks(world.store, world.project) == []
+    assert webhooks.list_webhooks(world.store, world.project) == []

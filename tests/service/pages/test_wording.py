@@ -11,8 +11,8 @@ from quorate.service.access.invitations import accept, create_invitation
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
-from quorate.service.domain.vote_types import Request
-from quorate.service.pages.format_filters import together
+from quorate.service.domain.votes import Request
+from quorate.service.pages.formats import together
 from tests.service.pages.conftest import window
 from tests.service.pages.people import come_in
 from tests.service.pages.world import NASTY, token

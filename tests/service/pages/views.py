@@ -6,11 +6,11 @@ import time
 from dataclasses import dataclass
 
 from quorate.service.access.accounts import add_member
+from quorate.service.access.credentials import create_key
 from quorate.service.access.invitations import create_invitation
-from quorate.service.access.keys import create_key
 from quorate.service.domain.items import ItemContent, NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
-from quorate.service.webhooks.hooks import create_webhook, list_webhooks
+from quorate.service.domain.webhooks import create_webhook, list_webhooks
 from tests.service.pages.live import Live
 from tests.service.pages.people import come_in
 from tests.service.pages.seeded import Seeded

@@ -17,7 +17,7 @@ from quorate.service.config import ServiceConfig
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import ItemContent, NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
-from quorate.service.domain.vote_types import Request
+from quorate.service.domain.votes import Request
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
 

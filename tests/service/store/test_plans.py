@@ -4,16 +4,15 @@ import pytest
 from sqlalchemy.dialects import sqlite
 
 from quorate.service.access import principal as proofs
-from quorate.service.domain import leases, queue, vote_rows
+from quorate.service.domain import queue, votes
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
 
 STATEMENTS = {
     name: found["sqlite"] if isinstance(found := getattr(module, name), dict) else found
     for module, names in {
-        vote_rows: ("LOCK", "BALLOTS", "LEASES", "REPEATS", "PAST"),
-        leases: ("PLACE_TAKEN", "FREE", "RENEW", "HELD", "MET"),
-        queue: ("START", "LINE"),
+        votes: ("LOCK", "BALLOTS", "LEASES", "REPEATS", "PAST"),
+        queue: ("START", "LINE", "PLACE_TAKEN", "FREE", "RENEW", "HELD", "MET"),
         proofs: ("REVOKED",),
     }.items()
     for name in names

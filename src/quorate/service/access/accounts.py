@@ -10,8 +10,8 @@ from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from quorate.service.access.cookies import end_sign_ins
 from quorate.service.access.log import note
-from quorate.service.access.refusals import NotAllowed, NotFound
 from quorate.service.access.tokens import new_id
+from quorate.service.problems import NotAllowed, NotFound
 from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import accounts, memberships, projects
 from quorate.service.store.store import Store
@@ -99,7 +99,7 @@ def load_account(store: Store, account_id: str) -> Account:
         return _account(connection, account_id)
 
 
-def list_accounts(store: Store, *, after: str = "", limit: int = 100) -> list[Account]:
+def list_accounts(store: Store, *, after: str = "", limit: int | None = None) -> list[Account]:
     """All accounts in order of their ids: for the operator."""
     query = select(accounts).where(accounts.c.id > after).order_by(accounts.c.id).limit(limit)
     with store.read() as connection:
@@ -167,8 +167,7 @@ def change_role(
     role = checked_role(role)
     with store.write() as connection:
         _lock(connection, project_id)
-        if role_in(connection, project_id, account_id) is None:
-            raise _no_member(account_id)
+        member_in(connection, project_id, account_id)
         if role != "owner":
             _keep_an_owner(connection, project_id, account_id)
         enrol(connection, project_id, account_id, role=role, by=by, now=now)
@@ -187,7 +186,7 @@ def remove_member(store: Store, project_id: str, account_id: str, *, by: str | N
         note(connection, "member removed", project_id=project_id, account_id=account_id, by=by, now=now)
 
 
-def list_members(store: Store, project_id: str, *, after: str = "", limit: int = 100) -> list[Membership]:
+def list_members(store: Store, project_id: str, *, after: str = "", limit: int | None = None) -> list[Membership]:
     """The project's members in order of their ids; `after` is the last id of the page before."""
     return _memberships(
         store, memberships.c.project_id == project_id, memberships.c.account_id, after=after, limit=limit
@@ -195,7 +194,7 @@ def list_members(store: Store, project_id: str, *, after: str = "", limit: int =
 
 
 def memberships_of(
-    store: Store, account_id: str, *, only: str | None = None, after: str = "", limit: int = 100
+    store: Store, account_id: str, *, only: str | None = None, after: str = "", limit: int | None = None
 ) -> list[Membership]:
     """The projects an account is in (`only` this one, if given), in order of their ids."""
     mine = memberships.c.account_id == account_id
@@ -219,7 +218,7 @@ def member_in(connection: Connection, project_id: str, account_id: str) -> tuple
 
 
 def _memberships(
-    store: Store, whose: ColumnElement[bool], by: ColumnElement[str], *, after: str, limit: int
+    store: Store, whose: ColumnElement[bool], by: ColumnElement[str], *, after: str, limit: int | None
 ) -> list[Membership]:
     columns = (memberships.c.project_id, memberships.c.account_id, accounts.c.name)
     query = select(*columns, memberships.c.role, memberships.c.created).join(accounts)

@@ -1,4 +1,4 @@
-"""Two signed cookies: the sign-in, and the browser's memory of who signed in with it. Called by `principal` and pages.
+"""Two signed cookies (the sign-in, and the browser's memory of who signed in with it), and the token against forgery.
 
 A sign-in is a random id in a signed cookie, its digest in table `sign_ins`. Both must agree: who reads the database (a
 backup) has the signing key but no id, who forges an id has no signature. It lasts IDLE after its last use, at most
@@ -6,18 +6,26 @@ LONGEST: there are no passwords, and a voter who joined again would count as a s
 
 The browser's id stays after signing out; table `browsers` holds its digest and the accounts that signed in there. It
 signs nobody in by itself: only together with an invitation, and never an owner or somebody who may create projects.
+
+Another site must not act with a visitor's cookie: `principal` calls `check_csrf` for every unsafe request that a cookie
+authenticates. Requests with an API key are exempt, because browsers do not add one by themselves. Forms that nobody is
+signed in for (links, invitations) depend on `same_origin`. Pages put `csrf_token(request)` into a form field or the
+header X-CSRF-Token.
 """
 
 from __future__ import annotations
 
+import hmac
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from fastapi import Request, Response
 from sqlalchemy import ColumnElement, Connection, case, insert, select, update
 
 from quorate.service.access.log import note
-from quorate.service.access.request_context import is_secure, now_of, store_of
-from quorate.service.access.tokens import digest, new_secret, sign, signing_key, unsign
+from quorate.service.access.request_context import config_of, is_secure, kept, last_value, now_of, store_of
+from quorate.service.access.tokens import digest, new_secret, sign, signing_key, token_for, unsign
+from quorate.service.problems import NotOurPage
 from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import accounts, browsers, links, memberships, sign_ins
 from quorate.service.store.store import Store
@@ -140,10 +148,7 @@ def session_id_of(request: Request) -> str | None:
 
 def signing_key_of(request: Request) -> bytes:
     """The signing key of the app this request came to; read once by each worker."""
-    state = request.app.state
-    if not hasattr(state, "signing_key"):
-        state.signing_key = signing_key(store_of(request), now=now_of(request))
-    return bytes(state.signing_key)
+    return kept(request, "signing_key", lambda: signing_key(store_of(request), now=now_of(request)))
 
 
 OWNERS = select(memberships.c.account_id).where(memberships.c.role == "owner", memberships.c.removed.is_(None))
@@ -224,3 +229,71 @@ def sharing_browsers(connection: Connection, project_id: str) -> dict[str, list[
     for account_id, name in connection.execute(query.order_by(accounts.c.name)):
         found.setdefault(account_id, []).append(name)
     return found
+
+
+HEADER = "X-CSRF-Token"
+FIELD = "csrf_token"
+SAFE = ("GET", "HEAD", "OPTIONS")
+FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+
+def csrf_token(request: Request) -> str | None:
+    """The token our pages send along; None when nobody is signed in."""
+    session_id = session_id_of(request)
+    return token_for(signing_key_of(request), session_id) if session_id else None
+
+
+async def sent_token(request: Request) -> str | None:
+    """The token that came with a request, in the header or in a form's field; a dependency."""
+    token = request.headers.get(HEADER)
+    if token is not None or request.method in SAFE or cookie_name(request) not in request.cookies:
+        return token
+    if request.headers.get("content-type", "").split(";")[0].strip().lower() not in FORMS:
+        return None
+    field = (await request.form()).get(FIELD)
+    return field if isinstance(field, str) else None
+
+
+def check_csrf(request: Request, session_id: str, token: str | None) -> None:
+    """Raise 403 unless a request that a cookie authenticates comes from one of our own pages."""
+    if request.method in SAFE:
+        return
+    same_origin(request)
+    expected = token_for(signing_key_of(request), session_id)
+    if not hmac.compare_digest(expected.encode(), (token or "").encode("utf-8", "replace")):
+        wrong = "the CSRF token is missing or belongs to another sign-in"
+        rule = f"a request with a cookie carries the page's token in {HEADER} or in the form field {FIELD}"
+        fix = "reload the page and try again; programs send an API key instead of a cookie."
+        raise NotOurPage(wrong, fix, field=HEADER, rule=rule)
+
+
+def same_origin(request: Request) -> None:
+    """Raise 403 for an unsafe request that a browser says comes from another site; a dependency."""
+    if request.method in SAFE:
+        return
+    site = request.headers.get("sec-fetch-site")
+    if site is not None and site not in ("same-origin", "none"):
+        raise _elsewhere("Sec-Fetch-Site", site)
+    origin = request.headers.get("origin")
+    if origin is not None and site is None and not _is_ours(request, origin):
+        raise _elsewhere("Origin", origin[:200])
+
+
+def _is_ours(request: Request, origin: str) -> bool:
+    config = config_of(request.scope)
+    try:
+        scheme, host = urlsplit(origin)[:2]
+    except ValueError:
+        return False
+    if not host or (is_secure(request.scope) and scheme != "https"):
+        return False
+    forwarded = last_value(request.scope, b"x-forwarded-host") if config.trust_proxy else None
+    ours = {request.headers.get("host"), forwarded, urlsplit(config.base_url or "").netloc}
+    return host.lower() in {name.lower() for name in ours if name}
+
+
+def _elsewhere(header: str, value: str) -> NotOurPage:
+    wrong = f"the browser says that this request comes from another site ({header}: {value})"
+    rule = "requests that change something come from this service's own pages"
+    fix = "open the service's page and try again; behind a proxy, set the service's base URL."
+    return NotOurPage(wrong, fix, field=header, value=value, rule=rule)

@@ -14,10 +14,10 @@ from sqlalchemy import Connection, Row, insert, select, update
 
 from quorate.service.access.accounts import Role, checked_name, enrol, insert_account
 from quorate.service.access.cookies import Remembered, open_sign_in, remembered
-from quorate.service.access.links import SignedIn
+from quorate.service.access.credentials import SignedIn
 from quorate.service.access.log import note
-from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
 from quorate.service.access.tokens import digest, new_id, new_secret
+from quorate.service.problems import LinkOver, NotAllowed, NotFound, UnknownLink
 from quorate.service.store.schema import accounts, invitations, memberships, projects
 from quorate.service.store.store import Store
 from quorate.validate import bounded, broken, whole
@@ -87,7 +87,7 @@ def create_invitation(
     return made, base_url.rstrip("/") + PATH + token
 
 
-def list_invitations(store: Store, project_id: str, *, after: str = "", limit: int = 100) -> list[Invitation]:
+def list_invitations(store: Store, project_id: str, *, after: str = "", limit: int | None = None) -> list[Invitation]:
     """The project's invitations in order of their ids, ended ones too."""
     query = select(*COLUMNS).where(invitations.c.project_id == project_id, invitations.c.id > after)
     with store.read() as connection:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from fastapi import Request
 from sqlalchemy import Connection, case, literal, select, update
 
-from quorate.service.access.request_context import client_address, config_of, now_of, store_of
-from quorate.service.problems import Problem, retry_after
+from quorate.service.access.request_context import client_address, config_of, kept, now_of, store_of
+from quorate.service.problems import TooMany
 from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import attempts
 from quorate.service.store.store import Store
@@ -115,23 +115,13 @@ def entered(request: Request) -> None:
 
 def limit_votes(request: Request, account_id: str) -> None:
     """429 for an account that votes faster than anybody can look. Costs no write."""
-    state = request.app.state
-    if not hasattr(state, "vote_buckets"):
-        rate = float(config_of(request.scope).votes_per_second)
-        state.vote_buckets = Buckets(Limit("votes", rate, burst=VOTES_AT_ONCE * rate))
-    wait = state.vote_buckets.take(account_id, now=now_of(request))
+    rate = float(config_of(request.scope).votes_per_second)
+    buckets = kept(request, "vote_buckets", lambda: Buckets(Limit("votes", rate, burst=VOTES_AT_ONCE * rate)))
+    wait = buckets.take(account_id, now=now_of(request))
     if wait > 0:
-        raise _too_many("votes from your account", state.vote_buckets.limit, wait)
+        raise _too_many("votes from your account", buckets.limit, wait)
 
 
-def _too_many(what: str, limit: Limit, wait: float) -> Problem:
-    seconds = retry_after(wait)
-    return Problem(
-        429,
-        "Too many requests",
-        f"too many {what}; wait {seconds} s, then send this again.",
-        field="request",
-        rule=f"{limit.burst:g} {what} at once, then {60 * limit.rate:g} a minute",
-        fix=f"Wait {seconds} s.",
-        headers={"Retry-After": seconds},
-    )
+def _too_many(what: str, limit: Limit, wait: float) -> TooMany:
+    rule = f"{limit.burst:g} {what} at once, then {60 * limit.rate:g} a minute"
+    return TooMany(f"too many {what}", rule, retry_after=wait)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, insert, or_, select
 
+from quorate.service.store.bulk import in_batches
 from quorate.service.store.schema import access_log, accounts, memberships, owner_actions
 
 Kind = Literal[
@@ -24,7 +25,6 @@ OWN_LINK = "own link"
 OPERATORS_LINK = "link by the operator"
 OWNERS_LINK = "link by "  # and the account of the owner who made it
 AN_OWNERS_LINK = OWNERS_LINK + "an owner"  # who it was is not known: made before this was kept
-BATCH = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +89,8 @@ def lines_of(connection: Connection, project_id: str, *, before: int | None = No
 
 def all_lines(connection: Connection, project_id: str) -> Iterator[LogEntry]:
     """The same, all of it, the oldest first, in bounded memory."""
-    last = 0
-    query = _lines(project_id).order_by(access_log.c.id).limit(BATCH)
-    while rows := connection.execute(query.where(access_log.c.id > last)).all():
+    for rows in in_batches(connection, _lines(project_id), access_log.c.id):
         yield from _entries(connection, rows)
-        last = rows[-1].id
 
 
 def _lines(project_id: str) -> Select[Any]:

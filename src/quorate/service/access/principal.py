@@ -5,24 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Annotated, Any, Literal, NamedTuple, cast
+from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import Depends, Request
 from fastapi.security import APIKeyCookie, HTTPBearer
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, select
 from starlette.concurrency import run_in_threadpool
 
-from quorate.service.access import cookies, csrf, keys
+from quorate.service.access import cookies, credentials
 from quorate.service.access.accounts import Role
-from quorate.service.access.request_context import now_of, store_of
+from quorate.service.access.request_context import kept, now_of, store_of
 from quorate.service.access.tokens import digest
 from quorate.service.microbatch import MicroBatcher
-from quorate.service.problems import Problem
+from quorate.service.problems import NotAllowed, NotFound, NotSignedIn
 from quorate.service.store.bulk import among
 from quorate.service.store.schema import accounts, api_keys, memberships, sign_ins
 from quorate.service.store.store import Store, StoreUnavailable
+from quorate.validate import broken
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +114,10 @@ class Principal:
     signed_in_by: str = ""  # what let them in (`log`): kept with every event they make
 
 
-class Member(NamedTuple):
-    """A principal and its role in the project of the request."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member(Principal):
+    """A principal with a role in the project of the request."""
 
-    principal: Principal
     role: Role
 
 
@@ -124,7 +125,7 @@ async def _schemes(_key: Annotated[object, Depends(BEARER)], _cookie: Annotated[
     """Only to name in OpenAPI how one signs in."""
 
 
-Token = Annotated[str | None, Depends(csrf.sent_token)]
+Token = Annotated[str | None, Depends(cookies.sent_token)]
 Schemes = Annotated[None, Depends(_schemes)]
 
 
@@ -151,25 +152,26 @@ async def as_member(request: Request, project_id: str, *roles: Role, token: str 
     is_id = PROJECT_ID.fullmatch(project_id) is not None  # nothing else goes to the database
     principal, role = await _identify(request, project_id if is_id else "", token)
     if role is None:
-        raise Problem(
-            404, "Not found", f"no project {project_id[:40]!r}, or you are not a member of it.", field="project_id",
-            value=project_id[:40], rule="the id of a project you are a member of", fix="List your projects to see it.",
-        )  # fmt: skip
+        rule = "the id of a project you are a member of"
+        raise broken("project_id", project_id[:40], rule, "List your projects to see it.", error=NotFound)
     if role == "owner" and principal.via == "cookie" and principal.only_project is not None:
-        raise _owner_by_link()
+        wrong = "you are an owner of this project now, and signed in by a link that was made for a voter or reader"
+        fix = "ask the operator of the service for a link of your own: quorate service owner-link --account <id>."
+        rule = "an owner signs in by a link that no other owner has seen"
+        raise NotAllowed(wrong, fix, field="role", value=role, rule=rule)
     if roles and role not in roles:
-        raise _wrong_role(role, roles)
-    return Member(principal, role)
+        rule = " or ".join(sorted(roles))
+        wrong, fix = f"this is for the role {rule}; you are {role} in this project", "ask an owner for another role."
+        raise NotAllowed(wrong, fix, field="role", value=role, rule=rule)
+    return Member(**asdict(principal), role=role)
 
 
 async def creator(caller: Annotated[Principal, Depends(current)]) -> Principal:
     """Who is calling, if they may create projects; 403 otherwise. A dependency."""
     if not caller.may_create or caller.only_project is not None:
-        raise Problem(
-            403, "Not allowed", "this account or key may not create projects; ask the operator of the service.",
-            field="account", value=caller.account_id, rule="an account that may create projects, with all its rights",
-            fix="Ask the operator of the service.",
-        )  # fmt: skip
+        wrong, fix = "this account or key may not create projects", "ask the operator of the service."
+        rule = "an account that may create projects, with all its rights"
+        raise NotAllowed(wrong, fix, field="account", value=caller.account_id, rule=rule)
     return caller
 
 
@@ -180,10 +182,8 @@ async def unrestricted(caller: Annotated[Principal, Depends(current)]) -> Princi
         if caller.via == "cookie":
             wrong = "you are signed in to one project only, by a link that its owner made"
             fix = "use a link of your own."
-        raise Problem(
-            403, "Not allowed", f"{wrong}; {fix}", field="project_id", value=caller.only_project,
-            rule="all the account's rights: what opens one project must not open more", fix=fix,
-        )  # fmt: skip
+        rule = "all the account's rights: what opens one project must not open more"
+        raise NotAllowed(wrong, fix, field="project_id", value=caller.only_project, rule=rule)
     return caller
 
 
@@ -198,7 +198,7 @@ async def _identify(request: Request, project_id: str, token: str | None) -> tup
         return await _by_key(request, Credential("key", digest(key), project_id))
     session_id = cookies.session_id_of(request)
     if session_id is None:
-        raise _not_signed_in("sign in, or send an API key: Authorization: Bearer qk_...")
+        raise _not_signed_in("nobody is signed in", "sign in, or send an API key: Authorization: Bearer qk_...")
     return await _by_cookie(request, session_id, project_id, token)
 
 
@@ -206,11 +206,11 @@ async def _by_key(request: Request, credential: Credential) -> tuple[Principal, 
     store, now = store_of(request), now_of(request)
     known = await _caller_batcher_of(request).submit(credential)
     if known is None:
-        raise _not_signed_in("this API key is unknown or was revoked; make a new one.")
+        raise _not_signed_in("this API key is unknown or was revoked", "make a new one.")
     row = known.row
-    if keys.is_use_to_note(row.used, now):
+    if credentials.is_use_to_note(row.used, now):
         with suppress(StoreUnavailable):  # a full disk must not keep anybody from reading
-            await run_in_threadpool(keys.note_use, store, row.key_id, now=now)
+            await run_in_threadpool(credentials.note_use, store, row.key_id, now=now)
     who = Principal(row.id, row.name, row.may_create, "key", row.project_id, f"key {row.key_id}")
     return who, known.role
 
@@ -222,8 +222,8 @@ async def _by_cookie(
     credential = Credential("cookie", digest(session_id), project_id, cookies.key_of(session_id))
     known = await _caller_batcher_of(request).submit(credential)
     if known is None or known.row.expires <= now:
-        raise _not_signed_in("you were signed out, or your sign-in has expired; use a new link.")
-    csrf.check(request, session_id, token)
+        raise _not_signed_in("you were signed out, or your sign-in has expired", "use a new link.")
+    cookies.check_csrf(request, session_id, token)
     row = known.row
     if cookies.is_to_extend(row.created, row.expires, now):
         with suppress(StoreUnavailable):
@@ -235,39 +235,8 @@ async def _by_cookie(
 
 def _caller_batcher_of(request: Request) -> MicroBatcher[Credential, KnownCaller | None]:
     """Callers of the app are looked up together, as many as come at once."""
-    state = request.app.state
-    if not hasattr(state, "callers"):
-        state.callers = MicroBatcher(partial(look_up, state.store))
-    return cast("MicroBatcher[Credential, KnownCaller | None]", state.callers)
+    return kept(request, "callers", lambda: MicroBatcher(partial(look_up, store_of(request))))
 
 
-def _not_signed_in(fix: str) -> Problem:
-    return Problem(
-        401, "Not signed in", fix, field="Authorization", rule="the cookie of a sign-in that lasts, or a valid API key",
-        fix=fix, headers={"WWW-Authenticate": "Bearer"},
-    )  # fmt: skip
-
-
-def _owner_by_link() -> Problem:
-    return Problem(
-        403,
-        "Not allowed",
-        "you are an owner of this project now, and signed in by a link that was made for a voter or reader.",
-        field="role",
-        value="owner",
-        rule="an owner signs in by a link that no other owner has seen",
-        fix="Ask the operator of the service for a link of your own: quorate service owner-link --account <id>.",
-    )
-
-
-def _wrong_role(role: str, roles: tuple[Role, ...]) -> Problem:
-    rule = " or ".join(sorted(roles))
-    return Problem(
-        403,
-        "Not allowed",
-        f"this is for the role {rule}; you are {role} in this project.",
-        field="role",
-        value=role,
-        rule=rule,
-        fix="Ask an owner of the project for another role.",
-    )
+def _not_signed_in(wrong: str, fix: str) -> NotSignedIn:
+    return NotSignedIn(wrong, fix, field="Authorization", rule="the cookie of a sign-in that lasts, or a valid API key")

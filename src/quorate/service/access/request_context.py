@@ -1,49 +1,42 @@
-"""A request -> what the service knows about how it came: over TLS or not, from which address, at which time.
+"""How a request came (over TLS or not, from which address, when), and the security headers of its answer.
 
-Headers a proxy sets are believed only where the configuration says that there is a proxy. Called by everything in
-`access` that speaks HTTP.
+Headers a proxy sets are believed only where the configuration says that there is a proxy. `SecurityHeaders` is ASGI
+middleware: nothing may be loaded from elsewhere, framed, sniffed or cached, unless the endpoint says otherwise. A
+header it sets itself is kept, and `allow_images(request, "https:")` lets a page show images by URL; the server never
+fetches them.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable
+from functools import cache
 from ipaddress import IPv6Address, ip_address
-from typing import Any, Protocol, cast
+from typing import Any, TypeVar, cast
 
 from fastapi import Request
-from starlette.types import Scope
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from quorate.service.config import ServiceConfig
 from quorate.service.store.store import Store
 
 
-class AccessConfig(Protocol):
-    """What `access` reads of the service's configuration, at `app.state.config`."""
-
-    @property
-    def secure(self) -> bool | None:
-        """Whether it is served over https; None: as each request says."""
-
-    @property
-    def trust_proxy(self) -> bool:
-        """Whether X-Forwarded-For and X-Forwarded-Proto are set by a proxy of ours."""
-
-    @property
-    def base_url(self) -> str | None:
-        """Where it is reached from outside, e.g. https://labels.example.org; None: as each request says."""
-
-    @property
-    def votes_per_second(self) -> int:
-        """How many votes of one account are taken in a second."""
-
-
-def config_of(scope: Scope) -> AccessConfig:
+def config_of(scope: Scope) -> ServiceConfig:
     """The configuration of the app this request came to."""
-    return cast(AccessConfig, scope["app"].state.config)
+    return cast(ServiceConfig, scope["app"].state.config)
 
 
 def store_of(request: Request) -> Store:
     """The store of the app this request came to."""
     return cast(Store, request.app.state.store)
+
+
+def kept(request: Request, name: str, make: Callable[[], Value]) -> Value:
+    """What this worker's app keeps under a name; made when it is first asked for."""
+    state = request.app.state
+    if not hasattr(state, name):
+        setattr(state, name, make())
+    return cast(Value, getattr(state, name))
 
 
 def now_of(request: Request) -> float:
@@ -90,3 +83,86 @@ def last_value(scope: Scope, name: bytes) -> str | None:
     """The last value of a header that proxies append to: the one our own proxy wrote."""
     values: list[Any] = [value for key, value in scope["headers"] if key == name]
     return values[-1].decode("latin-1").split(",")[-1].strip() or None if values else None
+
+
+Value = TypeVar("Value")
+STATIC = "/static/"  # files that are the same for everybody: they may be cached
+IMAGE_SOURCES = ("https:", "http:", "data:", "blob:")
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'{images}; font-src 'self'; "
+    "connect-src 'self'; manifest-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+)
+INERT = "default-src 'none'; sandbox; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"  # for uploads
+FIXED = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # Not no-referrer: browsers then send "Origin: null" with our own forms, and nothing is left to tell them by on
+    # plain http, where Sec-Fetch-Site is not sent. Other sites get no referrer under this one either.
+    "Referrer-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=(), midi=(), serial=()",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+HSTS = "max-age=31536000"
+
+
+class SecurityHeaders:
+    """ASGI middleware that adds the headers to whatever the app answers."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on; complete the headers of its answer."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def complete(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = completed(message.get("headers", ()), scope)
+            await send(message)
+
+        await self.app(scope, receive, complete)
+
+
+def completed(headers: Iterable[tuple[bytes, bytes]], scope: Scope) -> list[tuple[bytes, bytes]]:
+    """An answer's headers, and those of ours that it does not set itself."""
+    given = list(headers)
+    names = {name.lower() for name, _ in given}
+    return given + [each for each in _encoded(*_kind(scope)) if each[0] not in names]
+
+
+def security_headers(scope: Scope) -> dict[str, str]:
+    """What an answer to this request carries unless it says otherwise."""
+    return _headers(*_kind(scope))
+
+
+def _kind(scope: Scope) -> tuple[tuple[str, ...], bool, bool]:
+    """What the headers depend on; few kinds in all, so that each is made once."""
+    images = tuple(scope.get("state", {}).get("image_sources", ()))
+    return images, scope["path"].startswith(STATIC), is_secure(scope)
+
+
+@cache
+def _headers(images: tuple[str, ...], is_static: bool, is_secure: bool) -> dict[str, str]:
+    headers = FIXED | {"Content-Security-Policy": POLICY.format(images="".join(f" {source}" for source in images))}
+    if not is_static:
+        headers["Cache-Control"] = "no-store"
+    if is_secure:
+        headers["Strict-Transport-Security"] = HSTS
+    return headers
+
+
+@cache
+def _encoded(images: tuple[str, ...], is_static: bool, is_secure: bool) -> list[tuple[bytes, bytes]]:
+    headers = _headers(images, is_static, is_secure)
+    return [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+
+
+def allow_images(request: Request, *sources: str) -> None:
+    """Let this page show images from elsewhere: of `sources` out of IMAGE_SOURCES, e.g. "https:"."""
+    unknown = set(sources) - set(IMAGE_SOURCES)
+    if unknown:
+        raise ValueError(f"sources={unknown}; expected some of {IMAGE_SOURCES}.")
+    request.state.image_sources = tuple(source for source in IMAGE_SOURCES if source in sources)

@@ -11,10 +11,10 @@ from secrets import token_hex, token_urlsafe
 from itsdangerous import BadSignature, Signer
 from sqlalchemy import select
 
-from quorate.errors import InvalidInput
 from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import secrets
 from quorate.service.store.store import Store
+from quorate.validate import broken
 
 LONGEST = 200  # characters of a secret anybody may send; ours have fewer than 60
 
@@ -59,8 +59,7 @@ def signing_key(store: Store, *, now: float, environment: Mapping[str, str] = os
     if len(given) < SHORTEST_KEY:
         rule = f"at least {SHORTEST_KEY} characters"
         fix = 'Make one: python -c "import secrets; print(secrets.token_urlsafe(32))"; or unset it.'
-        wrong = f"{ENVIRONMENT} has {len(given)} characters"
-        raise InvalidInput(f"{wrong}; expected {rule}. {fix}", field=ENVIRONMENT, rule=rule, fix=fix)
+        raise broken(ENVIRONMENT, f"{len(given)} characters", rule, fix)
     return given.encode("utf-8", "surrogateescape")
 
 

@@ -22,7 +22,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quorate.errors import QuorateError
 from quorate.service.access.principal import as_member
-from quorate.service.problems import Problem, of_error
+from quorate.service.access.request_context import kept
+from quorate.service.problems import Problem, Refusal, TooLarge, TooSlow, of_error
 
 if TYPE_CHECKING:
     from fastapi._compat import ModelField
@@ -35,10 +36,7 @@ Nested = dict[str, JsonValue] | list[JsonValue]
 
 async def in_batch_thread(request: Request, work: Callable[[], Result]) -> Result:
     """What `work` returns, from a thread that is for batches alone."""
-    state = request.app.state
-    if not hasattr(state, "batch_threads"):
-        state.batch_threads = CapacityLimiter(AT_ONCE)
-    return await to_thread.run_sync(work, limiter=cast(CapacityLimiter, state.batch_threads))
+    return await to_thread.run_sync(work, limiter=kept(request, "batch_threads", lambda: CapacityLimiter(AT_ONCE)))
 
 
 DEEPEST = 12  # lists and objects within each other
@@ -260,18 +258,16 @@ async def _check_owner(scope: Scope, project_id: str) -> None:
     """
     try:
         await as_member(Request({**scope, "method": "GET"}), project_id, "owner")
-    except Problem as problem:
-        raise _Refused(problem) from None
     except QuorateError as error:
-        raise _Refused(of_error(error)) from error
+        raise _Refused(error) from error
 
 
 class _Refused(BaseException):
     """Goes past every handler of the app, which would call it an unreadable body."""
 
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.detail)
-        self.problem = problem
+    def __init__(self, error: QuorateError) -> None:
+        super().__init__(str(error))
+        self.problem = of_error(error)
 
 
 def largest_body(path: str) -> tuple[int, str]:
@@ -291,26 +287,21 @@ def _announced(scope: Scope) -> int:
     return int(value) if value.isdigit() and len(value) < 20 else 0
 
 
-def _too_large(most: int, num_bytes: int) -> Problem:
-    return Problem(
-        413, "Too large", f"the body has more than {most:,} bytes.", field="body", value=f"{num_bytes} bytes so far",
-        rule=f"at most {most} bytes", fix="send it in several requests.",
-    )  # fmt: skip
+def _too_large(most: int, num_bytes: int) -> Refusal:
+    wrong, rule, value = f"the body has more than {most:,} bytes", f"at most {most} bytes", f"{num_bytes} bytes so far"
+    return TooLarge(wrong, "send it in several requests.", field="body", value=value, rule=rule)
 
 
-def _paused() -> Problem:
-    return Problem(
-        408, "Too slow", f"nothing more of the body came for {BODY_SECONDS:g} s.", field="body",
-        value=f"a pause of {BODY_SECONDS:g} s", rule=f"a body without a pause of {BODY_SECONDS:g} s",
-        fix="send the request again.",
-    )  # fmt: skip
+def _paused() -> Refusal:
+    wrong = f"nothing more of the body came for {BODY_SECONDS:g} s"
+    rule = f"a body without a pause of {BODY_SECONDS:g} s"
+    return TooSlow(wrong, "send the request again.", field="body", value=f"a pause of {BODY_SECONDS:g} s", rule=rule)
 
 
-def _too_slow(most: float) -> Problem:
-    return Problem(
-        408, "Too slow", f"the body was not complete after {most:g} s.", field="body", value=f"more than {most:g} s",
-        rule=f"a body that is complete within {most:g} s", fix="send the request again, or in smaller parts.",
-    )  # fmt: skip
+def _too_slow(most: float) -> Refusal:
+    wrong, rule = f"the body was not complete after {most:g} s", f"a body that is complete within {most:g} s"
+    fix = "send the request again, or in smaller parts."
+    return TooSlow(wrong, fix, field="body", value=f"more than {most:g} s", rule=rule)
 
 
 async def _answer(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:

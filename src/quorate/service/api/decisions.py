@@ -1,32 +1,21 @@
-"""Decisions in pages, and exports of everything: decisions, votes, events, the session's journal, the access log."""
+"""Decisions in pages, and the numbers of a project: the audit's bound, the dashboard's numbers, what was learned."""
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import IO, Annotated, Any, Literal
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
-from fastapi.responses import StreamingResponse
+from fastapi import APIRouter
 from pydantic import Field
 
-from quorate.service.access.log import lines_of, note
-from quorate.service.access.principal import Member
-from quorate.service.access.request_context import now_of
-from quorate.service.api import exports as export_tables
 from quorate.service.api.bodies import StrictRoute
-from quorate.service.api.dependencies import Owner, ProjectId, TheProjects, Viewer
-from quorate.service.api.exports import MEDIA_TYPES, Format, chunks, spooled, write
-from quorate.service.api.fields import Cursor, Limit, Out, Page, Time, after_number, page, problems
-from quorate.service.domain.listing import DecisionRow, Filter, decided, list_items
-from quorate.service.domain.projects import Projects
-from quorate.service.store.store import StoreUnavailable, snapshot
-from quorate.validate import broken
+from quorate.service.api.dependencies import Now, ProjectId, TheProjects, Viewer
+from quorate.service.api.fields import Out, Page, Time, Wanted, problems
+from quorate.service.domain.audits import ProjectAudit
+from quorate.service.domain.listing import Filter, decided, list_items, list_learned
+from quorate.service.domain.stats import Stats, latest_stats
 
-router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["decisions"], route_class=StrictRoute)
-
-What = Literal["decisions", "votes", "events", "journal"]
-Kept = What | Literal["access-log"]
-TABLES = {"votes": export_tables.votes, "events": export_tables.events, "access-log": export_tables.log}
+router = APIRouter(prefix="/api/v1/projects/{project_id}", route_class=StrictRoute)
 
 
 class DecisionOut(Out):
@@ -50,124 +39,87 @@ class DecisionOut(Out):
     closed: Time
 
 
-@router.get("/decisions", summary="List decisions", responses=problems(403, 404))
+@router.get("/decisions", tags=["decisions"], summary="List decisions", responses=problems(403, 404))
 def list_project_decisions(
-    project_id: ProjectId, _caller: Viewer, projects_: TheProjects, cursor: Cursor = None, limit: Limit = 100
+    project_id: ProjectId, _caller: Viewer, projects_: TheProjects, wanted: Wanted
 ) -> Page[DecisionOut]:
     """Closed items in the order in which they came. Every item that was closed when the first page was read, and still
     is when its page is, is there once. Those that close meanwhile may be missing: webhooks tell of each."""
-    after = after_number(cursor)
+    after = wanted.number()
     with projects_.store.read() as connection:
         project = projects_.get_in(connection, project_id)
-        rows = list_items(connection, project_id, Filter("closed"), after=after, limit=limit + 1)
-        found = list(zip(decided(projects_, connection, project, rows), rows, strict=True))
-    classes = project.settings.classes
-    return Page[DecisionOut](**page(found, limit, lambda each: _shown(each[0], classes), lambda each: each[1].number))
+        rows = list_items(connection, project_id, Filter("closed"), after=after, limit=wanted.most)
+        found = decided(projects_, connection, project, rows)
+    classes, numbers = project.settings.classes, {row.name: row.number for row in rows}
+    told = [asdict(each) | {"probs": dict(zip(classes, each.probs, strict=True))} for each in found]
+    return wanted.page(told, lambda each: int(numbers[each["item"]]))
 
 
-def _shown(closed: DecisionRow, classes: tuple[str, ...]) -> DecisionOut:
-    values: dict[str, Any] = {name: getattr(closed, name) for name in DecisionOut.model_fields if name != "probs"}
-    return DecisionOut(**values, probs=dict(zip(classes, closed.probs, strict=True)))
+@dataclass(frozen=True, slots=True)
+class AuditTold(ProjectAudit):
+    """What the audited items prove, as of `time`; `sentence` says it in words.
+
+    `believed_error`: what the posterior says of all closed items. `measured_low`, `measured_high`: the estimate from
+    the items drawn by chance, with those not voted to the end counted as right and as wrong; null while none is voted
+    to the end. `most_wrong`: with probability 1 - alpha no larger share is wrong, however often one looks.
+    `is_informative`: false while there are not enough audits. `audited_...`: believed and found on the drawn items.
+    """
+
+    time: float
 
 
-@router.get(
-    "/export",
-    summary="Export a project",
-    response_class=Response,
-    responses={
-        200: {"description": "A file", "content": {kind.partition(";")[0]: {} for kind in MEDIA_TYPES.values()}},
-        **problems(403, 404),
-    },
-)
-def export(
-    request: Request,
-    project_id: ProjectId,
-    caller: Viewer,
-    projects_: TheProjects,
-    what: Annotated[
-        What, Query(description="The journal is JSON lines that `quorate.Session.resume` reads.")
-    ] = "decisions",
-    format_: Annotated[Format | None, Query(alias="format", description="json, if nothing is said.")] = None,
-) -> Response:
-    """Of one moment, however long it takes to read; one at a time for each account. In CSV, text that looks like a
-    formula gets an apostrophe. Votes: every act once; `label` is what stands, `cast_label` what was chosen, also of a
-    vote that was taken back (`retracted`); `late`: cast when the item was closed."""
-    if what == "journal" and format_ not in (None, "jsonl"):
-        raise broken("format", format_, "'jsonl' for a journal", "leave it out.")
-    chosen: Format = format_ or ("jsonl" if what == "journal" else "json")
-    return _sent(request, projects_, project_id, caller, what, chosen)
+@dataclass(frozen=True, slots=True)
+class StatsTold(Stats):
+    """The numbers computed last, at `time` (seconds since 1970); `age`: how many seconds ago that was;
+    `version`: grows each time they are computed.
+
+    Money is priced by vote: each vote at the price in force when it was cast. Null where there is nothing yet.
+    """
+
+    age: float
+    version: int
 
 
-def _sent(
-    request: Request, projects_: Projects, project_id: str, caller: Member, what: Kept, chosen: Format
-) -> Response:
-    """The file; that it was taken out is in the access log. A full disk keeps nobody from saving their data."""
-    me = caller.principal.account_id
-    with request.app.state.export_slots.taken(me):
-        with suppress(StoreUnavailable), projects_.store.write() as connection:
-            told = {"what": what, "format": chosen}
-            note(connection, "export", project_id=project_id, account_id=me, by=me, now=now_of(request), **told)
-        file = exported(projects_, project_id, what, chosen)
-    headers = {"Content-Disposition": f'attachment; filename="{what}.{chosen}"', "Content-Length": str(file.tell())}
-    return StreamingResponse(chunks(file), headers=headers, media_type=MEDIA_TYPES[chosen])
+class LearnedOut(Out):
+    """What the classifiers were found to be worth, and when: theta votes, phi doubt, tau by model and class."""
 
-
-class LineOut(Out):
-    """A line of the access log."""
-
-    id: int
+    event: int
     time: Time
-    kind: str
-    account_id: Annotated[str | None, Field(description="Who it is about; null: nobody in particular.")]
-    account_name: str | None
-    made_by: Annotated[str | None, Field(description="The account that did it; null: the operator.")]
-    made_by_name: str | None
-    details: Annotated[dict[str, Any], Field(description="What else is known; depends on the kind.")]
-
-
-@router.get("/access-log", summary="Read the access log", responses=problems(403, 404), tags=["people"])
-def read_access_log(
-    project_id: ProjectId, _caller: Owner, projects_: TheProjects, cursor: Cursor = None, limit: Limit = 100
-) -> Page[LineOut]:
-    """Sign-ins, roles, keys, links, invitations, exports, settings and webhooks, the newest first. It cannot be
-    changed."""
-    before = None if cursor is None else after_number(cursor)
-    with projects_.store.read() as connection:
-        found = lines_of(connection, project_id, before=before, limit=limit + 1)
-    return Page[LineOut](**page(found, limit, LineOut.model_validate, lambda each: each.id))
+    theta: float
+    phi: float
+    tau: Annotated[dict[str, dict[str, float]], Field(description="By model and class.")]
+    num_items: int
 
 
 @router.get(
-    "/access-log/export",
-    summary="Export the access log",
-    response_class=Response,
-    responses={
-        200: {"description": "A file", "content": {kind.partition(";")[0]: {} for kind in MEDIA_TYPES.values()}},
-        **problems(403, 404),
-    },
-    tags=["people"],
+    "/audit", tags=["numbers"], summary="What the audit proves", response_model=AuditTold, responses=problems(403, 404)
 )
-def export_access_log(
-    request: Request, project_id: ProjectId, caller: Owner, projects_: TheProjects,
-    format_: Annotated[Format, Query(alias="format")] = "json",
-) -> Response:  # fmt: skip
-    """All of it, the oldest line first; this export is its last line."""
-    return _sent(request, projects_, project_id, caller, "access-log", format_)
+def show_audit(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, now: Now) -> dict[str, Any]:
+    """Of every closed item, as computed last beside the dashboard's numbers: see `time`."""
+    with projects_.store.read() as connection:
+        told = latest_stats(connection, projects_.get_in(connection, project_id), now=now)
+    return told["audit"] | {"time": told["time"]}  # type: ignore[no-any-return]
 
 
-def exported(projects_: Projects, project_id: str, what: Kept, format_: Format) -> IO[bytes]:
-    """The export as a file, written to its end; whoever takes it closes it."""
-    file = spooled()
-    try:
-        with snapshot(projects_.store) as connection:
-            project = projects_.get_in(connection, project_id)
-            if what == "journal":
-                file.writelines(export_tables.journal(connection, project))
-            elif what == "decisions":
-                write(export_tables.decisions(projects_, connection, project), format_, file)
-            else:
-                write(TABLES[what](connection, project), format_, file)
-    except BaseException:
-        file.close()
-        raise
-    return file
+@router.get(
+    "/stats",
+    tags=["numbers"],
+    summary="The dashboard's numbers",
+    response_model=StatsTold,
+    responses=problems(403, 404),
+)
+def show_stats(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, now: Now) -> dict[str, Any]:
+    """As computed last, a few seconds ago while a worker is up: see `age`."""
+    with projects_.store.read() as connection:
+        return latest_stats(connection, projects_.get_in(connection, project_id), now=now)
+
+
+@router.get("/learning", tags=["numbers"], summary="What was learned, over time", responses=problems(403, 404))
+def list_learning(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, wanted: Wanted) -> Page[LearnedOut]:
+    """Each fit, oldest first."""
+    with projects_.store.read() as connection:
+        settings = projects_.get_in(connection, project_id).settings
+        found = list_learned(connection, project_id, after=wanted.number(0), limit=wanted.most)
+    return wanted.page(
+        [each | {"tau": settings.by_model(each["tau"])} for each in found], lambda each: int(each["event"])
+    )

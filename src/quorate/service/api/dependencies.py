@@ -1,22 +1,35 @@
-"""What endpoints depend on: the projects, the store and the time of a request, and who is calling in which role.
+"""What endpoints depend on: projects, store and time of a request, who is calling in which role, and writes done once.
 
-`Owner`, `Viewer` (owner or reader), `Voter` (owner or voter) and `Anyone` are the only ways into a project. Called by
-every router.
+`Owner`, `Viewer` (owner or reader), `Voter` (owner or voter) and `Anyone` are the only ways into a project. `Write`
+carries a write out once for each idempotency key. Called by every router.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Annotated, cast
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Annotated, TypeVar, cast
 
-from fastapi import Depends, Path, Request
+from fastapi import Depends, Path, Request, Response
+from fastapi.routing import APIRoute
+from sqlalchemy import Connection, select, update
 
 from quorate.service.access.principal import Member, Principal, creator, current, member, unrestricted
 from quorate.service.access.request_context import config_of, is_secure, now_of, store_of
+from quorate.service.api.bodies import in_batch_thread
+from quorate.service.api.fields import Key
 from quorate.service.domain.projects import Projects
-from quorate.service.problems import Problem
+from quorate.service.domain.votes import reused
+from quorate.service.store.bulk import upsert
+from quorate.service.store.schema import requests
 from quorate.service.store.store import Store
+from quorate.validate import broken
 
+Found = TypeVar("Found")
 HOST = re.compile(r"[A-Za-z0-9.\-_\[\]:]{1,255}")
 
 
@@ -32,10 +45,8 @@ def base_url_of(request: Request) -> str:
         return given
     host = request.headers.get("host", "")
     if not HOST.fullmatch(host):
-        raise Problem(
-            422, "Invalid input", "the header Host names no host; set the service's base URL.", field="Host",
-            value=host[:80], rule="the name of a host, and a port if need be", fix="Set the service's base URL.",
-        )  # fmt: skip
+        rule = "the name of a host, and a port if need be"
+        raise broken("Host", host[:80], rule, "set the service's base URL.")
     return f"{'https' if is_secure(request.scope) else 'http'}://{host}"
 
 
@@ -64,3 +75,118 @@ Owner = Annotated[Member, Depends(member("owner"))]
 Viewer = Annotated[Member, Depends(member("owner", "reader"))]
 Voter = Annotated[Member, Depends(member("owner", "voter"))]
 Anyone = Annotated[Member, Depends(member())]
+
+REPEATED = {"Idempotency-Replayed": "true"}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a write works with: all of it is one transaction."""
+
+    store: Store
+    projects: Projects
+    now: float
+
+
+class OneTransaction(Store):
+    """A store whose every transaction is part of one that has begun: it is committed by whoever began it."""
+
+    def __init__(self, store: Store, connection: Connection) -> None:
+        self.url, self.is_sqlite, self.engine = store.url, store.is_sqlite, store.engine
+        self._connection = connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """The one connection."""
+        yield self._connection
+
+    look = write = read
+
+
+class Once:
+    """Carries out a write once for each idempotency key, and answers alike each time. Votes do so by their event.
+
+    The work and the note that it was done are one transaction: after a broken connection the same request either does
+    it or repeats the answer. Status and model of the answer are those of the route.
+    """
+
+    def __init__(self, request: Request, key: str | None) -> None:
+        self.request, self.key = request, key
+        self.store, self.now = store_of(request), now_of(request)
+
+    def __call__(self, caller: Principal, work: Callable[[Work], object], *, secrets: Sequence[str] = ()) -> Response:
+        """The answer to what `work` returns. `secrets` are shown once and not kept: a repeated answer has null."""
+        route = cast(APIRoute, self.request.scope["route"])
+        status, key = route.status_code or 200, self.key
+        with self.store.write() as connection:
+            past = None if key is None else _claimed(connection, caller.account_id, key, self._content(), self.now)
+            if past is not None:
+                return past
+            joined = Projects(OneTransaction(self.store, connection))  # a cache of its own: it may be undone
+            found = work(Work(joined.store, joined, self.now))
+            body = "" if found is None else route.response_model.model_validate(found).model_dump_json()
+            if key is not None:
+                kept = json.dumps(json.loads(body) | dict.fromkeys(secrets)) if secrets else body
+                mine = (requests.c.principal == caller.account_id, requests.c.key == key)
+                connection.execute(update(requests).where(*mine).values(status=status, body=kept))
+        return _response(body, status)
+
+    async def in_parts(self, caller: Principal, work: Callable[[Projects], object]) -> Response:
+        """The answer to a write of many items, from a thread for batches: `work` has transactions of its own.
+
+        Only the note of the answer is in the last one. After a broken connection the same request goes on with what is
+        left to do, so `work` must be one that may be begun again.
+        """
+        return await self.prepared(caller, work, lambda done, _: done)
+
+    async def prepared(
+        self, caller: Principal, prepare: Callable[[Projects], Found], store: Callable[[Found, Work], object]
+    ) -> Response:
+        """The answer to what `store` makes of what `prepare` returns, which takes long: before the transaction begins,
+        as on SQLite nobody else could write meanwhile. In a thread for batches."""
+
+        def run() -> Response:
+            ahead = None if self._is_known(caller) else prepare(projects_of(self.request))
+            return self(caller, lambda on: store(prepare(on.projects) if ahead is None else ahead, on))
+
+        return await in_batch_thread(self.request, run)
+
+    def _is_known(self, caller: Principal) -> bool:
+        """Whether the key was used before: then there is nothing to prepare, the answer is repeated or refused."""
+        if self.key is None:
+            return False
+        query = select(requests.c.key).where(requests.c.principal == caller.account_id, requests.c.key == self.key)
+        with self.store.read() as connection:
+            return connection.execute(query).one_or_none() is not None
+
+    def _content(self) -> str:
+        """Digest of what is asked for: method, address, body."""
+        request, body = self.request, getattr(self.request.state, "content", "")
+        asked = f"{request.method} {request.url.path}?{request.url.query} {body}"
+        return sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _claimed(connection: Connection, account_id: str, key: str, content: str, now: float) -> Response | None:
+    """What was answered before; None if the key is this request's from now on. Who comes second waits for the first."""
+    row = {"principal": account_id, "key": key, "content": content, "status": 0, "body": "", "created": now}
+    fresh = upsert(connection, requests).values(row).on_conflict_do_nothing().returning(requests.c.key)
+    if connection.execute(fresh).one_or_none() is not None:
+        return None
+    mine = (requests.c.principal == account_id, requests.c.key == key)
+    past = connection.execute(select(requests).where(*mine)).one()
+    if past.content != content:
+        raise reused(key)
+    return _response(past.body, past.status, REPEATED)
+
+
+def _response(body: str, status: int, headers: dict[str, str] | None = None) -> Response:
+    if not body:
+        return Response(status_code=204, headers=headers)
+    return Response(body, status, headers, "application/json")
+
+
+async def _once(request: Request, key: Key = None) -> Once:
+    return Once(request, key)
+
+
+Write = Annotated[Once, Depends(_once)]

@@ -1,4 +1,7 @@
-"""Exports as columns and rows, written as JSON, JSON lines, CSV or Parquet in bounded memory; few at a time."""
+"""Exports of decisions, votes, events, the session's journal and the access log, as JSON, JSON lines, CSV or Parquet.
+
+Each is columns and rows that are read while they are written, in bounded memory; few exports run at a time.
+"""
 
 from __future__ import annotations
 
@@ -9,26 +12,35 @@ import re
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
-from itertools import islice
-from typing import IO, Any, Literal
+from itertools import chain, islice
+from typing import IO, Annotated, Any, Literal
 
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
+from pydantic import Field
 from sqlalchemy import Connection, exists, select
 
-from quorate.service.access.log import LogEntry, all_lines
+from quorate.service.access.log import LogEntry, all_lines, lines_of, note
+from quorate.service.access.principal import Member
+from quorate.service.access.request_context import now_of
+from quorate.service.api.bodies import StrictRoute
+from quorate.service.api.dependencies import Owner, ProjectId, TheProjects, Viewer
+from quorate.service.api.fields import Out, Page, Time, Wanted, problems
 from quorate.service.domain.events import ITEM_KINDS, project_events
 from quorate.service.domain.item_projection import ABSENT
 from quorate.service.domain.listing import BATCH, DecisionRow, all_decisions
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.stats import voter_names
-from quorate.service.problems import Problem
+from quorate.service.problems import TooMany
+from quorate.service.store.bulk import in_batches
 from quorate.service.store.schema import events as acts
 from quorate.service.store.schema import items, not_withdrawn
-from quorate.service.store.store import POOL
+from quorate.service.store.store import POOL, StoreUnavailable, snapshot
 from quorate.session.journal import FIRST_SEQ
 from quorate.session.lines import encode_line, header_line
-from quorate.tables.readers.arrow import pa, pq
+from quorate.validate import broken
 
 Kind = Literal["text", "float", "int", "bool"]
 KINDS: dict[str, Kind] = {"confidence": "float", "num_votes": "int", "agreement": "float", "cost": "float"}
@@ -83,20 +95,16 @@ def _votes(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...
     query = select(acts.c.id, acts.c.voter, acts.c.time, acts.c.kind, acts.c.body, acts.c.signed_in_by)
     query = query.add_columns(again.label("is_retracted"))
     query = query.join(items, items.c.id == acts.c.item_id).where(not_withdrawn, ~acts.c.voter.startswith(ABSENT))
-    query = query.where(acts.c.project_id == project.id, acts.c.kind.in_(ACTS)).order_by(acts.c.id).limit(BATCH)
+    query = query.where(acts.c.project_id == project.id, acts.c.kind.in_(ACTS))
     names = voter_names(connection, project)
-    last = 0
-    while rows := connection.execute(query.where(acts.c.id > last)).all():
-        for row in rows:
-            body, is_retracted = json.loads(row.body), bool(row.is_retracted)
-            if not body.get("undone"):  # a skip that was taken back is written as one, too
-                cast = body.get("label")
-                late = bool(body.get("late"))
-                stands = None if is_retracted else cast
-                name = names.get(row.voter, row.voter.removeprefix("ext:"))
-                told = (stands, row.time, row.kind, late, is_retracted, cast, row.signed_in_by)
-                yield (body["item"], row.voter, name, *told)
-        last = rows[-1].id
+    for row in chain.from_iterable(in_batches(connection, query, acts.c.id, size=BATCH)):
+        body, is_retracted = json.loads(row.body), bool(row.is_retracted)
+        if not body.get("undone"):  # a skip that was taken back is written as one, too
+            cast, late = body.get("label"), bool(body.get("late"))
+            stands = None if is_retracted else cast
+            name = names.get(row.voter, row.voter.removeprefix("ext:"))
+            told = (stands, row.time, row.kind, late, is_retracted, cast, row.signed_in_by)
+            yield (body["item"], row.voter, name, *told)
 
 
 def events(connection: Connection, project: Project) -> Export:
@@ -136,16 +144,13 @@ def journal(connection: Connection, project: Project) -> Iterator[bytes]:
         if row.item_id is None:
             numbers[row.id] = number
         elif "decision" in event:
-            event["decision"] = _renumbered(event["decision"], numbers)
+            decision = event["decision"]
+            event["decision"] = decision | {name: numbers[decision[name]] for name in NAMED if name in decision}
         yield encode_line(event, what=f"event {number}")
         number += 1
 
 
-def _renumbered(decision: dict[str, Any], numbers: dict[int, int]) -> dict[str, Any]:
-    named = {name: numbers[decision[name]] for name in ("params", "tune") if name in decision}
-    return decision | named
-
-
+NAMED = ("params", "tune")  # events of the project that a decision names
 Format = Literal["json", "jsonl", "csv", "parquet"]
 MEDIA_TYPES: dict[Format, str] = {
     "json": "application/json",
@@ -159,11 +164,6 @@ CHUNK = 1 << 16
 FORMULA = re.compile(r"(^|[;\t|])([\s\"']*[=+\-@\t\r])")  # commas and line ends do not divide a quoted cell
 JSON_COLUMNS = ("body", "details")
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
-
-
-def spooled() -> IO[bytes]:
-    """A file that nobody else sees and that is gone when it is closed."""
-    return tempfile.SpooledTemporaryFile(IN_MEMORY)
 
 
 def chunks(file: IO[bytes]) -> Iterator[bytes]:
@@ -229,6 +229,8 @@ def inert_json(cell: str) -> str:
 
 
 def _parquet(export: Export, file: IO[bytes]) -> None:
+    from quorate.tables.readers.arrow import pa, pq  # noqa: PLC0415 - a tenth of the time to start the service
+
     types: dict[Kind, Any] = {"text": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": pa.bool_()}
     schema = pa.schema([(name, types[kind]) for name, kind in export.columns.items()])
     with pq.ParquetWriter(file, schema) as writer:
@@ -247,7 +249,7 @@ WRITERS: dict[Format, Callable[[Export, IO[bytes]], None]] = {
 
 
 MOST = POOL // 4
-SECONDS = "5"  # to wait before another attempt
+SECONDS = 5.0  # to wait before another attempt
 
 
 class ExportSlots:
@@ -271,10 +273,114 @@ class ExportSlots:
                 self._busy.discard(account_id)
 
 
-def _wait(*, mine: bool) -> Problem:
+def _wait(*, mine: bool) -> TooMany:
     who = "your account is exporting already" if mine else f"{MOST} exports are being made already"
-    return Problem(
-        429, "Too many requests", f"{who}; wait {SECONDS} s, then send this again.", field="request",
-        rule=f"one export at a time for each account, {MOST} for all", fix=f"Wait {SECONDS} s.",
-        headers={"Retry-After": SECONDS},
-    )  # fmt: skip
+    return TooMany(who, f"one export at a time for each account, {MOST} for all", retry_after=SECONDS)
+
+
+router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["decisions"], route_class=StrictRoute)
+
+What = Literal["decisions", "votes", "events", "journal"]
+Kept = What | Literal["access-log"]
+TABLES = {"votes": votes, "events": events, "access-log": log}
+
+
+@router.get(
+    "/export",
+    summary="Export a project",
+    response_class=Response,
+    responses={
+        200: {"description": "A file", "content": {kind.partition(";")[0]: {} for kind in MEDIA_TYPES.values()}},
+        **problems(403, 404),
+    },
+)
+def export(
+    request: Request,
+    project_id: ProjectId,
+    caller: Viewer,
+    projects_: TheProjects,
+    what: Annotated[
+        What, Query(description="The journal is JSON lines that `quorate.Session.resume` reads.")
+    ] = "decisions",
+    format_: Annotated[Format | None, Query(alias="format", description="json, if nothing is said.")] = None,
+) -> Response:
+    """Of one moment, however long it takes to read; one at a time for each account. In CSV, text that looks like a
+    formula gets an apostrophe. Votes: every act once; `label` is what stands, `cast_label` what was chosen, also of a
+    vote that was taken back (`retracted`); `late`: cast when the item was closed."""
+    if what == "journal" and format_ not in (None, "jsonl"):
+        raise broken("format", format_, "'jsonl' for a journal", "leave it out.")
+    chosen: Format = format_ or ("jsonl" if what == "journal" else "json")
+    return _sent(request, projects_, project_id, caller, what, chosen)
+
+
+def _sent(
+    request: Request, projects_: Projects, project_id: str, caller: Member, what: Kept, chosen: Format
+) -> Response:
+    """The file; that it was taken out is in the access log. A full disk keeps nobody from saving their data."""
+    me = caller.account_id
+    with request.app.state.export_slots.taken(me):
+        with suppress(StoreUnavailable), projects_.store.write() as connection:
+            told = {"what": what, "format": chosen}
+            note(connection, "export", project_id=project_id, account_id=me, by=me, now=now_of(request), **told)
+        file = exported(projects_, project_id, what, chosen)
+    headers = {"Content-Disposition": f'attachment; filename="{what}.{chosen}"', "Content-Length": str(file.tell())}
+    return StreamingResponse(chunks(file), headers=headers, media_type=MEDIA_TYPES[chosen])
+
+
+class LineOut(Out):
+    """A line of the access log."""
+
+    id: int
+    time: Time
+    kind: str
+    account_id: Annotated[str | None, Field(description="Who it is about; null: nobody in particular.")]
+    account_name: str | None
+    made_by: Annotated[str | None, Field(description="The account that did it; null: the operator.")]
+    made_by_name: str | None
+    details: Annotated[dict[str, Any], Field(description="What else is known; depends on the kind.")]
+
+
+@router.get("/access-log", summary="Read the access log", responses=problems(403, 404), tags=["people"])
+def read_access_log(project_id: ProjectId, _caller: Owner, projects_: TheProjects, wanted: Wanted) -> Page[LineOut]:
+    """Sign-ins, roles, keys, links, invitations, exports, settings and webhooks, the newest first. It cannot be
+    changed."""
+    before = None if wanted.cursor is None else wanted.number()
+    with projects_.store.read() as connection:
+        found = lines_of(connection, project_id, before=before, limit=wanted.most)
+    return wanted.page(found, lambda each: each.id)
+
+
+@router.get(
+    "/access-log/export",
+    summary="Export the access log",
+    response_class=Response,
+    responses={
+        200: {"description": "A file", "content": {kind.partition(";")[0]: {} for kind in MEDIA_TYPES.values()}},
+        **problems(403, 404),
+    },
+    tags=["people"],
+)
+def export_access_log(
+    request: Request, project_id: ProjectId, caller: Owner, projects_: TheProjects,
+    format_: Annotated[Format, Query(alias="format")] = "json",
+) -> Response:  # fmt: skip
+    """All of it, the oldest line first; this export is its last line."""
+    return _sent(request, projects_, project_id, caller, "access-log", format_)
+
+
+def exported(projects_: Projects, project_id: str, what: Kept, format_: Format) -> IO[bytes]:
+    """The export as a file, written to its end; whoever takes it closes it."""
+    file: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115
+    try:
+        with snapshot(projects_.store) as connection:
+            project = projects_.get_in(connection, project_id)
+            if what == "journal":
+                file.writelines(journal(connection, project))
+            elif what == "decisions":
+                write(decisions(projects_, connection, project), format_, file)
+            else:
+                write(TABLES[what](connection, project), format_, file)
+    except BaseException:
+        file.close()
+        raise
+    return file

@@ -26,15 +26,13 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quorate.errors import QuorateError
-from quorate.service.access.csrf import sent_token
-from quorate.service.access.headers import completed
+from quorate.service.access.cookies import sent_token
 from quorate.service.access.principal import Member, as_member
-from quorate.service.access.request_context import now_of
+from quorate.service.access.request_context import completed, now_of
 from quorate.service.api.bodies import BODY_SECONDS, SMALL, parsed
 from quorate.service.api.dependencies import Voter
 from quorate.service.api.fields import KEY
 from quorate.service.api.monitoring import Metrics
-from quorate.service.problems import Problem
 
 PATH = re.compile(r"/api/v1/projects/([A-Za-z0-9_-]{1,40})/([a-z]+)")
 TAKES = {"http", "project_id", "caller", "now", "body", "key"}  # what an endpoint may ask for, under these names
@@ -101,7 +99,7 @@ async def _admitted(request: Request, way: FastRoute, project_id: str, first: Me
         return None
     try:
         caller: Member = await as_member(request, project_id, "owner", "voter", token=await sent_token(request))
-    except (Problem, QuorateError):
+    except QuorateError:
         return None
     return read | {"http": request, "project_id": project_id, "caller": caller, "now": now_of(request)}
 

@@ -6,12 +6,14 @@ import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar
 
-from fastapi import Header, Query
+from fastapi import Depends, Header, Query, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from quorate.service.problems import Problem
+from quorate.errors import InvalidInput
+from quorate.validate import broken
 
 
 class Complaint(BaseModel):
@@ -125,7 +127,7 @@ MEANINGS = {
 MOST = 500
 LARGEST = 2**62
 Each = TypeVar("Each")
-Row = TypeVar("Row")
+NOTHING: dict[str, Any] = {"status_code": 204, "response_class": Response}  # of endpoints that answer with nothing
 
 Cursor = Annotated[str | None, Query(max_length=400, description="`next` of the page before; without it, the first.")]
 Limit = Annotated[int, Query(ge=1, le=MOST, description="Rows of a page at most.")]
@@ -138,37 +140,53 @@ class Page(Out, Generic[Each]):
     next: Annotated[str | None, Field(description="Send it as `cursor` for the next page.")]
 
 
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """Which page of a list is asked for: those after a place, up to a limit."""
+
+    cursor: str | None
+    limit: int
+
+    @property
+    def most(self) -> int:
+        """Rows to look for: one more than are answered with, to say whether there are more."""
+        return self.limit + 1
+
+    def number(self, first: int = -1) -> int:
+        """The number after which the page begins."""
+        value = first if self.cursor is None else _position(self.cursor)
+        if not isinstance(value, int) or isinstance(value, bool) or abs(value) > LARGEST:
+            raise bad_cursor(self.cursor)
+        return value
+
+    @property
+    def name(self) -> str:
+        """The id after which the page begins."""
+        value = "" if self.cursor is None else _position(self.cursor)
+        if not isinstance(value, str) or not value.isprintable() or len(value) > 200:
+            raise bad_cursor(self.cursor)
+        return value
+
+    def page(self, rows: Sequence[Each], place: Callable[[Each], int | str]) -> Page[Any]:
+        """The page out of up to `most` rows, each at a `place`; the endpoint's type says what is told of each."""
+        kept = rows[: self.limit]
+        return Page(items=list(kept), next=cursor_of(place(kept[-1])) if len(rows) > self.limit else None)
+
+
+async def _paging(cursor: Cursor = None, limit: Limit = 100) -> Paging:
+    return Paging(cursor, limit)
+
+
+Wanted = Annotated[Paging, Depends(_paging)]
+
+
 def cursor_of(position: int | str) -> str:
     """A position as a cursor.
 
-    >>> after_number(cursor_of(17)), after_name(cursor_of("p_1"))
+    >>> Paging(cursor_of(17), 9).number(), Paging(cursor_of("p_1"), 9).name
     (17, 'p_1')
     """
     return urlsafe_b64encode(json.dumps(position).encode()).decode().rstrip("=")
-
-
-def after_number(cursor: str | None, *, first: int = -1) -> int:
-    """The number after which a page begins."""
-    value = first if cursor is None else _position(cursor)
-    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > LARGEST:
-        raise bad_cursor(cursor)
-    return value
-
-
-def after_name(cursor: str | None) -> str:
-    """The id after which a page begins."""
-    value = "" if cursor is None else _position(cursor)
-    if not isinstance(value, str) or not value.isprintable() or len(value) > 200:
-        raise bad_cursor(cursor)
-    return value
-
-
-def page(
-    rows: Sequence[Row], limit: int, shown: Callable[[Row], Each], position: Callable[[Row], int | str]
-) -> dict[str, Any]:
-    """A page out of up to `limit` + 1 rows: the last of them only says that there are more."""
-    kept = rows[:limit]
-    return {"items": [shown(row) for row in kept], "next": cursor_of(position(kept[-1])) if len(rows) > limit else None}
 
 
 def _position(cursor: str) -> object:
@@ -178,10 +196,7 @@ def _position(cursor: str) -> object:
         raise bad_cursor(cursor) from None
 
 
-def bad_cursor(cursor: str | None) -> Problem:
+def bad_cursor(cursor: str | None) -> InvalidInput:
     """The answer to a cursor that was not given out for this list."""
-    return Problem(
-        422, "Invalid input", "cursor is none of ours; send `next` as it came.", field="cursor",
-        value=(cursor or "")[:80], rule="the value of `next` in a page of this list",
-        fix="send `next` as it came, or leave cursor out.",
-    )  # fmt: skip
+    rule = "the value of `next` in a page of this list"
+    return broken("cursor", (cursor or "")[:80], rule, "send `next` as it came, or leave cursor out.")

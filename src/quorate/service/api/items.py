@@ -1,36 +1,21 @@
-"""Items: added in bulk, listed, shown, closed by hand, and the trail of each; with their requests and responses."""
+"""Items: added in bulk, listed, shown, closed, withdrawn; their pools, the trail of each, and what owners did."""
 
 from __future__ import annotations
 
 import json
 from typing import Annotated, Any, Literal, Self
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import ConfigDict, Field, model_validator
 from sqlalchemy import Row, select
 
 from quorate.errors import shown
-from quorate.service.access.request_context import now_of
-from quorate.service.api.bodies import StrictRoute, in_batch_thread
-from quorate.service.api.dependencies import Now, Owner, ProjectId, TheProjects, Viewer
-from quorate.service.api.fields import (
-    Cursor,
-    In,
-    ItemId,
-    ItemQuery,
-    Key,
-    Limit,
-    Out,
-    Page,
-    Text,
-    Time,
-    after_number,
-    page,
-    problems,
-)
-from quorate.service.api.idempotency import Work, carried_out, is_known
+from quorate.service.api.bodies import StrictRoute
+from quorate.service.api.dependencies import Now, Owner, ProjectId, TheProjects, Viewer, Work, Write
+from quorate.service.api.fields import In, ItemId, ItemQuery, Key, Out, Page, Text, Time, Wanted, problems
 from quorate.service.api.votes import DecidedOut, ShowOut, decided
 from quorate.service.domain.ballots import act
+from quorate.service.domain.events import list_actions
 from quorate.service.domain.items import (
     MOST_ITEMS,
     MOST_PRIORITY,
@@ -46,10 +31,10 @@ from quorate.service.domain.items import (
     upload_of,
 )
 from quorate.service.domain.listing import Filter, Status, events_of, list_items
-from quorate.service.domain.open_items import clear_image
+from quorate.service.domain.open_items import PoolChanged, change_pool, clear_image, close_open, restore, withdraw
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.trail import find, trail
-from quorate.service.domain.vote_types import Request as Act
+from quorate.service.domain.votes import Request as Act
 from quorate.service.store.bulk import among
 from quorate.service.store.schema import uploads
 from quorate.service.store.store import Store
@@ -141,14 +126,8 @@ class ItemDetail(ItemOut):
     predictions: dict[str, dict[str, float]]
 
 
-class CloseIn(In):
-    """Which item is closed by hand."""
-
-    id: ItemId
-
-
-class ClearIn(In):
-    """Which item is asked about again."""
+class WhichIn(In):
+    """Which item."""
 
     id: ItemId
 
@@ -157,6 +136,45 @@ class ClearedOut(Out):
     """An item that is no longer set aside."""
 
     id: str
+
+
+class PoolIn(In):
+    """The pool that items which still ask shall have: all of them, or those named."""
+
+    pool_size: Annotated[int, Field(ge=1, le=10**9)]
+    items: Annotated[list[ItemId] | None, Field(min_length=1, max_length=1000)] = None
+
+
+class PoolOut(Out):
+    """How many items have the new pool, how many of them closed by it, and how many cannot have it."""
+
+    changed: int
+    closed: int
+    kept: int
+
+
+class ClosedOut(Out):
+    """How many items were closed."""
+
+    closed: int
+
+
+class WithdrawnOut(Out):
+    """Whether the item is withdrawn now."""
+
+    id: str
+    withdrawn: bool
+
+
+class ActionOut(Out):
+    """One thing an owner did. `who`: the account, empty where it is not known; `item`: null if it is of the project."""
+
+    id: int
+    time: Time
+    who: str
+    kind: str
+    item: str | None
+    body: dict[str, Any]
 
 
 class TrailOut(Out):
@@ -177,31 +195,22 @@ router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["items"], route
 
 
 @router.post("/items", summary="Add items", response_model=BatchOut, responses=problems(403, 404, 409))
-async def create_items(
-    request: Request, project_id: ProjectId, caller: Owner, projects_: TheProjects, body: ItemsIn, key: Key = None
-) -> Response:
+async def create_items(once: Write, project_id: ProjectId, caller: Owner, body: ItemsIn) -> Response:
     """All of them, or none if one is not valid. Safe to send again: items that are there already stay as they are."""
-
-    allow = bool(request.app.state.config.allow_private_addresses)
+    allow = bool(once.request.app.state.config.allow_private_addresses)
 
     def decide(projects_: Projects) -> DecidedBatch:
         project = projects_.get(project_id)
         batch = [new_item(project, item, index, allow_private=allow) for index, item in enumerate(body.items)]
         _check_uploads(projects_.store, project_id, batch)
-        return decide_items(projects_, project_id, batch, now=now_of(request))
+        return decide_items(projects_, project_id, batch, now=once.now)
 
-    def add() -> Response:
-        # decided before the transaction begins: it can take long, and on SQLite nobody else could write meanwhile
-        ahead = None if is_known(request, caller.principal, key) else decide(projects_)
+    def store(batch: DecidedBatch, on: Work) -> BatchOut:
+        told = store_items(on.projects, batch, now=on.now)
+        added = [AddedOut(id=each.name, status=each.status) for each in told]
+        return BatchOut(items=added, added=sum(each.status != "exists" for each in added))
 
-        def work(on: Work) -> BatchOut:
-            told = store_items(on.projects, ahead or decide(on.projects), now=on.now)
-            added = [AddedOut(id=each.name, status=each.status) for each in told]
-            return BatchOut(items=added, added=sum(each.status != "exists" for each in added))
-
-        return carried_out(request, caller.principal, key, work)
-
-    return await in_batch_thread(request, add)
+    return await once.prepared(caller, decide, store)
 
 
 @router.get("/items", summary="List items", responses=problems(403, 404))
@@ -209,20 +218,17 @@ def list_project_items(
     project_id: ProjectId,
     _caller: Viewer,
     projects_: TheProjects,
+    wanted: Wanted,
     status: Annotated[Status | None, Query(description="`audit`: drawn for it; `aside`: set aside.")] = None,
     search: Annotated[Text | None, Query(max_length=200, description="A part of the id, in any case.")] = None,
     label: Annotated[Text | None, Query(max_length=100, description="The label they have now.")] = None,
-    cursor: Cursor = None,
-    limit: Limit = 100,
 ) -> Page[ItemOut]:
     """In the order in which they came."""
-    after, chosen = after_number(cursor), Filter(status, search, label)
+    chosen = Filter(status, search, label)
     with projects_.store.read() as connection:
         project = projects_.get_in(connection, project_id)
-        rows = list_items(connection, project_id, chosen, after=after, limit=limit + 1)
-    return Page[ItemOut](
-        **page(rows, limit, lambda row: ItemOut(**as_shown(project, row)), lambda row: int(row.number))
-    )
+        rows = list_items(connection, project_id, chosen, after=wanted.number(), limit=wanted.most)
+    return wanted.page([as_shown(project, row) for row in rows], lambda row: int(row["number"]))
 
 
 @router.get("/item", summary="One item", responses=problems(403, 404))
@@ -232,11 +238,7 @@ def show_item(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, it
         project = projects_.get_in(connection, project_id)
         row = find(connection, project, item)
         (opened, *_) = events_of(connection, [row.id])[row.id]
-    names, classes = project.settings.models, project.settings.classes
-    said = {
-        model: dict(zip(classes, each, strict=True)) for model, each in zip(names, opened["prediction"], strict=True)
-    }
-    return ItemDetail(**as_shown(project, row), predictions=said)
+    return ItemDetail(**as_shown(project, row), predictions=project.settings.by_model(opened["prediction"]))
 
 
 @router.get("/item/trail", summary="An item's audit trail", responses=problems(403, 404))
@@ -248,19 +250,87 @@ def show_trail(project_id: ProjectId, _caller: Viewer, projects_: TheProjects, i
 
 @router.post("/item/close", summary="Close an item by hand", responses=problems(403, 404, 409))
 def close_item(
-    project_id: ProjectId, caller: Owner, projects_: TheProjects, now: Now, body: CloseIn, key: Key = None
+    project_id: ProjectId, caller: Owner, projects_: TheProjects, now: Now, body: WhichIn, key: Key = None
 ) -> DecidedOut:
     """What is decided now stays, and later votes are kept as late; none are asked for unless the audit draws it."""
-    who = caller.principal
-    asked = Act(project_id, body.id, who.account_id, "close", request=key, served=False, signed_in_by=who.signed_in_by)
+    me, how = caller.account_id, caller.signed_in_by
+    asked = Act(project_id, body.id, me, "close", request=key, served=False, signed_in_by=how)
     return decided(projects_, asked, act(projects_, asked, now=now))
 
 
 @router.post("/item/clear", summary="Ask about an item again that was set aside", responses=problems(403, 404))
-def clear_item(project_id: ProjectId, caller: Owner, projects_: TheProjects, now: Now, body: ClearIn) -> ClearedOut:
+def clear_item(project_id: ProjectId, caller: Owner, projects_: TheProjects, now: Now, body: WhichIn) -> ClearedOut:
     """After its image was repaired, or found to be in order. May be repeated."""
-    clear_image(projects_, project_id, body.id, by=caller.principal.account_id, now=now)
+    clear_image(projects_, project_id, body.id, by=caller.account_id, now=now)
     return ClearedOut(id=body.id)
+
+
+@router.post(
+    "/pool", summary="Change the pool of open items", response_model=PoolOut, responses=problems(403, 404, 409)
+)
+async def change_project_pool(once: Write, project_id: ProjectId, caller: Owner, body: PoolIn) -> Response:
+    """Of items that are open or in the audit. An item keeps at least those who have acted on it, and never gets more
+    than it was opened with: such items are counted in `kept`.
+
+    Stored in parts; sent again it goes on with what is left.
+    """
+
+    def work(projects_: Projects) -> PoolChanged:
+        made = {"by": caller.account_id, "signed_in_by": caller.signed_in_by}
+        return change_pool(projects_, project_id, body.pool_size, **made, now=once.now, names=body.items)
+
+    return await once.in_parts(caller, work)
+
+
+@router.post("/close-open", summary="Close all open items", response_model=ClosedOut, responses=problems(403, 404, 409))
+async def close_open_items(once: Write, project_id: ProjectId, caller: Owner) -> Response:
+    """Each is answered with the votes there are. Some may be drawn for the audit, and ask on for that.
+
+    Stored in parts; sent again it goes on with what is left.
+    """
+
+    def work(projects_: Projects) -> ClosedOut:
+        made = {"by": caller.account_id, "signed_in_by": caller.signed_in_by}
+        return ClosedOut(closed=close_open(projects_, project_id, **made, now=once.now))
+
+    return await once.in_parts(caller, work)
+
+
+@router.post(
+    "/item/withdraw", summary="Withdraw an item", response_model=WithdrawnOut, responses=problems(403, 404, 409)
+)
+def withdraw_item(once: Write, project_id: ProjectId, caller: Owner, body: WhichIn) -> Response:
+    """Nobody is asked about it any more, and no number counts it. Its events stay. The audit keeps counting an item of
+    which chance had decided before whether it is audited; drawn and not voted to the end, it counts as wrong."""
+
+    def work(on: Work) -> WithdrawnOut:
+        withdraw(on.projects, project_id, body.id, by=caller.account_id, now=on.now)
+        return WithdrawnOut(id=body.id, withdrawn=True)
+
+    return once(caller, work)
+
+
+@router.post("/item/restore", summary="Restore an item", response_model=WithdrawnOut, responses=problems(403, 404, 409))
+def restore_item(once: Write, project_id: ProjectId, caller: Owner, body: WhichIn) -> Response:
+    """A withdrawn item counts again, as its events have it."""
+
+    def work(on: Work) -> WithdrawnOut:
+        restore(on.projects, project_id, body.id, by=caller.account_id, now=on.now)
+        return WithdrawnOut(id=body.id, withdrawn=False)
+
+    return once(caller, work)
+
+
+@router.get("/owner-actions", summary="What owners did", responses=problems(403, 404))
+def list_owner_actions(
+    project_id: ProjectId, _caller: Viewer, projects_: TheProjects, wanted: Wanted
+) -> Page[ActionOut]:
+    """Who made and changed the project, changed pools, closed, withdrew, restored and cleared items, and when;
+    oldest first."""
+    with projects_.store.read() as connection:
+        projects_.get_in(connection, project_id)
+        found = list_actions(connection, project_id, after=wanted.number(0), limit=wanted.most)
+    return wanted.page(found, lambda each: each.id)
 
 
 def as_shown(project: Project, row: Row[Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Iterator
 from ipaddress import ip_address
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Header, Request, Response
@@ -22,9 +22,10 @@ from prometheus_client.registry import Collector
 from sqlalchemy import func, select
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from quorate.service.access.request_context import kept
 from quorate.service.api.dependencies import TheStore
 from quorate.service.api.fields import Out, problems
-from quorate.service.problems import Problem
+from quorate.service.problems import NotAllowed, Problem
 from quorate.service.store.schema import deliveries, items, not_withdrawn, pending
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import newest, revision_of
@@ -176,21 +177,16 @@ async def metrics(
     """Only from this machine, not through a proxy; or from anywhere with the metrics token as Bearer."""
     token = request.app.state.config.metrics_token
     if not (_has_token(authorization, token) or (token is None and _is_local(request))):
-        raise Problem(
-            403, "Not allowed", "metrics are read from this machine, or with the metrics token.", field="Authorization",
-            rule="a request from a loopback address, or Authorization: Bearer <metrics token>",
-            fix="set a metrics token in the configuration and send it.",
-        )  # fmt: skip
+        rule = "a request from a loopback address, or Authorization: Bearer <metrics token>"
+        fix = "set a metrics token in the configuration and send it."
+        raise NotAllowed("metrics are read from this machine", fix, field="Authorization", rule=rule)
     text = await to_thread.run_sync(request.app.state.metrics.text, limiter=_own_thread(request))
     return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
 def _own_thread(request: Request) -> CapacityLimiter:
     """A thread for these checks alone: they do not wait for those that serve voters and owners."""
-    state = request.app.state
-    if not hasattr(state, "health_thread"):
-        state.health_thread = CapacityLimiter(1)
-    return cast(CapacityLimiter, state.health_thread)
+    return kept(request, "health_thread", lambda: CapacityLimiter(1))
 
 
 def _has_token(authorization: str | None, token: str | None) -> bool:

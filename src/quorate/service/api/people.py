@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
-from quorate.service.access import accounts, cookies, invitations, keys, links
+from quorate.service.access import accounts, cookies, credentials, invitations
 from quorate.service.api.bodies import StrictRoute
-from quorate.service.api.dependencies import Caller, Now, Owner, ProjectId, TheStore, Unrestricted, base_url_of
-from quorate.service.api.fields import Cursor, In, Key, Limit, Out, Page, Text, Time, after_name, page, problems
-from quorate.service.api.idempotency import Work, carried_out
+from quorate.service.api.dependencies import (
+    Caller,
+    Now,
+    Owner,
+    ProjectId,
+    TheStore,
+    Unrestricted,
+    Work,
+    Write,
+    base_url_of,
+)
+from quorate.service.api.fields import NOTHING, In, Out, Page, Text, Time, Wanted, problems
 
 router = APIRouter(prefix="/api/v1", tags=["people"], route_class=StrictRoute)
 
@@ -116,12 +126,10 @@ def show_me(caller: Caller) -> MeOut:
 
 
 @router.get("/projects/{project_id}/members", summary="List members", responses=problems(403, 404))
-def list_members(
-    project_id: ProjectId, _caller: Owner, store: TheStore, cursor: Cursor = None, limit: Limit = 100
-) -> Page[MemberOut]:
+def list_members(project_id: ProjectId, _caller: Owner, store: TheStore, wanted: Wanted) -> Page[MemberOut]:
     """In order of their ids."""
-    found = accounts.list_members(store, project_id, after=after_name(cursor), limit=limit + 1)
-    return Page[MemberOut](**page(found, limit, MemberOut.model_validate, lambda each: each.account_id))
+    found = accounts.list_members(store, project_id, after=wanted.name, limit=wanted.most)
+    return wanted.page(found, lambda each: each.account_id)
 
 
 @router.put(
@@ -130,31 +138,22 @@ def list_members(
     response_model=MemberOut,
     responses=problems(403, 404, 409),
 )
-def put_member(request: Request, project_id: ProjectId, caller: Owner, body: MemberIn, key: Key = None) -> Response:
+def put_member(once: Write, project_id: ProjectId, caller: Owner, body: MemberIn) -> Response:
     """The project's only owner stays one."""
-    me = caller.principal.account_id
-
-    def work(on: Work) -> MemberOut:
-        made = accounts.add_member(on.store, project_id, body.account_id, role=body.role, by=me, now=on.now)
-        return MemberOut.model_validate(made)
-
-    return carried_out(request, caller.principal, key, work)
+    made = {"role": body.role, "by": caller.account_id}
+    return once(caller, lambda on: accounts.add_member(on.store, project_id, body.account_id, **made, now=on.now))
 
 
 @router.delete(
     "/projects/{project_id}/members/{account_id}",
     summary="Remove a member",
-    status_code=204,
-    response_class=Response,
+    **NOTHING,
     responses=problems(403, 404, 409),
 )
-def remove_member(request: Request, project_id: ProjectId, account_id: Id, caller: Owner, key: Key = None) -> Response:
+def remove_member(once: Write, project_id: ProjectId, account_id: Id, caller: Owner) -> Response:
     """Votes given stay; the account sees nothing of the project any more."""
-
-    def work(on: Work) -> None:
-        accounts.remove_member(on.store, project_id, account_id, by=caller.principal.account_id, now=on.now)
-
-    return carried_out(request, caller.principal, key, work, status=204)
+    me = caller.account_id
+    return once(caller, lambda on: accounts.remove_member(on.store, project_id, account_id, by=me, now=on.now))
 
 
 @router.post(
@@ -164,29 +163,25 @@ def remove_member(request: Request, project_id: ProjectId, account_id: Id, calle
     response_model=MemberLinkMade,
     responses=problems(403, 404, 409),
 )
-def create_member_link(
-    request: Request, project_id: ProjectId, account_id: Id, caller: Owner, key: Key = None
-) -> Response:
+def create_member_link(once: Write, project_id: ProjectId, account_id: Id, caller: Owner) -> Response:
     """For a voter or reader who lost the browser they joined with: it works once, for a day, and ends older ones.
 
     Whoever opens it is that account in this project, and in no other.
     """
 
-    def work(on: Work) -> MemberLinkMade:
-        me, base = caller.principal.account_id, base_url_of(request)
-        made, expires = links.member_link(on.store, project_id, account_id, base, by=me, now=on.now)
-        return MemberLinkMade(link=made, expires=expires)
+    def work(on: Work) -> dict[str, object]:
+        base, me = base_url_of(once.request), caller.account_id
+        made, expires = credentials.member_link(on.store, project_id, account_id, base, by=me, now=on.now)
+        return {"link": made, "expires": expires}
 
-    return carried_out(request, caller.principal, key, work, status=201, secrets=("link",))
+    return once(caller, work, secrets=("link",))
 
 
 @router.get("/projects/{project_id}/invitations", summary="List invitations", responses=problems(403, 404))
-def list_invitations(
-    project_id: ProjectId, _caller: Owner, store: TheStore, cursor: Cursor = None, limit: Limit = 100
-) -> Page[InvitationOut]:
+def list_invitations(project_id: ProjectId, _caller: Owner, store: TheStore, wanted: Wanted) -> Page[InvitationOut]:
     """Ended ones too."""
-    found = invitations.list_invitations(store, project_id, after=after_name(cursor), limit=limit + 1)
-    return Page[InvitationOut](**page(found, limit, InvitationOut.model_validate, lambda each: each.id))
+    found = invitations.list_invitations(store, project_id, after=wanted.name, limit=wanted.most)
+    return wanted.page(found, lambda each: each.id)
 
 
 @router.post(
@@ -196,78 +191,58 @@ def list_invitations(
     response_model=InvitationMade,
     responses=problems(403, 404, 409),
 )
-def create_invitation(
-    request: Request, project_id: ProjectId, caller: Owner, body: InvitationIn, key: Key = None
-) -> Response:
+def create_invitation(once: Write, project_id: ProjectId, caller: Owner, body: InvitationIn) -> Response:
     """Whoever opens the link joins, until it expires, is revoked or was used `most_uses` times."""
 
-    def work(on: Work) -> InvitationMade:
-        made, link = invitations.create_invitation(
-            on.store, project_id, base_url_of(request), role=body.role, name=body.name, lasts=body.lasts,
-            most_uses=body.most_uses, by=caller.principal.account_id, now=on.now,
-        )  # fmt: skip
-        return InvitationMade(**InvitationOut.model_validate(made).model_dump(), link=link)
+    def work(on: Work) -> dict[str, object]:
+        base, me = base_url_of(once.request), caller.account_id
+        made, link = invitations.create_invitation(on.store, project_id, base, **body.model_dump(), by=me, now=on.now)
+        return asdict(made) | {"link": link}
 
-    return carried_out(request, caller.principal, key, work, status=201, secrets=("link",))
+    return once(caller, work, secrets=("link",))
 
 
 @router.delete(
     "/projects/{project_id}/invitations/{invitation_id}",
     summary="Revoke an invitation",
-    status_code=204,
-    response_class=Response,
+    **NOTHING,
     responses=problems(403, 404, 409),
 )
-def revoke_invitation(
-    request: Request, project_id: ProjectId, invitation_id: Id, caller: Owner, key: Key = None
-) -> Response:
+def revoke_invitation(once: Write, project_id: ProjectId, invitation_id: Id, caller: Owner) -> Response:
     """Who came in by it stays."""
-
-    def work(on: Work) -> None:
-        me = caller.principal.account_id
-        invitations.revoke_invitation(on.store, project_id, invitation_id, by=me, now=on.now)
-
-    return carried_out(request, caller.principal, key, work, status=204)
+    end, me = invitations.revoke_invitation, caller.account_id
+    return once(caller, lambda on: end(on.store, project_id, invitation_id, by=me, now=on.now))
 
 
 @router.get("/keys", summary="List one's API keys", responses=problems(403))
-def list_keys(caller: Unrestricted, store: TheStore, cursor: Cursor = None, limit: Limit = 100) -> Page[KeyOut]:
+def list_keys(caller: Unrestricted, store: TheStore, wanted: Wanted) -> Page[KeyOut]:
     """Never the keys themselves."""
-    found = keys.list_keys(store, caller.account_id, after=after_name(cursor), limit=limit + 1)
-    return Page[KeyOut](**page(found, limit, KeyOut.model_validate, lambda each: each.id))
+    found = credentials.list_keys(store, caller.account_id, after=wanted.name, limit=wanted.most)
+    return wanted.page(found, lambda each: each.id)
 
 
 @router.post(
     "/keys", summary="Make an API key", status_code=201, response_model=KeyMade, responses=problems(403, 404, 409)
 )
-def create_key(request: Request, caller: Unrestricted, body: KeyIn, key: Key = None) -> Response:
+def create_key(once: Write, caller: Unrestricted, body: KeyIn) -> Response:
     """It acts as the caller, in all the caller's projects or in one. Shown once; only its digest is kept."""
 
-    def work(on: Work) -> KeyMade:
+    def work(on: Work) -> dict[str, object]:
         me = caller.account_id
-        made, secret = keys.create_key(on.store, me, name=body.name, project_id=body.project_id, by=me, now=on.now)
-        return KeyMade(**KeyOut.model_validate(made).model_dump(), secret=secret)
+        made, secret = credentials.create_key(on.store, me, **body.model_dump(), by=me, now=on.now)
+        return asdict(made) | {"secret": secret}
 
-    return carried_out(request, caller, key, work, status=201, secrets=("secret",))
+    return once(caller, work, secrets=("secret",))
 
 
-@router.delete(
-    "/keys/{key_id}",
-    summary="Revoke an API key",
-    status_code=204,
-    response_class=Response,
-    responses=problems(403, 404, 409),
-)
-def revoke_key(request: Request, key_id: Id, caller: Unrestricted, key: Key = None) -> Response:
+@router.delete("/keys/{key_id}", summary="Revoke an API key", **NOTHING, responses=problems(403, 404, 409))
+def revoke_key(once: Write, key_id: Id, caller: Unrestricted) -> Response:
     """At once, and for ever."""
-
-    def work(on: Work) -> None:
-        keys.revoke_key(on.store, key_id, account_id=caller.account_id, now=on.now)
-
-    return carried_out(request, caller, key, work, status=204)
+    me = caller.account_id
+    return once(caller, lambda on: credentials.revoke_key(on.store, key_id, account_id=me, now=on.now))
 
 
-@router.post("/sign-out", summary="Sign out", status_code=204, response_class=Response, responses=problems(403))
+@router.post("/sign-out", summary="Sign out", **NOTHING, responses=problems(403))
 def sign_out(request: Request, caller: Caller, store: TheStore, now: Now) -> Response:
     """Makes the caller's cookie worthless; a key stays as it is. May be repeated: then nobody is signed in (401)."""
     answer = Response(status_code=204)

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 from pydantic import ConfigDict, Field
 
 from quorate.service.access.accounts import Role, add_member, memberships_of
 from quorate.service.access.principal import Principal
 from quorate.service.api.bodies import StrictRoute
-from quorate.service.api.dependencies import Anyone, Caller, Creator, Owner, ProjectId, TheProjects, TheStore
-from quorate.service.api.fields import Cursor, In, Key, Limit, Out, Page, Text, Time, after_name, page, problems
-from quorate.service.api.idempotency import Work, carried_out
-from quorate.service.domain.listing import acts_of, counts
+from quorate.service.api.dependencies import (
+    Anyone,
+    Caller,
+    Creator,
+    Owner,
+    ProjectId,
+    TheProjects,
+    TheStore,
+    Work,
+    Write,
+)
+from quorate.service.api.fields import In, Out, Page, Text, Time, Wanted, problems
+from quorate.service.domain.listing import Counts, acts_of, counts
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.settings import ProjectSettings, rule_for_people
 
@@ -100,41 +109,6 @@ class ProjectChange(In):
     settings: SettingsChange | None = None
 
 
-class SettingsOut(Out):
-    """Every setting."""
-
-    classes: list[str]
-    pool_size: int
-    models: list[str]
-    method: str
-    threshold: float | None
-    budget: float | None
-    target_error: float | None
-    price: float
-    currency: str
-    instructions: str
-    min_votes: int
-    max_votes: int | None
-    audit_rate: float
-    lease_seconds: float
-    undo_seconds: float
-    window: int
-    refit_every: int
-    seed: int
-    display_names: dict[str, str]
-
-
-class CountsOut(Out):
-    """How far the project is."""
-
-    items: int
-    open: int
-    closed: int
-    in_audit: int
-    votes: int
-    withdrawn: Annotated[int, Field(description="Not counted in any of the others.")]
-
-
 class NoteOut(Out):
     """A choice that is allowed and may not be meant: what it is, what would be usual, and what to do."""
 
@@ -161,8 +135,8 @@ class ProjectOut(ProjectRow):
     display_names: Annotated[dict[str, str], Field(description="What to show for a class, where it is another name.")]
     instructions: str
     acted: Annotated[int, Field(description="Items the caller has acted on.")]
-    settings: SettingsOut | None = None
-    counts: CountsOut | None = None
+    settings: ProjectSettings | None = None
+    counts: Counts | None = None
     notes: list[NoteOut] = Field(default_factory=list, description="Warnings, when the project is made.")
 
 
@@ -170,55 +144,44 @@ router = APIRouter(prefix="/api/v1/projects", tags=["projects"], route_class=Str
 
 
 @router.post("", summary="Make a project", status_code=201, response_model=ProjectOut, responses=problems(403, 409))
-def create_project(request: Request, caller: Creator, body: ProjectIn, key: Key = None) -> Response:
+def create_project(once: Write, caller: Creator, body: ProjectIn) -> Response:
     """The caller is its owner."""
-    settings = ProjectSettings.from_json(body.settings.given())
+    settings, me = ProjectSettings.from_json(body.settings.given()), caller.account_id
 
     def work(on: Work) -> ProjectOut:
-        me = caller.account_id
         made = on.projects.create(body.name, settings, by=me, now=on.now)
         add_member(on.store, made.id, me, role="owner", by=me, now=on.now)
         return told(on.projects, made, caller, "owner").model_copy(update={"notes": notes(body, settings)})
 
-    return carried_out(request, caller, key, work, status=201)
+    return once(caller, work)
 
 
 @router.get("", summary="The caller's projects", responses=problems())
-def list_projects(
-    caller: Caller, store: TheStore, projects_: TheProjects, cursor: Cursor = None, limit: Limit = 100
-) -> Page[ProjectRow]:
+def list_projects(caller: Caller, store: TheStore, projects_: TheProjects, wanted: Wanted) -> Page[ProjectRow]:
     """Those the caller is a member of; with a key for one project, or a sign-in to one, that one."""
     only = caller.only_project
-    mine = memberships_of(store, caller.account_id, only=only, after=after_name(cursor), limit=limit + 1)
-
-    def shown(project_id: str, role: Role) -> ProjectRow:
-        project = projects_.get(project_id)
-        return ProjectRow(id=project.id, name=project.name, state=project.state, role=role, created=project.created)
-
-    return Page[ProjectRow](
-        **page(mine, limit, lambda each: shown(each.project_id, each.role), lambda each: each.project_id)
-    )
+    mine = memberships_of(store, caller.account_id, only=only, after=wanted.name, limit=wanted.most)
+    rows = [as_row(projects_.get(each.project_id), each.role) for each in mine]
+    return wanted.page(rows, lambda row: str(row["id"]))
 
 
 @router.get("/{project_id}", summary="One project", responses=problems(404))
 def show_project(project_id: ProjectId, caller: Anyone, projects_: TheProjects) -> ProjectOut:
     """Owners and readers see settings and counts; voters what they choose from."""
-    return told(projects_, projects_.get(project_id), caller.principal, caller.role)
+    return told(projects_, projects_.get(project_id), caller, caller.role)
 
 
 @router.patch("/{project_id}", summary="Change a project", response_model=ProjectOut, responses=problems(403, 404, 409))
-def change_project(
-    request: Request, project_id: ProjectId, caller: Owner, body: ProjectChange, key: Key = None
-) -> Response:
+def change_project(once: Write, project_id: ProjectId, caller: Owner, body: ProjectChange) -> Response:
     """Classes, models, method, window and seed stay: past decisions rely on them. Its parameters may change."""
 
     def work(on: Work) -> ProjectOut:
         changes = body.settings.given() if body.settings is not None else {}
-        me = caller.principal.account_id
-        changed = on.projects.change(project_id, name=body.name, state=body.state, by=me, now=on.now, **changes)
-        return told(on.projects, changed, caller.principal, "owner")
+        made = {"name": body.name, "state": body.state, "by": caller.account_id}
+        changed = on.projects.change(project_id, **made, now=on.now, **changes)
+        return told(on.projects, changed, caller, "owner")
 
-    return carried_out(request, caller.principal, key, work)
+    return once(caller, work)
 
 
 def notes(body: ProjectIn, settings: ProjectSettings) -> list[NoteOut]:
@@ -230,15 +193,23 @@ def notes(body: ProjectIn, settings: ProjectSettings) -> list[NoteOut]:
     return [NoteOut(field="pool_size", value=pool, rule=rule_for_people(people), fix=fix)]
 
 
+def as_row(project: Project, role: Role) -> dict[str, Any]:
+    """What every member is told of a project."""
+    return {name: getattr(project, name) for name in ("id", "name", "state", "created")} | {"role": role}
+
+
 def told(projects_: Projects, project: Project, who: Principal, role: Role) -> ProjectOut:
     """What somebody of this role is told of the project."""
-    sees_all = role in ("owner", "reader")
+    sees_all, settings = role in ("owner", "reader"), project.settings
     with projects_.store.read() as connection:
         acted = acts_of(connection, project.id, who.account_id)
-        numbers = CountsOut.model_validate(counts(connection, project.id)) if sees_all else None
+        numbers = counts(connection, project.id) if sees_all else None
     return ProjectOut(
-        id=project.id, name=project.name, state=project.state, role=role, created=project.created,
-        classes=list(project.settings.classes), display_names=project.settings.display_names,
-        instructions=project.settings.instructions, acted=acted,
-        settings=SettingsOut(**project.settings.as_json()) if sees_all else None, counts=numbers,
-    )  # fmt: skip
+        **as_row(project, role),
+        classes=list(settings.classes),
+        display_names=settings.display_names,
+        instructions=settings.instructions,
+        acted=acted,
+        settings=settings if sees_all else None,
+        counts=numbers,
+    )

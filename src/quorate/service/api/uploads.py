@@ -6,7 +6,7 @@ import re
 import secrets
 import struct
 import threading
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Annotated, Any
 
@@ -16,14 +16,12 @@ from sqlalchemy import Connection, func, select
 from starlette.datastructures import UploadFile
 
 from quorate.errors import InvalidInput
-from quorate.service.access.headers import INERT
-from quorate.service.access.refusals import NotFound
+from quorate.service.access.request_context import INERT, config_of, kept
 from quorate.service.api.bodies import MEGABYTE, StrictRoute
-from quorate.service.api.dependencies import Anyone, Owner, ProjectId, TheStore
-from quorate.service.api.fields import Key, Out, problems
-from quorate.service.api.idempotency import Work, carried_out
+from quorate.service.api.dependencies import Anyone, Owner, ProjectId, TheStore, Work, Write
+from quorate.service.api.fields import Out, problems
 from quorate.service.api.people import Id
-from quorate.service.problems import Problem
+from quorate.service.problems import NotFound, TooLarge
 from quorate.service.store.bulk import upsert
 from quorate.service.store.schema import uploads
 from quorate.service.store.store import Store
@@ -40,9 +38,6 @@ FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}  # JPEG markers that hold the
 
 class NotAnImage(InvalidInput):
     """The file is not one of the kinds of images that are taken."""
-
-    def __init__(self, wrong: str, rule: str, fix: str, value: str | None = None) -> None:
-        super().__init__(f"file {wrong}; expected {rule}; {fix}", field="file", value=value, rule=rule, fix=fix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +56,20 @@ def checked(content: bytes) -> Image:
     Image(media_type='image/gif', width=3, height=2)
     """
     if len(content) > LARGEST_FILE:
-        size = f"{len(content):,} bytes"
-        raise NotAnImage(f"has {size}", f"at most {LARGEST_FILE:,}", "make it smaller.", size)
+        size, rule = f"{len(content):,} bytes", f"at most {LARGEST_FILE:,} bytes"
+        raise broken("file", size, rule, "make it smaller.", error=NotAnImage)
     try:
         image = _image(content)
     except (struct.error, IndexError):
         image = None
     if image is None:
-        raise NotAnImage("is no image, or damaged", "a PNG, JPEG, GIF or WebP image", "convert it to one of these.")
-    if not (0 < image.width <= LONGEST_SIDE and 0 < image.height <= LONGEST_SIDE):
+        rule = "a PNG, JPEG, GIF or WebP image that is whole"
+        raise broken("file", None, rule, "convert it to one of these.", error=NotAnImage)
+    sides = (image.width, image.height)
+    if not all(0 < side <= LONGEST_SIDE for side in sides) or image.width * image.height > MOST_PIXELS:
         size = f"{image.width} x {image.height} pixels"
-        raise NotAnImage(f"is {size}", f"1 to {LONGEST_SIDE} pixels a side", "resize it.", size)
-    if image.width * image.height > MOST_PIXELS:
-        size = f"{image.width * image.height:,} pixels"
-        raise NotAnImage(f"has {size}", f"at most {MOST_PIXELS:,}", "resize it.", size)
+        rule = f"1 to {LONGEST_SIDE} pixels a side and at most {MOST_PIXELS:,} in all"
+        raise broken("file", size, rule, "resize it.", error=NotAnImage)
     return image
 
 
@@ -155,17 +150,12 @@ def _counted(connection: Connection, project_id: str) -> int:
     return int(connection.execute(query).scalar_one())
 
 
-def _full(held: int, size: int, most: int) -> Problem:
-    return Problem(
-        413,
-        "No room for more images",
-        f"the project's images have {held / MEGABYTE:.1f} MB, this one {size / MEGABYTE:.1f} MB more; "
-        f"at most {most / MEGABYTE:g} MB fit.",
-        field="file",
-        value=size,
-        rule=f"the images of a project have at most {most} bytes together",
-        fix="Send smaller images, name images by https address, or let the operator raise QUORATE_UPLOAD_MEGABYTES.",
-    )
+def _full(held: int, size: int, most: int) -> TooLarge:
+    had, more, all_ = (f"{number / MEGABYTE:.1f} MB" for number in (held, size, most))
+    wrong = f"the project's images have {had}, this one {more} more, and at most {all_} fit"
+    fix = "send smaller images, name images by https address, or let the operator raise QUORATE_UPLOAD_MEGABYTES."
+    rule = f"the images of a project have at most {most} bytes together"
+    return TooLarge(wrong, fix, field="file", value=size, rule=rule)
 
 
 router = APIRouter(tags=["uploads"], route_class=StrictRoute)
@@ -197,10 +187,7 @@ async def sent_file(request: Request) -> bytes:
     async with request.form() as form:
         field = form.get("file")
         if not isinstance(field, UploadFile):
-            raise Problem(
-                422, "Invalid input", "file is missing in the form.", field="file", rule="a file in the form's `file`",
-                fix="send a file as `file`.",
-            )  # fmt: skip
+            raise broken("file", None, "a file in the form's `file`", "send a file as `file`.")
         content = await field.read(LARGEST_FILE + 1)
     request.state.content = sha256(content).hexdigest()
     return content
@@ -215,25 +202,18 @@ async def sent_file(request: Request) -> bytes:
     openapi_extra={"requestBody": BODY},
 )
 def create_upload(
-    request: Request,
-    project_id: ProjectId,
-    caller: Owner,
-    content: Annotated[bytes, Depends(sent_file)],
-    key: Key = None,
+    once: Write, project_id: ProjectId, caller: Owner, content: Annotated[bytes, Depends(sent_file)]
 ) -> Response:
     """PNG, JPEG, GIF or WebP of up to 5 MB, as the body or as `file` of a form. The same image is stored once.
 
     The images of a project have a limit together, 2 GB unless the operator set another."""
     image = checked(content)
 
-    def work(on: Work) -> UploadOut:
-        upload_id = stored(on.store, project_id, content, image, room=_room(request), now=on.now)
-        return UploadOut(
-            image=f"upload:{upload_id}", url=f"/media/{project_id}/{upload_id}", media_type=image.media_type,
-            width=image.width, height=image.height,
-        )  # fmt: skip
+    def work(on: Work) -> dict[str, object]:
+        name = stored(on.store, project_id, content, image, room=_room(once.request), now=on.now)
+        return asdict(image) | {"image": f"upload:{name}", "url": f"/media/{project_id}/{name}"}
 
-    return carried_out(request, caller.principal, key, work, status=201)
+    return once(caller, work)
 
 
 def stored(store: Store, project_id: str, content: bytes, image: Image, *, room: UploadQuota, now: float) -> str:
@@ -255,10 +235,7 @@ def stored(store: Store, project_id: str, content: bytes, image: Image, *, room:
 
 def _room(request: Request) -> UploadQuota:
     """This worker's, made when the first image comes."""
-    state = request.app.state
-    if not hasattr(state, "upload_quota"):
-        state.upload_quota = UploadQuota(state.config.upload_megabytes)
-    return state.upload_quota  # type: ignore[no-any-return]
+    return kept(request, "upload_quota", lambda: UploadQuota(config_of(request.scope).upload_megabytes))
 
 
 @router.get(

@@ -1,14 +1,14 @@
 """Voting: the next items for a voter, votes, abstentions, skip, undo, leave. Voters see nothing of the others.
 
 An owner's key may send the votes of people who vote elsewhere (`voter`), and gets the decision back. Votes that arrive
-at the same time are stored in one transaction (`domain/vote_batch.py`). The models of requests and answers come first:
+at the same time are stored in one transaction (`domain/ballots.py`). The models of requests and answers come first:
 none of them may say more about an item than what is shown and the caller's own votes.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Literal, Self, cast
+from typing import Annotated, Literal, Self
 
 from fastapi import APIRouter
 from fastapi import Request as HttpRequest
@@ -17,18 +17,19 @@ from starlette.concurrency import run_in_threadpool
 
 from quorate.service.access.limits import limit_votes
 from quorate.service.access.principal import Member
+from quorate.service.access.request_context import kept
 from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Now, ProjectId, TheProjects, Voter, projects_of
 from quorate.service.api.fields import In, ItemId, Key, Out, OutsideVoter, Text, Time, problems
+from quorate.service.domain.ballots import Answer, Call, answer_all
 from quorate.service.domain.items import for_browser
-from quorate.service.domain.leases import give_back
 from quorate.service.domain.open_items import report_image
 from quorate.service.domain.projects import Projects
+from quorate.service.domain.queue import give_back
 from quorate.service.domain.trail import find
-from quorate.service.domain.vote_batch import Answer, Call, answer_all
-from quorate.service.domain.vote_types import Kind, RecordedVote, Request
+from quorate.service.domain.votes import Kind, RecordedVote, Request
 from quorate.service.microbatch import MicroBatcher
-from quorate.service.problems import Problem
+from quorate.service.problems import NotAllowed
 
 MOST_NEXT = 20
 
@@ -171,7 +172,7 @@ async def next_for_voter(
     would sway the voter.
     """
     count = 1 if body is None else body.count
-    call = Call(project_id, caller.principal.account_id, None, count, now)
+    call = Call(project_id, caller.account_id, None, count, now)
     answer = await vote_batcher_of(http).submit(call, queue=project_id)
     classes = [] if answer.project is None else list(answer.project.settings.classes)
     return NextOut(classes=classes, items=_leased(project_id, answer) or [])
@@ -203,7 +204,7 @@ def report(
     http: HttpRequest, project_id: ProjectId, caller: Voter, projects_: TheProjects, now: Now, body: ReportIn
 ) -> ReportedOut:
     """The item is set aside: nobody is asked about it until an owner clears it. May be repeated."""
-    voter = caller.principal.account_id
+    voter = caller.account_id
     limit_votes(http, voter)
     return ReportedOut(item=body.item, set_aside=report_image(projects_, project_id, body.item, voter, now=now))
 
@@ -211,15 +212,12 @@ def report(
 @router.post("/leave", summary="Give back the items one holds", responses=problems(403, 404))
 def leave(project_id: ProjectId, caller: Voter, projects_: TheProjects) -> LeftOut:
     """What the caller holds goes to others at once, not when it expires. May be repeated: nothing is held then."""
-    return LeftOut(given_back=give_back(projects_, project_id, caller.principal.account_id))
+    return LeftOut(given_back=give_back(projects_, project_id, caller.account_id))
 
 
 def vote_batcher_of(request: HttpRequest) -> MicroBatcher[Call, Answer]:
     """The micro-batcher through which all votes of the app are stored."""
-    state = request.app.state
-    if not hasattr(state, "vote_batcher"):
-        state.vote_batcher = MicroBatcher(partial(answer_all, state.projects))
-    return cast("MicroBatcher[Call, Answer]", state.vote_batcher)
+    return kept(request, "vote_batcher", lambda: MicroBatcher(partial(answer_all, projects_of(request))))
 
 
 def _leased(project_id: str, answer: Answer) -> list[LeasedOut] | None:
@@ -235,21 +233,19 @@ def _request(
     project_id: str, caller: Member, item: str, kind: Kind, label: str | None, outside: str | None, key: str | None
 ) -> Request:
     if outside is None:
-        who = caller.principal
+        who = caller
         return Request(project_id, item, who.account_id, kind, label, key, signed_in_by=who.signed_in_by)
     if caller.role != "owner":
-        raise Problem(
-            403, "Not allowed", "voter: only an owner may send the votes of others; leave it out.", field="voter",
-            value=outside, rule="only with an owner's key", fix="leave voter out to vote yourself.",
-        )  # fmt: skip
-    sender = f"sent by {caller.principal.account_id}, {caller.principal.signed_in_by}"
+        wrong, fix = "only an owner may send the votes of others", "leave voter out to vote yourself."
+        raise NotAllowed(wrong, fix, field="voter", value=outside, rule="only with an owner's key")
+    sender = f"sent by {caller.account_id}, {caller.signed_in_by}"
     return Request(project_id, item, f"ext:{outside}", kind, label, key, served=False, signed_in_by=sender)
 
 
 async def _answer(http: HttpRequest, caller: Member, asked: Request, count: int, now: float) -> VotedOut:
     if asked.served:  # an owner's program may send as many votes of others as it can
-        limit_votes(http, caller.principal.account_id)
-    call = Call(asked.project_id, caller.principal.account_id, asked, count, now)
+        limit_votes(http, caller.account_id)
+    call = Call(asked.project_id, caller.account_id, asked, count, now)
     answer = await vote_batcher_of(http).submit(call, queue=asked.project_id)
     recorded = answer.recorded
     assert recorded is not None

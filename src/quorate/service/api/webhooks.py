@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 from pydantic import Field
 
 from quorate.service.api.bodies import StrictRoute
-from quorate.service.api.dependencies import Owner, ProjectId, TheStore
-from quorate.service.api.fields import (
-    Cursor,
-    In,
-    Key,
-    Limit,
-    Out,
-    Page,
-    Text,
-    Time,
-    after_name,
-    bad_cursor,
-    page,
-    problems,
-)
-from quorate.service.api.idempotency import Work, carried_out
+from quorate.service.api.dependencies import Owner, ProjectId, TheStore, Work, Write
+from quorate.service.api.fields import NOTHING, In, Out, Page, Text, Time, Wanted, bad_cursor, problems
 from quorate.service.api.people import Id, When
-from quorate.service.webhooks import hooks
-from quorate.service.webhooks.deliveries import KINDS
+from quorate.service.domain import webhooks
+from quorate.service.domain.webhooks import KINDS
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}/webhooks", tags=["webhooks"], route_class=StrictRoute)
 
@@ -77,45 +64,32 @@ class PingOut(Out):
 @router.post(
     "", summary="Add a webhook", status_code=201, response_model=WebhookMade, responses=problems(403, 404, 409)
 )
-def create_webhook(
-    request: Request, project_id: ProjectId, caller: Owner, body: WebhookIn, key: Key = None
-) -> Response:
+def create_webhook(once: Write, project_id: ProjectId, caller: Owner, body: WebhookIn) -> Response:
     """Each delivery is a POST of JSON with X-Quorate-Id, X-Quorate-Timestamp and X-Quorate-Signature:
     `v1=` HMAC-SHA256(secret, timestamp + "." + body). Anything but 2xx is tried again, for three days."""
-    allow = bool(request.app.state.config.allow_private_addresses)
+    allow = bool(once.request.app.state.config.allow_private_addresses)
 
-    def work(on: Work) -> WebhookMade:
-        made, secret = hooks.create_webhook(
-            on.store, project_id, body.url, body.kinds, allow_private=allow, by=caller.principal.account_id, now=on.now
+    def work(on: Work) -> dict[str, object]:
+        made, secret = webhooks.create_webhook(
+            on.store, project_id, body.url, body.kinds, allow_private=allow, by=caller.account_id, now=on.now
         )
-        return WebhookMade(**_shown(made).model_dump(), secret=secret)
+        return asdict(made) | {"secret": secret}
 
-    return carried_out(request, caller.principal, key, work, status=201, secrets=("secret",))
+    return once(caller, work, secrets=("secret",))
 
 
 @router.get("", summary="List webhooks", responses=problems(403, 404))
-def list_webhooks(
-    project_id: ProjectId, _caller: Owner, store: TheStore, cursor: Cursor = None, limit: Limit = 100
-) -> Page[WebhookOut]:
+def list_webhooks(project_id: ProjectId, _caller: Owner, store: TheStore, wanted: Wanted) -> Page[WebhookOut]:
     """Without their secrets."""
-    found = hooks.list_webhooks(store, project_id, after=after_name(cursor), limit=limit + 1)
-    return Page[WebhookOut](**page(found, limit, _shown, lambda each: each.id))
+    found = webhooks.list_webhooks(store, project_id, after=wanted.name, limit=wanted.most)
+    return wanted.page(found, lambda each: each.id)
 
 
-@router.delete(
-    "/{webhook_id}",
-    summary="Remove a webhook",
-    status_code=204,
-    response_class=Response,
-    responses=problems(403, 404, 409),
-)
-def remove_webhook(request: Request, project_id: ProjectId, webhook_id: Id, caller: Owner, key: Key = None) -> Response:
+@router.delete("/{webhook_id}", summary="Remove a webhook", **NOTHING, responses=problems(403, 404, 409))
+def remove_webhook(once: Write, project_id: ProjectId, webhook_id: Id, caller: Owner) -> Response:
     """What waits for it is given up."""
-
-    def work(on: Work) -> None:
-        hooks.remove_webhook(on.store, project_id, webhook_id, by=caller.principal.account_id, now=on.now)
-
-    return carried_out(request, caller.principal, key, work, status=204)
+    me = caller.account_id
+    return once(caller, lambda on: webhooks.remove_webhook(on.store, project_id, webhook_id, by=me, now=on.now))
 
 
 @router.post(
@@ -125,25 +99,19 @@ def remove_webhook(request: Request, project_id: ProjectId, webhook_id: Id, call
     response_model=PingOut,
     responses=problems(403, 404, 409),
 )
-def ping_webhook(request: Request, project_id: ProjectId, webhook_id: Id, caller: Owner, key: Key = None) -> Response:
+def ping_webhook(once: Write, project_id: ProjectId, webhook_id: Id, caller: Owner) -> Response:
     """Sends a delivery of type `ping` soon; see the deliveries for what became of it."""
-
-    def work(on: Work) -> PingOut:
-        return PingOut(delivery_id=hooks.ping(on.store, project_id, webhook_id, now=on.now))
-
-    return carried_out(request, caller.principal, key, work, status=202)
+    return once(caller, lambda on: {"delivery_id": webhooks.ping(on.store, project_id, webhook_id, now=on.now)})
 
 
 @router.get("/{webhook_id}/deliveries", summary="List deliveries", responses=problems(403, 404))
 def list_deliveries(
-    project_id: ProjectId, webhook_id: Id, _caller: Owner, store: TheStore, cursor: Cursor = None, limit: Limit = 100
+    project_id: ProjectId, webhook_id: Id, _caller: Owner, store: TheStore, wanted: Wanted
 ) -> Page[DeliveryOut]:
     """The newest first; those of the last month, and those that wait."""
-    before = None if cursor is None else _place(after_name(cursor))
-    found = hooks.list_deliveries(store, project_id, webhook_id, before=before, limit=limit + 1)
-    return Page[DeliveryOut](
-        **page(found, limit, DeliveryOut.model_validate, lambda each: f"{each.created!r} {each.id}")
-    )
+    before = None if wanted.cursor is None else _place(wanted.name)
+    found = webhooks.list_deliveries(store, project_id, webhook_id, before=before, limit=wanted.most)
+    return wanted.page(found, lambda each: f"{each.created!r} {each.id}")
 
 
 def _place(text: str) -> tuple[float, str]:
@@ -153,7 +121,3 @@ def _place(text: str) -> tuple[float, str]:
         return float(time), delivery_id
     except ValueError:
         raise bad_cursor(text) from None
-
-
-def _shown(hook: hooks.Webhook) -> WebhookOut:
-    return WebhookOut(id=hook.id, url=hook.url, kinds=list(hook.kinds), created=hook.created)

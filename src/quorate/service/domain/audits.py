@@ -6,7 +6,6 @@ Items are drawn for the audit when they close (`item_projection`), then voted on
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -14,6 +13,8 @@ import numpy as np
 from sqlalchemy import Connection, func, select
 
 from quorate.audit import RunningAudit, audit_of
+from quorate.audit.statement import rounded_up
+from quorate.reports.format import counted
 from quorate.service.domain.projects import Project
 from quorate.service.store.schema import counts_in_audit, items
 from quorate.types import FloatArray
@@ -122,6 +123,15 @@ def _part(table: FloatArray, min_rate: float) -> _Seen:
     )
 
 
+def _up(share: float) -> str:
+    """In per cent, rounded up to a tenth: a bound that is not zero is never said to be.
+
+    >>> _up(0.0), _up(0.0001), _up(0.05)
+    ('0.0', '0.1', '5.0')
+    """
+    return f"{rounded_up(100 * share, 0.1):.1f}"
+
+
 def _share(estimate: float) -> float:
     """An estimated share, within what a share can be."""
     return min(max(estimate, 0.0), 1.0)
@@ -133,7 +143,7 @@ def _all_known(known: dict[str, Any], share: float) -> ProjectAudit:
     how = [f"votes settled {known['num_settled']:,}"] if known["num_settled"] else []
     how += [f"{ended:,} {'was' if ended == 1 else 'were'} voted to the end"] if ended else []
     if share > 0:
-        said = f"{_percent(share)} % of the {_count(num_items, 'answer')} are wrong for certain, a tie counting in part"
+        said = f"{_up(share)} % of the {counted(num_items, 'answers')} are wrong for certain, a tie counting in part"
     else:
         said = (
             "The one answer so far cannot be wrong"
@@ -155,36 +165,15 @@ def _nothing_yet(known: dict[str, Any]) -> ProjectAudit:
 
 
 def _too_few(share: float, _alpha: float, _num_items: int, complete: int, drawn: int) -> str:
-    voted = f"of {_count(drawn, 'drawn item')} {complete:,} {'is' if complete == 1 else 'are'} voted to the end"
+    voted = f"of {counted(drawn, 'drawn items')} {complete:,} {'is' if complete == 1 else 'are'} voted to the end"
     few = "Too few audit results yet" if complete else "No audit results yet"
-    return (
-        f"{few}: {voted}. All that is certain is that no more than {_percent(share)} % of the closed "
-        "items can be wrong."
-    )
+    return f"{few}: {voted}. All that is certain is that no more than {_up(share)} % of the closed items can be wrong."
 
 
 def _sentence(share: float, alpha: float, num_items: int, complete: int, drawn: int) -> str:
     pending = f", {drawn - complete} not voted to the end and counted as wrong" if drawn > complete else ""
     return (
-        f"With {100 * (1 - alpha):g} % confidence at most {_percent(share)} % of the "
-        f"{_count(num_items, 'closed item')} are wrong, measured on "
-        f"{_count(complete, 'audited item')}{pending}. This holds however often you look."
+        f"With {100 * (1 - alpha):g} % confidence at most {_up(share)} % of the "
+        f"{counted(num_items, 'closed items')} are wrong, measured on "
+        f"{counted(complete, 'audited items')}{pending}. This holds however often you look."
     )
-
-
-def _percent(share: float) -> str:
-    """Rounded up, to a tenth: a bound that is not zero is never said to be.
-
-    >>> _percent(0.0), _percent(0.0001), _percent(0.05)
-    ('0.0', '0.1', '5.0')
-    """
-    return f"{math.ceil(1000 * share - 1e-9) / 10:.1f}"
-
-
-def _count(number: int, noun: str) -> str:
-    """A number and its noun.
-
-    >>> _count(1, "audited item"), _count(1200, "audited item")
-    ('1 audited item', '1,200 audited items')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,29 +1,48 @@
 """What voters do with items: vote, abstain, skip, undo. Acknowledged only once the transaction is committed.
 
-The items' rows are locked (`vote_rows`), each item's events are folded by the session core, the core's next event
-is stored, and the row is updated. `act` is one vote in a transaction of its own; `vote_batch` stores many in one.
+The items' rows are locked (`votes`), each item's events are folded by the session core, the core's next event is
+stored, and the row is updated. `act` is one vote in a transaction of its own. `answer_all` stores those that arrive at
+the same time in one: the disk is waited for once, and every statement serves them all. Calls about the same item or the
+same voter go into the next transaction. If a transaction fails while the database is there, each call is tried alone,
+so that one bad request does not fail the batch. Called by `api/votes.py` through `microbatch`.
 """
 
 from __future__ import annotations
 
 import json
+import logging
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import Connection, Row, select
 from sqlalchemy.exc import IntegrityError
 
-from quorate.errors import DuplicateVote, InvalidInput, QuorateError
+from quorate.errors import DuplicateVote, QuorateError
 from quorate.service.domain.item_projection import after_event, audit_draw
-from quorate.service.domain.leases import CLOCK_SLACK
 from quorate.service.domain.projects import Project, Projects
-from quorate.service.domain.vote_rows import VoteContext, VoteWrite, load_contexts, write_votes
-from quorate.service.domain.vote_types import Kind, RecordedVote, Request, TooLate, not_met, of_item, reused
+from quorate.service.domain.queue import CLOCK_SLACK, Leased, Want, serve
+from quorate.service.domain.votes import (
+    Kind,
+    RecordedVote,
+    Request,
+    TooLate,
+    VoteContext,
+    VoteWrite,
+    load_contexts,
+    not_met,
+    reused,
+    write_votes,
+)
+from quorate.service.microbatch import LATER, Later
 from quorate.service.store.schema import events
+from quorate.service.store.store import StoreBusy, StoreUnavailable
 from quorate.session import Session
 from quorate.session.journal import Event
-from quorate.session.single import ParamsVersion, is_decided, item_session
+from quorate.session.single import is_decided
 from quorate.types import Decision
+from quorate.validate import broken
 
 REQUESTS = "request"  # in the name of the constraint that two acts with one key, at the very same time, run into
 
@@ -91,17 +110,14 @@ def _check(context: VoteContext, request: Request, now: float) -> None:
     """May this voter do this now?"""
     if request.kind == "close":
         if context.row.withdrawn is not None:
-            rule, fix = "an item that is not withdrawn", "restore it first."
-            raise of_item(InvalidInput, request.item, wrong=" is withdrawn", rule=rule, fix=fix)
+            raise broken("item", request.item, "an item that is not withdrawn", "restore it first.")
         return
     if request.kind == "retract":
         _check_undo(context, request, now)
         return
     if context.acted is not None:
-        raise of_item(
-            DuplicateVote, request.item, wrong=f": this voter has acted on it already ({context.acted})",
-            rule="one act of each voter on an item", fix="undo that first.",
-        )  # fmt: skip
+        rule = f"one act of each voter on an item; this one has acted already ({context.acted})"
+        raise broken("item", request.item, rule, "undo that first.", error=DuplicateVote)
     if request.served and context.holds is None:
         raise not_met(request.item, request.kind)
 
@@ -112,10 +128,8 @@ def _check_undo(context: VoteContext, request: Request, now: float) -> None:
     ago, most = now - context.acted_at, context.project.settings.undo_seconds
     if request.served and not -CLOCK_SLACK <= ago <= most:
         when = f"{ago:.0f} seconds ago" if ago > 0 else "before the clock was set back"
-        raise of_item(
-            TooLate, request.item, wrong=f": a vote can be undone for {most:g} seconds, and that was {when}",
-            rule=f"an act of the last {most:g} seconds", fix="ask the owner of the project.",
-        )  # fmt: skip
+        rule = f"an item on which this voter acted in the last {most:g} seconds; that was {when}"
+        raise broken("item", request.item, rule, "ask the owner of the project.", error=TooLate)
 
 
 def _skip(context: VoteContext, request: Request, now: float, **told: bool) -> VoteWrite:
@@ -153,20 +167,11 @@ def _next_event(
     projects_: Projects, connection: Connection, context: VoteContext, request: Request, now: float
 ) -> tuple[Session, Decision | None, Event]:
     """The session core takes the call: what it decides, and the next event, which it writes."""
-    project, row = context.project, context.row
-
-    def version_of(learn: int, tune: int) -> ParamsVersion:
-        return projects_.params_version(connection, project, learn, tune)
-
-    version = version_of(project.learn_event, project.tune_event)
-    session, outbox = item_session(
-        project.session, context.events, number=row.number, now=version, version_of=version_of, seq=row.seq
-    )
+    row = context.row
+    session, outbox = projects_.item_session(connection, context.project, row, context.events, seq=row.seq)
     decision = _apply(session, row.name, request, now)
     if request.kind == "close" and not outbox.written:
-        raise of_item(
-            InvalidInput, row.name, wrong=" is closed already", rule="an open item", fix="there is nothing to do."
-        )
+        raise broken("item", row.name, "an open item", "there is nothing to do: it is closed already.")
     return session, decision, outbox.written[0] if outbox.written else {}
 
 
@@ -208,3 +213,131 @@ def _recorded(write: VoteWrite, numbers: Mapping[int, int]) -> RecordedVote:
 
 def _undo_until(project: Project, kind: Kind, time: float) -> float | None:
     return time + project.settings.undo_seconds if kind in ("vote", "abstain", "skip") else None
+
+
+log = logging.getLogger("quorate.service")
+WORTH_COUNTING = 1.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A voter who acts, or would like `count` next items, or both. `now`: when they called."""
+
+    project_id: str
+    voter: str
+    act: Request | None
+    count: int
+    now: float
+    since: float = field(default_factory=time.monotonic)
+
+    @property
+    def later(self) -> float:
+        """The time by now: a lease begins when it is granted, not when a call that had to wait came in."""
+        waited = time.monotonic() - self.since
+        return self.now + (waited if waited >= WORTH_COUNTING else 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of a call. `items` is None if none were asked for, or none can be had now."""
+
+    recorded: RecordedVote | None = None
+    project: Project | None = None
+    items: list[Leased] | None = None
+
+
+def answer_all(projects_: Projects, calls: Sequence[Call]) -> list[Answer | Exception | Later]:
+    """For each call of a project its answer, or what went wrong; LATER for those that another transaction is for."""
+    numbers = first_round(calls)
+    answers: list[Answer | Exception | Later] = [LATER] * len(calls)
+    for number, answer in zip(numbers, _answer_part(projects_, [calls[n] for n in numbers]), strict=True):
+        answers[number] = answer
+    return answers
+
+
+def first_round(calls: Sequence[Call]) -> list[int]:
+    """The calls that can share the first transaction, by number: no item, no voter twice, in the order they came.
+
+    >>> two = [Call("p", voter, Request("p", "scan-1", voter, "vote", "cat"), 0, now=0.0) for voter in ("a", "b")]
+    >>> first_round([*two, Call("p", "c", None, 1, now=0.0)])
+    [0, 2]
+    """
+    taken: set[tuple[str, str]] = set()
+    found = []
+    for number, call in enumerate(calls):
+        names = _names(call)
+        if not taken & names:
+            found.append(number)
+        taken |= names  # who comes after one that waits, waits too
+    return found
+
+
+def _names(call: Call) -> set[tuple[str, str]]:
+    """What no other call of a transaction may be about."""
+    names = {("voter", call.voter)} if call.count else set()
+    if call.act is not None:
+        names |= {("voter", call.act.voter), ("item", call.act.item)}
+    return names
+
+
+def _answer_part(projects_: Projects, calls: Sequence[Call]) -> Sequence[Answer | Exception]:
+    try:
+        return _in_one(projects_, calls)
+    except StoreBusy as problem:
+        if projects_.store.is_sqlite:  # all of it was busy, and would be for each: nobody waits for the others' turns
+            return [problem] * len(calls)
+        log.info("%d calls are tried one by one: %s", len(calls), problem)
+    except StoreUnavailable as problem:
+        return [problem] * len(calls)
+    except Exception as problem:  # whatever it was, it is found again, and told to the one it concerns
+        log.warning("%d calls are tried one by one", len(calls), exc_info=problem)
+    return [_alone(projects_, call) for call in calls]
+
+
+def _in_one(projects_: Projects, calls: Sequence[Call]) -> list[Answer | Exception]:
+    """One transaction: the acts, then the next items of those whose act was stored."""
+    answers: list[Answer | Exception] = [Answer() for _ in calls]
+    with projects_.store.write() as connection:
+        now = max(call.later for call in calls)
+        acting = [number for number, call in enumerate(calls) if call.act is not None]
+        if acting:
+            requests = [act for number in acting if (act := calls[number].act) is not None]
+            for number, told in zip(acting, act_all(projects_, connection, requests, now=now), strict=True):
+                answers[number] = told if isinstance(told, QuorateError) else Answer(told)
+        asking = [
+            (number, answer)
+            for number, answer in enumerate(answers)
+            if isinstance(answer, Answer) and calls[number].count
+        ]
+        if asking:
+            wants = [Want(calls[number].voter, calls[number].count) for number, _ in asking]
+            now = max(call.later for call in calls)  # the acts may have waited for their items
+            project, found = serve(projects_, connection, calls[0].project_id, wants, now=now)
+            for (number, answer), items in zip(asking, found, strict=True):
+                answers[number] = replace(answer, project=project, items=items)
+    return answers
+
+
+def _alone(projects_: Projects, call: Call) -> Answer | Exception:
+    """A call in transactions of its own: a vote that is stored stays so, whatever becomes of the next item."""
+    try:
+        recorded = None if call.act is None else act(projects_, call.act, now=call.now)
+        answer = Answer(recorded)
+        if call.count:
+            answer = _with_next(projects_, call, answer)
+    except Exception as problem:  # it is the caller's answer
+        return problem
+    return answer
+
+
+def _with_next(projects_: Projects, call: Call, answer: Answer) -> Answer:
+    try:
+        with projects_.store.write() as connection:
+            wants = [Want(call.voter, call.count)]
+            project, (items,) = serve(projects_, connection, call.project_id, wants, now=call.later)
+    except Exception as problem:
+        if call.act is None:
+            raise
+        log.warning("a vote is stored, but no next item found", exc_info=problem)
+        return answer
+    return replace(answer, project=project, items=items)

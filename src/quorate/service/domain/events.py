@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Double, bindparam, case, insert, literal, select
 
-from quorate.service.store.bulk import encode, insert_rows
+from quorate.service.store.bulk import encode, in_batches, insert_rows
 from quorate.service.store.schema import events, items, owner_actions
 from quorate.session.journal import Event
 
@@ -56,15 +56,10 @@ def item_events(connection: Connection, item_id: int) -> list[Event]:
     return [json.loads(text) for text in connection.execute(OF_ITEM, {"item": item_id}).scalars()]
 
 
-def project_events(connection: Connection, project_id: str, *, after: int = 0, batch: int = 1000) -> Iterator[Any]:
+def project_events(connection: Connection, project_id: str) -> Iterator[Any]:
     """All rows of a project's events by number, in bounded memory."""
-    while True:
-        query = select(events).where(events.c.project_id == project_id, events.c.id > after)
-        rows = connection.execute(query.order_by(events.c.id).limit(batch)).all()
+    for rows in in_batches(connection, select(events).where(events.c.project_id == project_id), events.c.id):
         yield from rows
-        if len(rows) < batch:
-            return
-        after = rows[-1].id
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +72,6 @@ class OwnerAction:
     kind: str
     item: str | None
     body: dict[str, Any]
-
-    def as_json(self) -> dict[str, Any]:
-        """Everything, by name."""
-        names = ("id", "time", "who", "kind", "item", "body")
-        return {name: getattr(self, name) for name in names}
 
 
 def record(

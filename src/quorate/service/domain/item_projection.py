@@ -42,7 +42,7 @@ def after_event(
     `decision` is the session's of the item. `row`: the row as it was, None if the item opens. `decided`: False where
     the event left a closed item's answer as it stands (`is_decided`).
     """
-    item = held(session, name)
+    item = session.item(name)
     absent = [voter for voter in item.ballots if voter.startswith(ABSENT)]
     values = {
         "votes": json.dumps(item.votes.tolist()),
@@ -86,11 +86,6 @@ def audit_draw(values: Mapping[str, Any]) -> dict[str, Any] | None:
     if values["is_open"] or values["audit_rate"] is None:
         return None
     return {"rate": values["audit_rate"], "drawn": values["audit"] is not None}
-
-
-def held(session: Session, name: str) -> ItemState:
-    """The item in full, from a session that knows it alone."""
-    return session.item(name)
 
 
 def audit_rate(project: Project, confidence: float) -> float:

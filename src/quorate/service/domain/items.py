@@ -15,13 +15,13 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, insert, select, update
 
+from quorate.service.domain.addresses import host_of, may_be_public, refuse_private
 from quorate.service.domain.item_projection import FARTHEST, after_event, audit_draw
 from quorate.service.domain.projects import Project, Projects, archived
 from quorate.service.domain.settings import check_batch, check_pool
+from quorate.service.domain.webhooks import announce, closed
 from quorate.service.store.bulk import among, change_rows, encode
 from quorate.service.store.schema import events, items, projects
-from quorate.service.webhooks.addresses import host_of, may_be_public, refuse_private
-from quorate.service.webhooks.deliveries import announce, closed
 from quorate.session.journal import Event
 from quorate.session.single import ParamsVersion, item_session
 from quorate.validate import broken, members, whole
@@ -172,12 +172,7 @@ def _begin(
         known = names_there(connection, project_id, [item.name for item in batch])
         fresh = [item for item in batch if item.name not in known]
         first = _take_numbers(connection, project_id, len(fresh)) if fresh else 0
-        return (
-            project,
-            projects_.params_version(connection, project, project.learn_event, project.tune_event),
-            fresh,
-            first,
-        )
+        return project, projects_.version_now(connection, project), fresh, first
 
 
 def _unless_archived(project: Project) -> Project:
@@ -190,13 +185,10 @@ def _store(projects_: Projects, batch: DecidedBatch, now: float) -> dict[str, Li
     """Other settings than those it was decided under: once more, here. What was learned meanwhile is for later acts:
     each decision names the parameters it was made under."""
     with projects_.store.write() as connection:
-        lock = select(projects).where(projects.c.id == batch.project.id).with_for_update(key_share=True)
-        project = projects_.of_row(connection.execute(lock).one())  # one batch of a project at a time
+        project = projects_.locked(connection, batch.project.id)  # one batch of a project at a time
         opened = batch.opened
         if project.version != batch.project.version:
-            version = projects_.params_version(
-                connection, _unless_archived(project), project.learn_event, project.tune_event
-            )
+            version = projects_.version_now(connection, _unless_archived(project))
             opened = _opened_all(project, version, batch.fresh, batch.first, now)
         known = names_there(connection, project.id, [row["name"] for row, _ in opened])
         kept = [pair for pair in opened if pair[0]["name"] not in known]

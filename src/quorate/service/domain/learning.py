@@ -12,9 +12,9 @@ from sqlalchemy import Connection, Row, func, select, update
 from quorate.learning.learner import Window, refit
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.settings import goal_control, knobs_of
+from quorate.service.domain.webhooks import announce
 from quorate.service.store.bulk import among
-from quorate.service.store.schema import counts_in_audit, events, items, not_withdrawn, projects, stewards
-from quorate.service.webhooks.deliveries import announce
+from quorate.service.store.schema import counts_in_audit, events, items, not_withdrawn, stewards
 from quorate.streams.control import BudgetControl
 from quorate.streams.target_error import TargetErrorControl
 from quorate.types import PriorParams
@@ -60,9 +60,7 @@ def window_of(connection: Connection, project: Project) -> Window:
 def _store(projects_: Projects, project: Project, params: PriorParams, num_items: int, now: float) -> int | None:
     """Keep what was fitted, unless another worker fitted meanwhile."""
     with projects_.store.write() as connection:
-        lock = select(projects).where(projects.c.id == project.id).with_for_update(key_share=True)  # votes go on
-        latest = projects_.of_row(connection.execute(lock).one())
-        if latest.learn_event != project.learn_event:
+        if projects_.locked(connection, project.id).learn_event != project.learn_event:
             return None
         number = projects_.learn_in(connection, project.id, params, num_items, now=now)
         content = {"theta": params.theta, "phi": params.phi, "num_items": num_items}
@@ -88,8 +86,7 @@ def steer(projects_: Projects, project_id: str, *, now: float) -> int | None:
     if goal_control(projects_.get(project_id).settings) is None:
         return None
     with projects_.store.write() as connection:
-        lock = select(projects).where(projects.c.id == project_id).with_for_update(key_share=True)  # votes go on
-        project = projects_.of_row(connection.execute(lock).one())
+        project = projects_.locked(connection, project_id)
         before = control = stored_control(connection, project)
         if control is None:
             return None

@@ -14,11 +14,10 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, Connection, Row, func, select
 
 from quorate.service.domain.events import prices
-from quorate.service.domain.item_projection import held
 from quorate.service.domain.projects import Project, Projects
+from quorate.service.store.bulk import in_batches
 from quorate.service.store.schema import ballots, events, items, not_withdrawn
 from quorate.session.journal import Event
-from quorate.session.single import item_session
 from quorate.types import Reason
 
 Status = Literal["open", "closed", "audit", "aside", "withdrawn"]
@@ -74,11 +73,10 @@ def list_items(
 
 
 def all_items(connection: Connection, project_id: str) -> Iterator[Row[Any]]:
-    """Every item in the order they came, read BATCH at a time."""
-    last = -1
-    while rows := list_items(connection, project_id, Filter(), after=last, limit=BATCH):
+    """Every item in the order they came, in bounded memory."""
+    query = select(items).where(items.c.project_id == project_id)
+    for rows in in_batches(connection, query, items.c.number, after=-1, size=BATCH):
         yield from rows
-        last = rows[-1].number
 
 
 def conditions(project_id: str, chosen: Filter) -> Iterator[ColumnElement[bool]]:
@@ -120,21 +118,11 @@ def acts_of(connection: Connection, project_id: str, voter: str) -> int:
     return int(connection.execute(select(func.count()).select_from(ballots).where(*mine)).scalar_one())
 
 
-def list_decisions(
-    projects_: Projects, connection: Connection, project: Project, *, after: int = 0, limit: int = 100
-) -> list[DecisionRow]:
-    """Up to `limit` closed items in the order in which they closed, from those after the event `after`."""
-    query = select(items).where(items.c.project_id == project.id, items.c.closed_event > after, not_withdrawn)
-    rows = connection.execute(query.order_by(items.c.closed_event).limit(limit)).all()
-    return decided(projects_, connection, project, rows)
-
-
 def all_decisions(projects_: Projects, connection: Connection, project: Project) -> Iterator[DecisionRow]:
     """Every closed item, in the order in which they closed, in bounded memory."""
-    after = 0
-    while part := list_decisions(projects_, connection, project, after=after, limit=BATCH):
-        yield from part
-        after = part[-1].closed_event
+    query = select(items).where(items.c.project_id == project.id, not_withdrawn)
+    for rows in in_batches(connection, query, items.c.closed_event, size=BATCH):
+        yield from decided(projects_, connection, project, rows)
 
 
 def decided(
@@ -170,12 +158,8 @@ def events_of(connection: Connection, item_ids: Sequence[int]) -> dict[int, list
 def _decided(
     projects_: Projects, connection: Connection, project: Project, row: Row[Any], written: list[Event], cost: float
 ) -> DecisionRow:
-    session, _ = item_session(
-        project.session, written, number=row.number,
-        now=projects_.params_version(connection, project, project.learn_event, project.tune_event),
-        version_of=lambda learn, tune: projects_.params_version(connection, project, learn, tune),
-    )  # fmt: skip
-    decision, standing = session.decision(row.name), held(session, row.name).standing
+    session, _ = projects_.item_session(connection, project, row, written)
+    decision, standing = session.decision(row.name), session.item(row.name).standing
     assert standing is not None and decision.probs is not None
     agreeing = int(standing.votes[standing.label])
     return DecisionRow(

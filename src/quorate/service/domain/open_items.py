@@ -14,14 +14,13 @@ from quorate.service.domain.ballots import act_all
 from quorate.service.domain.events import append_item_events, item_events, record
 from quorate.service.domain.item_projection import ABSENT, after_event, asking, audit_draw
 from quorate.service.domain.items import names_there
-from quorate.service.domain.leases import num_out
 from quorate.service.domain.projects import Project, Projects, archived
-from quorate.service.domain.vote_rows import notices_of
-from quorate.service.domain.vote_types import Request, not_here, not_met
+from quorate.service.domain.queue import num_out
+from quorate.service.domain.votes import Request, not_here, not_met, notices_of
+from quorate.service.domain.webhooks import announce
 from quorate.service.store.bulk import among
 from quorate.service.store.schema import ballots, image_reports, items, leases, not_withdrawn
-from quorate.service.webhooks.deliveries import announce
-from quorate.session.single import ParamsVersionOf, is_decided, item_session
+from quorate.session.single import is_decided
 from quorate.validate import broken, members
 
 BATCH = 200  # items of one transaction
@@ -131,12 +130,7 @@ def _resized(
     now: float,
 ) -> bool | None:
     """Change the pool of a locked item: whether it closed by it; None if it keeps the pool it has."""
-    version_of: ParamsVersionOf = lambda learn, tune: projects_.params_version(connection, project, learn, tune)  # noqa: E731
-    version = version_of(project.learn_event, project.tune_event)
-    past = item_events(connection, row.id)
-    session, outbox = item_session(
-        project.session, past, number=row.number, now=version, version_of=version_of, seq=row.seq
-    )
+    session, outbox = projects_.item_session(connection, project, row, item_events(connection, row.id), seq=row.seq)
     absent = sum(voter.startswith(ABSENT) for voter in session.ballots(row.name))
     wanted = max(size, row.num_votes + row.num_abstained)
     if wanted > row.pool_size + (absent if row.is_open else 0) or wanted == row.pool_size:

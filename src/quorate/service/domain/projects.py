@@ -9,20 +9,23 @@ from __future__ import annotations
 import json
 import secrets
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, NewType, TypeVar, cast, get_args
 
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
-from quorate.errors import InvalidInput, UnknownItem, shown
+from quorate.errors import InvalidInput, UnknownItem
 from quorate.service.access.log import note
 from quorate.service.domain.events import append_project_event, record
 from quorate.service.domain.settings import ProjectSettings, knobs_of
+from quorate.service.domain.webhooks import announce
 from quorate.service.store.schema import events, projects
 from quorate.service.store.store import Store
-from quorate.service.webhooks.deliveries import announce
+from quorate.session import Session
 from quorate.session.decide import prior_of
-from quorate.session.single import ParamsVersion
+from quorate.session.journal import Event
+from quorate.session.single import Outbox, ParamsVersion, ParamsVersionOf, item_session
 from quorate.session.state import Settings, initial
 from quorate.session.tuning import tuned
 from quorate.types import PriorParams
@@ -100,6 +103,13 @@ class Projects:
             raise unknown(project_id)
         return self.of_row(row)
 
+    def locked(self, connection: Connection, project_id: str) -> Project:
+        """`get_in`, with the project's row locked until the transaction ends; votes, which refer to it, go on."""
+        row = connection.execute(OF_ID.with_for_update(key_share=True), {"project": project_id}).one_or_none()
+        if row is None:
+            raise unknown(project_id)
+        return self.of_row(row)
+
     def of_row(self, row: Row[Any]) -> Project:
         """The project of a row of the table `projects`."""
         key = (row.id, row.settings)
@@ -133,11 +143,7 @@ class Projects:
     ) -> Project:
         """Another name, another state, or other settings; a change of parameters is an event. `by`: the account."""
         with self.store.write() as connection:
-            lock = select(projects).where(projects.c.id == project_id).with_for_update(key_share=True)
-            row = connection.execute(lock).one_or_none()
-            if row is None:
-                raise unknown(project_id)
-            before = self.of_row(row)
+            before = self.locked(connection, project_id)
             settings = before.settings.changed(**changes) if changes else before.settings
             values = {
                 "name": before.name if name is None else checked_name(name),
@@ -187,6 +193,21 @@ class Projects:
             self._hold(self._versions, key, version)
         return version
 
+    def versions(self, connection: Connection, project: Project) -> ParamsVersionOf:
+        """The parameters in force after two events, by their numbers."""
+        return lambda learn, tune: self.params_version(connection, project, learn, tune)
+
+    def version_now(self, connection: Connection, project: Project) -> ParamsVersion:
+        """The parameters in force now."""
+        return self.params_version(connection, project, project.learn_event, project.tune_event)
+
+    def item_session(
+        self, connection: Connection, project: Project, row: Row[Any], past: Iterable[Event], *, seq: int | None = None
+    ) -> tuple[Session, Outbox]:
+        """The session of one item alone after its `past` events, and where it writes (`session.single`)."""
+        now, version_of = self.version_now(connection, project), self.versions(connection, project)
+        return item_session(project.session, past, number=row.number, now=now, version_of=version_of, seq=seq)
+
     def knobs_in(self, connection: Connection, tune_event: int) -> dict[str, Any]:
         """The policy's parameters as this event set them."""
         knobs = self._knobs.get(tune_event)
@@ -218,19 +239,14 @@ def _changes(before: Project, after: Project) -> dict[str, Any]:
 
 def unknown(project_id: str) -> UnknownProject:
     """The error for a project that is not there, or that the caller may not know of."""
-    return UnknownProject(
-        f"project={shown(project_id)}; expected the id of a project of yours; see the list of projects.",
-        field="project_id", value=project_id, rule="the id of a project of yours", fix="see the list of projects.",
-    )  # fmt: skip
+    fix = "see the list of projects."
+    return broken("project_id", project_id, "the id of a project of yours", fix, error=UnknownProject)
 
 
 def archived(project: Project) -> InvalidInput:
     """The error for a project that takes nothing any more."""
-    fix = "an owner can set its state to active."
-    return InvalidInput(
-        f"project {project.name!r} is archived and takes neither items nor votes; {fix}",
-        field="state", value=project.state, rule="a project that is not archived", fix=fix,
-    )  # fmt: skip
+    rule = f"a project that takes items and votes; {project.name!r} does not"
+    return broken("state", project.state, rule, "an owner can set its state to active.")
 
 
 def _body(connection: Connection, number: int) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
@@ -10,7 +10,7 @@ from quorate.catalogue import parse_method
 from quorate.decision.policy import Stateless
 from quorate.decision.quota import QuotaPolicy
 from quorate.errors import shown
-from quorate.methods import Method, method
+from quorate.methods import Method
 from quorate.posterior.finite import SMALL_POOL
 from quorate.session.state import Settings
 from quorate.session.tuning import policy_knobs
@@ -175,7 +175,10 @@ class ProjectSettings:
             put(self, name, _text(getattr(self, name), where=name, most=most))
         self._check_goal()
         goal_control(self)  # refuses a method without a parameter to steer
-        _check_stateless(self.chosen_method())
+        chosen = self.chosen_method()
+        if not isinstance(chosen.policy, (Stateless, QuotaPolicy)):
+            rule = "a method that does not remember past items, which workers cannot share"
+            raise broken("method", chosen.name, rule, "choose another, e.g. 'quorate'.")
 
     def _check_goal(self) -> None:
         given = [name for name in ("threshold", "budget", "target_error") if getattr(self, name) is not None]
@@ -242,6 +245,11 @@ class ProjectSettings:
         """What pages show for each class, in order."""
         return tuple(map(self.shown, self.classes))
 
+    def by_model(self, rows: Sequence[Sequence[float]]) -> dict[str, dict[str, float]]:
+        """Numbers of each classifier and class, (M, K), by their names."""
+        named = zip(self.models, rows, strict=True)
+        return {model: dict(zip(self.classes, row, strict=True)) for model, row in named}
+
     def session(self) -> Settings:
         """As the session core takes them; learning is the service's."""
         return Settings(
@@ -289,7 +297,8 @@ class ProjectSettings:
             fix = "change its value, or start a new project to ask by another rule."
             raise broken("threshold", after.threshold, rule, fix)
         if _lasting(after) != _lasting(self):
-            rule = f"{_told(_lasting(self))}, on which past decisions rely"
+            told = ", ".join(f"{name}={value}" for name, value in _lasting(self).items())
+            rule = f"{told or 'a method without further parameters'}, on which past decisions rely"
             may = ", ".join(knobs_of(self)) or "nothing"
             fix = f"leave the rest as it is: only {may} can change while a project runs."
             raise broken("method", after.method, rule, fix)
@@ -338,16 +347,6 @@ def _lasting(settings: ProjectSettings) -> dict[str, Any]:
     """The parameters of the method that no "tune" event changes: what it learns with, from the first decision on."""
     chosen = settings.chosen_method()
     return {name: value for name, value in chosen.knobs.items() if name not in policy_knobs(chosen)}
-
-
-def _told(knobs: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in knobs.items()) or "a method without further parameters"
-
-
-def _check_stateless(chosen: Method) -> None:
-    if not isinstance(chosen.policy, (Stateless, QuotaPolicy)):
-        rule = "a method that does not remember past items, which workers cannot share"
-        raise broken("method", chosen.name, rule, f"choose another, e.g. {method('quorate').name!r}.")
 
 
 def _names(classes: object) -> tuple[str, ...]:

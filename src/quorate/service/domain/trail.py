@@ -7,7 +7,7 @@ that do not follow from their events. Called by the API, the item's page and `qu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Table, func, select
@@ -16,12 +16,12 @@ from quorate.service.domain.events import item_events, list_actions
 from quorate.service.domain.item_projection import OUT_OF_LINE, after_event, is_wanted
 from quorate.service.domain.listing import all_items
 from quorate.service.domain.projects import Project, Projects
-from quorate.service.domain.vote_types import not_here
+from quorate.service.domain.votes import not_here
 from quorate.service.store.schema import events, items, projects
 from quorate.service.store.store import Store, snapshot
 from quorate.session.event_checks import CLOSE_ENOUGH
 from quorate.session.journal import Event
-from quorate.session.single import ParamsVersion, ParamsVersionOf, is_decided, item_session, recompute, version_named
+from quorate.session.single import ParamsVersionOf, is_decided, item_session, recompute, version_named
 from quorate.types import Decision
 
 RECOMPUTED = (
@@ -48,7 +48,7 @@ def trail(projects_: Projects, connection: Connection, project: Project, name: s
     row = find(connection, project, name)
     written = item_events(connection, row.id)
     again = list(
-        recompute(project.session, written, number=row.number, version_of=_versions(projects_, connection, project))
+        recompute(project.session, written, number=row.number, version_of=projects_.versions(connection, project))
     )
     return {
         "item": row.name,
@@ -56,7 +56,7 @@ def trail(projects_: Projects, connection: Connection, project: Project, name: s
         "settings": project.session.header(),
         "eras": _versions_as_json(projects_, connection, project, written),
         "events": [_with_decision(event, decision) for event, decision in zip(written, again, strict=True)],
-        "owner_actions": [each.as_json() for each in list_actions(connection, project.id, item_id=row.id)],
+        "owner_actions": [asdict(each) for each in list_actions(connection, project.id, item_id=row.id)],
         "signed_in_by": signed_in_by(connection, row.id),
     }
 
@@ -79,9 +79,7 @@ def find(connection: Connection, project: Project, name: str) -> Row[Any]:
 
 def standing_probs(projects_: Projects, connection: Connection, project: Project, row: Row[Any]) -> list[float] | None:
     """The probability of every class in the decision that stands; None if the method has none."""
-    version_of = _versions(projects_, connection, project)
-    now, written = version_of(project.learn_event, project.tune_event), item_events(connection, row.id)
-    session, _ = item_session(project.session, written, number=row.number, now=now, version_of=version_of)
+    session, _ = projects_.item_session(connection, project, row, item_events(connection, row.id))
     probs = session.decision(row.name).probs
     return None if probs is None else [float(value) for value in probs]
 
@@ -96,7 +94,7 @@ def item_disagreements(
     projects_: Projects, connection: Connection, project: Project, row: Row[Any]
 ) -> Iterator[Disagreement]:
     """The same for one item."""
-    version_of = _versions(projects_, connection, project)
+    version_of = projects_.versions(connection, project)
     written = item_events(connection, row.id)
     again = recompute(project.session, written, number=row.number, version_of=version_of)
     for event, decision in zip(written, again, strict=True):
@@ -152,10 +150,6 @@ def same(stored: Mapping[str, Any], fresh: Mapping[str, Any]) -> bool:
     plain = [name for name in stored if name != "confidence"]
     near = abs(stored["confidence"] - fresh["confidence"]) <= CLOSE_ENOUGH
     return near and all(stored[name] == fresh[name] for name in plain)
-
-
-def _versions(projects_: Projects, connection: Connection, project: Project) -> Callable[[int, int], ParamsVersion]:
-    return lambda learn, tune: projects_.params_version(connection, project, learn, tune)
 
 
 def _versions_as_json(

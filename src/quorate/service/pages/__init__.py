@@ -19,10 +19,9 @@ from quorate.service.pages import (
     people,
     projects,
     rendering,
-    voter,
 )
 from quorate.service.pages.rendering import error_page
-from quorate.service.problems import Problem
+from quorate.service.problems import NotAllowed
 
 __all__ = ["error_page", "router"]
 
@@ -30,18 +29,14 @@ __all__ = ["error_page", "router"]
 async def without_key(request: Request) -> None:
     """Refuse a request that carries an API key, valid or not, before anything else is looked at; a dependency."""
     if has_key(request):
-        raise Problem(
-            403,
-            "Not for keys",
-            "pages are for browsers that are signed in; an API key opens the API only.",
-            field="Authorization",
-            rule="a request for a page carries the cookie of a sign-in, and no API key",
-            fix="Send the key to /api/v1/..., or open the page in a browser without it.",
-        )
+        wrong = "pages are for browsers that are signed in; an API key opens the API only"
+        rule = "a request for a page carries the cookie of a sign-in, and no API key"
+        fix = "send the key to /api/v1/..., or open the page in a browser without it."
+        raise NotAllowed(wrong, fix, field="Authorization", rule=rule)
 
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(without_key)])
-for each in (rendering, entrance, voter, dashboard, items, projects, people, data):
+for each in (rendering, entrance, dashboard, items, projects, people, data):
     for route in each.router.routes:
         if isinstance(route, APIRoute) and route.methods is not None and "GET" in route.methods:
             route.methods.add("HEAD")  # the server leaves the body out

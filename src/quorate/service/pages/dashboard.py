@@ -1,23 +1,38 @@
-"""The owner's dashboard: progress, cost, how many answers can be wrong, the classifier's worth, forecast."""
+"""What opens at a project's address: the owner's dashboard, and the page of its voters.
+
+The dashboard shows progress, cost, how many answers can be wrong, the classifier's worth, a forecast. Nothing on the
+voter's page, nor in what it fetches, says what the classifier thinks, what others voted, or what was decided.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from fastapi import APIRouter, Request, Response
-from sqlalchemy import Connection
+from fastapi import APIRouter, Response
+from sqlalchemy import Connection, func, select
 
+from quorate.compiled import compile_in_background, status
 from quorate.reasons import SHORT
-from quorate.service.access.request_context import now_of, store_of
-from quorate.service.api.dependencies import Anyone, ProjectId, Viewer, projects_of
+from quorate.service.access.cookies import csrf_token
+from quorate.service.access.request_context import allow_images
+from quorate.service.domain.listing import acts_of
 from quorate.service.domain.open_items import count_set_aside
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.stats import LIVE_SECONDS, latest_stats
-from quorate.service.pages.charts import ChartLine, bar, columns, line_chart
-from quorate.service.pages.rendering import go, render
+from quorate.service.pages.rendering import (
+    ChartLine,
+    MemberVisit,
+    ViewerVisit,
+    Visit,
+    VoterVisit,
+    bar,
+    columns,
+    line_chart,
+)
+from quorate.service.store.schema import ballots
 
 HOUR, SHORTEST = 3600.0, 60.0  # seconds; a pace is measured over a minute at least
 FEWEST = 5  # closed items a forecast needs
@@ -58,33 +73,37 @@ MOST_CLASSES = 12  # with a chart of their own
 
 
 @router.get("/p/{project_id}")
-def dashboard(request: Request, project_id: ProjectId, caller: Anyone) -> Response:
+def dashboard(on: MemberVisit) -> Response:
     """The dashboard; voters are sent to vote."""
-    if caller.role == "voter":
-        return go(f"/p/{project_id}/vote")
-    return render(request, "dashboard.html", **_shown(request, project_id), me=caller.principal, role=caller.role)
+    return on.go("vote") if on.caller.role == "voter" else on.render("dashboard.html", **_shown(on))
 
 
 @router.get("/p/{project_id}/live")
-def live(request: Request, project_id: ProjectId, caller: Viewer) -> Response:
+def live(on: ViewerVisit) -> Response:
     """The part of the dashboard that changes."""
-    return render(request, "dashboard_live.html", **_shown(request, project_id), role=caller.role)
+    return on.render("dashboard_live.html", **_shown(on))
 
 
-def _shown(request: Request, project_id: str) -> dict[str, Any]:
-    projects_, now = projects_of(request), now_of(request)
-    with store_of(request).read() as connection:
-        project = projects_.get_in(connection, project_id)
-        numbers = latest_stats(connection, project, now=now)
-        worth = _worth(projects_, project, numbers, connection)
-        num_aside = count_set_aside(connection, project_id)
+def is_compiling() -> bool:
+    """Whether decisions are slower yet, because a child process compiles the kernels."""
+    if status() == "compiling":
+        compile_in_background()  # it is under way: this looks whether it has ended
+    return status() == "compiling"
+
+
+def _shown(on: Visit) -> dict[str, Any]:
+    with on.store.read() as connection:
+        project = on.projects.get_in(connection, on.project_id)
+        numbers = latest_stats(connection, project, now=on.now)
+        worth = _worth(on.projects, project, numbers, connection)
+        num_aside = count_set_aside(connection, on.project_id)
     votes = [hour["votes"] for hour in numbers["hours"]]
     hours = columns(votes, title=f"Votes in each of the last 24 hours, {max(votes):g} at most")
     return {
         "num_aside": num_aside,
         "project": project, "numbers": numbers, "worth": worth, "forecast": forecast(numbers), "hours": hours,
         "most_in_hour": max(votes), "bar": bar, "short": SHORT, "tab": "dashboard", "settings": project.settings,
-        "live_seconds": LIVE_SECONDS,
+        "live_seconds": LIVE_SECONDS, "is_compiling": is_compiling(),
     }  # fmt: skip
 
 
@@ -118,3 +137,89 @@ def _worth(projects_: Projects, project: Project, numbers: dict[str, Any], conne
 def _curve(title: str, values: list[float], colour: int, most: float) -> str:
     told = f"{title}: from {values[0]:.2f} to {values[-1]:.2f}"
     return line_chart([ChartLine(title, colour, values)], title=told, most=1.05 * most)
+
+
+DIGITS = "1234567890"
+TAKEN = "usxz"  # undo, skip, cannot tell, enlarge
+WORDS = (10, 13, 16, 20)  # letters of the longest word that a column of buttons is made for
+
+
+@router.get("/p/{project_id}/vote")
+def vote_page(on: VoterVisit) -> Response:
+    """One item, big; buttons and keys; the next item is loaded already."""
+    project = on.projects.get(on.project_id)
+    allow_images(on.request, "https:", "http:")
+    with on.store.read() as connection:
+        is_new = acts_of(connection, on.project_id, on.me) == 0
+    start = {
+        "isNew": is_new,
+        "project": project.id,
+        "account": on.me,
+        "csrf": csrf_token(on.request),
+        "undoSeconds": project.settings.undo_seconds,
+        "leaseSeconds": project.settings.lease_seconds,
+        "state": project.state,
+    }
+    classes = project.settings.shown_classes
+    keys = keys_of(project.settings.classes)  # a new name must not move a key that voters know
+    shown = {
+        "project": project, "start": start, "shape": _shape(classes),
+        "classes": list(zip(project.settings.classes, classes, strict=True)), "keys": keys,
+        "keys_told": keys_told(keys), "names_are_keys": keys == [name.lower() for name in classes],
+        "own_keys": keys == [name.lower() for name in project.settings.classes],
+    }  # fmt: skip
+    return on.render("vote.html", **shown)
+
+
+def keys_of(classes: Sequence[str]) -> list[str]:
+    """The key of each class: its own name where all are single characters, else 1 to 9 and 0; none for the rest.
+
+    >>> keys_of(["cat", "dog"]), keys_of(["0", "1", "2"]), keys_of(["a", "u"])
+    (['1', '2'], ['0', '1', '2'], ['1', '2'])
+    """
+    own = [name.lower() for name in classes]
+    if len(set(own)) == len(own) and all(len(name) == 1 and name.isalnum() and name not in TAKEN for name in own):
+        return own
+    return list(DIGITS[: len(classes)]) + [""] * (len(classes) - len(DIGITS))
+
+
+def keys_told(keys: Sequence[str]) -> str:
+    """The keys there are, in words, where they are digits.
+
+    >>> keys_told(["1", "2", "3"]), keys_told([*DIGITS, ""])
+    ('1 to 3', '1 to 9 and 0')
+    """
+    last = len([key for key in keys if key])
+    return "1 to 9 and 0" if last == len(DIGITS) else f"1 to {last}"
+
+
+def _shape(classes: Sequence[str]) -> str:
+    """How the buttons stand: short names five in a row, few long ones one below another, many in a box that scrolls.
+
+    Columns are at least as wide as the longest word: no name is broken within one.
+
+    >>> _shape(["cat", "dog", "fox"]), _shape(["no finding", "cardiomegaly"])
+    ('word-10 few three', 'word-13 few')
+    """
+    longest = max(map(len, classes))
+    word = max(len(word) for name in classes for word in [*name.split(), ""])
+    found = [f"word-{next((size for size in WORDS if word <= size), 'more')}"]
+    if len(classes) > 8:
+        found.append("many")
+    if len(classes) < 5:
+        found += ["few", "three"] if len(classes) == 3 else ["few"]
+    if len(classes) > 4 and longest <= 4:
+        found.append("short")
+    if len(classes) < 5 and longest > 18:
+        found.append("one")
+    return " ".join(found)
+
+
+@router.get("/p/{project_id}/vote/mine")
+def votes_of_mine(on: VoterVisit, since: float) -> dict[str, int | str]:
+    """How many votes the reader has given since a time, their own midnight; and whether the project goes on."""
+    mine = (ballots.c.project_id == on.project_id, ballots.c.voter == on.me)
+    query = select(func.count()).where(*mine, ballots.c.kind == "vote", ballots.c.time >= since)
+    with on.store.read() as connection:
+        project = on.projects.get_in(connection, on.project_id)
+        return {"votes": int(connection.execute(query).scalar_one()), "state": project.state}

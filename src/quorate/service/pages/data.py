@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, HTTPException, Request, Response, UploadFile
+from fastapi import APIRouter, Form, HTTPException, Response, UploadFile
 from pydantic import JsonValue
 from starlette.concurrency import run_in_threadpool
 
 from quorate.errors import QuorateError
-from quorate.service.access.principal import Member
-from quorate.service.access.request_context import now_of, store_of
 from quorate.service.api.bodies import in_batch_thread, parsed
-from quorate.service.api.dependencies import Owner, ProjectId, Viewer, projects_of
+from quorate.service.domain import webhooks
 from quorate.service.domain.items import MOST_ITEMS, add_items, names_there
-from quorate.service.pages.form_fields import Fields, in_words_of_the_form
+from quorate.service.domain.webhooks import KINDS
+from quorate.service.pages.formats import Fields, in_words_of_the_form
 from quorate.service.pages.item_files import ItemsFile, read_items
-from quorate.service.pages.rendering import go, render, status_of
+from quorate.service.pages.rendering import OwnerVisit, ViewerVisit, Visit, status_of
 from quorate.service.problems import of_error
-from quorate.service.store.store import Store
-from quorate.service.webhooks import hooks
-from quorate.service.webhooks.deliveries import KINDS
 from quorate.validate import broken
 
 EXPORTS = (
@@ -68,78 +65,68 @@ NO_HOOK_SENT: dict[str, Any] = {
 }  # fmt: skip
 
 
-def data_page_of(request: Request, project_id: str, caller: Member, **more: object) -> Response:
+def data_page_of(on: Visit, **more: object) -> Response:
     """The whole page; `more` is what a form sent to it led to."""
     shown = {
-        "project": projects_of(request).get(project_id), "me": caller.principal, "role": caller.role, "tab": "data",
-        "exports": EXPORTS, "project_id": project_id, "kinds": HOOK_KINDS, "hook_labels": HOOK_LABELS,
-        "webhooks": _hooks(store_of(request), project_id) if caller.role == "owner" else [],
+        "project": on.projects.get(on.project_id), "tab": "data", "exports": EXPORTS, "project_id": on.project_id,
+        "kinds": HOOK_KINDS, "hook_labels": HOOK_LABELS, "webhooks": _hooks(on) if on.caller.role == "owner" else [],
     }  # fmt: skip
-    return render(
-        request, "data.html", status_of(more.get("hook_problem")), **(shown | NOTHING_LOOKED_AT | NO_HOOK_SENT | more)
-    )
+    whole = shown | NOTHING_LOOKED_AT | NO_HOOK_SENT | more
+    return on.render("data.html", status_of(more.get("hook_problem")), **whole)
 
 
-def _hooks(store: Store, project_id: str) -> list[tuple[hooks.Webhook, Any]]:
+def _hooks(on: Visit) -> list[tuple[webhooks.Webhook, Any]]:
     """Each webhook and its last delivery, if there was one."""
-    found = hooks.list_webhooks(store, project_id)
-    return [(hook, next(iter(hooks.list_deliveries(store, project_id, hook.id, limit=1)), None)) for hook in found]
+    found = webhooks.list_webhooks(on.store, on.project_id)
+    last = [webhooks.list_deliveries(on.store, on.project_id, hook.id, limit=1) for hook in found]
+    return [(hook, each[0] if each else None) for hook, each in zip(found, last, strict=True)]
 
 
 router = APIRouter(include_in_schema=False)
 
 
 @router.get("/p/{project_id}/data")
-def data_page(request: Request, project_id: ProjectId, caller: Viewer) -> Response:
+def data_page(on: ViewerVisit) -> Response:
     """Import, export, webhooks."""
-    return data_page_of(request, project_id, caller)
+    return data_page_of(on)
 
 
 @router.post("/p/{project_id}/import")
 async def import_file(
-    request: Request, project_id: ProjectId, caller: Owner, file: UploadFile,
+    on: OwnerVisit, file: UploadFile,
     action: Annotated[str, Form()] = "look", images: Annotated[str, Form()] = "{}", part: Annotated[str, Form()] = "",
 ) -> Response:  # fmt: skip
     """Look at a file, or store its good rows. `part`: answer with the part of the page that says so alone."""
-    shown = await in_batch_thread(request, lambda: _imported(request, project_id, file, action, images))
+    shown = await in_batch_thread(on.request, lambda: _imported(on, file, action, images))
     if part:
-        return render(request, "import_part.html", **shown, project_id=project_id)
-    return await run_in_threadpool(data_page_of, request, project_id, caller, **shown)
+        return on.render("import_part.html", **shown, project_id=on.project_id)
+    return await run_in_threadpool(data_page_of, on, **shown)
 
 
-def _imported(request: Request, project_id: str, file: UploadFile, action: str, images: str) -> dict[str, Any]:
-    """What the page says of the file, once it is looked at or stored."""
-    projects_ = projects_of(request)
+def _imported(on: Visit, file: UploadFile, action: str, images: str) -> dict[str, Any]:
+    """What the page says of the file, once it is looked at or stored. Items stored before stay as they are."""
     shown: dict[str, Any] = NOTHING_LOOKED_AT | {"file_name": file.filename or "file"}
     try:
-        name, project, allow = (
-            file.filename or "",
-            projects_.get(project_id),
-            bool(request.app.state.config.allow_private_addresses),
-        )
-        reading = read_items(name, file.file.read(), project, _images(images), allow_private=allow)
+        project = on.projects.get(on.project_id)
+        allow = on.allows_private
+        reading = read_items(file.filename or "", file.file.read(), project, _images(images), allow_private=allow)
         shown["reading"] = reading
         if action == "store":
-            shown["added"] = _store(request, project_id, reading)
+            shown["added"] = _store(on, reading)
         else:
-            shown["there"] = _there(request, project_id, reading)
+            with on.store.read() as connection:
+                shown["there"] = names_there(connection, on.project_id, [item.name for item in reading.items])
     except QuorateError as error:
         shown["problem"] = {"detail": str(error)}
     return shown
 
 
-def _there(request: Request, project_id: str, reading: ItemsFile) -> set[str]:
-    """The ids of items that were stored before: they stay as they are."""
-    with store_of(request).read() as connection:
-        return names_there(connection, project_id, [item.name for item in reading.items])
-
-
-def _store(request: Request, project_id: str, reading: ItemsFile) -> dict[str, int]:
+def _store(on: Visit, reading: ItemsFile) -> dict[str, int]:
     """Add the good rows, in batches; how many of each fate."""
     fates = {"open": 0, "closed": 0, "exists": 0}
     for start in range(0, len(reading.items), MOST_ITEMS):
         batch = reading.items[start : start + MOST_ITEMS]
-        for each in add_items(projects_of(request), project_id, batch, now=now_of(request)):
+        for each in add_items(on.projects, on.project_id, batch, now=on.now):
             fates[each.status] += 1
     return fates
 
@@ -156,31 +143,27 @@ def _images(text: str) -> dict[str, str]:
 
 
 @router.post("/p/{project_id}/webhooks/add")
-def add_webhook(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
+def add_webhook(on: OwnerVisit, fields: Fields) -> Response:
     """A new webhook; its secret is on the answer, and nowhere else ever again."""
     kinds, url = [kind for kind in KINDS if fields.get(kind)], fields.get("url", "").strip()
-    allow = bool(request.app.state.config.allow_private_addresses)
+    make = partial(webhooks.create_webhook, on.store, on.project_id, url, kinds, allow_private=on.allows_private)
     try:
-        _, secret = hooks.create_webhook(
-            store_of(request), project_id, url, kinds, allow_private=allow, by=caller.principal.account_id,
-            now=now_of(request),
-        )  # fmt: skip
+        _, secret = make(by=on.me, now=on.now)
     except QuorateError as error:
         problem = in_words_of_the_form(of_error(error).body(), {"url": url, "kinds": ", ".join(kinds)}, HOOK_LABELS)
-        return data_page_of(request, project_id, caller, hook_problem=problem, hook_url=url, hook_kinds=kinds)
-    return data_page_of(request, project_id, caller, hook_secret=secret)
+        return data_page_of(on, hook_problem=problem, hook_url=url, hook_kinds=kinds)
+    return data_page_of(on, hook_secret=secret)
 
 
 @router.post("/p/{project_id}/webhooks/test")
-def test_webhook(request: Request, project_id: ProjectId, _caller: Owner, fields: Fields) -> Response:
+def test_webhook(on: OwnerVisit, fields: Fields) -> Response:
     """Send a delivery that says nothing; the list shows what became of it."""
-    hooks.ping(store_of(request), project_id, fields.get("id", ""), now=now_of(request))
-    return go(f"/p/{project_id}/data", "pinged")
+    webhooks.ping(on.store, on.project_id, fields.get("id", ""), now=on.now)
+    return on.go("data", "pinged")
 
 
 @router.post("/p/{project_id}/webhooks/remove")
-def remove_webhook(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
+def remove_webhook(on: OwnerVisit, fields: Fields) -> Response:
     """Tell it nothing any more."""
-    store, me = store_of(request), caller.principal.account_id
-    hooks.remove_webhook(store, project_id, fields.get("id", ""), by=me, now=now_of(request))
-    return go(f"/p/{project_id}/data", "hook-removed")
+    webhooks.remove_webhook(on.store, on.project_id, fields.get("id", ""), by=on.me, now=on.now)
+    return on.go("data", "hook-removed")

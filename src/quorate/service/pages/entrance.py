@@ -10,10 +10,10 @@ from fastapi import APIRouter, Depends, Form, Request, Response
 from sqlalchemy import select
 
 from quorate.errors import InvalidInput
-from quorate.service.access import cookies, csrf, invitations, links
+from quorate.service.access import cookies, credentials, invitations
 from quorate.service.access.accounts import Role, memberships_of
+from quorate.service.access.credentials import SignedIn
 from quorate.service.access.limits import entered, limit_entry
-from quorate.service.access.links import SignedIn
 from quorate.service.access.principal import Principal, current
 from quorate.service.access.request_context import now_of, store_of
 from quorate.service.access.tokens import digest
@@ -21,7 +21,7 @@ from quorate.service.api.dependencies import Caller, Unrestricted, base_url_of, 
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.stats import latest_stats
 from quorate.service.pages.rendering import go, render
-from quorate.service.problems import Problem, of_error
+from quorate.service.problems import NotSignedIn, of_error
 from quorate.service.store.schema import accounts, api_keys
 
 
@@ -36,7 +36,7 @@ class ProjectCard:
 
 def cards(projects_: Projects, me: Principal, *, now: float) -> list[ProjectCard]:
     """All projects that are opened to somebody, those that are not archived first, by name."""
-    mine = memberships_of(projects_.store, me.account_id, only=me.only_project, limit=500)
+    mine = memberships_of(projects_.store, me.account_id, only=me.only_project)
     found = []
     with projects_.store.read() as connection:
         for membership in mine:
@@ -48,8 +48,8 @@ def cards(projects_: Projects, me: Principal, *, now: float) -> list[ProjectCard
 
 
 router = APIRouter(include_in_schema=False)
-ENTRY = [Depends(csrf.same_origin), Depends(limit_entry)]
-Token = Annotated[str | None, Depends(csrf.sent_token)]
+ENTRY = [Depends(cookies.same_origin), Depends(limit_entry)]
+Token = Annotated[str | None, Depends(cookies.sent_token)]
 Text = Annotated[str, Form()]
 
 
@@ -66,9 +66,7 @@ def signed_in(request: Request) -> Principal | None:
     """Who has opened this page; None for nobody. Not for doing anything in their name: no token is asked for."""
     try:
         return from_thread.run(current, Request({**request.scope, "method": "GET"}), None)
-    except Problem as problem:
-        if problem.status != 401:
-            raise
+    except NotSignedIn:
         return None
 
 
@@ -102,7 +100,7 @@ def _come_in(
 @router.get("/sign-in/token")
 def token_now(request: Request, caller: Caller) -> dict[str, str | None]:
     """Who is signed in, and their token for forms: for a page that was opened in an earlier sign-in."""
-    return {"account": caller.account_id, "token": csrf.csrf_token(request)}
+    return {"account": caller.account_id, "token": cookies.csrf_token(request)}
 
 
 @router.post("/sign-out")
@@ -135,7 +133,7 @@ def make_sign_in_link(request: Request, caller: Unrestricted) -> Response:
     """A link of one use that signs the reader in on another device; shown once. Not for a sign-in to one project."""
     now = now_of(request)
     me = caller.account_id
-    link = links.sign_in_link(store_of(request), me, base_url_of(request), by=me, now=now)
+    link = credentials.sign_in_link(store_of(request), me, base_url_of(request), by=me, now=now)
     shown = {"me": caller, "cards": cards(projects_of(request), caller, now=now), "link": link}
     return render(request, "projects.html", **shown)
 
@@ -143,7 +141,7 @@ def make_sign_in_link(request: Request, caller: Unrestricted) -> Response:
 @router.get("/link/{token}")
 def link_page(request: Request, token: str) -> Response:
     """What the link would do, with a button that does it."""
-    found = links.look(store_of(request), token, now=now_of(request))
+    found = credentials.look_at_link(store_of(request), token, now=now_of(request))
     return render(request, "link.html", link=found, name="")
 
 
@@ -154,13 +152,13 @@ def use_link(request: Request, token: str, name: Text = "") -> Response:
     Who is signed in as the same account keeps that sign-in where the link's opens less, and the link is not used up.
     """
     store, now = store_of(request), now_of(request)
-    found = links.look(store, token, now=now)
+    found = credentials.look_at_link(store, token, now=now)
     entered(request)
     me = signed_in(request) if found.project_id is not None else None
     if me is not None and me.account_id == found.account_id and me.only_project is None:
         return go(f"/p/{found.project_id}")
     try:
-        signed = links.use(store, token, name=name, now=now)
+        signed = credentials.use_link(store, token, name=name, now=now)
     except InvalidInput as error:  # of the name: the link is not used up
         return render(request, "link.html", 422, link=found, name=name, problem=of_error(error).body())
     return _come_in(request, "/", signed, note="joined", only_project=found.project_id)

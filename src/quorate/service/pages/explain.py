@@ -18,7 +18,7 @@ from quorate.decision.value import optimistic_gain
 from quorate.service.access.log import owner_of_link
 from quorate.service.domain.item_projection import ABSENT
 from quorate.service.domain.trail import same
-from quorate.service.pages.format_filters import decimal, percent, plural
+from quorate.service.pages.formats import decimal, percent, plural
 
 TOLD = ("ask", "label", "confidence", "reason")  # of a decision, on the page
 

@@ -9,26 +9,23 @@ from functools import partial
 from typing import Annotated, Any, cast
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 from sqlalchemy import ColumnElement, Connection, Row, func, select
 
 from quorate.reasons import SHORT
-from quorate.service.access.headers import allow_images
 from quorate.service.access.log import owner_of_link
-from quorate.service.access.request_context import now_of, store_of
+from quorate.service.access.request_context import allow_images
 from quorate.service.api.bodies import in_batch_thread
-from quorate.service.api.dependencies import Owner, ProjectId, Viewer, projects_of
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import for_browser
 from quorate.service.domain.listing import Filter, Status, conditions
 from quorate.service.domain.open_items import change_pool, clear_image, close_open, reports_of, restore, withdraw
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.trail import find, standing_probs, trail
-from quorate.service.domain.vote_types import Request as Act
-from quorate.service.pages.charts import REST, ChartLine, bar, line_chart, swatch
+from quorate.service.domain.votes import Request as Act
 from quorate.service.pages.explain import DecisionFacts, Step, audit_sentence, because, likeliest, timeline
-from quorate.service.pages.form_fields import Fields, whole_number
-from quorate.service.pages.rendering import go, render
+from quorate.service.pages.formats import Fields, whole_number
+from quorate.service.pages.rendering import REST, ChartLine, OwnerVisit, ViewerVisit, bar, line_chart, swatch
 from quorate.service.store.schema import accounts, events, items
 
 PER_PAGE = 50
@@ -99,76 +96,74 @@ Words = Annotated[str, Query(max_length=200)]
 
 @router.get("/p/{project_id}/items")
 def items_page(
-    request: Request, project_id: ProjectId, caller: Viewer,
+    on: ViewerVisit,
     search: Words = "", state: Words = "", label: Words = "", reason: Words = "", order: Words = "", page: int = 1,
 ) -> Response:  # fmt: skip
     """A page of the project's items, narrowed and ordered."""
     wanted = ItemsQuery(search, state, label, reason, order, page)
-    with store_of(request).read() as connection:
-        project = projects_of(request).get_in(connection, project_id)
+    with on.store.read() as connection:
+        project = on.projects.get_in(connection, on.project_id)
         found = page_of(connection, project, wanted)
-        ties = _ties(projects_of(request), connection, project, found.rows)
+        ties = _ties(on.projects, connection, project, found.rows)
     shown = {"project": project, "wanted": wanted, "found": found, "short": SHORT, "orders": ORDERS, "ties": ties}
-    return render(request, "items.html", **shown, me=caller.principal, role=caller.role, tab="items")
+    return on.render("items.html", **shown, tab="items")
 
 
 @router.get("/p/{project_id}/item")
-def item_page(request: Request, project_id: ProjectId, caller: Viewer, id: str) -> Response:  # noqa: A002
+def item_page(on: ViewerVisit, id: str) -> Response:  # noqa: A002
     """Everything that was done with one item, and why."""
-    allow_images(request, "https:", "http:")
-    projects_ = projects_of(request)
-    with store_of(request).read() as connection:
-        project = projects_.get_in(connection, project_id)
-        shown = _item(projects_, connection, project, id)
-    return render(request, "item.html", **shown, me=caller.principal, role=caller.role, tab="items")
+    allow_images(on.request, "https:", "http:")
+    with on.store.read() as connection:
+        shown = _item(on.projects, connection, on.projects.get_in(connection, on.project_id), id)
+    return on.render("item.html", **shown, tab="items")
 
 
 @router.post("/p/{project_id}/item/close")
-def close_item(request: Request, project_id: ProjectId, caller: Owner, id: str) -> Response:  # noqa: A002
+def close_item(on: OwnerVisit, id: str) -> Response:  # noqa: A002
     """Answer now, with the votes there are."""
-    who = caller.principal
-    asked = Act(project_id, id, who.account_id, "close", served=False, signed_in_by=who.signed_in_by)
-    act(projects_of(request), asked, now=now_of(request))
-    return go(f"/p/{project_id}/items", "closed")
+    asked = Act(on.project_id, id, on.me, "close", served=False, signed_in_by=on.caller.signed_in_by)
+    act(on.projects, asked, now=on.now)
+    return on.go("items", "closed")
 
 
 @router.post("/p/{project_id}/item/withdraw")
-def withdraw_item(request: Request, project_id: ProjectId, caller: Owner, id: str) -> Response:  # noqa: A002
+def withdraw_item(on: OwnerVisit, id: str) -> Response:  # noqa: A002
     """Take the item out of everything."""
-    withdraw(projects_of(request), project_id, id, by=caller.principal.account_id, now=now_of(request))
-    return go(f"/p/{project_id}/items", "withdrawn")
+    withdraw(on.projects, on.project_id, id, by=on.me, now=on.now)
+    return on.go("items", "withdrawn")
 
 
 @router.post("/p/{project_id}/item/restore")
-def restore_item(request: Request, project_id: ProjectId, caller: Owner, id: str) -> Response:  # noqa: A002
+def restore_item(on: OwnerVisit, id: str) -> Response:  # noqa: A002
     """Bring a withdrawn item back."""
-    restore(projects_of(request), project_id, id, by=caller.principal.account_id, now=now_of(request))
-    return go(f"/p/{project_id}/items", "restored")
+    restore(on.projects, on.project_id, id, by=on.me, now=on.now)
+    return on.go("items", "restored")
 
 
 @router.post("/p/{project_id}/open-items/pool")
-async def change_open_pool(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
+async def change_open_pool(on: OwnerVisit, fields: Fields) -> Response:
     """Another pool for all items that still ask."""
-    size, me, now = whole_number(fields, "pool_size") or 0, caller.principal, now_of(request)
-    change = partial(change_pool, projects_of(request), project_id, size)
-    await in_batch_thread(request, partial(change, by=me.account_id, signed_in_by=me.signed_in_by, now=now))
-    return go(f"/p/{project_id}/items", "pool")
+    size, how = whole_number(fields, "pool_size") or 0, on.caller.signed_in_by
+    change = partial(change_pool, on.projects, on.project_id, size, by=on.me, signed_in_by=how, now=on.now)
+    await in_batch_thread(on.request, change)
+    return on.go("items", "pool")
 
 
 @router.post("/p/{project_id}/open-items/close")
-async def close_open_items(request: Request, project_id: ProjectId, caller: Owner) -> Response:
+async def close_open_items(on: OwnerVisit) -> Response:
     """Answer everything now, with the votes there are."""
-    me, now = caller.principal, now_of(request)
-    close = partial(close_open, projects_of(request), project_id)
-    await in_batch_thread(request, partial(close, by=me.account_id, signed_in_by=me.signed_in_by, now=now))
-    return go(f"/p/{project_id}/items", "closed")
+    how = on.caller.signed_in_by
+    await in_batch_thread(
+        on.request, partial(close_open, on.projects, on.project_id, by=on.me, signed_in_by=how, now=on.now)
+    )
+    return on.go("items", "closed")
 
 
 @router.post("/p/{project_id}/item/clear")
-def clear_item(request: Request, project_id: ProjectId, caller: Owner, id: str) -> Response:  # noqa: A002
+def clear_item(on: OwnerVisit, id: str) -> Response:  # noqa: A002
     """Ask voters again about an item that was set aside."""
-    clear_image(projects_of(request), project_id, id, by=caller.principal.account_id, now=now_of(request))
-    return go(f"/p/{project_id}/items", "cleared")
+    clear_image(on.projects, on.project_id, id, by=on.me, now=on.now)
+    return on.go("items", "cleared")
 
 
 def _ties(projects_: Projects, connection: Connection, project: Project, rows: Iterable[Row[Any]]) -> dict[int, int]:

@@ -16,11 +16,10 @@ from quorate.errors import InvalidInput, QuorateError
 from quorate.service.access.accounts import enrol
 from quorate.service.access.principal import Principal
 from quorate.service.access.request_context import now_of, store_of
-from quorate.service.api.dependencies import Creator, Owner, ProjectId, projects_of
+from quorate.service.api.dependencies import Creator, projects_of
 from quorate.service.domain.settings import LOWEST_RATE, ProjectSettings, knobs_of, rule_for_people
-from quorate.service.pages.form_fields import Fields, in_words_of_the_form, lines, number, share, whole_number
-from quorate.service.pages.format_filters import decimal
-from quorate.service.pages.rendering import go, render
+from quorate.service.pages.formats import Fields, decimal, in_words_of_the_form, lines, number, share, whole_number
+from quorate.service.pages.rendering import OwnerVisit, Visit, go, render, status_of
 from quorate.service.problems import of_error
 from quorate.validate import broken
 
@@ -303,39 +302,30 @@ def _check_people(fields: dict[str, str], pool_size: int) -> None:
 
 
 def _new(request: Request, caller: Principal, form: dict[str, str], problem: dict[str, Any] | None = None) -> Response:
-    status = problem["status"] if problem else 200
-    return render(request, "new.html", status, me=caller, form=form, labels=LABELS, problem=problem)
+    return render(request, "new.html", status_of(problem), me=caller, form=form, labels=LABELS, problem=problem)
 
 
 @router.get("/p/{project_id}/settings")
-def settings_page(request: Request, project_id: ProjectId, caller: Owner) -> Response:
+def settings_page(on: OwnerVisit) -> Response:
     """The settings as they are."""
-    project = projects_of(request).get(project_id)
-    return _settings(request, caller.principal, project_id, as_form(project.settings) | {"name": project.name})
+    return _settings(on, {})
 
 
 @router.post("/p/{project_id}/settings")
-def change(request: Request, project_id: ProjectId, caller: Owner, fields: Fields) -> Response:
+def change(on: OwnerVisit, fields: Fields) -> Response:
     """Change what may change while a project runs."""
-    projects_ = projects_of(request)
     try:
-        before = projects_.get(project_id).settings
-        changes = changes_of(fields, before=before)
-        name, state = fields.get("name"), fields.get("state")
-        me = caller.principal.account_id
-        projects_.change(project_id, name=name, state=state, by=me, now=now_of(request), **changes)
+        changes = changes_of(fields, before=on.projects.get(on.project_id).settings)
+        named = {"name": fields.get("name"), "state": fields.get("state"), "by": on.me}
+        on.projects.change(on.project_id, **named, now=on.now, **changes)
     except QuorateError as error:
-        problem = in_words_of_the_form(of_error(error).body(), fields, LABELS)
-        return _settings(request, caller.principal, project_id, fields, problem)
-    return go(f"/p/{project_id}/settings", "saved")
+        return _settings(on, fields, in_words_of_the_form(of_error(error).body(), fields, LABELS))
+    return on.go("settings", "saved")
 
 
-def _settings(
-    request: Request, me: Principal, project_id: str, form: dict[str, str], problem: dict[str, Any] | None = None
-) -> Response:
-    project = projects_of(request).get(project_id)
+def _settings(on: Visit, form: dict[str, str], problem: dict[str, Any] | None = None) -> Response:
+    project = on.projects.get(on.project_id)
     whole = BLANK | as_form(project.settings) | {"name": project.name} | form
-    shown = {"project": project, "form": whole, "problem": problem, "role": "owner", "tab": "settings"}
-    told = {"labels": LABELS, "method": method_told(project.settings)}
-    shown |= told | {"goals": goals_of(project.settings), "why_not_all": why_not_all(project.settings)}
-    return render(request, "settings.html", problem["status"] if problem else 200, me=me, **shown)
+    shown = {"project": project, "form": whole, "problem": problem, "tab": "settings", "labels": LABELS}
+    shown |= {"method": method_told(project.settings), "goals": goals_of(project.settings)}
+    return on.render("settings.html", status_of(problem), **shown, why_not_all=why_not_all(project.settings))

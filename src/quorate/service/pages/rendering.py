@@ -1,26 +1,33 @@
-"""A template and its values -> an HTML response; QR codes; problems as pages; the static files and their addresses.
+"""A template and its values -> an HTML response; charts and QR codes; problems as pages; the static files.
 
 Static files are read once and sent with a digest in their address, so that browsers keep them. Only files that lie in
-`static/` when the process starts are ever sent; no path of a request touches the disk.
+`static/` when the process starts are ever sent; no path of a request touches the disk. A chart is drawn on a square of
+100 by 100 that is stretched to its place: its coordinates are computed here, its markup is in `_charts.html`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import segno
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from quorate.service.access.csrf import csrf_token
-from quorate.service.access.request_context import now_of
-from quorate.service.pages import format_filters as words
+from quorate.service.access.accounts import Role
+from quorate.service.access.cookies import csrf_token
+from quorate.service.access.principal import Member, member
+from quorate.service.access.request_context import now_of, store_of
+from quorate.service.api.dependencies import ProjectId, projects_of
+from quorate.service.domain.projects import Projects
+from quorate.service.pages import formats as words
 from quorate.service.problems import nothing_here
+from quorate.service.store.store import Store
 
 STATIC = Path(__file__).parent / "static"
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".png": "image/png"}
@@ -159,6 +166,63 @@ def go(path: str, note: str | None = None) -> Response:
     return RedirectResponse(f"{path}?note={note}" if note else path, 303)
 
 
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Somebody who opens a page of a project, or sends a form of it: what every such endpoint works with."""
+
+    request: Request
+    project_id: str
+    caller: Member
+
+    @property
+    def store(self) -> Store:
+        """The store of the app."""
+        return store_of(self.request)
+
+    @property
+    def projects(self) -> Projects:
+        """The projects of the app."""
+        return projects_of(self.request)
+
+    @property
+    def now(self) -> float:
+        """The time of the request."""
+        return now_of(self.request)
+
+    @property
+    def me(self) -> str:
+        """The visitor's account."""
+        return self.caller.account_id
+
+    @property
+    def allows_private(self) -> bool:
+        """Whether addresses of this machine and its network may be used."""
+        return bool(self.request.app.state.config.allow_private_addresses)
+
+    def render(self, template: str, status: int = 200, /, **shown: object) -> Response:
+        """The page of this template, for the visitor."""
+        return render(self.request, template, status, me=self.caller, role=self.caller.role, **shown)
+
+    def go(self, page: str, note: str | None = None) -> Response:
+        """Send the browser on to a page of the project."""
+        return go(f"/p/{self.project_id}/{page}", note)
+
+
+def _visit(*roles: Role) -> Any:  # noqa: ANN401 - as FastAPI's Depends
+    """A dependency: the visit of somebody in one of these roles (none named: any)."""
+
+    async def visit(request: Request, project_id: ProjectId, caller: Any = Depends(member(*roles))) -> Visit:  # noqa: ANN401, B008
+        return Visit(request, project_id, caller)
+
+    return Depends(visit)
+
+
+OwnerVisit = Annotated[Visit, _visit("owner")]
+ViewerVisit = Annotated[Visit, _visit("owner", "reader")]
+VoterVisit = Annotated[Visit, _visit("owner", "voter")]
+MemberVisit = Annotated[Visit, _visit()]
+
+
 PAGES = ("/p/", "/new", "/join/", "/link/", "/sign-")
 
 
@@ -174,3 +238,57 @@ def error_page(request: Request, problem: dict[str, Any]) -> Response | None:
         template, shown["problem"] = "sign_in.html", None
     html = environment.get_template(template).render(shown | {"static": address, "path": path})
     return Response(html, problem["status"], media_type="text/html")
+
+
+COLOURS = 8
+REST = 7  # the grey one
+
+
+@dataclass(frozen=True, slots=True)
+class ChartLine:
+    """One line: its name, its colour's number, and y at x = 0, 1, 2, ..."""
+
+    name: str
+    colour: int
+    values: Sequence[float]
+
+
+def line_chart(lines: Sequence[ChartLine], *, title: str, most: float) -> Markup:
+    """Lines over a common scale from 0 to `most`; `title` is what a screen reader says.
+
+    >>> str(line_chart([ChartLine("cat", 0, [0.5, 1.0])], title="belief", most=1.0))[:52]
+    '<svg class="plot-area" viewBox="0 0 100 100" preserv'
+    """
+    drawn = [line for line in lines if line.values]
+    far = max([*(len(line.values) - 1 for line in drawn), 1e-9])
+    return macro("lines", title, [(line.colour % COLOURS, _path(line.values, far, most)) for line in drawn])
+
+
+def _path(values: Sequence[float], far: float, most: float) -> str:
+    heights = [100 - 99 * min(max(y / max(most, 1e-12), 0.0), 1.0) - 0.5 for y in values]
+    points = [(100 * x / far, y) for x, y in enumerate(heights)]
+    if len(points) == 1:
+        points = [(0.0, heights[0]), (100.0, heights[0])]
+    return "M" + "L".join(f"{x:.2f} {y:.2f}" for x, y in points)
+
+
+def columns(values: Sequence[float], *, title: str, colour: int = 0) -> Markup:
+    """Upright bars from zero to the largest."""
+    most, width = max([*values, 1e-12]), 100 / max(len(values), 1)
+    bars = [((place + 0.1) * width, 0.8 * width, 99 * y / most) for place, y in enumerate(values) if y > 0]
+    return macro("columns", title, colour, bars)
+
+
+def bar(parts: Sequence[tuple[float, int]], *, whole: float) -> Markup:
+    """One lying bar of parts (value, colour) of a whole; the words beside it say the same."""
+    at, shown = 0.0, []
+    for value, colour in parts:
+        width = 100 * value / whole if whole > 0 else 0.0
+        shown.append((at, width, colour % COLOURS))
+        at += width
+    return macro("bar", shown)
+
+
+def swatch(colour: int) -> Markup:
+    """A spot of a line's colour, for legends."""
+    return macro("swatch", colour % COLOURS)

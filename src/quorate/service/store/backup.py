@@ -35,7 +35,6 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import URL
 
-from quorate.errors import InvalidInput
 from quorate.files import atomic_file
 from quorate.service.store.store import Store, existing, snapshot
 from quorate.service.store.upgrade import VERSION_TABLE, bring_to, newest, revision_of, revisions
@@ -223,8 +222,8 @@ def _describe(file: sqlite3.Connection, revision: str, tables: dict[str, TableDi
     file.execute("INSERT INTO backup VALUES (?)", (json.dumps(facts),))
     file.commit()
     if file.execute("PRAGMA integrity_check").fetchone() != ("ok",):
-        wrong, fix = "the backup came out damaged: is its disk sound?", "try another folder; nothing was kept."
-        raise InvalidInput(f"{wrong} {fix}", field="file", rule="a folder on a sound disk", fix=fix)
+        rule = "a folder on a sound disk: the backup came out damaged"
+        raise broken("file", None, rule, "try another folder; nothing was kept.")
 
 
 def _refuse_existing(target: Path) -> None:

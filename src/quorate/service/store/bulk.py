@@ -7,7 +7,7 @@ parameter for each value would be another statement for each length.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -17,6 +17,7 @@ from sqlalchemy import (
     Connection,
     Insert,
     Row,
+    Select,
     Table,
     TableValuedAlias,
     Text,
@@ -115,6 +116,15 @@ def _of_json(element: paired, compiler: SQLCompiler, **options: object) -> str:
 def upsert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
     """An INSERT that can say what happens when the row is there: `.on_conflict_do_nothing()` or `_do_update`."""
     return sqlite.insert(table) if connection.dialect.name == "sqlite" else postgresql.insert(table)
+
+
+def in_batches(
+    connection: Connection, query: Select[Any], column: ColumnElement[Any], *, after: int = 0, size: int = 1000
+) -> Iterator[Sequence[Row[Any]]]:
+    """All rows in the order of a column that tells them apart, above `after`, in batches: in bounded memory."""
+    while rows := connection.execute(query.where(column > after).order_by(column).limit(size)).all():
+        yield rows
+        after = rows[-1]._mapping[column]
 
 
 Rows = Sequence[Mapping[str, Any]]

@@ -8,10 +8,13 @@ Changed only together with a migration in `migrations/`.
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    ColumnElement,
     Double,
     ForeignKey,
     Index,
@@ -33,6 +36,12 @@ metadata = MetaData(
         "pk": "pk_%(table_name)s",
     }
 )
+
+
+def _partial(name: str, *columns: Any, where: ColumnElement[bool], unique: bool = False) -> Index:  # noqa: ANN401
+    """An index of the rows that meet a condition."""
+    return Index(name, *columns, unique=unique, sqlite_where=where, postgresql_where=where)
+
 
 Id = BigInteger().with_variant(Integer, "sqlite")
 
@@ -96,43 +105,15 @@ items = Table(
 not_withdrawn = items.c.withdrawn.is_(None)
 counts_in_audit = not_withdrawn | items.c.audit_rate.is_not(None)  # who withdraws knows what was drawn: it stays in
 wanted = (items.c.is_wanted) & (items.c.slots > 0)
-Index(
-    "ix_items_queue",
-    items.c.project_id,
-    items.c.priority.desc(),
-    items.c.to_close,
-    items.c.number,
-    sqlite_where=wanted,
-    postgresql_where=wanted,
-)
+_partial("ix_items_queue", items.c.project_id, items.c.priority.desc(), items.c.to_close, items.c.number, where=wanted)
 fresh = wanted & (items.c.num_ballots == 0)
-Index(
-    "ix_items_fresh",
-    items.c.project_id,
-    items.c.priority.desc(),
-    items.c.number,
-    sqlite_where=fresh,
-    postgresql_where=fresh,
-)
+_partial("ix_items_fresh", items.c.project_id, items.c.priority.desc(), items.c.number, where=fresh)
 busy = (items.c.is_wanted) & (items.c.slots <= 0)
-Index(
-    "ix_items_busy",
-    items.c.project_id,
-    items.c.priority.desc(),
-    items.c.number,
-    sqlite_where=busy,
-    postgresql_where=busy,
-)
+_partial("ix_items_busy", items.c.project_id, items.c.priority.desc(), items.c.number, where=busy)
 Index("ix_items_window", items.c.project_id, items.c.first_vote_event.desc())
 Index("ix_items_state", items.c.project_id, items.c.is_open, items.c.number)
 unaccounted = ~items.c.is_open & ~items.c.is_accounted
-Index(
-    "ix_items_unaccounted",
-    items.c.project_id,
-    items.c.closed_event,
-    sqlite_where=unaccounted,
-    postgresql_where=unaccounted,
-)
+_partial("ix_items_unaccounted", items.c.project_id, items.c.closed_event, where=unaccounted)
 Index("ix_items_closed", items.c.project_id, items.c.closed_event)
 
 events = Table(
@@ -151,14 +132,13 @@ events = Table(
     UniqueConstraint("item_id", "seq"),
     sqlite_autoincrement=True,
 )
-Index(
+_partial(
     "uq_events_request",
     events.c.project_id,
     events.c.voter,
     events.c.request,
     unique=True,
-    sqlite_where=events.c.request.is_not(None),
-    postgresql_where=events.c.request.is_not(None),
+    where=events.c.request.is_not(None),
 )
 Index("ix_events_project", events.c.project_id, events.c.id)
 
@@ -400,4 +380,4 @@ deliveries = Table(
     Column("problem", Text),
 )
 pending = deliveries.c.delivered.is_(None) & deliveries.c.failed.is_(None)
-Index("ix_deliveries_due", deliveries.c.due, sqlite_where=pending, postgresql_where=pending)
+_partial("ix_deliveries_due", deliveries.c.due, where=pending)

@@ -11,11 +11,9 @@ import pytest
 from sqlalchemy import select, update
 
 from quorate.service.config import ServiceConfig
+from quorate.service.domain import webhooks
+from quorate.service.sender import Sender, verify
 from quorate.service.store.schema import deliveries
-from quorate.service.webhooks import deliveries as queue
-from quorate.service.webhooks import hooks
-from quorate.service.webhooks.sender import Sender
-from quorate.service.webhooks.signature import verify
 from tests.processes import wait_until
 from tests.service.api.conftest import World
 
@@ -122,12 +120,12 @@ def test_what_is_not_taken_is_tried_again_later_with_the_same_id(telling, receiv
 def test_after_a_crash_between_sending_and_noting_it_is_sent_again_with_the_same_id(telling, receiver, monkeypatch):
     close(telling, "x")
     with monkeypatch.context() as crash:
-        crash.setattr("quorate.service.webhooks.sender.delivered", lambda *_, **__: (_ for _ in ()).throw(SystemExit))
+        crash.setattr("quorate.service.sender.delivered", lambda *_, **__: (_ for _ in ()).throw(SystemExit))
         with pytest.raises(SystemExit):
             telling.sender.round()
     other = Sender(telling.store, allow_private=True, clock=telling.clock)
     assert other.round() == 0, "held by the worker that died"
-    telling.clock.now += queue.HOLD + 1
+    telling.clock.now += webhooks.HOLD + 1
     assert other.round() == 1
     first, second = receiver.got
     assert first[0]["X-Quorate-Id"] == second[0]["X-Quorate-Id"] and first[1] == second[1]
@@ -166,14 +164,14 @@ def test_one_delivery_that_is_never_taken_does_not_keep_the_rest_back(telling, r
 
 def test_it_gives_up_after_three_days(telling, receiver):
     close(telling, "x")
-    telling.clock.now += queue.GIVE_UP + 1
+    telling.clock.now += webhooks.GIVE_UP + 1
     receiver.statuses = [500]
     telling.sender.round()
     (row,) = rows(telling)
     assert row.failed == telling.clock.now and "500" in row.problem
     telling.clock.now += 86400
     assert telling.sender.round() == 0
-    assert queue.delay(50, Random(1)) <= 1.2 * queue.LONGEST_DELAY
+    assert webhooks.delay(50, Random(1)) <= 1.2 * webhooks.LONGEST_DELAY
 
 
 def test_a_removed_webhook_hears_nothing_more(telling, receiver):
@@ -187,7 +185,7 @@ def test_addresses_of_this_machine_are_refused_when_chosen_and_when_sent(telling
     strict = Sender(telling.store, clock=telling.clock)
     for url in (receiver.url, receiver.url.replace("127.0.0.1", "localhost"), "http://169.254.169.254/latest"):
         with telling.store.write() as connection:  # as a name that led elsewhere when it was chosen
-            connection.execute(update(hooks.webhooks).values(url=url))
+            connection.execute(update(webhooks.webhooks).values(url=url))
         telling.client("owner").api("POST", f"/projects/{telling.here}/webhooks/{telling.hook}/ping", 202)
         assert strict.round() >= 1
         assert receiver.got == []
@@ -205,7 +203,7 @@ def test_a_name_that_leads_nowhere_is_said_in_words(telling, monkeypatch, code, 
 
     monkeypatch.setattr(telling.sender, "_address", nowhere)
     with telling.store.write() as connection:
-        connection.execute(update(hooks.webhooks).values(url="https://hook.example/"))
+        connection.execute(update(webhooks.webhooks).values(url="https://hook.example/"))
     telling.client("owner").api("POST", f"/projects/{telling.here}/webhooks/{telling.hook}/ping", 202)
     telling.sender.round()
     assert [row.problem for row in rows(telling)] == [words]
@@ -247,11 +245,11 @@ def test_it_runs_beside_the_requests_and_stops(telling, receiver):
 def test_a_receiver_that_never_answers_costs_no_more_than_its_time(telling, monkeypatch):
     import socket
 
-    monkeypatch.setattr("quorate.service.webhooks.sender.TOTAL", 0.3)
+    monkeypatch.setattr("quorate.service.sender.TOTAL", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         with telling.store.write() as connection:
             url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
-            connection.execute(update(hooks.webhooks).values(url=url))
+            connection.execute(update(webhooks.webhooks).values(url=url))
         close(telling, "x")
         begin = time.monotonic()
         assert telling.sender.round() == 1
@@ -262,7 +260,7 @@ def test_a_receiver_that_never_answers_costs_no_more_than_its_time(telling, monk
 def test_a_slow_receiver_delays_nobody_else(telling, receiver, quick):
     """Both are told of each item; the slow one is busy with the first while the quick one has heard of all."""
     receiver.seconds = 9.0
-    hooks.create_webhook(
+    webhooks.create_webhook(
         telling.store, telling.here, quick.url, ["item.completed"], allow_private=True, now=telling.clock.now
     )
     telling.sender.rhythm = 0.05
@@ -277,7 +275,7 @@ def test_a_slow_receiver_delays_nobody_else(telling, receiver, quick):
 
 
 def test_a_slow_receiver_waits_after_its_turn_as_long_as_it_took(telling, receiver, monkeypatch):
-    monkeypatch.setattr("quorate.service.webhooks.sender.PATIENCE", 0.2)
+    monkeypatch.setattr("quorate.service.sender.PATIENCE", 0.2)
     receiver.seconds = 0.3
     close(telling, *(f"i{n}" for n in range(12)))
     assert telling.sender.round() == 1
@@ -285,6 +283,6 @@ def test_a_slow_receiver_waits_after_its_turn_as_long_as_it_took(telling, receiv
     assert len(waiting) == 11 and all(0.3 <= row.due - telling.clock.now < 5 and row.attempts == 0 for row in waiting)
     assert telling.sender.round() == 0, "all of them wait, those beyond the turn too"
     receiver.seconds = 0.0
-    monkeypatch.setattr("quorate.service.webhooks.sender.PATIENCE", 60.0)  # a slow machine is no slow receiver
+    monkeypatch.setattr("quorate.service.sender.PATIENCE", 60.0)  # a slow machine is no slow receiver
     telling.clock.now += 5
     assert [telling.sender.round() for _ in range(2)] == [8, 3]

@@ -4,10 +4,10 @@ from random import Random
 
 import pytest
 
+from quorate.service.domain import webhooks
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.settings import ProjectSettings
-from quorate.service.webhooks import hooks
-from quorate.service.webhooks.deliveries import FARTHEST, HOLD, claim, delay, refused
+from quorate.service.domain.webhooks import FARTHEST, HOLD, claim, delay, refused
 
 NOW, YEARS = 1e9, 10 * 365 * 86400.0
 
@@ -16,10 +16,10 @@ NOW, YEARS = 1e9, 10 * 365 * 86400.0
 def waiting(store):
     """A store in which one delivery waits."""
     project = Projects(store).create("pets", ProjectSettings(classes=["cat", "dog"], pool_size=5), now=NOW)
-    hook, _ = hooks.create_webhook(
+    hook, _ = webhooks.create_webhook(
         store, project.id, "https://example.org/h", ["item.completed"], allow_private=True, now=NOW
     )
-    hooks.ping(store, project.id, hook.id, now=NOW)
+    webhooks.ping(store, project.id, hook.id, now=NOW)
     return store
 
 

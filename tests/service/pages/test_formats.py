@@ -5,7 +5,7 @@ import re
 import pytest
 
 from quorate.errors import InvalidInput
-from quorate.service.pages.form_fields import number, share, whole_number
+from quorate.service.pages.formats import number, share, whole_number
 from tests.service.pages.world import made_world, token
 
 NONE = ["inf", "-inf", "nan", "Infinity", "1e400", "-1e400", "three", "0x10"]

@@ -1,7 +1,8 @@
-"""Rows of a batch of votes: locks the items, loads ballots, leases and events; then writes what the votes change.
+"""A vote as it is asked for, what it is checked against, and the rows it changes, for many votes at once.
 
-As many statements as for one vote, one per table. The lock is a statement of its own: what is read by the statement
-that waits for a lock may be older than the lock. Called by `ballots`.
+Locks the items, loads ballots, leases and events; then writes what the votes change: as many statements as for one
+vote, one per table. The lock is a statement of its own: what is read by the statement that waits for a lock may be
+older than the lock. Called by `ballots`; the API, the pages and the demo make the requests.
 """
 
 from __future__ import annotations
@@ -10,19 +11,82 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, Select, bindparam, select
 
-from quorate.errors import QuorateError
+from quorate.errors import InvalidInput, QuorateError, RequestReused, UnknownItem
 from quorate.service.domain.events import append_item_events
 from quorate.service.domain.projects import Project, Projects, archived
-from quorate.service.domain.vote_types import Request, not_here, not_met, reused
+from quorate.service.domain.webhooks import Notice, announce, closed
 from quorate.service.store.bulk import among, change_rows, delete_rows, each_of, insert_rows, paired
 from quorate.service.store.schema import ballots, events, items, leases
-from quorate.service.webhooks.deliveries import Notice, announce, closed
 from quorate.session.journal import Event
 from quorate.types import Decision
+from quorate.validate import broken
+
+Kind = Literal["vote", "abstain", "skip", "retract", "close"]
+
+
+class TooLate(InvalidInput):
+    """A vote can be taken back only for a short while."""
+
+
+class NotServed(UnknownItem):
+    """A voter acts on an item that was never shown to them."""
+
+
+def reused(key: str | None) -> RequestReused:
+    """The error of an idempotency key that came with another content than the first time."""
+    rule = "a key of its own for every act; this one was used before for something else"
+    return broken("Idempotency-Key", key, rule, "use a new key for a new act.", error=RequestReused)
+
+
+def not_here(item: str) -> InvalidInput:
+    """The error of an item that is not in the project."""
+    return broken("item", item, "an item of this project", "check how it is written.", error=UnknownItem)
+
+
+def not_met(item: str, kind: Kind) -> InvalidInput:
+    """The error of a voter who acts on an item that was never shown to them; whether it is there is not told."""
+    if kind == "retract":
+        rule = "an item on which this voter has acted"
+        return broken("item", item, rule, "there is nothing to undo.", error=UnknownItem)
+    return broken("item", item, "an item that was given to this voter", "ask for the next item first.", error=NotServed)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Who acts on which item, and how. `served`: the item must have been shown to this voter.
+
+    `signed_in_by`: how whoever sends it was signed in (access/log.py); kept beside the event.
+    """
+
+    project_id: str
+    item: str
+    voter: str
+    kind: Kind
+    label: str | None = None
+    request: str | None = None
+    served: bool = True
+    signed_in_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedVote:
+    """What was stored. For an owner's eyes, never for a voter's: `decision` (None for a skip), and `late`, whether the
+    item was closed already."""
+
+    item: str
+    kind: Kind
+    label: str | None
+    time: float
+    event: int
+    undo_until: float | None
+    repeated: bool
+    late: bool
+    decision: Decision | None
+
 
 LOCK = select(items).where(items.c.project_id == bindparam("project"), among(items.c.name, "names"))
 LOCK = LOCK.order_by(items.c.id).with_for_update()  # in one order everywhere, so that nobody deadlocks

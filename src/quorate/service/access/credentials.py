@@ -1,8 +1,10 @@
-"""Links that work once: for the first owner, printed at the first start; to sign in on another device; for a member who
-comes back to a project, made by its owner, which opens this project alone.
+"""Links that work once, and API keys for programs. Only digests are kept; a link or key is shown once.
 
-Looking at a link (`look`) changes nothing, so a preview in a chat does not use it up; only the form on its page does
-(`use`). `new_link` and `new_key` are for the command line: whoever can read the database could change it by hand.
+Links are for the first owner (printed at the first start), to sign in on another device, and for a member who comes
+back to a project: made by its owner, that one opens this project alone. Looking at a link (`look_at_link`) changes
+nothing, so a preview in a chat does not use it up; only the form on its page does (`use_link`). A key acts as its
+account, in all the account's projects or in one. `new_link` and `new_key` are for the command line: whoever can read
+the database could change it by hand.
 """
 
 from __future__ import annotations
@@ -10,17 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, insert, or_, select, update
 
-from quorate.errors import InvalidInput
 from quorate.service.access.accounts import Account, checked_name, list_accounts, load_account, member_in, role_in
 from quorate.service.access.cookies import end_links, open_sign_in
-from quorate.service.access.keys import create_key
 from quorate.service.access.log import by_link, note
-from quorate.service.access.refusals import LinkOver, NotAllowed, NotFound, UnknownLink
-from quorate.service.access.tokens import digest, new_secret
+from quorate.service.access.tokens import digest, new_id, new_secret
+from quorate.service.problems import LinkOver, NotAllowed, NotFound, UnknownLink
 from quorate.service.store.bulk import upsert
-from quorate.service.store.schema import accounts, links
+from quorate.service.store.schema import accounts, api_keys, links, memberships
 from quorate.service.store.store import Store
 from quorate.validate import broken
 
@@ -97,7 +97,7 @@ def member_link(
         return link, expires
 
 
-def look(store: Store, token: str, *, now: float) -> Link:
+def look_at_link(store: Store, token: str, *, now: float) -> Link:
     """What using the link would do; nothing is used up. LinkOver or UnknownLink if it can do nothing any more."""
     with store.read() as connection:
         row = _usable(connection, token, now=now)
@@ -105,7 +105,7 @@ def look(store: Store, token: str, *, now: float) -> Link:
         return Link(row.account_id, name, row.expires, row.project_id)
 
 
-def use(store: Store, token: str, *, name: str | None = None, now: float) -> SignedIn:
+def use_link(store: Store, token: str, *, name: str | None = None, now: float) -> SignedIn:
     """Use the link up and sign in; `name` is what the first owner is called. One of many who try at once succeeds."""
     with store.write() as connection:
         row = _usable(connection, token, now=now, lock=True)
@@ -176,7 +176,7 @@ def new_key(store: Store, name: str, *, account: str | None = None, now: float) 
 
 
 def _only_owner(store: Store) -> str:
-    owners = [each for each in everybody(store) if each.may_create and each.disabled is None]
+    owners = [each for each in list_accounts(store) if each.may_create and each.disabled is None]
     if len(owners) == 1:
         return owners[0].id
     if not owners:
@@ -184,16 +184,94 @@ def _only_owner(store: Store) -> str:
             "open the link that `quorate serve` prints first, or without a browser send it a name: "
             "curl --data 'name=Ada' LINK. `quorate service owner-link` prints a new one."
         )
-        wrong, rule = "nobody is an owner yet", "the id of an account that may make projects"
-        raise InvalidInput(f"{wrong}; {fix}", field="account", rule=rule, fix=fix)
+        raise broken("account", None, "the id of an account that may make projects; there is none yet", fix)
     names = ", ".join(f"{each.id} ({each.name})" for each in owners[:20])
     rule, fix = f"one of the {len(owners)} accounts that may make projects: {names}", "say which with `account`."
-    raise InvalidInput(f"expected {rule}; {fix}", field="account", rule=rule, fix=fix)
+    raise broken("account", None, rule, fix)
 
 
-def everybody(store: Store) -> list[Account]:
-    """Every account of the service, in order of their ids."""
-    found: list[Account] = []
-    while page := list_accounts(store, after=found[-1].id if found else ""):
-        found += page
-    return found
+PREFIX = "qk_"
+SHOWN = 8  # first characters that are kept, to recognise a key by
+USED_EVERY = 60.0  # seconds between notes of a key's use: requests seldom write
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """What is known of a key, for ever without the key itself."""
+
+    id: str
+    account_id: str
+    project_id: str | None
+    name: str
+    start: str
+    created: float
+    used: float | None
+    revoked: float | None
+
+
+COLUMNS = tuple(api_keys.c[name] for name in ApiKey.__dataclass_fields__)
+
+
+def create_key(
+    store: Store, account_id: str, *, name: str, project_id: str | None = None, by: str | None = None, now: float
+) -> tuple[ApiKey, str]:
+    """A new key of an account, in all its projects or in one: what is known of it, and the key, shown this once.
+
+    `by`: the account that makes it; None: the operator.
+    """
+    secret = new_secret(PREFIX)
+    key = ApiKey(new_id(), account_id, project_id, checked_name(name), secret[:SHOWN], now, None, None)
+    with store.write() as connection:
+        may = select(accounts.c.id).where(accounts.c.id == account_id, accounts.c.disabled.is_(None))
+        if project_id is not None:
+            here = (memberships.c.account_id == accounts.c.id) & (memberships.c.project_id == project_id)
+            may = may.join(memberships, here).where(memberships.c.removed.is_(None))
+        if connection.scalar(may) is None:
+            rule = "a project that the account is a member of"
+            where = f"account {account_id}"
+            raise broken("project_id", project_id, rule, "check both ids.", place=where, error=NotFound)
+        row = {column: getattr(key, column) for column in ApiKey.__dataclass_fields__}
+        connection.execute(insert(api_keys).values(row | {"digest": digest(secret)}))
+        # owners of other projects read of a key for all: its name is not for them
+        told = {"key": key.id} | ({"name": key.name} if project_id is not None else {})
+        note(connection, "key made", project_id=project_id, account_id=account_id, by=by, now=now, **told)
+    return key, secret
+
+
+def list_keys(store: Store, account_id: str, *, after: str = "", limit: int | None = None) -> list[ApiKey]:
+    """The account's keys in order of their ids, revoked ones too; `after` is the last id of the page before."""
+    query = select(*COLUMNS).where(api_keys.c.account_id == account_id, api_keys.c.id > after)
+    with store.read() as connection:
+        return [ApiKey(*row) for row in connection.execute(query.order_by(api_keys.c.id).limit(limit))]
+
+
+def revoke_key(store: Store, key_id: str, *, account_id: str, now: float) -> None:
+    """Make a key worthless, for ever; twice is as good as once."""
+    mine = (api_keys.c.id == key_id) & (api_keys.c.account_id == account_id)
+    with store.write() as connection:
+        row = connection.execute(select(api_keys.c.project_id).where(mine)).one_or_none()
+        if row is None:
+            raise broken("key", key_id, "the id of one of your own keys", "list them to see it.", error=NotFound)
+        ended = update(api_keys).where(mine, api_keys.c.revoked.is_(None)).values(revoked=now)
+        if connection.execute(ended).rowcount:
+            where = row.project_id
+            note(connection, "key revoked", project_id=where, account_id=account_id, by=account_id, now=now, key=key_id)
+
+
+def note_use(store: Store, key_id: str, *, now: float) -> None:
+    """Remember that the key was used; written once in USED_EVERY seconds, however many requests come at once."""
+    with store.write() as connection:
+        connection.execute(
+            update(api_keys)
+            .where(api_keys.c.id == key_id, or_(api_keys.c.used.is_(None), api_keys.c.used <= now - USED_EVERY))
+            .values(used=now)
+        )
+
+
+def is_use_to_note(used: float | None, now: float) -> bool:
+    """Whether `note_use` has anything to write.
+
+    >>> is_use_to_note(None, 5.0), is_use_to_note(5.0, 64.0), is_use_to_note(5.0, 66.0)
+    (True, False, True)
+    """
+    return used is None or used <= now - USED_EVERY

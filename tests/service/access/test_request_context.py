@@ -4,7 +4,7 @@ import pytest
 from fastapi import Request
 from fastapi.testclient import TestClient
 
-from quorate.service.access.headers import allow_images
+from quorate.service.access.request_context import allow_images
 from tests.service.access.conftest import Config, tiny_app
 
 

@@ -1,1 +1,0 @@
-"""Telling others what happened: signed requests to addresses that owners chose, sent until they are taken."""
