@@ -4,8 +4,7 @@
 Needs `pip install 'quorate[tables]'`. The rules: docs/tables.md.
 """
 
-from quorate.tables.join import join
-from quorate.tables.joined import Joined
+from quorate.tables.join import Joined, join
 from quorate.tables.predictions.read import Predictions, read_predictions
 from quorate.tables.report import Finding, Report
 from quorate.tables.rules import RULES

@@ -1,61 +1,136 @@
-"""`join`: votes and predictions -> `Joined`, by item id and class name, with one report of everything that was done."""
+"""`join`: votes and predictions -> `Joined`, by item id and class name, with one report of everything that was done.
+
+`Joined` is compact and ready for any command: the votes are in one array each, sorted by item and then in recorded
+order.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from quorate.tables.joined import Joined
-from quorate.tables.misread_checks import refuse_misread_pools, refuse_misread_predictions, refuse_misread_votes
+from quorate.tables.misread_checks import (
+    refuse_misread_pools,
+    refuse_misread_predictions,
+    refuse_misread_votes,
+    refuse_other_classes,
+    refuse_unnamed_rows,
+)
 from quorate.tables.options import Items
-from quorate.tables.own_types import class_texts
-from quorate.tables.predictions.align import Aligned, aligned, looked_up, matched, named_classes
-from quorate.tables.predictions.checks import CheckedPredictions
+from quorate.tables.predictions.align import (
+    Aligned,
+    aligned,
+    looked_up,
+    named_classes,
+    unpredicted_labels,
+    unvoted_classes,
+    without_strays,
+)
 from quorate.tables.predictions.read import Predictions, uniform
-from quorate.tables.predictions.stray_columns import unpredicted_labels, unvoted_classes, without_strays
 from quorate.tables.readers.arrow import TEXT, pa, pc
-from quorate.tables.readers.cells import filled
+from quorate.tables.readers.frames import TEXTS, OwnTypes, give_back, in_own_type
+from quorate.tables.readers.sources import filled
 from quorate.tables.report import Report, merged, refuse_dirt
-from quorate.tables.rules import MOST_SAMPLES, Fired, fired
+from quorate.tables.rules import Fired, fired_whole
 from quorate.tables.votes.clean import relabelled, settle
-from quorate.tables.votes.codes import by_first
+from quorate.tables.votes.codes import by_first, hits
+from quorate.tables.votes.names import class_texts
 from quorate.tables.votes.read import Votes, label_entries
-from quorate.types import FloatArray, IntArray, frozen_array
-from quorate.validate import broken
+from quorate.types import FloatArray, IntArray, VoteDataset, frozen_array
+from quorate.validate import MOST_VOTES, broken
+
+MOST_CELLS = 2_000_000_000  # of the padded table of votes, two bytes each
 
 
-def refuse_unnamed_rows(votes: Votes, table: CheckedPredictions) -> None:
-    """Rows of an array without ids are called 0 to T-1: an error unless the items of the votes are exactly these."""
-    if not table.is_unnamed:
-        return
-    items, rows = votes.raw.task.names.drop_null(), table.ids
-    if len(items) == len(rows) and pc.all(pc.is_in(items, value_set=rows)).as_py():
-        return
-    rule = (
-        f"the ids of the items: it has none, so its {len(rows)} rows are called 0 to {len(rows) - 1}, but "
-        f"{votes.raw.source} has {len(items)} items, such as {items.slice(0, 3).to_pylist()}"
-    )
-    fix = "name the items of the rows, in order: `ids=...`; or save ids in the .npz, or use a table with an id column."
-    raise broken("predictions", table.source, rule, fix)
+@dataclass(frozen=True, slots=True, eq=False)
+class Joined:
+    """Votes and predictions by item.
 
+    `items` T ids, in the order of their first vote (by time where there are times)
+    `starts` (T + 1,) votes of item t are starts[t] .. starts[t + 1] of the arrays below, in recorded order
+    `item` (V,) index into `items`   `label` (V,) index into `classes`   `worker` (V,) index into `workers`, -1 nobody
+    `order` (V,) place in the recorded sequence of all votes   `time` (V,) seconds since 1970, NaN unknown; or None
+    `predictions` (M, T, K) probabilities, floored, each row summing to 1   `models` M names
+    `unvoted` ids with a prediction but no vote, and `unvoted_predictions` (M, U, K)
+    `report` every rule that fired   `backend` the kind of table `vote_table` gives back, `own` the types in it
+    """
 
-def refuse_other_classes(votes: Votes, table: CheckedPredictions, classes: tuple[str, ...], *, given: bool) -> None:
-    """An error if no label of the votes, or none of the classes `given`, is a class of the classifier."""
-    named = set(matched(table, classes, given=given).values())
-    if named.intersection(votes.classes):
-        return
-    rule = (
-        f"classes named like the labels of {votes.raw.source}, {_few(votes.classes)}; its own are {_few(table.classes)}"
-    )
-    fix = "rename the columns of a table, or name those of an array in order: `classes=['cat', 'dog', ...]`."
-    raise broken("predictions", table.source, rule, fix)
+    items: tuple[str, ...]
+    starts: IntArray
+    item: NDArray[np.int32]
+    label: NDArray[np.int16]
+    worker: NDArray[np.int32]
+    order: IntArray
+    time: FloatArray | None
+    classes: tuple[str, ...]
+    workers: tuple[str, ...]
+    predictions: FloatArray
+    models: tuple[str, ...]
+    unvoted: tuple[str, ...]
+    unvoted_predictions: FloatArray
+    report: Report
+    name: str = "votes"
+    backend: str = "pyarrow"
+    own: OwnTypes = TEXTS
 
+    @property
+    def num_items(self) -> int:
+        """T."""
+        return len(self.items)
 
-def _few(names: Sequence[str]) -> str:
-    return f"{list(names[:10])}" + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+    @property
+    def num_votes(self) -> int:
+        """V."""
+        return len(self.label)
+
+    def votes_of(self, item: int) -> NDArray[np.int16]:
+        """The class numbers of the votes on item number `item`, in recorded order."""
+        return self.label[self.starts[item] : self.starts[item + 1]]
+
+    def to_dataset(self, *, pool: Literal["own"] = "own") -> VoteDataset:
+        """A `VoteDataset` whose pools are the items' own votes: (T, N) in recorded order, -1 after the last."""
+        if pool != "own":
+            raise broken("pool", pool, "'own': each item's pool is everyone who voted on it", "leave it out.")
+        lengths = np.diff(self.starts)
+        longest = int(lengths.max())
+        if longest > MOST_VOTES or longest * self.num_items > MOST_CELLS:
+            rule = (
+                f"at most {MOST_VOTES} votes per item and {MOST_CELLS} cells in all; there are {self.num_items} items "
+                f"with up to {longest} votes"
+            )
+            raise broken("votes", self.name, rule, "split the items.")
+        votes = np.full((self.num_items, longest), -1, dtype=np.int16)
+        votes[self.item, np.arange(self.num_votes) - self.starts[self.item]] = self.label
+        return VoteDataset(
+            name=self.name,
+            votes=frozen_array(votes, np.int16),
+            predictions=frozen_array(self.predictions),
+            models=self.models,
+            classes=self.classes,
+            blocks=frozen_array(np.zeros(self.num_items), np.int64),
+            notes=tuple(self.report.lines()),
+        )
+
+    def vote_table(self, backend: str | None = None) -> Any:  # noqa: ANN401 - a frame of any library
+        """The clean votes as a long table `task, worker, label` (and `timestamp`), in recorded order.
+
+        As the kind of table the votes came in, or `backend`: "pandas", "polars" or "pyarrow". Ids, workers and labels
+        have the types they had in a frame.
+        """
+        at = np.argsort(self.order)
+        worker = self.worker[at]
+        columns = {
+            "task": in_own_type(self.items, self.own.task).take(pa.array(self.item[at])),
+            "worker": in_own_type(self.workers, self.own.worker).take(pa.array(worker, mask=worker < 0)),
+            "label": in_own_type(self.classes, self.own.label).take(pa.array(self.label[at])),
+        }
+        if self.time is not None:
+            columns["timestamp"] = pa.array(self.time[at], from_pandas=True)
+        return give_back(pa.table(columns), self.backend if backend is None else backend)
 
 
 Array = TypeVar("Array", bound=np.ndarray)
@@ -185,13 +260,12 @@ def _recorded(votes: Votes, sources: Sequence[Aligned], *, keep_all: bool) -> tu
         return _Recorded(at, tasks), []
     is_kept = np.zeros(len(raw.task.names), dtype=bool)
     is_kept[tasks[usable]] = True
-    out = np.sort(at[~is_kept[raw.task.codes[at]]])
-    texts = {"tasks": raw.task.texts(out), "workers": raw.worker.texts(out), "values": raw.label.texts(out)}
     kept = _Recorded(at[is_kept[raw.task.codes[at]]], tasks[usable])
     if not len(kept.at):
         rule = f"a usable prediction for some item of {raw.source}"
         raise broken("items", "votes-and-predictions", rule, "check the ids, or pass `items='votes'`.")
-    return kept, [fired("left-out", raw.source, raw.rows[out], **texts)]
+    out = votes.counts_vote & ~is_kept[raw.task.codes]
+    return kept, hits("left-out", raw.source, raw.rows, out, raw.task, worker=raw.worker, value=raw.label)
 
 
 def _with_predictions(
@@ -209,9 +283,8 @@ def _with_predictions(
     every = pa.concat_arrays([source.table.ids for source in sources]).unique()
     apart = every.filter(pc.invert(pc.is_in(every, value_set=votes.raw.task.names.take(pa.array(_voted(votes))))))
     if len(apart):
-        few = apart.slice(0, MOST_SAMPLES)
         where = ", ".join(source.table.source for source in sources)
-        entries.append(fired("prediction-without-votes", where, np.zeros(len(few)), count=len(apart), tasks=few))
+        entries += fired_whole("prediction-without-votes", where, apart, of="items")
         entries += _leading_zeros(votes, names, apart)
     unvoted = np.stack([looked_up(source, apart)[0] for source in sources])
     models = tuple(source.table.model for source in sources)
@@ -233,18 +306,14 @@ def _unmatched(votes: Votes, source: Aligned, names: pa.Array, present: np.ndarr
         rule = f"ids of {votes.raw.source}, such as {mine}; it has none of them, but such as {theirs}"
         raise broken("predictions", source.table.source, rule, "name the id columns: `task=...`, `id_column=...`.")
     absent = names.filter(pa.array(~present))
-    few = absent.slice(0, MOST_SAMPLES)
-    return [fired("no-prediction", source.table.source, np.zeros(len(few)), count=len(absent), tasks=few)]
+    return fired_whole("no-prediction", source.table.source, absent, of="items")
 
 
 def _leading_zeros(votes: Votes, names: pa.Array, apart: pa.Array) -> list[Fired]:
     """Ids of the predictions that would be items but for leading zeros."""
     known = pc.utf8_ltrim(names, characters="0")
     hit = apart.filter(pc.is_in(pc.utf8_ltrim(apart, characters="0"), value_set=known))
-    if not len(hit):
-        return []
-    few = hit.slice(0, MOST_SAMPLES)
-    return [fired("leading-zeros", votes.raw.source, np.zeros(len(few)), count=len(hit), tasks=few)]
+    return fired_whole("leading-zeros", votes.raw.source, hit, of="items")
 
 
 def _report(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any, Literal, TypedDict, TypeVar, get_args
 
-from quorate.tables.own_types import class_texts
+from quorate.tables.votes.names import class_texts
 from quorate.validate import broken
 
 Format = Literal["auto", "long", "wide", "counts", "cells", "label-studio"]

@@ -15,7 +15,7 @@ from quorate.errors import shown, source_is
 from quorate.tables.misread_checks import FEWEST, refuse_misread_votes
 from quorate.tables.options import Format
 from quorate.tables.report import Report
-from quorate.tables.votes.labels import whole_number
+from quorate.tables.votes.names import whole_number
 from quorate.tables.votes.read import Votes, read_votes
 from quorate.validate import broken
 

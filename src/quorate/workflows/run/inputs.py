@@ -16,7 +16,7 @@ from quorate.tables import Joined, join, read_predictions, read_votes
 from quorate.tables.options import TableOptions
 from quorate.tables.readers.arrow import TEXT, pa
 from quorate.tables.readers.sources import Progress
-from quorate.tables.votes.labels import abstain_names
+from quorate.tables.votes.names import abstain_names
 from quorate.types import PredictionLike, TableLike, VoteDataset
 from quorate.validate import broken
 

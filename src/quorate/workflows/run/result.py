@@ -18,9 +18,8 @@ from quorate.streams.classifier_saving import ClassifierReport
 from quorate.streams.pools import Pools
 from quorate.streams.replay import ReplayResult
 from quorate.tables import Report
-from quorate.tables.own_types import TEXTS, OwnTypes, in_own_type
 from quorate.tables.readers.arrow import TEXT, pa
-from quorate.tables.readers.frames import give_back
+from quorate.tables.readers.frames import TEXTS, OwnTypes, give_back, in_own_type
 from quorate.tables.report import SCHEMA, reject_tables
 from quorate.tables.votes.vote_order import VoteOrder
 from quorate.types import FloatArray, IntArray, PriorParams

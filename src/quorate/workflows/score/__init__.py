@@ -19,9 +19,9 @@ from quorate.decision.quota import QuotaPolicy
 from quorate.methods import Method
 from quorate.session.batch import BatchDecisions, Decider, decider
 from quorate.tables.options import ScoreKeywords, check_names, shows
-from quorate.tables.own_types import OwnTypes
+from quorate.tables.readers.frames import OwnTypes
 from quorate.tables.report import Report
-from quorate.tables.votes.labels import abstain_names
+from quorate.tables.votes.names import abstain_names
 from quorate.types import PredictionLike, TableLike
 from quorate.validate import broken, fraction, members, whole
 from quorate.version import __version__

@@ -13,20 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.errors import source_is
-from quorate.tables.own_types import TEXTS, OwnTypes, cell_type, header_type, in_own_type
 from quorate.tables.predictions.align import Aligned, aligned, refuse_unusable
-from quorate.tables.predictions.arrays import from_array
 from quorate.tables.predictions.checks import Given, checked
 from quorate.tables.predictions.forms import from_table
-from quorate.tables.predictions.read import read_predictions
-from quorate.tables.readers.frames import open_frame
-from quorate.tables.readers.label_studio import is_label_studio
+from quorate.tables.predictions.read import from_array, read_predictions
+from quorate.tables.readers.frames import TEXTS, OwnTypes, cell_type, header_type, in_own_type, open_frame
+from quorate.tables.readers.json_files import is_label_studio
 from quorate.tables.readers.open_files import ending_of, existing, open_file
 from quorate.tables.readers.sources import Opened
 from quorate.tables.rules import Fired, fired
 from quorate.tables.votes.clean import tidy_ids
 from quorate.tables.votes.codes import Coded, Raw, constant, encode
-from quorate.tables.votes.columns import find_column
+from quorate.tables.votes.names import find_column
 from quorate.types import PredictionLike
 from quorate.validate import broken
 from quorate.workflows.score.parts import ReadOptions, Rows, Told, parts

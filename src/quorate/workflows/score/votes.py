@@ -13,18 +13,17 @@ import numpy as np
 
 from quorate.errors import source_is
 from quorate.tables.misread_checks import refuse_misread_votes
-from quorate.tables.own_types import TEXTS, OwnTypes, name_texts
 from quorate.tables.readers.arrow import pa
-from quorate.tables.readers.frames import open_frame
-from quorate.tables.readers.label_studio import is_label_studio
+from quorate.tables.readers.frames import TEXTS, OwnTypes, open_frame
+from quorate.tables.readers.json_files import is_label_studio
 from quorate.tables.readers.open_files import ending_of, existing, open_file
 from quorate.tables.readers.sources import Opened, TableBatch, head, without_columns
 from quorate.tables.rules import Fired
 from quorate.tables.votes.clean import clean, settle
 from quorate.tables.votes.codes import Raw, by_first, encode
-from quorate.tables.votes.columns import find_column
 from quorate.tables.votes.formats import Layout, choose
 from quorate.tables.votes.layouts import looks_like_counts
+from quorate.tables.votes.names import find_column, name_texts
 from quorate.tables.votes.read import read_votes
 from quorate.types import TableLike
 from quorate.workflows.score.batches import ById, Follower, InOrder, NoVotes
