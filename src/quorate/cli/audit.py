@@ -7,14 +7,13 @@ from typing import Annotated
 import typer
 
 from quorate.audit import ASSUMPTIONS
-from quorate.cli.commands import Commands
-from quorate.cli.options import Json
+from quorate.cli.main import Commands
+from quorate.cli.options import Json, reads_tables
 from quorate.cli.output import print_json, print_lines, print_table
-from quorate.cli.table_options import reads_tables
 from quorate.tables.options import TableOptions
 from quorate.version import __version__
 from quorate.workflows.audit import AuditFindings, draw_audit, report_audit
-from quorate.workflows.audit.panels import VotesTable
+from quorate.workflows.audit.files import VotesTable
 from quorate.workflows.audit.report import FILES, TOGETHER, answer, checkpoint_rows
 
 HELP = """

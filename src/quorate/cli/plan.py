@@ -6,9 +6,8 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from quorate.cli.options import one_of
+from quorate.cli.options import PredictionTables, VotesTable, one_of, reads_tables
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
-from quorate.cli.table_options import PredictionTables, VotesTable, reads_tables
 from quorate.methods import METHODS
 from quorate.reports.figures import MISSING, can_plot
 from quorate.tables.options import TableKeywords, TableOptions

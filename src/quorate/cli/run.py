@@ -6,9 +6,8 @@ from typing import Annotated, Any, cast, get_args
 
 import typer
 
-from quorate.cli.options import method_names, one_of
+from quorate.cli.options import PredictionTables, VotesTable, method_names, one_of, reads_tables
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
-from quorate.cli.table_options import PredictionTables, VotesTable, reads_tables
 from quorate.streams.control import Speed
 from quorate.streams.pools import Order, PartlyVoted, PoolSize
 from quorate.tables.options import TableKeywords, TableOptions

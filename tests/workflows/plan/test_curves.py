@@ -7,8 +7,8 @@ from quorate.datasets import synthetic
 from quorate.methods import method
 from quorate.streams import simulate
 from quorate.workflows.plan.curves import measure, plan_grid
+from quorate.workflows.plan.forecast import inflations, resampled
 from quorate.workflows.plan.pools import pilot_of
-from quorate.workflows.plan.variance import inflations, resampled
 
 PILOT = synthetic(num_items=200, pool_size=5, accuracy=0.8, seed=2)
 WHOLE = pilot_of(PILOT)

@@ -22,11 +22,10 @@ from quorate.rng import stream
 from quorate.streams import simulate
 from quorate.workflows.plan import plan
 from quorate.workflows.plan import report as plan_report
-from quorate.workflows.plan.advice import Goal
+from quorate.workflows.plan.advice import Goal, advised, study
 from quorate.workflows.plan.pools import pilot_of, rows_of
 from quorate.workflows.plan.report import expected_rows
-from quorate.workflows.plan.study import advised, study
-from quorate.workflows.plan.uses import free_folder
+from quorate.workflows.plan.words import free_folder
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 import plan_coverage

@@ -30,8 +30,17 @@ from quorate.errors import InvalidInput, shown, source_is
 from quorate.posterior.settled import is_settled
 from quorate.validate import broken, members
 from quorate.version import __version__
-from quorate.workflows.audit.files import ClosedItem, DrawFile, DrawnItem, read_decisions, read_draw, write_draw
-from quorate.workflows.audit.panels import VotesTable, read_panels, tidy
+from quorate.workflows.audit.files import (
+    ClosedItem,
+    DrawFile,
+    DrawnItem,
+    VotesTable,
+    read_decisions,
+    read_draw,
+    read_panels,
+    tidy,
+    write_draw,
+)
 from quorate.workflows.audit.report import write_audit
 from quorate.workflows.run.files import check_free
 

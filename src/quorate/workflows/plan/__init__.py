@@ -24,16 +24,14 @@ from quorate.streams.prepare import prepare
 from quorate.tables import Report
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
 from quorate.validate import bounded, broken, whole
-from quorate.workflows.plan import report, uses, words
-from quorate.workflows.plan.advice import Advice, Goal, Rival, rivals
+from quorate.workflows.plan import report, words
+from quorate.workflows.plan.advice import REFERENCES, Advice, Band, Goal, Rival, advised, band, rivals, study
 from quorate.workflows.plan.curves import Measured, PilotCurve, Progress
-from quorate.workflows.plan.plots import plan_figure
+from quorate.workflows.plan.forecast import resampled
 from quorate.workflows.plan.pools import PartlyVoted, Pilot, pilot_of
-from quorate.workflows.plan.study import REFERENCES, Band, advised, band, study
-from quorate.workflows.plan.uses import free_folder, prediction_files
-from quorate.workflows.plan.variance import resampled
-from quorate.workflows.run.files import check_free
-from quorate.workflows.run.inputs import PredictionSources, VoteSource, read_inputs
+from quorate.workflows.plan.report import plan_figure
+from quorate.workflows.plan.words import free_folder, prediction_files
+from quorate.workflows.run.files import PredictionSources, VoteSource, check_free, read_inputs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
@@ -86,11 +84,11 @@ class Plan:
 
     def command(self) -> str:
         """The `quorate run` that uses the setting on the next batch."""
-        return uses.command(self)
+        return words.command(self)
 
     def uses(self) -> dict[str, str]:
         """What to type to use the setting: on recorded votes, in Python, in the service."""
-        return uses.uses(self)
+        return words.uses(self)
 
     def to_html(self) -> str:
         """The plan as one page: no scripts, nothing loaded from elsewhere."""

@@ -1,17 +1,190 @@
-"""What a pilot shows at one setting -> what the next batch will show: an expectation, an interval, a probability.
+"""What a pilot shows -> what other pilots and the next batch would show: variances, expectations, intervals.
 
-Votes go by Student's distribution, errors by a score interval. Called by `plan.advice` and `plan.study`.
+`inflations` runs methods anew on resampled pilots, `resampled` reweighs the items already run. Of a `Forecast` votes
+go by Student's distribution, errors by a score interval. Called by `plan`; read by `plan.advice` and by the bands.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import optimize, stats
 
-from quorate.types import FloatArray
-from quorate.workflows.plan.variance import PILOTS
+from quorate.rng import stream
+from quorate.types import FloatArray, IntArray
+from quorate.workflows.plan.curves import Measured, PilotCurve, Progress, in_threads, run_on
+from quorate.workflows.plan.pools import Pilot
+
+PILOTS, ANCHORS, LONGEST = 24, 5, 2000  # resampled pilots run anew, at how many settings, of how many items at most
+RATIOS = (1.0, 20.0)  # outside is the noise of a few runs: items that teach do not make each other's luck cancel
+BLOCK_CELLS = 4_000_000  # of the weights of resampled pilots, at a time
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resampled:
+    """(B, S) votes per item and errors of a curve's settings on B resampled pilots."""
+
+    votes: FloatArray
+    errors: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inflation:
+    """What learning does to a curve of S settings.
+
+    `votes`, `errors` (S, 2) variance of a batch's mean, in units of spread / m: all of it, and what another order of
+    it changes   `paths` (J, 2S) votes, then errors, of J pilots beyond what their items say: what was learned on the
+    way, and the order; none if nothing is learned   `seen` q, share of the pools' votes that were cast and not drawn
+    """
+
+    votes: FloatArray
+    errors: FloatArray
+    paths: FloatArray
+    seen: float = 1.0
+
+    def between(self, known: FloatArray, wanted: FloatArray) -> Inflation:
+        """The same for settings at `wanted` votes per item, read between those at `known`."""
+
+        def read(table: FloatArray) -> FloatArray:
+            return np.stack([np.interp(wanted, known, column) for column in table.T], axis=1)
+
+        halves = np.split(self.paths, 2, axis=1)
+        none = np.zeros((0, len(wanted)))  # nothing learned: no path, at any number of settings
+        paths = np.concatenate([read(half.T).T if len(half) else none for half in halves], axis=1)
+        return Inflation(read(self.votes), read(self.errors), paths, self.seen)
+
+
+def inflations(
+    pilot: Pilot, curves: Sequence[PilotCurve], *, seed: int, progress: Progress | None = None
+) -> tuple[Inflation, ...]:
+    """What learning does to the variance: hard items teach a method to ask more of all others too.
+
+    Runs `ANCHORS` settings of each curve on J = `PILOTS` pilots resampled from this one, of h = min(n, `LONGEST`)
+    items, each learning anew (also what completes the pools), and sets them beside the R orderings of the pilot itself:
+
+        all = Var_j(mean of run j) / (spread / h)          by order = Var_r(mean of ordering r) / (spread / n)
+
+    averaged over neighbours, interpolated over the settings between, and drawn together: the J - 1 degrees of freedom
+    of the first and the R - 1 of the second (and 1, the items') both speak of "all". For a method that learns nothing,
+    on pools that are whole, they are 1 and noise / spread.
+    """
+    learns = [curve.settings[0].method.learner is not None or pilot.model is not None for curve in curves]
+    places = [_anchors(curve.votes) if learning else [] for curve, learning in zip(curves, learns, strict=True)]
+    length = min(pilot.num_items, LONGEST)
+    jobs = [(j, c, place) for j in range(PILOTS) for c, chosen in enumerate(places) for place in chosen]
+    pilots = [pilot.another(length, seed, number) for number in range(PILOTS if jobs else 0)]
+
+    def run(job: tuple[int, int, int]) -> FloatArray:
+        chosen = curves[job[1]].settings[job[2]].method
+        return np.asarray(run_on(pilot, pilots[job[0]], chosen, seed=seed + 1000 + job[0])[1].mean(axis=1))
+
+    means: dict[tuple[int, int, int], FloatArray] = {}
+    for job, mean in zip(jobs, in_threads(run, jobs) if jobs else (), strict=True):
+        means[job] = mean
+        if progress is not None:
+            progress(len(means), len(jobs), f"{curves[job[1]].name} on resampled pilots")
+    rows = [pilot.rows_of_another(length, seed, number) for number in range(len(pilots))]
+    return tuple(
+        replace(
+            _inflation(curve, chosen, np.array([[means[j, c, k] for k in chosen] for j in range(len(pilots))]), rows),
+            seen=pilot.seen,
+        )
+        for c, (curve, chosen) in enumerate(zip(curves, places, strict=True))
+    )
+
+
+def _inflation(curve: PilotCurve, places: Sequence[int], means: FloatArray, rows: Sequence[IntArray]) -> Inflation:
+    """`means` (J, places, 2) of the runs on resampled pilots, `rows` their items."""
+    votes, errors = [s.votes for s in curve.settings], [s.errors for s in curve.settings]
+    if not places:
+        return Inflation(_plain(votes), _plain(errors), np.zeros((0, 2 * len(votes))))
+    variance, length = means.var(axis=0, ddof=1), len(rows[0])
+    ratios = [_ratios(m, places, variance[:, kind], length) for kind, m in enumerate((votes, errors))]
+    paths = []
+    for kind, measured in enumerate((votes, errors)):
+        items = np.array([[measured[k].items[row].mean() for k in places] for row in rows])  # (J, places)
+        beyond = means[:, :, kind] - items
+        beyond = (beyond - beyond.mean(axis=0)) * np.sqrt(length / len(measured[0].items))
+        every = np.array([np.interp(curve.votes, curve.votes[places], each) for each in beyond])  # (J, S)
+        paths.append(every * np.sqrt(_kept(ratios[kind], len(measured[0].runs))))
+    return Inflation(ratios[0], ratios[1], np.concatenate(paths, axis=1))
+
+
+def _kept(ratios: FloatArray, orderings: int) -> FloatArray:
+    """(S,) share of a path's variance that is left in the mean of the pilot's orderings."""
+    learned = np.maximum(ratios[:, 0] - 1, 0.05)
+    return np.clip((learned - ratios[:, 1] * (1 - 1 / orderings)) / learned, 1 / orderings, 1.0)
+
+
+def _plain(measured: Sequence[Measured]) -> FloatArray:
+    return np.array([(1.0, min(m.noise / m.spread, 1.0) if m.spread > 0 else 0.0) for m in measured])
+
+
+def _anchors(votes: FloatArray) -> list[int]:
+    """Places of up to `ANCHORS` settings, spread evenly in votes per item; those that ask nobody have no variance."""
+    wanted = np.linspace(votes[-1] * 0.1, votes[-1], ANCHORS)
+    return sorted({int(np.abs(votes - each).argmin()) for each in wanted})
+
+
+def _ratios(measured: Sequence[Measured], places: Sequence[int], variance: FloatArray, length: int) -> FloatArray:
+    """(S, 2) all, and by order; the second at most three quarters of the first."""
+    spreads = np.array([m.spread for m in measured])
+    units = np.where(spreads > 0, spreads, 1.0)
+    seen = _smooth(np.where(spreads[places] > 0, variance * length / units[places], 1.0))
+    every = np.interp(np.arange(len(measured)), places, seen)
+    by_order = _smooth(np.array([m.runs.var(ddof=1) * len(m.items) for m in measured]) / units)
+    freedom, few = PILOTS - 1, len(measured[0].runs) - 1
+    both = np.clip((freedom * every + few * (1 + by_order)) / (freedom + few), *RATIOS)
+    return np.stack([both, np.minimum(by_order, 0.75 * both)], axis=1)
+
+
+def _smooth(values: FloatArray) -> FloatArray:
+    padded = np.pad(values, 1, mode="edge")
+    return np.asarray((padded[:-2] + padded[1:-1] + padded[2:]) / 3)
+
+
+def resampled(
+    curves: Sequence[PilotCurve], ratios: Sequence[Inflation], *, draws: int, seed: int, most: float = 1.0
+) -> tuple[Resampled, ...]:
+    """`draws` pilots resampled from this one, each with its items and with what it would have taught.
+
+    Mean over items drawn with replacement of their mean over orderings, plus a normal draw of the path, whose variances
+    and correlations, over settings and between votes and errors, are those of `Inflation.paths`. All curves meet the
+    same resampled pilots.
+    """
+    num_items = len(curves[0].settings[0].votes.items)
+    rng = stream(seed, "plan-resampling")
+    items = [
+        np.stack([s.votes.items for s in c.settings] + [s.errors.items for s in c.settings], axis=1) for c in curves
+    ]
+    means = [np.empty((draws, table.shape[1])) for table in items]
+    block = max(BLOCK_CELLS // num_items, 1)
+    for start in range(0, draws, block):
+        weights = _item_weights(num_items, min(block, draws - start), rng)  # (b, n)
+        for mean, table in zip(means, items, strict=True):
+            mean[start : start + len(weights)] = weights @ table
+    luck = rng.standard_normal((draws, PILOTS)) / np.sqrt(PILOTS - 1)
+    return tuple(
+        _with_paths(curve, mean - table.mean(axis=0), luck[:, : len(ratio.paths)] @ ratio.paths, most)
+        for curve, mean, table, ratio in zip(curves, means, items, ratios, strict=True)
+    )
+
+
+def _with_paths(curve: PilotCurve, by_items: FloatArray, by_path: FloatArray, most: float) -> Resampled:
+    """(B, 2S) deviations, votes then errors (of one item at most `most`), put on the curve."""
+    table = np.concatenate([curve.votes, curve.errors]) + by_items + by_path
+    votes, errors = np.split(np.maximum(table, 0.0), 2, axis=1)
+    return Resampled(votes, np.minimum(errors, most))
+
+
+def _item_weights(num_items: int, draws: int, rng: np.random.Generator) -> FloatArray:
+    """(draws, n) how often each item was drawn, as shares."""
+    picked = rng.integers(num_items, size=(draws, num_items)) + np.arange(draws)[:, None] * num_items
+    counts = np.bincount(picked.ravel(), minlength=draws * num_items).reshape(draws, num_items)
+    return np.asarray(counts / num_items, dtype=np.float32)
+
 
 Numbers = float | FloatArray
 KNOWN = (0.3, 20.0)  # V_pilot n / s^2: outside is noise of a few errors

@@ -21,8 +21,7 @@ from quorate.tables.options import TableKeywords, shows, table_options
 from quorate.tables.readers.sources import Progress
 from quorate.tables.votes.vote_order import VoteOrder, vote_order
 from quorate.validate import bounded
-from quorate.workflows.run.files import check_free, write_run
-from quorate.workflows.run.inputs import PredictionSources, VoteSource, read_as, read_inputs
+from quorate.workflows.run.files import PredictionSources, VoteSource, check_free, read_as, read_inputs, write_run
 from quorate.workflows.run.replay import Aim, RunPlan, build_plan, control_summary, replayed, until_settled
 from quorate.workflows.run.result import RunResult
 
