@@ -23,6 +23,8 @@ How many closed items can be wrong? Random audits by the full panel, and a state
 Ask the full panel about those. [cyan]quorate audit report[/cyan] says what their votes prove (docs/audit.md).
 """
 
+RECORDED = "If the whole panels' votes are recorded already, as for quorate run, --rate 1 checks every item at no cost."
+
 app = typer.Typer(name="audit", cls=Commands, help=HELP, no_args_is_help=True, rich_markup_mode="rich")
 
 
@@ -62,6 +64,8 @@ def draw(
         f"{drawn.num_open} are still open.",
         f"New in this draw: {drawn.num_new} items, {len(drawn.to_audit)} of them audited (rate {rate:g}, seed {seed}).",
         "The draw is fixed by the seed and the item's id, so nobody chooses what is checked.",
+        *([f"Warning: {drawn.warning}"] if drawn.warning else []),
+        *([RECORDED] if rate < 1 else []),
     )
 
 

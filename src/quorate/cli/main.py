@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from quorate.cli.output import option_names, plain_errors
+from quorate.cli.output import number_hints, option_names, plain_errors
 from quorate.errors import MissingExtra
 from quorate.version import __version__
 
@@ -41,6 +41,7 @@ SENTENCES = {  # command -> what it does; its module in this folder has its name
     "data": "Published data sets: list them, fetch them, check what you have.",
     "audit": "How many closed items can be wrong? Random audits by the full panel, and a statement to sign.",
 }
+TYPED = "quorate.typed"  # of what a context remembers: the words of the command line
 NEED_SERVICE = ("serve", "service")
 INSTALL_SERVICE = "the service is not installed: pip install 'quorate[service]' (with PostgreSQL: 'quorate[postgres]')"
 
@@ -64,9 +65,17 @@ def load(name: str) -> Any:  # noqa: ANN401 - click's Command, which typer has a
 class Commands(TyperGroup):
     """Runs a command with plain errors, also under the test runner."""
 
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Keep what was typed, for hints."""
+        ctx.meta[TYPED] = tuple(args)
+        return super().parse_args(ctx, args)  # type: ignore[arg-type]
+
     def invoke(self, ctx: Context) -> Any:  # type: ignore[override]  # noqa: ANN401 - whatever the command returns
         """Run the command."""
-        with plain_errors(lambda: option_names(self.commands.get(ctx.invoked_subcommand or ""))):
+        with (
+            number_hints(ctx.meta[TYPED]),
+            plain_errors(lambda: option_names(self.commands.get(ctx.invoked_subcommand or ""))),
+        ):
             return super().invoke(ctx)  # type: ignore[arg-type]
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterator
 from functools import wraps
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
@@ -29,6 +30,19 @@ def one_of(*values: str) -> Callable[[str], list[str]]:
 
     def complete(incomplete: str) -> list[str]:
         return [value for value in values if value.startswith(incomplete)]
+
+    return complete
+
+
+def values_of(module: str, name: str) -> Callable[[str], list[str]]:
+    """What completes to one of the values of a Literal type; its module is imported only then.
+
+    >>> values_of("quorate.tables.options", "Items")("votes-")
+    ['votes-and-predictions']
+    """
+
+    def complete(incomplete: str) -> list[str]:
+        return one_of(*get_args(getattr(import_module(module), name)))(incomplete)
 
     return complete
 

@@ -1,6 +1,6 @@
 """How to read tables, declared once: each option's name, type, default, spelling on the command line and sentence.
 
-The options of the commands (`cli.table_options`), the keyword arguments of `quorate.run`, `plan`, `score` and
+The options of the commands (`cli.options`), the keyword arguments of `quorate.run`, `plan`, `score` and
 `calibrate`, and the table in docs/tables.md follow from `TableOptions`; tests compare them.
 """
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.tables.join import Joined
+from quorate.tables.joined import Joined
 from quorate.types import FloatArray, IntArray
 
 SortedBy = Literal["label", "majority"]

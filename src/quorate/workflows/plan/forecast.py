@@ -10,14 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize, stats
 
+from quorate.methods import Method
 from quorate.rng import stream
 from quorate.types import FloatArray, IntArray
-from quorate.workflows.plan.curves import Measured, PilotCurve, Progress, in_threads, run_on
+from quorate.workflows.plan.curves import Measured, Meter, PilotCurve, in_threads, run_on, work
 from quorate.workflows.plan.pools import Pilot
 
-PILOTS, ANCHORS, LONGEST = 24, 5, 2000  # resampled pilots run anew, at how many settings, of how many items at most
+PILOTS, RIVAL_PILOTS = 24, 8  # resampled pilots run anew: for the method advised, and for each of the others
+ANCHORS, LONGEST = 3, 2000  # at how many settings, and of how many items at most
 RATIOS = (1.0, 20.0)  # outside is the noise of a few runs: items that teach do not make each other's luck cancel
 BLOCK_CELLS = 4_000_000  # of the weights of resampled pilots, at a time
 
@@ -32,7 +35,7 @@ class Resampled:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inflation:
-    """What learning does to a curve of S settings.
+    """What learning does to a curve of S settings, measured on J pilots.
 
     `votes`, `errors` (S, 2) variance of a batch's mean, in units of spread / m: all of it, and what another order of
     it changes   `paths` (J, 2S) votes, then errors, of J pilots beyond what their items say: what was learned on the
@@ -57,24 +60,26 @@ class Inflation:
 
 
 def inflations(
-    pilot: Pilot, curves: Sequence[PilotCurve], *, seed: int, progress: Progress | None = None
+    pilot: Pilot, curves: Sequence[PilotCurve], *, seed: int, meter: Meter | None = None
 ) -> tuple[Inflation, ...]:
     """What learning does to the variance: hard items teach a method to ask more of all others too.
 
-    Runs `ANCHORS` settings of each curve on J = `PILOTS` pilots resampled from this one, of h = min(n, `LONGEST`)
-    items, each learning anew (also what completes the pools), and sets them beside the R orderings of the pilot itself:
+    Runs `ANCHORS` settings of each curve on J pilots resampled from this one (`PILOTS` for the first curve, the one to
+    be advised, `RIVAL_PILOTS` for the others), of h = min(n, `LONGEST`) items, each learning anew (also what completes
+    the pools), and sets them beside the R orderings of the pilot itself:
 
         all = Var_j(mean of run j) / (spread / h)          by order = Var_r(mean of ordering r) / (spread / n)
 
     averaged over neighbours, interpolated over the settings between, and drawn together: the J - 1 degrees of freedom
     of the first and the R - 1 of the second (and 1, the items') both speak of "all". For a method that learns nothing,
-    on pools that are whole, they are 1 and noise / spread.
+    on pools that are whole, they are 1 and noise / spread; also at a setting that asks while any vote can matter.
     """
-    learns = [curve.settings[0].method.learner is not None or pilot.model is not None for curve in curves]
-    places = [_anchors(curve.votes) if learning else [] for curve, learning in zip(curves, learns, strict=True)]
+    is_free = [_is_free_of_learning(curve, pilot) for curve in curves]
+    places = [_anchors(curve.votes, np.flatnonzero(~free)) for curve, free in zip(curves, is_free, strict=True)]
+    counts = [PILOTS if c == 0 else RIVAL_PILOTS for c in range(len(curves))]
     length = min(pilot.num_items, LONGEST)
-    jobs = [(j, c, place) for j in range(PILOTS) for c, chosen in enumerate(places) for place in chosen]
-    pilots = [pilot.another(length, seed, number) for number in range(PILOTS if jobs else 0)]
+    jobs = [(j, c, k) for j in range(PILOTS) for c, chosen in enumerate(places) for k in chosen if j < counts[c]]
+    pilots = [pilot.another(length, seed, number) for number in range(1 + max((job[0] for job in jobs), default=-1))]
 
     def run(job: tuple[int, int, int]) -> FloatArray:
         chosen = curves[job[1]].settings[job[2]].method
@@ -83,32 +88,56 @@ def inflations(
     means: dict[tuple[int, int, int], FloatArray] = {}
     for job, mean in zip(jobs, in_threads(run, jobs) if jobs else (), strict=True):
         means[job] = mean
-        if progress is not None:
-            progress(len(means), len(jobs), f"{curves[job[1]].name} on resampled pilots")
+        if meter is not None:
+            curve = curves[job[1]]
+            meter.add(work(curve.settings[job[2]].method, length), f"{curve.name} on resampled pilots")
     rows = [pilot.rows_of_another(length, seed, number) for number in range(len(pilots))]
-    return tuple(
-        replace(
-            _inflation(curve, chosen, np.array([[means[j, c, k] for k in chosen] for j in range(len(pilots))]), rows),
-            seen=pilot.seen,
-        )
-        for c, (curve, chosen) in enumerate(zip(curves, places, strict=True))
-    )
+    found = []
+    for c, (curve, chosen, free) in enumerate(zip(curves, places, is_free, strict=True)):
+        table = np.array([[means[j, c, k] for k in chosen] for j in range(min(counts[c], len(rows)))])
+        found.append(replace(_inflation(curve, chosen, free, table, rows[: len(table)]), seen=pilot.seen))
+    return tuple(found)
 
 
-def _inflation(curve: PilotCurve, places: Sequence[int], means: FloatArray, rows: Sequence[IntArray]) -> Inflation:
-    """`means` (J, places, 2) of the runs on resampled pilots, `rows` their items."""
+def inflation_work(pilot: Pilot, families: Sequence[Sequence[Method]]) -> int:
+    """How much `work` `inflations` does at most, if every family becomes a curve."""
+    length = min(pilot.num_items, LONGEST)
+    total = 0
+    for c, (first, *_) in enumerate(families):
+        if pilot.model is not None or first.learner is not None:
+            total += ANCHORS * (PILOTS if c == 0 else RIVAL_PILOTS) * work(first, length)
+    return total
+
+
+def _is_free_of_learning(curve: PilotCurve, pilot: Pilot) -> NDArray[np.bool_]:
+    """(S,) settings whose votes and errors are the same whatever is learned."""
+    if pilot.model is not None:  # what completes the pools is learned, too
+        return np.zeros(len(curve.settings), dtype=bool)
+    return np.array([_asks_all_that_matter(setting.method) for setting in curve.settings], dtype=bool)
+
+
+def _asks_all_that_matter(chosen: Method) -> bool:
+    """Whether what is learned has no part in how far it asks; by then the answer is known."""
+    return chosen.learner is None or chosen.knobs.get("threshold") == 1.0 or chosen.knobs.get("min_gain") == 0.0
+
+
+def _inflation(
+    curve: PilotCurve, places: Sequence[int], free: NDArray[np.bool_], means: FloatArray, rows: Sequence[IntArray]
+) -> Inflation:
+    """`means` (J, places, 2) of the runs on resampled pilots, `rows` their items; `free` (S,) of learning."""
     votes, errors = [s.votes for s in curve.settings], [s.errors for s in curve.settings]
     if not places:
         return Inflation(_plain(votes), _plain(errors), np.zeros((0, 2 * len(votes))))
     variance, length = means.var(axis=0, ddof=1), len(rows[0])
-    ratios = [_ratios(m, places, variance[:, kind], length) for kind, m in enumerate((votes, errors))]
+    ratios = [_ratios(m, places, variance[:, kind], length, len(rows)) for kind, m in enumerate((votes, errors))]
+    ratios = [np.where(free[:, None], _plain(m), r) for m, r in zip((votes, errors), ratios, strict=True)]
     paths = []
     for kind, measured in enumerate((votes, errors)):
         items = np.array([[measured[k].items[row].mean() for k in places] for row in rows])  # (J, places)
         beyond = means[:, :, kind] - items
         beyond = (beyond - beyond.mean(axis=0)) * np.sqrt(length / len(measured[0].items))
         every = np.array([np.interp(curve.votes, curve.votes[places], each) for each in beyond])  # (J, S)
-        paths.append(every * np.sqrt(_kept(ratios[kind], len(measured[0].runs))))
+        paths.append(every * ~free * np.sqrt(_kept(ratios[kind], len(measured[0].runs))))
     return Inflation(ratios[0], ratios[1], np.concatenate(paths, axis=1))
 
 
@@ -122,20 +151,24 @@ def _plain(measured: Sequence[Measured]) -> FloatArray:
     return np.array([(1.0, min(m.noise / m.spread, 1.0) if m.spread > 0 else 0.0) for m in measured])
 
 
-def _anchors(votes: FloatArray) -> list[int]:
-    """Places of up to `ANCHORS` settings, spread evenly in votes per item; those that ask nobody have no variance."""
-    wanted = np.linspace(votes[-1] * 0.1, votes[-1], ANCHORS)
-    return sorted({int(np.abs(votes - each).argmin()) for each in wanted})
+def _anchors(votes: FloatArray, among: IntArray) -> list[int]:
+    """Up to `ANCHORS` of the places `among`, spread evenly in votes per item; who asks nobody has no variance."""
+    if not len(among):
+        return []
+    wanted = np.linspace(votes[among[-1]] * 0.1, votes[among[-1]], ANCHORS)
+    return sorted({int(among[np.abs(votes[among] - each).argmin()]) for each in wanted})
 
 
-def _ratios(measured: Sequence[Measured], places: Sequence[int], variance: FloatArray, length: int) -> FloatArray:
+def _ratios(
+    measured: Sequence[Measured], places: Sequence[int], variance: FloatArray, length: int, pilots: int
+) -> FloatArray:
     """(S, 2) all, and by order; the second at most three quarters of the first."""
     spreads = np.array([m.spread for m in measured])
     units = np.where(spreads > 0, spreads, 1.0)
     seen = _smooth(np.where(spreads[places] > 0, variance * length / units[places], 1.0))
     every = np.interp(np.arange(len(measured)), places, seen)
     by_order = _smooth(np.array([m.runs.var(ddof=1) * len(m.items) for m in measured]) / units)
-    freedom, few = PILOTS - 1, len(measured[0].runs) - 1
+    freedom, few = pilots - 1, len(measured[0].runs) - 1
     both = np.clip((freedom * every + few * (1 + by_order)) / (freedom + few), *RATIOS)
     return np.stack([both, np.minimum(by_order, 0.75 * both)], axis=1)
 
@@ -165,9 +198,10 @@ def resampled(
         weights = _item_weights(num_items, min(block, draws - start), rng)  # (b, n)
         for mean, table in zip(means, items, strict=True):
             mean[start : start + len(weights)] = weights @ table
-    luck = rng.standard_normal((draws, PILOTS)) / np.sqrt(PILOTS - 1)
+    pilots = min((len(ratio.paths) for ratio in ratios if len(ratio.paths)), default=PILOTS)  # those that all have met
+    luck = rng.standard_normal((draws, pilots)) / np.sqrt(pilots - 1)
     return tuple(
-        _with_paths(curve, mean - table.mean(axis=0), luck[:, : len(ratio.paths)] @ ratio.paths, most)
+        _with_paths(curve, mean - table.mean(axis=0), luck[:, : len(ratio.paths)] @ ratio.paths[:pilots], most)
         for curve, mean, table, ratio in zip(curves, means, items, ratios, strict=True)
     )
 
@@ -195,8 +229,8 @@ class Forecast:
     """What the mean of the next batch will be.
 
     `centre` expected   `pilot_variance` of that expectation, V_pilot   `spread` between items, s^2   `inflation` r
-    `num_items` of the pilot   `batch_size` of the next batch   `most` one item can err: 1, or the
-    highest of the error costs; None for votes, which have no such end
+    `num_items` of the pilot   `batch_size` of the next batch   `most` one item can err: 1, or the highest of the error
+    costs; None for votes, which have no such end   `pilots` resampled, on which the variance rests
     """
 
     centre: float
@@ -206,6 +240,7 @@ class Forecast:
     num_items: int
     batch_size: int
     most: float | None = None
+    pilots: int = PILOTS
 
     def interval(self, level: float = 0.9) -> tuple[float, float]:
         """Where the next batch's mean falls with probability `level`.
@@ -218,7 +253,7 @@ class Forecast:
         >>> [round(end, 4) for end in seen.interval(0.9)]
         [0.0074, 0.0382]
         """
-        reach = float(stats.t.ppf(0.5 + level / 2, _freedom(self.num_items)))
+        reach = float(stats.t.ppf(0.5 + level / 2, _freedom(self.num_items, self.pilots)))
         if self.most is None:
             half = reach * self.deviation(self.centre)
             return max(self.centre - half, 0.0), self.centre + half
@@ -280,9 +315,9 @@ def deviations(
     return most * np.sqrt(dispersion * one * (np.clip(known, *KNOWN) / num_items + inflation / batch_size))
 
 
-def _freedom(num_items: int) -> int:
-    """Degrees of freedom: r rests on `PILOTS` runs; settings beside each other hardly add to them."""
-    return min(num_items - 1, PILOTS - 1)
+def _freedom(num_items: int, pilots: int = PILOTS) -> int:
+    """Degrees of freedom: r rests on so many runs; settings beside each other hardly add to them."""
+    return min(num_items, pilots) - 1
 
 
 def probability(distance: Numbers, deviation: Numbers, num_items: int) -> FloatArray:

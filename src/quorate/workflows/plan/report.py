@@ -93,8 +93,8 @@ def summarise(plan: Plan) -> dict[str, Any]:
         ],
         "curves": curve_rows(plan),
         "pilot": {
-            "num_items": pilot.num_items, "left_out": pilot.left_out, "single_vote": pilot.single,
-            "partly_voted": pilot.partly, "missing_votes": pilot.missing,
+            "num_items": pilot.num_items, "unused": pilot.unused, "left_out": pilot.left_out,
+            "single_vote": pilot.single, "partly_voted": pilot.partly, "missing_votes": pilot.missing,
             "votes_drawn": pilot.missing if pilot.model is not None else 0,
             "pool_size": pilot.pool_size or "recorded", "smallest_pool": pilot.smallest, "largest_pool": pilot.largest,
             "classes": list(pilot.dataset.classes), "models": list(pilot.dataset.models),

@@ -31,6 +31,7 @@ FEW_ITEMS = 100  # below this a learner has hardly begun: it fits every 20 items
 FEW_ERRORS = 5
 MOST_PILOT = 10_000_000  # a pilot nobody will run
 MUCH_DRAWN = 0.5  # of the votes of the pools: above, the plan is the model's more than the pilot's
+WIDE = 0.1  # of the errors there could be: a range of which little can be said
 WELL_SPENT = 0.95  # of a budget
 
 
@@ -49,7 +50,7 @@ def headline(plan: Plan) -> str:
 
 
 def is_firm(plan: Plan) -> bool:
-    """The goal is met as surely as asked, and the errors to expect are known well enough to plan on."""
+    """The goal is met as surely as asked; for a budget, the errors to expect are known to 10 points, too."""
     return plan.advice.status != "likely" and not _width_note(plan)
 
 
@@ -70,9 +71,10 @@ def notes(plan: Plan) -> list[str]:
     """What a reader must know, the most important first."""
     found = [
         _goal_note(plan), plan.classifier.sentence(), _budget_note(plan), _width_note(plan), _errors_note(plan),
-        _size_note(plan), _drawn_note(plan), _rival_note(plan), _data_note(plan), _floor_note(plan),
+        _size_note(plan), _subsample_note(plan), _drawn_note(plan), _rival_note(plan), _data_note(plan),
+        _floor_note(plan),
     ]  # fmt: skip
-    return [note for note in [*found, *_pool_notes(plan)] if note]
+    return [note for note in [*found, *_pool_notes(plan), _run_note(plan)] if note]
 
 
 def _goal_note(plan: Plan) -> str:
@@ -144,13 +146,34 @@ def _budget_note(plan: Plan) -> str:
 
 
 def _width_note(plan: Plan) -> str:
+    """That the errors a budget buys are not known well; of a target the probability of meeting it says as much."""
     low, high = plan.advice.errors.interval(plan.level)
-    limit = plan.advice.goal.limit if plan.advice.goal.kind == "target-error" else 0.1 * plan.pilot.most_error
-    if high - low <= limit:
+    if plan.advice.goal.kind == "target-error" or high - low <= WIDE * plan.pilot.most_error:
         return ""
     return (
-        f"The errors of the next batch may lie anywhere from {error_text(plan, low)} to {error_text(plan, high)}: too "
-        f"wide to plan on. Four times as many items in the pilot and in the batch would halve this range."
+        f"The votes fit the budget, but the errors they leave are not well known: {error_text(plan, low)} to "
+        f"{error_text(plan, high)}. Four times as many items in the pilot and in the batch would halve this range."
+    )
+
+
+def _subsample_note(plan: Plan) -> str:
+    """How many items were run, and how much wider that makes the ranges: V / V with every item in the pilot's part."""
+    pilot, errors = plan.pilot, plan.advice.errors
+    if not pilot.unused:
+        return ""
+    every = pilot.num_items + pilot.unused
+    batch = errors.inflation * errors.spread / errors.batch_size
+    wider = ((errors.pilot_variance + batch) / (errors.pilot_variance * pilot.num_items / every + batch or 1.0)) ** 0.5
+    return (
+        f"To save time, {pilot.num_items:,} of the {every:,} items were run, drawn by the seed. The range of the "
+        f"errors is about {max(wider, 1.0):.1f} times as wide as with all of them; `--most-items 0` runs all."
+    )
+
+
+def _run_note(plan: Plan) -> str:
+    return (
+        f"`quorate run` on the same votes shows one order of the items; these figures are means of "
+        f"{plan.settings['orderings']} orders, corrected for the choice of the setting, so the two differ a little."
     )
 
 

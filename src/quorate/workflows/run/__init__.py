@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from quorate.decision.policy import QueryPolicy
-from quorate.methods import Method
+from quorate.methods import REFIT_EVERY, WINDOW, Method
 from quorate.streams.classifier_saving import classifier_report
 from quorate.streams.control import Speed
 from quorate.streams.error_costs import ErrorCosts, read_error_costs
@@ -45,8 +45,8 @@ def run(
     max_votes: int | None = None,
     error_costs: ErrorCosts | None = None,
     price: float | None = None,
-    window: int | None = 500,
-    refit_every: int = 20,
+    window: int | None = WINDOW,
+    refit_every: int = REFIT_EVERY,
     audit_rate: float | None = None,
     audit_focus: float | None = None,
     control_speed: Speed = "normal",

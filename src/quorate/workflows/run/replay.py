@@ -249,21 +249,24 @@ def control_summary(run: ReplayResult, plan: RunPlan, classes: Sequence[str]) ->
             "classes": class_rows(run, classes),
         }
         found |= standing(final.target, final.reached, found["proved"])
-        ahead = [_ahead(report)] if found["estimate_supported"] else []
+        ahead = [_ahead(report, "errors", "of the target")] if found["estimate_supported"] else []
         found["sentence"] = " ".join([target_sentence(found), *ahead])
         return found
     return found | {"sentence": _budget_sentence(report)}
 
 
-def _ahead(report: ControlReport) -> str:
+def _ahead(report: ControlReport, what: str, whole: str) -> str:
+    """How far it was above an even spread over the items on the way."""
     if report.overshoot <= 0:
-        return "It never ran ahead of an even pace."
-    return f"On the way it ran ahead of an even pace by at most {100 * report.overshoot:.1f} % of the whole."
+        return f"At no item were there more {what} so far than an even spread over the items allows."
+    most = f"{100 * report.overshoot:.1f} % {whole}"
+    return f"On the way there were at most {most} more {what} than an even spread over the items allows."
 
 
 def _budget_sentence(report: ControlReport) -> str:
     gap = f"{100 * abs(report.final_gap):.1f} % {'above' if report.final_gap > 0 else 'below'}"
-    return f"Budget {report.asked_for:.2f} votes per item: {report.reached:.2f} were spent, {gap}. {_ahead(report)}"
+    ahead = _ahead(report, "votes", "of the budget")
+    return f"Budget {report.asked_for:.2f} votes per item: {report.reached:.2f} were spent, {gap}. {ahead}"
 
 
 def proved_error(run: ReplayResult, final: TargetErrorControl) -> float | None:
