@@ -22,7 +22,7 @@ from quorate.streams import Stream, prepare, simulate
 from quorate.streams.control import BudgetControl, rule_knob
 from quorate.streams.replay import replay
 from quorate.streams.target_error import TargetErrorControl
-from quorate.workflows.run.audits import proved_error
+from quorate.workflows.run.replay import proved_error
 
 ITEMS = 2000
 SHARES = (0.2, 0.4, 0.6, 0.8)

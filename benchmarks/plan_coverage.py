@@ -22,9 +22,8 @@ from quorate.datasets import load_npz, vote_dataset
 from quorate.rng import stream
 from quorate.streams.prepare import prepare
 from quorate.types import frozen_array
-from quorate.workflows.plan.advice import Goal
+from quorate.workflows.plan.advice import Goal, advised, study
 from quorate.workflows.plan.pools import pilot_of
-from quorate.workflows.plan.study import advised, study
 
 # data set, pool size, classifier, items taken (None: all)
 SETS = (

@@ -27,6 +27,7 @@ from quorate.prior.hyperprior import Hyperprior, hyperprior
 from quorate.types import PriorParams
 from quorate.validate import broken
 
+WINDOW, REFIT_EVERY = 500, 20  # items that learning looks at; closed items between two fits
 DEFAULT_MIN_GAIN = 0.002  # chosen by `make default-min-gain` (docs/default-min-gain.md)
 
 VOTES = Belief("vote_share", learned=False)

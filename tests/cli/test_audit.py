@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from quorate.audit.batch import most_errors
 from tests.workflows.audit.test_audit import audited_items, decisions_file, votes_file
 
 
@@ -22,6 +23,21 @@ def test_a_draw_says_how_many_go_to_the_panel(run, drawn):
     assert again.stdout.startswith(f"{len(audited_items(audit))} of 400 items go to the full panel")
     assert "600 items are closed; 200 of them are settled" in " ".join(again.stdout.split())
     assert "New in this draw: 0 items" in again.stdout
+
+
+def test_a_draw_warns_of_too_few_audits_and_says_how_many_would_do(run, tmp_path):
+    decisions = decisions_file(tmp_path)
+    few = run("audit", "draw", "-d", decisions, "-q", 0.01, "--seed", 1, "-o", tmp_path / "few.csv").stdout
+    many = run("audit", "draw", "-d", decisions, "-q", 0.3, "--seed", 1, "-o", tmp_path / "many.csv").stdout
+    assert "Warning:" in few
+    assert f"About {_enough(400)} audits" in " ".join(few.split())
+    assert "Warning:" not in many
+    assert "--rate 1" in few
+
+
+def _enough(num_items):
+    """Audits without an error that leave at most a tenth of the items in doubt, by trying."""
+    return next(n for n in range(1, num_items) if most_errors(num_items, n, 0) <= num_items / 10)
 
 
 def test_a_draw_as_json_names_the_items_to_audit(run, tmp_path):

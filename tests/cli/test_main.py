@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import quorate.cli.demo
-from quorate.cli.commands import SENTENCES, load
+from quorate.cli.main import SENTENCES, load
 from quorate.version import __version__
 
 

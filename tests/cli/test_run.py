@@ -158,3 +158,32 @@ def test_the_task_column_is_that_of_the_predictions_if_they_have_it(run, tmp_pat
     done = run("run", *tables, "--task-column", "scan ref", "--out", tmp_path / "out")
     assert done.exit_code == 0, done.stderr
     assert "Items with a usable prediction: 2 of 2" in done.stdout
+
+
+def test_help_needs_no_extra():
+    """Without PyArrow the options are listed, and running says how to get it."""
+    cases = ((["run", "--help"], 0, "--target-error"), (["run", "--votes", "x", "--out", "y"], 1, "pip install"))
+    for arguments, code, said in cases:
+        script = f"""
+import sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("pyarrow", "narwhals", "openpyxl"):
+            raise ImportError(name)
+sys.meta_path.insert(0, Missing())
+sys.argv = ["quorate", *{arguments!r}]
+from quorate.cli.main import main
+main()
+"""
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stderr
+        assert said in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "right"), [(["--price", "2,50"], "--price 2.50"), (["--target-error=3%"], "--target-error 0.03")]
+)
+def test_a_number_with_a_comma_or_a_percent_sign_gets_the_right_form(run, option, right):
+    done = run("run", "--votes", "x", "--out", "y", *option)
+    assert done.exit_code == 2
+    assert right in " ".join(done.output.replace("│", " ").split())

@@ -17,7 +17,7 @@ from quorate.streams.control import BudgetControl
 from quorate.streams.prepare import Stream, recorded_stream
 from quorate.streams.replay import replay
 from quorate.streams.target_error import TargetErrorControl
-from quorate.workflows.run.audits import proved_error
+from quorate.workflows.run.replay import proved_error
 from tests.streams.replay_oracle import replay_slowly
 
 DATA = synthetic(num_items=300, pool_size=7, num_classes=4, accuracy=0.8, seed=1)

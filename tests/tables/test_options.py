@@ -10,7 +10,7 @@ import pytest
 import quorate
 from quorate.errors import InvalidInput
 from quorate.tables.options import OPTIONS, ScoreKeywords, TableKeywords, TableOptions, options_page, table_options
-from quorate.workflows.audit.panels import VotesTable
+from quorate.workflows.audit.files import VotesTable
 
 
 def test_the_keywords_are_the_fields_with_their_types():

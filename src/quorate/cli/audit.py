@@ -7,14 +7,13 @@ from typing import Annotated
 import typer
 
 from quorate.audit import ASSUMPTIONS
-from quorate.cli.commands import Commands
-from quorate.cli.options import Json
+from quorate.cli.main import Commands
+from quorate.cli.options import Json, reads_tables
 from quorate.cli.output import print_json, print_lines, print_table
-from quorate.cli.table_options import reads_tables
 from quorate.tables.options import TableOptions
 from quorate.version import __version__
 from quorate.workflows.audit import AuditFindings, draw_audit, report_audit
-from quorate.workflows.audit.panels import VotesTable
+from quorate.workflows.audit.files import VotesTable
 from quorate.workflows.audit.report import FILES, TOGETHER, answer, checkpoint_rows
 
 HELP = """
@@ -23,6 +22,8 @@ How many closed items can be wrong? Random audits by the full panel, and a state
 [cyan]quorate audit draw[/cyan] draws closed items at random and writes down which: the audit sample.
 Ask the full panel about those. [cyan]quorate audit report[/cyan] says what their votes prove (docs/audit.md).
 """
+
+RECORDED = "If the whole panels' votes are recorded already, as for quorate run, --rate 1 checks every item at no cost."
 
 app = typer.Typer(name="audit", cls=Commands, help=HELP, no_args_is_help=True, rich_markup_mode="rich")
 
@@ -63,6 +64,8 @@ def draw(
         f"{drawn.num_open} are still open.",
         f"New in this draw: {drawn.num_new} items, {len(drawn.to_audit)} of them audited (rate {rate:g}, seed {seed}).",
         "The draw is fixed by the seed and the item's id, so nobody chooses what is checked.",
+        *([f"Warning: {drawn.warning}"] if drawn.warning else []),
+        *([RECORDED] if rate < 1 else []),
     )
 
 

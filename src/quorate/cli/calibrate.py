@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from quorate.catalogue import parse_method
-from quorate.cli.options import Json, method_names
+from quorate.cli.options import Json, PredictionTables, VotesTable, method_names, reads_tables
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
-from quorate.cli.table_options import PredictionTables, VotesTable, reads_tables
 from quorate.tables.options import TableKeywords, TableOptions
 from quorate.version import __version__
 from quorate.workflows.calibrate import Calibration

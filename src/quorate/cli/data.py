@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from quorate.cli.commands import Commands
+from quorate.cli.main import Commands
 from quorate.cli.options import Json
 from quorate.cli.output import fail, print_json, print_lines, print_table, progress_bar
 from quorate.datasets.catalogue import CATALOGUE

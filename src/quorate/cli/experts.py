@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from quorate.cli.options import Json
+from quorate.cli.options import Json, PredictionTables, VotesTable, reads_tables
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
-from quorate.cli.table_options import PredictionTables, VotesTable, reads_tables
 from quorate.tables.options import TableKeywords, TableOptions
 from quorate.workflows.experts import ExpertsResult, rate_experts
 from quorate.workflows.experts.report import MOST_SHOWN, PEOPLE_HEADS, agreement_rows, person_row, write_experts

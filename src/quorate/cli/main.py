@@ -1,16 +1,128 @@
 """`quorate`: the command line. Each command has its own file and is thin: parse, call one function, print.
 
-`commands.py` imports the file of a command when the command runs, so that `quorate --help` answers at once.
+The file of a command is imported when the command runs, so that `quorate --help` answers at once: it lists names and
+sentences from one table. Errors are one line in the words of the command line.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from quorate.cli.commands import LazyCommands, add_commands
+from quorate.cli.output import number_hints, option_names, plain_errors
+from quorate.errors import MissingExtra
 from quorate.version import __version__
+
+if TYPE_CHECKING:
+    from click import Command, Context
+
+
+SENTENCES = {  # command -> what it does; its module in this folder has its name
+    "demo": "Every method on four built-in streams at equal budgets: tables, a plot and a report you can open offline.",
+    "run": "Decisions from your own tables: how many votes would have been enough, and how often would that be wrong?",
+    "plan": "What should the next batch be asked? A setting for a target error or a budget, and how sure it is.",
+    "score": "Posterior, confidence and ask or stop for every item, with parameters learned before; no state is kept.",
+    "calibrate": "Is the confidence honest? Replays recorded votes, and compares each confidence with the whole pool's "
+    "verdict.",
+    "experts": "How good and how careful is each person, and how far do they agree? From votes that name their voters.",
+    "decide": "Ask one more expert, or stop? One decision, from nothing but what you type.",
+    "simulate": "What methods cost and how often they are wrong: on a stream like yours, or on your own recorded "
+    "votes.",
+    "methods": "Every method to choose from, one sentence each, with its parameters and their defaults.",
+    "reproduce": "The paper's experiments on the real data: every table beside the printed figures, every figure, a "
+    "report.",
+    "serve": "Serve projects in the browser and over an API: experts vote, quorate decides when enough have.",
+    "service": "Look after the database of `quorate serve`: backup, restore, upgrade, check, links, keys and accounts "
+    "(docs/service.md).",
+    "data": "Published data sets: list them, fetch them, check what you have.",
+    "audit": "How many closed items can be wrong? Random audits by the full panel, and a statement to sign.",
+}
+TYPED = "quorate.typed"  # of what a context remembers: the words of the command line
+NEED_SERVICE = ("serve", "service")
+INSTALL_SERVICE = "the service is not installed: pip install 'quorate[service]' (with PostgreSQL: 'quorate[postgres]')"
+
+
+@cache
+def load(name: str) -> Any:  # noqa: ANN401 - click's Command, which typer has a copy of
+    """The command or the group of this name, from its module."""
+    try:
+        module = import_module(f"quorate.cli.{name}")
+    except ModuleNotFoundError as cause:
+        if name in NEED_SERVICE and not (cause.name or "quorate").startswith("quorate"):
+            raise MissingExtra(INSTALL_SERVICE) from cause
+        raise
+    app = getattr(module, "app", None)
+    if app is None:
+        app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+        app.command(name)(getattr(module, name))
+    return typer.main.get_command(app)
+
+
+class Commands(TyperGroup):
+    """Runs a command with plain errors, also under the test runner."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Keep what was typed, for hints."""
+        ctx.meta[TYPED] = tuple(args)
+        return super().parse_args(ctx, args)  # type: ignore[arg-type]
+
+    def invoke(self, ctx: Context) -> Any:  # type: ignore[override]  # noqa: ANN401 - whatever the command returns
+        """Run the command."""
+        with (
+            number_hints(ctx.meta[TYPED]),
+            plain_errors(lambda: option_names(self.commands.get(ctx.invoked_subcommand or ""))),
+        ):
+            return super().invoke(ctx)  # type: ignore[arg-type]
+
+
+class _Loaded(Mapping[str, Any]):
+    """Every command of `SENTENCES`, imported when it is looked up."""
+
+    def __getitem__(self, name: str) -> Command:
+        if name not in SENTENCES:
+            raise KeyError(name)
+        loaded: Command = load(name)
+        return loaded
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(SENTENCES)
+
+    def __len__(self) -> int:
+        return len(SENTENCES)
+
+
+class LazyCommands(Commands):
+    """The commands of `SENTENCES`: for the help a name and a sentence, imported when one of them runs."""
+
+    def __init__(self, **attrs: Any) -> None:  # noqa: ANN401 - those of typer
+        super().__init__(**attrs)
+        self.listed = dict(self.commands)
+        self.commands = _Loaded()  # type: ignore[assignment]
+
+    def list_commands(self, ctx: Context) -> list[str]:  # type: ignore[override]
+        """Their names, in the order of the help."""
+        return list(SENTENCES)
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Any:  # type: ignore[override]  # noqa: ANN401
+        """The name and the sentence of a command; what runs is found by `resolve_command`."""
+        return self.listed.get(cmd_name)
+
+    def resolve_command(self, ctx: Context, args: list[str]) -> Any:  # type: ignore[override]  # noqa: ANN401
+        """The command that the arguments begin with, imported."""
+        name, command, rest = super().resolve_command(ctx, args)  # type: ignore[arg-type]
+        return name, command and load(name or ""), rest
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Let the help of `app` list every command."""
+    for name, sentence in SENTENCES.items():
+        app.command(name, help=sentence)(lambda: None)
+
 
 HELP = """
 Decides, online, when enough experts have been asked.

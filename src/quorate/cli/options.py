@@ -1,13 +1,24 @@
-"""Options that several commands have, and what a shell completes behind an option."""
+"""Options that several commands have; those of how to read tables are made from `tables.options.TableOptions`.
+
+A command that reads tables has a parameter `reading: TableOptions`; `@reads_tables()` puts an option for each field
+in its place.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated
+import inspect
+from collections.abc import Callable, Collection, Iterator
+from functools import wraps
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, get_args
 
 import typer
 
 from quorate.methods import METHODS
+from quorate.tables.options import OPTIONS, Option, TableOptions
+from quorate.unpacked import DEFAULT, VARIABLE, limited_to
+from quorate.validate import broken
 
 
 def one_of(*values: str) -> Callable[[str], list[str]]:
@@ -19,6 +30,19 @@ def one_of(*values: str) -> Callable[[str], list[str]]:
 
     def complete(incomplete: str) -> list[str]:
         return [value for value in values if value.startswith(incomplete)]
+
+    return complete
+
+
+def values_of(module: str, name: str) -> Callable[[str], list[str]]:
+    """What completes to one of the values of a Literal type; its module is imported only then.
+
+    >>> values_of("quorate.tables.options", "Items")("votes-")
+    ['votes-and-predictions']
+    """
+
+    def complete(incomplete: str) -> list[str]:
+        return one_of(*get_args(getattr(import_module(module), name)))(incomplete)
 
     return complete
 
@@ -35,3 +59,95 @@ def class_list(text: str) -> list[str]:
     ['cat', 'dog']
     """
     return [name.strip() for name in text.split(",")]
+
+
+TABLES = "How to read the tables"
+
+
+VotesTable = Annotated[
+    str, typer.Option("--votes", "-v", help="Votes: CSV, TSV, Parquet, JSONL, Excel or a Label Studio export.")
+]
+PredictionTables = Annotated[
+    list[str] | None,
+    typer.Option("--predictions", "-p", help="A classifier's probabilities; repeatable. None: all classes are alike."),
+]
+
+
+def reads_tables(*, without: Collection[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option for each field of `TableOptions`, and `--max-size`, in the place of `reading`.
+
+    `without`: fields that the command does not have.
+    """
+    shown = [each for each in OPTIONS.values() if each.name not in without]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command, eval_str=True)
+        parameters = list(_expanded(signature, shown))
+
+        @wraps(command)
+        def with_options(**given: object) -> None:
+            given.pop("max_size")
+            read = {each.name: given.pop(each.name) for each in shown}
+            command(**given, reading=_reading(read, given.get("predictions")))
+
+        with_options.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        with_options.__annotations__ = {each.name: each.annotation for each in parameters}
+        return with_options
+
+    return decorate
+
+
+def _expanded(signature: inspect.Signature, shown: Collection[Option]) -> Iterator[inspect.Parameter]:
+    """The parameters of the command, all by name, with those of the tables in the place of `reading`."""
+    for each in signature.parameters.values():
+        if each.name != "reading":
+            yield each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            continue
+        yield from map(_parameter, shown)
+        yield _by_name("max_size", None, Annotated[str | None, _MAX_SIZE])
+
+
+def _parameter(option: Option) -> inspect.Parameter:
+    complete = one_of(*option.choices) if option.choices else None
+    info = typer.Option(option.spelling, help=option.help, rich_help_panel=TABLES, autocompletion=complete)
+    kind: object = str | None if option.default is None else type(option.default)
+    return _by_name(option.name, option.default, Annotated[kind, info])
+
+
+def _by_name(name: str, default: object, annotation: object) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _limit_size(context: typer.Context, text: str | None) -> str | None:
+    context.with_resource(limited_to(text))
+    return text
+
+
+_MAX_SIZE = typer.Option(
+    "--max-size",
+    help=f"Largest size a packed file may unpack to, e.g. 20GB; default {DEFAULT} or {VARIABLE}.",
+    rich_help_panel=TABLES,
+    callback=_limit_size,
+)
+
+
+def _reading(typed: dict[str, object], predictions: object) -> TableOptions:
+    """The options as typed: classes with commas, ids in a file; what is None is not given."""
+    given = {name: value for name, value in typed.items() if value is not None}
+    if isinstance(given.get("classes"), str):
+        given["classes"] = class_list(str(given["classes"]))
+    if isinstance(given.get("ids"), str):
+        given["ids"] = id_list(str(given["ids"]), predictions if isinstance(predictions, list) else [])
+    return TableOptions(**given)  # type: ignore[arg-type]
+
+
+def id_list(file: str, predictions: Collection[str]) -> list[str]:
+    """The ids in the file of --ids, one per line. Only arrays need it, so it is refused without one."""
+    if not any(source.lower().endswith((".npy", ".npz")) for source in predictions):
+        rule = "predictions in an .npy or .npz file, whose rows it names"
+        raise broken("ids", file, rule, "leave it out: tables have an id column (`id_column`).")
+    try:
+        with Path(file).open(encoding="utf-8-sig") as text:
+            return [line.rstrip("\n") for line in text]
+    except (OSError, UnicodeDecodeError) as cause:
+        raise broken("ids", file, f"a text file with one id per line ({cause})", "name another file.") from cause

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -70,6 +72,32 @@ def plain_errors(options: Options = dict) -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
+@contextmanager
+def number_hints(typed: Sequence[str]) -> Iterator[None]:
+    """Add the right form to the message where a number was typed as 2,50 or 3%; `typed`: the words of the command."""
+    try:
+        yield
+    except typer.BadParameter as problem:
+        for name in getattr(problem.param, "opts", ()):
+            problem.message += number_hint(name, typed)
+        raise
+
+
+def number_hint(option: str, typed: Sequence[str]) -> str:
+    """What to write instead, if the value of `option` is a number with a comma or a percentage; else nothing.
+
+    >>> number_hint("--price", ["--price", "2,50"]), number_hint("--target-error", ["--target-error=3%"])
+    ('; write --price 2.50', '; write a share: --target-error 0.03')
+    """
+    words = [part for word in typed for part in (word.split("=", 1) if word.startswith("--") else [word])]
+    value = next((after.strip() for word, after in pairwise(words) if word == option), "")
+    if re.fullmatch(r"[-+]?\d+,\d+", value):
+        return f"; write {option} {value.replace(',', '.')}"
+    if re.fullmatch(r"\d+([.,]\d+)?\s*%", value):
+        return f"; write a share: {option} {float(value.rstrip('% ').replace(',', '.')) / 100:g}"
+    return ""
+
+
 def fail(message: str) -> None:
     """One line on stderr, exit code 1."""
     print("quorate: " + " ".join(message.split()), file=sys.stderr)
@@ -129,34 +157,50 @@ def progress_bar(*, quiet: bool = False) -> Iterator[Report | None]:
     Yields `report(done, total, what)`.
     """
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
         yield None if quiet else _lines()
         return
-    what = TextColumn("{task.description}")
-    columns = (
-        BarColumn(24),
-        TimeElapsedColumn(),
-        TextColumn("so far, about"),
-        TimeRemainingColumn(),
-        TextColumn("left:"),
-        what,
-    )
+    columns = (BarColumn(24), TimeElapsedColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("starting", total=None)
-        yield lambda done, total, what: bar.update(task, completed=done, total=total, description=what)
+        task, left = bar.add_task("starting", total=None), _time_left()
+
+        def report(done: int, total: int, what: str) -> None:
+            bar.update(task, completed=done, total=total, description=f"{left(done, total)}{what}")
+
+        yield report
+
+
+def _time_left() -> Callable[[int, int], str]:
+    """What says how long it will take: "about 2 min left: ", or nothing while that is not known.
+
+    Of work with another total the time counts anew.
+    """
+    start, of = time.monotonic(), -1
+
+    def left(done: int, total: int) -> str:
+        nonlocal start, of
+        if total != of:
+            start, of = time.monotonic(), total
+        if not 0 < done < total:
+            return ""
+        seconds = (time.monotonic() - start) * (total - done) / done
+        return f"about {seconds / 60:.0f} min left: " if seconds >= 90 else f"about {max(seconds, 1):.0f} s left: "
+
+    return left
 
 
 def _lines(*, first_after: float = 2.0, every: float = 10.0) -> Report:
     """A line after two seconds, then one every ten."""
-    due = time.monotonic() + first_after
+    due, left = time.monotonic() + first_after, _time_left()
 
     def report(done: int, total: int, what: str) -> None:
         nonlocal due
+        told = left(done, total)
         if time.monotonic() >= due:
             due = time.monotonic() + every
-            print(f"quorate: {100 * done / total:.0f} % done ({what})", file=sys.stderr, flush=True)
+            print(f"quorate: {100 * done / total:.0f} % done ({told}{what})", file=sys.stderr, flush=True)
 
     return report

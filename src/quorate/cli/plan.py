@@ -6,15 +6,14 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from quorate.cli.options import one_of
+from quorate.cli.options import PredictionTables, VotesTable, one_of, reads_tables
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
-from quorate.cli.table_options import PredictionTables, VotesTable, reads_tables
 from quorate.methods import METHODS
 from quorate.reports.figures import MISSING, can_plot
 from quorate.tables.options import TableKeywords, TableOptions
 from quorate.version import __version__
 from quorate.workflows.plan import METHODS as COMPARED
-from quorate.workflows.plan import Plan
+from quorate.workflows.plan import MOST_ITEMS, Plan
 from quorate.workflows.plan import plan as make_plan
 from quorate.workflows.plan.pools import PartlyVoted
 from quorate.workflows.plan.report import FILES, expected_rows, table_rows
@@ -80,6 +79,13 @@ def plan(
     ] = None,
     orderings: Annotated[int, typer.Option(help="Orders in which the pilot is met.", rich_help_panel=PILOT)] = 4,
     draws: Annotated[int, typer.Option(help="Pilots resampled from this one.", rich_help_panel=PILOT)] = 1000,
+    most_items: Annotated[
+        int,
+        typer.Option(
+            help="Of a larger pilot so many items are run, drawn by the seed; 0: all. The plan says what that costs.",
+            rich_help_panel=PILOT,
+        ),
+    ] = MOST_ITEMS,
     level: Annotated[float, typer.Option(help="Level of the intervals.", rich_help_panel=PILOT)] = 0.9,
     seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same plan.")] = 0,
     reading: TableOptions,
@@ -103,7 +109,7 @@ def plan(
         made = make_plan(
             votes, predictions or None, target_error=target_error, budget=budget, sureness=sureness, price=price,
             batch_size=batch_size, methods=method or COMPARED, pool_size=pool_size, error_costs=error_costs,
-            orderings=orderings, draws=draws, level=level, seed=seed,
+            orderings=orderings, draws=draws, most_items=most_items or None, level=level, seed=seed,
             out=out, overwrite=overwrite, progress=report, **choices, **reading.keywords(TableKeywords),
         )  # fmt: skip
     if json:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
-from quorate.cli.options import method_names, one_of
+from quorate.cli.options import PredictionTables, VotesTable, method_names, one_of, reads_tables, values_of
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
-from quorate.cli.table_options import PredictionTables, VotesTable, reads_tables
+from quorate.methods import REFIT_EVERY, WINDOW
 from quorate.streams.control import Speed
-from quorate.streams.pools import Order, PartlyVoted, PoolSize
 from quorate.tables.options import TableKeywords, TableOptions
 from quorate.validate import broken
 from quorate.version import __version__
-from quorate.workflows.run import run as run_workflow
-from quorate.workflows.run.files import FILES
-from quorate.workflows.run.result import RunResult
-from quorate.workflows.run.summary import class_table_rows, table_rows
+
+if TYPE_CHECKING:
+    from quorate.streams.pools import PoolSize
+    from quorate.workflows.run.result import RunResult
 
 REPLAY = "How to replay them"
 CONTROL = "How far to ask (one of these)"
@@ -94,7 +93,7 @@ def run(
         typer.Option(
             help="time (rows where there are no times), given (rows) or shuffled (by seed).",
             rich_help_panel=REPLAY,
-            autocompletion=one_of(*get_args(Order)),
+            autocompletion=values_of("quorate.streams.pools", "Order"),
         ),
     ] = "time",
     pool_size: Annotated[
@@ -112,7 +111,7 @@ def run(
             rich_help_panel=REPLAY,
             help="Items with fewer than N votes that these do not settle: exclude from the error, own-pool or "
             "worst-case.",
-            autocompletion=one_of(*get_args(PartlyVoted)),
+            autocompletion=values_of("quorate.streams.pools", "PartlyVoted"),
         ),
     ] = "exclude",
     min_votes: Annotated[int, typer.Option(help="Fewest votes asked of an item.", rich_help_panel=REPLAY)] = 0,
@@ -129,8 +128,8 @@ def run(
     price: Annotated[float | None, typer.Option(help="Price of a vote, in your money.", rich_help_panel=REPLAY)] = None,
     window: Annotated[
         int, typer.Option(help="Items with votes that are learned from; 0: all.", rich_help_panel=REPLAY)
-    ] = 500,
-    refit_every: Annotated[int, typer.Option(help="Learn every N items.", rich_help_panel=REPLAY)] = 20,
+    ] = WINDOW,
+    refit_every: Annotated[int, typer.Option(help="Learn every N items.", rich_help_panel=REPLAY)] = REFIT_EVERY,
     seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same files.")] = 0,
     reading: TableOptions,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in the folder.")] = False,
@@ -144,6 +143,8 @@ def run(
 
     Example: quorate run --votes votes.csv --predictions probs.parquet --price 0.08 --out results
     """
+    from quorate.workflows.run import run as run_workflow  # the help needs no extra
+
     choices: dict[str, Any] = {"order": order, "partly_voted": partly_voted, "control_speed": control_speed}
     with progress_bar(quiet=json) as report:
         result = run_workflow(
@@ -161,7 +162,7 @@ def run(
 
 def _pool(text: str) -> PoolSize:
     """A number if it is one; the library refuses other words than "recorded"."""
-    return int(text) if text.isdecimal() else cast(PoolSize, text)
+    return int(text) if text.isdecimal() else cast("PoolSize", text)
 
 
 def _class_targets(given: list[str] | None) -> dict[str, float] | None:
@@ -181,6 +182,9 @@ def _class_targets(given: list[str] | None) -> dict[str, float] | None:
 
 
 def _print(result: RunResult, out: str) -> None:
+    from quorate.workflows.run.files import FILES
+    from quorate.workflows.run.summary import class_table_rows, table_rows
+
     print_lines(result.headline(), "")
     name = result.method.name
     title = f"{len(result.items)} items, {len(result.classes)} classes (quorate {__version__}, {name})"
@@ -188,7 +192,8 @@ def _print(result: RunResult, out: str) -> None:
     print_table(title, heads, rows, strong="this run")
     heads, rows = class_table_rows(result.summary())
     if rows:
-        print_table("Errors by class", heads, rows)
+        ties = " (a tie is shared equally between its classes)" if result.summary()["error"]["tied_items"] else ""
+        print_table(f"Errors by class{ties}", heads, rows)
     print_lines(*result.notes(), "")
     print_understood(result.report, f"{out}/rejects.csv")
     print_lines(*(f"Written: {out}/{each}" for each in FILES))

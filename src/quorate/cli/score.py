@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from quorate.cli.options import Json, one_of
+from quorate.cli.options import TABLES, Json, one_of, reads_tables
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
-from quorate.cli.table_options import TABLES, reads_tables
 from quorate.tables.options import ScoreKeywords, TableOptions
 from quorate.version import __version__
 from quorate.workflows.score import MATCHES, Scores

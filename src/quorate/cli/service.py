@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from quorate.cli.commands import Commands
+from quorate.cli.main import Commands
 from quorate.cli.options import Json
 from quorate.cli.output import print_json, print_lines, progress_bar
 from quorate.cli.serve import BaseUrl, Database

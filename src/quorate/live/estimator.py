@@ -15,7 +15,7 @@ from quorate.decision.policy import QueryPolicy
 from quorate.errors import shown
 from quorate.learning.fit import fit
 from quorate.learning.learner import Window, refit
-from quorate.methods import Learner, Method, as_method
+from quorate.methods import REFIT_EVERY, WINDOW, Learner, Method, as_method
 from quorate.posterior.settled import plurality_share_into
 from quorate.session.batch import BatchDecisions, decide_items
 from quorate.session.inputs import parse_prediction
@@ -101,8 +101,8 @@ class ConsensusClassifier:
         *,
         classes: ArrayLike | None = None,
         pool_size: int | None = None,
-        window: int | None = 500,
-        refit_every: int = 20,
+        window: int | None = WINDOW,
+        refit_every: int = REFIT_EVERY,
     ) -> None:
         self.method = method
         self.classes = classes

@@ -16,7 +16,7 @@ from quorate import rng
 from quorate.decision.policy import QueryPolicy
 from quorate.errors import DuplicateVote, ItemExists, JournalError, UnknownItem
 from quorate.learning.learner import refit
-from quorate.methods import Method, as_method
+from quorate.methods import REFIT_EVERY, WINDOW, Method, as_method
 from quorate.reasons import REASONS
 from quorate.session import resume as resuming
 from quorate.session.decide import MOST_STATES, Verdict, believe, decide, draw_quota, safe_ahead, updated_state
@@ -63,8 +63,8 @@ class Session:
         *,
         classes: Sequence[str],
         pool_size: int,
-        window: int | None = 500,
-        refit_every: int | None = 20,
+        window: int | None = WINDOW,
+        refit_every: int | None = REFIT_EVERY,
         seed: int = 0,
         journal: Journal | str | Path | None = None,
         num_classifiers: int = 1,

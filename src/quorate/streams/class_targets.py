@@ -16,7 +16,7 @@ import numpy as np
 from quorate.errors import shown
 from quorate.streams.control import MOST_STEP
 from quorate.streams.target_error import SURENESS, errors_at_most
-from quorate.tables.votes.labels import meant
+from quorate.tables.votes.names import meant
 from quorate.types import FloatArray
 from quorate.validate import broken, fraction
 

@@ -11,11 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from quorate.errors import shown, source_is
-from quorate.tables.own_types import name_text
 from quorate.tables.readers.frames import open_frame
 from quorate.tables.readers.open_files import open_file
 from quorate.tables.readers.sources import Opened
-from quorate.tables.votes.labels import meant
+from quorate.tables.votes.names import meant, name_text
 from quorate.types import FloatArray, TableLike
 from quorate.validate import as_floats, broken
 

@@ -1,20 +1,45 @@
-"""`Joined`: votes and predictions of the same items over the same classes, compact, ready for any command.
+"""`join`: votes and predictions -> `Joined`, by item id and class name, with one report of everything that was done.
 
-Made by `join`. The votes are in one array each, sorted by item and then in recorded order.
+`Joined` is compact and ready for any command: the votes are in one array each, sorted by item and then in recorded
+order.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.tables.own_types import TEXTS, OwnTypes, in_own_type
-from quorate.tables.readers.arrow import pa
-from quorate.tables.readers.frames import give_back
-from quorate.tables.report import Report
+from quorate.tables.misread_checks import (
+    refuse_misread_pools,
+    refuse_misread_predictions,
+    refuse_misread_votes,
+    refuse_other_classes,
+    refuse_unnamed_rows,
+)
+from quorate.tables.options import Items
+from quorate.tables.predictions.align import (
+    Aligned,
+    aligned,
+    looked_up,
+    named_classes,
+    unpredicted_labels,
+    unvoted_classes,
+    without_strays,
+)
+from quorate.tables.predictions.read import Predictions, uniform
+from quorate.tables.readers.arrow import TEXT, pa, pc
+from quorate.tables.readers.frames import TEXTS, OwnTypes, give_back, in_own_type
+from quorate.tables.readers.sources import filled
+from quorate.tables.report import Report, merged, refuse_dirt
+from quorate.tables.rules import Fired, fired_whole
+from quorate.tables.votes.clean import relabelled, settle
+from quorate.tables.votes.codes import by_first, hits
+from quorate.tables.votes.names import class_texts
+from quorate.tables.votes.read import Votes, label_entries
 from quorate.types import FloatArray, IntArray, VoteDataset, frozen_array
 from quorate.validate import MOST_VOTES, broken
 
@@ -106,3 +131,263 @@ class Joined:
         if self.time is not None:
             columns["timestamp"] = pa.array(self.time[at], from_pandas=True)
         return give_back(pa.table(columns), self.backend if backend is None else backend)
+
+
+Array = TypeVar("Array", bound=np.ndarray)
+MOST_CLASSES = 2**15 - 1  # votes are kept as int16
+
+
+def join(
+    votes: Votes,
+    predictions: Predictions | None = None,
+    *,
+    classes: Sequence[Any] | None = None,
+    items: Items = "votes",
+    strict: bool = False,
+    as_read: bool = False,
+) -> Joined:
+    """Votes and predictions of the same items.
+
+    Without `predictions` every class is alike to the one classifier there is, "uniform". `classes`: exactly these, in
+    this order, and other labels are set aside; else the classes of the predictions in the order of their columns, then
+    those of the votes by first vote. `items`: "votes" keeps every item with a vote (uniform where a classifier has no
+    prediction), "votes-and-predictions" only those with a usable prediction. Refused: a classifier with no id, or no
+    class, of the votes, and an array without ids unless the items of the votes are exactly "0" to "T-1". Refused unless
+    `as_read`: what looks like a misreading (docs/tables.md).
+
+    >>> from quorate.tables import read_predictions, read_votes
+    >>> votes = read_votes(pa.table({"task": ["b", "a", "b"], "worker": ["x", "x", "y"], "label": ["dog"] * 3}))
+    >>> probs = read_predictions(pa.table({"id": ["a", "b"], "cat": [0.9, 0.2], "dog": [0.1, 0.8]}))
+    >>> joined = join(votes, probs)
+    >>> joined.items, joined.classes, joined.predictions[0, 0].round(2)
+    (('b', 'a'), ('cat', 'dog'), array([0.2, 0.8]))
+    """
+    if items not in ("votes", "votes-and-predictions"):
+        raise broken("items", items, "'votes' or 'votes-and-predictions'", "pass one of them.")
+    given = votes.given if classes is None else class_texts(classes)
+    if predictions is not None and given is None:
+        predictions = without_strays(predictions, votes.labels)
+    tables = predictions.tables if predictions is not None else ()
+    known = named_classes(tables, given)
+    votes = _relabelled(votes, known, given)
+    final = _final_classes(votes, known, given)
+    if not as_read:
+        refuse_misread_votes(votes, known if tables else ())
+    for table in tables:
+        refuse_unnamed_rows(votes, table)
+        refuse_other_classes(votes, table, final, given=given is not None)
+    sources = [aligned(table, final, given=given is not None) for table in tables]
+    if not as_read:
+        _refuse_misread_predictions(votes, sources)
+    recorded, entries = _recorded(votes, sources, keep_all=items == "votes")
+    outcome, more = _with_predictions(votes, recorded, sources, len(final))
+    entries = [*(entry for source in sources for entry in source.entries), *entries, *more]
+    if given is None:
+        entries += [*unvoted_classes(tables, final, votes.labels), *unpredicted_labels(tables, known, votes)]
+    if strict:
+        refuse_dirt(entries)
+    joined = _joined(votes, recorded, final, outcome, _report(votes, predictions, recorded, final, outcome, entries))
+    if not as_read:
+        refuse_misread_pools(votes, joined.item, joined.label, len(final))
+    return joined
+
+
+def _refuse_misread_predictions(votes: Votes, sources: Sequence[Aligned]) -> None:
+    names = votes.raw.task.names.take(pa.array(_voted(votes)))
+    for source in sources:
+        present, usable = looked_up(source, names)[1:]
+        if present.any():  # that no id is in both has its own error
+            refuse_misread_predictions(votes, source, len(names), int(usable.sum()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Recorded:
+    """The votes that are kept: `at` their positions in recorded order, `tasks` the items by first vote."""
+
+    at: IntArray
+    tasks: IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Outcome:
+    """The predictions by item, and those of items without votes; `usable` how many items each classifier predicts."""
+
+    probs: FloatArray
+    models: tuple[str, ...]
+    usable: tuple[int, ...]
+    unvoted: pa.Array
+    unvoted_probs: FloatArray
+
+
+def _relabelled(votes: Votes, known: tuple[str, ...], given: tuple[str, ...] | None) -> Votes:
+    """The votes under the names of the classes; duplicates are settled again if that changed any label."""
+    if not known or (given is not None and given == votes.given):
+        return votes
+    raw, entries = relabelled(votes.raw, known, given=given is not None)
+    if raw is votes.raw:
+        return replace(votes, given=given)
+    raw = replace(raw, entries=(*raw.entries, *entries))
+    kept, settled = settle(raw)
+    again = replace(votes, raw=raw, counts_vote=kept, settled=settled, given=given)
+    return again if given is not None else replace(again, settled=(*settled, *label_entries(again)))
+
+
+def _final_classes(votes: Votes, known: tuple[str, ...], given: tuple[str, ...] | None) -> tuple[str, ...]:
+    if votes.num_votes == 0:
+        tally = "; ".join(votes.report.lines()[-5:])
+        raise broken("votes", votes.raw.source, f"votes to join; none is left ({tally})", "correct it, or `classes`.")
+    final = given if given is not None else tuple(dict.fromkeys([*known, *votes.classes]))
+    if len(final) < 2:
+        raise broken("classes", list(final), "at least 2 classes", "name them all: `classes=[...]`.")
+    if len(final) > MOST_CLASSES:
+        rule = f"at most {MOST_CLASSES} classes; there are {len(final)}, such as {final[-1]!r}"
+        raise broken("votes", votes.raw.source, rule, "if the label column is free text, name another: `label=...`.")
+    return final
+
+
+def _recorded(votes: Votes, sources: Sequence[Aligned], *, keep_all: bool) -> tuple[_Recorded, list[Fired]]:
+    """The votes in recorded order: by time where there is any, else by row."""
+    raw = votes.raw
+    at = np.flatnonzero(votes.counts_vote)
+    if raw.time is not None:
+        at = at[np.argsort(filled(raw.time)[at], kind="stable")]
+    tasks = by_first(raw.task.codes[at], len(raw.task.names))
+    if keep_all or not sources:
+        return _Recorded(at, tasks), []
+    names = raw.task.names.take(pa.array(tasks))
+    usable = np.any([looked_up(source, names)[2] for source in sources], axis=0)
+    if usable.all():
+        return _Recorded(at, tasks), []
+    is_kept = np.zeros(len(raw.task.names), dtype=bool)
+    is_kept[tasks[usable]] = True
+    kept = _Recorded(at[is_kept[raw.task.codes[at]]], tasks[usable])
+    if not len(kept.at):
+        rule = f"a usable prediction for some item of {raw.source}"
+        raise broken("items", "votes-and-predictions", rule, "check the ids, or pass `items='votes'`.")
+    out = votes.counts_vote & ~is_kept[raw.task.codes]
+    return kept, hits("left-out", raw.source, raw.rows, out, raw.task, worker=raw.worker, value=raw.label)
+
+
+def _with_predictions(
+    votes: Votes, recorded: _Recorded, sources: Sequence[Aligned], num_classes: int
+) -> tuple[_Outcome, list[Fired]]:
+    names = votes.raw.task.names.take(pa.array(recorded.tasks))
+    nothing = pa.array([], type=TEXT)
+    if not sources:
+        none = np.empty((1, 0, num_classes))
+        return _Outcome(uniform(len(names), num_classes), ("uniform",), (), nothing, none), []
+    entries: list[Fired] = []
+    found = [looked_up(source, names) for source in sources]
+    for source, (_, present, _) in zip(sources, found, strict=True):
+        entries += _unmatched(votes, source, names, present)
+    every = pa.concat_arrays([source.table.ids for source in sources]).unique()
+    apart = every.filter(pc.invert(pc.is_in(every, value_set=votes.raw.task.names.take(pa.array(_voted(votes))))))
+    if len(apart):
+        where = ", ".join(source.table.source for source in sources)
+        entries += fired_whole("prediction-without-votes", where, apart, of="items")
+        entries += _leading_zeros(votes, names, apart)
+    unvoted = np.stack([looked_up(source, apart)[0] for source in sources])
+    models = tuple(source.table.model for source in sources)
+    usable = tuple(int(each.sum()) for _, _, each in found)
+    return _Outcome(np.stack([probs for probs, _, _ in found]), models, usable, apart, unvoted), entries
+
+
+def _voted(votes: Votes) -> IntArray:
+    """Codes of every item with a vote that counts."""
+    return by_first(votes.raw.task.codes[votes.counts_vote], len(votes.raw.task.names))
+
+
+def _unmatched(votes: Votes, source: Aligned, names: pa.Array, present: np.ndarray) -> list[Fired]:
+    """An entry for the items a classifier does not know; an error if it knows none."""
+    if present.all():
+        return []
+    if not present.any():
+        mine, theirs = (list(each.slice(0, 3).to_pylist()) for each in (names, source.table.ids))
+        rule = f"ids of {votes.raw.source}, such as {mine}; it has none of them, but such as {theirs}"
+        raise broken("predictions", source.table.source, rule, "name the id columns: `task=...`, `id_column=...`.")
+    absent = names.filter(pa.array(~present))
+    return fired_whole("no-prediction", source.table.source, absent, of="items")
+
+
+def _leading_zeros(votes: Votes, names: pa.Array, apart: pa.Array) -> list[Fired]:
+    """Ids of the predictions that would be items but for leading zeros."""
+    known = pc.utf8_ltrim(names, characters="0")
+    hit = apart.filter(pc.is_in(pc.utf8_ltrim(apart, characters="0"), value_set=known))
+    return fired_whole("leading-zeros", votes.raw.source, hit, of="items")
+
+
+def _report(
+    votes: Votes,
+    predictions: Predictions | None,
+    recorded: _Recorded,
+    classes: tuple[str, ...],
+    outcome: _Outcome,
+    entries: Sequence[Fired],
+) -> Report:
+    reports = [votes.report] + ([predictions.report] if predictions is not None else [])
+    totals = {"rows": votes.raw.num_rows, "votes": len(recorded.at), "items": len(recorded.tasks)}
+    if predictions is not None:
+        totals |= dict(predictions.report.totals)
+    per_label = np.bincount(votes.raw.label.codes[recorded.at], minlength=len(votes.raw.label.names))
+    counts = dict.fromkeys(classes, 0)
+    for name, count in zip(votes.raw.label.names.to_pylist(), per_label.tolist(), strict=True):
+        if count:
+            counts[name] += count
+    usable = dict(zip(outcome.models, outcome.usable, strict=False))
+    return replace(merged(reports, totals=totals, entries=entries), classes=counts, usable=usable)
+
+
+def _joined(votes: Votes, recorded: _Recorded, classes: tuple[str, ...], outcome: _Outcome, report: Report) -> Joined:
+    raw, at = votes.raw, recorded.at
+    place = np.full(len(raw.task.names), -1, dtype=np.int32)
+    place[recorded.tasks] = np.arange(len(recorded.tasks), dtype=np.int32)
+    item = place[raw.task.codes[at]]
+    order = _stable_order(item)
+    at = at[order]
+    item = item[order]
+    number = {name: k for k, name in enumerate(classes)}
+    class_of = np.array([number.get(name, -1) for name in raw.label.names.to_pylist()], dtype=np.int16)
+    worker, workers = _workers(votes, at)
+    starts = np.append(0, np.cumsum(np.bincount(item, minlength=len(recorded.tasks))))
+    return Joined(
+        items=tuple(raw.task.names.take(pa.array(recorded.tasks)).to_pylist()),
+        starts=_fixed(starts),
+        item=_fixed(item),
+        label=_fixed(class_of[raw.label.codes[at]]),
+        worker=_fixed(worker),
+        order=_fixed(order),
+        time=None if raw.time is None else _fixed(raw.time[at]),
+        classes=classes,
+        workers=workers,
+        predictions=_fixed(outcome.probs),
+        models=outcome.models,
+        unvoted=tuple(outcome.unvoted.to_pylist()),
+        unvoted_predictions=frozen_array(outcome.unvoted_probs),
+        report=report,
+        name=raw.source,
+        backend=votes.backend,
+        own=votes.own,
+    )
+
+
+def _stable_order(item: np.ndarray) -> IntArray:
+    """np.argsort(item, kind="stable"), three times as fast: item and place in one number, sorted in place."""
+    key = item.astype(np.int64) * len(item) + np.arange(len(item))
+    key.sort()
+    key %= len(item)
+    return key
+
+
+def _workers(votes: Votes, at: IntArray) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Worker numbers of the votes, and the names of those who have one."""
+    codes = votes.raw.worker.codes[at]
+    used = by_first(codes[codes >= 0], len(votes.raw.worker.names))
+    place = np.full(len(votes.raw.worker.names) + 1, -1, dtype=np.int32)  # code -1 finds the last
+    place[used] = np.arange(len(used), dtype=np.int32)
+    return place[codes], tuple(votes.raw.worker.names.take(pa.array(used)).to_pylist())
+
+
+def _fixed(array: Array) -> Array:
+    """The array itself, read-only: it was made here, so it needs no copy."""
+    array.flags.writeable = False
+    return array

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import shown
-from quorate.tables.predictions.align import Aligned, refuse_unusable
+from quorate.tables.predictions.align import Aligned, matched, refuse_unusable
+from quorate.tables.predictions.checks import CheckedPredictions
+from quorate.tables.readers.arrow import pc
 from quorate.tables.rules import RULES, Fired
-from quorate.tables.votes.columns import GO_ON
 from quorate.tables.votes.formats import GUESSED_COUNTS
-from quorate.tables.votes.labels import means_no_answer, meant
 from quorate.tables.votes.layouts import PASSED_OVER
+from quorate.tables.votes.names import GO_ON, means_no_answer, meant
 from quorate.tables.votes.read import Votes
 from quorate.validate import broken
 
@@ -116,6 +117,37 @@ def refuse_misread_predictions(votes: Votes, source: Aligned, num_items: int, nu
         )
         fix = "check that the ids are the same in both (`task=...`, `id_column=...`), or leave the predictions out"
         raise broken("predictions", table.source, rule, f"{fix}; {GO_ON}")
+
+
+def refuse_unnamed_rows(votes: Votes, table: CheckedPredictions) -> None:
+    """Rows of an array without ids are called 0 to T-1: an error unless the items of the votes are exactly these."""
+    if not table.is_unnamed:
+        return
+    items, rows = votes.raw.task.names.drop_null(), table.ids
+    if len(items) == len(rows) and pc.all(pc.is_in(items, value_set=rows)).as_py():
+        return
+    rule = (
+        f"the ids of the items: it has none, so its {len(rows)} rows are called 0 to {len(rows) - 1}, but "
+        f"{votes.raw.source} has {len(items)} items, such as {items.slice(0, 3).to_pylist()}"
+    )
+    fix = "name the items of the rows, in order: `ids=...`; or save ids in the .npz, or use a table with an id column."
+    raise broken("predictions", table.source, rule, fix)
+
+
+def refuse_other_classes(votes: Votes, table: CheckedPredictions, classes: tuple[str, ...], *, given: bool) -> None:
+    """An error if no label of the votes, or none of the classes `given`, is a class of the classifier."""
+    named = set(matched(table, classes, given=given).values())
+    if named.intersection(votes.classes):
+        return
+    rule = (
+        f"classes named like the labels of {votes.raw.source}, {_few(votes.classes)}; its own are {_few(table.classes)}"
+    )
+    fix = "rename the columns of a table, or name those of an array in order: `classes=['cat', 'dog', ...]`."
+    raise broken("predictions", table.source, rule, fix)
+
+
+def _few(names: Sequence[str]) -> str:
+    return f"{list(names[:10])}" + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
 def _refuse_misspelt_classes(votes: Votes) -> None:

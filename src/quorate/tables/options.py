@@ -1,6 +1,6 @@
 """How to read tables, declared once: each option's name, type, default, spelling on the command line and sentence.
 
-The options of the commands (`cli.table_options`), the keyword arguments of `quorate.run`, `plan`, `score` and
+The options of the commands (`cli.options`), the keyword arguments of `quorate.run`, `plan`, `score` and
 `calibrate`, and the table in docs/tables.md follow from `TableOptions`; tests compare them.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any, Literal, TypedDict, TypeVar, get_args
 
-from quorate.tables.own_types import class_texts
+from quorate.tables.votes.names import class_texts
 from quorate.validate import broken
 
 Format = Literal["auto", "long", "wide", "counts", "cells", "label-studio"]

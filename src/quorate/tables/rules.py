@@ -6,8 +6,9 @@ aside, and docs/tables.md has one line per rule (a test compares them).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -174,6 +175,15 @@ def fired(
     numbers = np.asarray(rows, dtype=np.int64)
     texts = [None if each is None else as_text(each) for each in (tasks, workers, values)]
     return Fired(rule, source, len(numbers) if count is None else count, numbers, *texts)
+
+
+def fired_whole(
+    rule: str, source: str, names: Sequence[str] | pa.Array, *, of: Literal["items", "columns"]
+) -> list[Fired]:
+    """An entry about whole items or columns, which names the first few of them; none if there are no names."""
+    few = names[:MOST_SAMPLES]
+    texts = {"tasks" if of == "items" else "values": few}
+    return [fired(rule, source, np.zeros(len(few)), count=len(names), **texts)] if len(names) else []
 
 
 def as_text(values: Texts) -> pa.Array:

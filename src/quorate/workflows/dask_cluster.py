@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -104,10 +105,18 @@ def _workers(count: int, prepare: Callable[[], None]) -> Iterator[Any]:
         ) as cluster,
         dask().Client(cluster, set_as_default=False) as client,
     ):
-        from quorate.workflows.dask_plugins import Undisturbed  # noqa: PLC0415
-
-        client.register_plugin(Undisturbed())
+        client.register_plugin(_undisturbed())
         yield client
+
+
+def _undisturbed() -> Any:  # noqa: ANN401
+    """A plugin for workers started here, which share our terminal: its Ctrl-C is meant for us, and we end them."""
+
+    class Undisturbed(dask().WorkerPlugin):  # type: ignore[misc]
+        def setup(self, worker: object) -> None:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    return Undisturbed()
 
 
 def _check_workers(client: Any, address: str, kind: Kind, answer_within: float) -> None:  # noqa: ANN401

@@ -10,8 +10,7 @@ import pytest
 from quorate.audit import RunningAudit, draw, most_errors
 from quorate.errors import InvalidInput
 from quorate.workflows.audit import AuditFindings, draw_audit, panel_loss, report_audit
-from quorate.workflows.audit.files import COLUMNS, read_draw
-from quorate.workflows.audit.panels import VotesTable
+from quorate.workflows.audit.files import COLUMNS, VotesTable, read_draw
 from quorate.workflows.audit.report import answer
 
 POOL = 5

@@ -6,8 +6,7 @@ import pytest
 from quorate.methods import method
 from quorate.workflows.plan.advice import Goal, advise, needed_pilot, rivals
 from quorate.workflows.plan.curves import Measured, PilotCurve, PilotSetting
-from quorate.workflows.plan.forecast import Forecast
-from quorate.workflows.plan.variance import Inflation, resampled
+from quorate.workflows.plan.forecast import Forecast, Inflation, resampled
 
 
 def measured(items, orderings=4):

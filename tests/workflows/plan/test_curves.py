@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from quorate.datasets import synthetic
-from quorate.methods import method
+from quorate.methods import METHODS, method
 from quorate.streams import simulate
 from quorate.workflows.plan.curves import measure, plan_grid
+from quorate.workflows.plan.forecast import inflations, resampled
 from quorate.workflows.plan.pools import pilot_of
-from quorate.workflows.plan.variance import inflations, resampled
 
 PILOT = synthetic(num_items=200, pool_size=5, accuracy=0.8, seed=2)
 WHOLE = pilot_of(PILOT)
@@ -75,3 +75,22 @@ def test_grids_stay_small_for_large_pools_and_reach_both_ends(name):
     )  # fmt: skip
     assert curve.votes[0] == 0
     assert curve.errors[-1] == pytest.approx(simulate(PILOT, "until-settled", seed=1).error_rate, abs=0.02)
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if "threshold" in method(name).knobs])
+def test_a_threshold_of_one_asks_until_settled(name):
+    """Which is why a plan runs the cheaper method in its place."""
+    sure = simulate(PILOT, method(name, threshold=1.0), seed=5, model="all")
+    settled = simulate(PILOT, "until-settled", seed=5, model="all")
+    np.testing.assert_array_equal(sure.costs, settled.costs)
+    np.testing.assert_array_equal(sure.expected_errors, settled.expected_errors)
+
+
+def test_a_setting_that_asks_all_that_matters_has_no_path_of_learning():
+    every = [method("quorate", min_gain=gain) for gain in (0.05, 0.0)]
+    (curve,) = curves_of(every)
+    (found,) = inflations(WHOLE, [curve], seed=5)
+    last = [s.method.knobs["min_gain"] for s in curve.settings].index(0.0)
+    assert found.votes[last, 0] == found.errors[last, 0] == 1.0
+    assert not found.paths[:, [last, last + len(curve.settings)]].any()
+    assert found.paths.any()

@@ -11,9 +11,9 @@ from quorate.datasets import synthetic
 from quorate.methods import method
 from quorate.rng import stream
 from quorate.types import frozen_array
+from quorate.workflows.plan.advice import band, study
 from quorate.workflows.plan.curves import measure
 from quorate.workflows.plan.pools import completed, learned, pilot_of
-from quorate.workflows.plan.study import band, study
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 import plan_coverage

@@ -17,7 +17,7 @@ from quorate.types import PriorParams
 from quorate.workflows import dask_cluster
 from quorate.workflows.params_file import ParamsFile, write_params
 from quorate.workflows.score import score
-from quorate.workflows.score.cluster import _score_there
+from quorate.workflows.score.batches import _score_there
 
 CLASSES = ("cat", "dog", "owl")
 POOL, COUNT = 9, 500

@@ -1,23 +1,29 @@
 """Checked predictions and the final classes -> probabilities (T, K) for the items, matched by id and by class name.
 
-Nothing is matched by position. Rows that are mostly no probabilities are refused with what they probably are:
-percentages, logits, ... Called by `join`, and by `quorate score` on the first batch of a stream.
+Nothing is matched by position. Columns of numbers that are no class by the votes are left out. Rows that are mostly
+no probabilities are refused with what they probably are: percentages, logits, ... Called by `join`, and by `quorate
+score` on the first batch of a stream.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quorate.tables.predictions.checks import CheckedPredictions, sums
+from quorate.tables.predictions.checks import CheckedPredictions, narrowed, sums
 from quorate.tables.readers.arrow import pa, pc
-from quorate.tables.rules import SUM_ROUNDING, SUM_TOLERANCE, Fired, fired
-from quorate.tables.votes.columns import GO_ON
-from quorate.tables.votes.labels import match_labels
-from quorate.types import FloatArray
+from quorate.tables.rules import MOST_SAMPLES, NEARLY_ALL, SUM_ROUNDING, SUM_TOLERANCE, Fired, fired, fired_whole
+from quorate.tables.votes.codes import encode, hits
+from quorate.tables.votes.names import GO_ON, match_labels, meant
+from quorate.types import FloatArray, IntArray
 from quorate.validate import PREDICTION_FLOOR, broken, floored
+
+if TYPE_CHECKING:
+    from quorate.tables.predictions.read import Predictions
+    from quorate.tables.votes.read import Votes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,38 +95,26 @@ def _class_entries(
 ) -> list[Fired]:
     dropped = [name for name in table.classes if name not in names]
     absent = [name for number, name in enumerate(classes) if number not in set(target)]
-    entries = []
-    if dropped:
-        entries.append(_about("class-not-asked-for", table.source, dropped))
-    if absent and not table.shares_rest:
-        entries.append(_about("class-without-column", table.source, absent))
+    found = {"class-not-asked-for": dropped, "class-without-column": [] if table.shares_rest else absent}
     respelled = [name for name, final in names.items() if final != name]
-    rules = [match.rule for match in match_labels(respelled, classes, given=True)]
-    for rule in dict.fromkeys(each for each in rules if each is not None):
-        with_it = [name for name, each in zip(respelled, rules, strict=True) if each == rule]
-        entries.append(_about(rule, table.source, with_it))
-    return entries
-
-
-def _about(rule: str, source: str, names: Sequence[str]) -> Fired:
-    few = list(names[:5])
-    return fired(rule, source, np.zeros(len(few)), count=len(names), values=few)
+    for name, match in zip(respelled, match_labels(respelled, classes, given=True), strict=True):
+        if match.rule is not None:
+            found.setdefault(match.rule, []).append(name)
+    return [entry for rule, those in found.items() for entry in fired_whole(rule, table.source, those, of="columns")]
 
 
 def _still_sums(table: CheckedPredictions, values: FloatArray) -> tuple[np.ndarray, list[Fired]]:
     total = sums(values)
     off = np.maximum(total - 1, 0) if table.shares_rest else np.abs(total - 1)
     far = table.usable & (off > SUM_TOLERANCE)
-    near = np.flatnonzero(table.usable & ~far & (off > SUM_ROUNDING))
-    entries = []
-    if far.any():
-        told = [f"sum {each:.6g} over the classes asked for" for each in total[far]]
-        tasks = table.ids.filter(far)
-        entries.append(fired("sum-off", table.source, table.rows[far], tasks=tasks, values=told))
-    if len(near):
-        few = near[:5]
-        entries.append(fired("sum-near-one", table.source, table.rows[few], count=len(near), tasks=table.ids.take(few)))
-    return table.usable & ~far, entries
+    near = table.usable & ~far & (off > SUM_ROUNDING)
+    task = encode(table.ids)
+
+    def told(at: IntArray) -> list[str]:
+        return [f"sum {each:.6g} over the classes asked for" for each in total[at]]
+
+    entries = hits("sum-off", table.source, table.rows, far, task, value=told)
+    return table.usable & ~far, entries + hits("sum-near-one", table.source, table.rows, near, task)
 
 
 def _completed(values: FloatArray, *, shares_rest: bool) -> FloatArray:
@@ -210,3 +204,97 @@ def _few(rows: FloatArray) -> str:
     if not len(rows):
         return ""
     return " ".join(f"{value:.4g}" for value in rows[0][:5]) + (" ..." if rows.shape[1] > 5 else "")
+
+
+def without_strays(predictions: Predictions, voted: Sequence[str]) -> Predictions:
+    """The predictions without columns that are no class by `voted`, the labels of the votes; each is counted."""
+    report = predictions.report
+    tables = []
+    for table in predictions.tables:
+        keep = class_places(table, voted)
+        if len(keep) == len(table.classes):
+            tables.append(table)
+            continue
+        left = [name for place, name in enumerate(table.classes) if place not in keep]
+        fewer = narrowed(table, keep, entries=fired_whole("ignored-column", table.source, left, of="columns"))
+        tables.append(fewer)
+        before, after = (f"classes {list(each.classes[:30])}" for each in (table, fewer))
+        told = [
+            line.replace(before, after) if line.startswith(f"{table.source}: ") else line for line in report.decisions
+        ]
+        report = replace(report, decisions=tuple(told))
+    entries = tuple(entry for table in tables for entry in table.entries)
+    return replace(predictions, tables=tuple(tables), report=replace(report, entries=entries))
+
+
+def class_places(table: CheckedPredictions, voted: Sequence[str]) -> list[int]:
+    """Places of the columns that are classes: only those voted for, if these alone sum to 1 in nearly every row.
+
+    They do so if more rows sum to 1 without the others than with them, or if the others hold nothing but zeros beside
+    true probabilities; else every column is a class, also one that nobody voted for.
+
+    >>> import pyarrow as pa
+    >>> from quorate.tables import read_predictions
+    >>> frame = pa.table({"id": ["a", "b"], "cat": [0.9, 0.5], "dog": [0.1, 0.5], "epoch": [12, 12]})
+    >>> class_places(read_predictions(frame).tables[0], ["dog", "cat"])
+    [0, 1]
+    """
+    every = list(range(len(table.classes)))
+    matches = match_labels(table.classes, tuple(voted), given=True)
+    mine = [place for place in every if matches[place].name is not None]
+    others = [place for place in every if matches[place].name is None]
+    if table.shares_rest or len(mine) < 2 or not others or not len(table.rows):
+        return every
+    for tolerance in (SUM_ROUNDING, SUM_TOLERANCE):
+        alone, together = (_share_summing(table.values[:, places], tolerance) for places in (mine, every))
+        if alone >= NEARLY_ALL and alone > together and (tolerance == SUM_ROUNDING or together < 0.5):
+            return mine
+    zeros = [place for place in others if not np.nan_to_num(table.values[:, place]).any()]
+    if zeros and _share_summing(table.values[:, mine], SUM_ROUNDING) >= NEARLY_ALL and _has_fractions(table, mine):
+        return [place for place in every if place not in zeros]
+    return every
+
+
+def unvoted_classes(
+    tables: Sequence[CheckedPredictions], classes: tuple[str, ...], voted: Sequence[str]
+) -> list[Fired]:
+    """An entry for each classifier with classes that nobody voted for, which names the first few."""
+    entries: list[Fired] = []
+    for table in tables:
+        names = [name for name in matched(table, classes, given=False).values() if name not in voted]
+        entries += fired_whole("class-without-votes", table.source, names, of="columns")
+    return entries
+
+
+def unpredicted_labels(tables: Sequence[CheckedPredictions], predicted: Sequence[str], votes: Votes) -> list[Fired]:
+    """Votes for labels that no classifier predicts, with the class that was perhaps meant: an entry, or none.
+
+    Classifiers that name one class, or the top one, leave classes unsaid: there only a near spelling is told.
+    """
+    if not tables:
+        return []
+    near = {name: meant(name, predicted) for name in votes.labels if name not in predicted}
+    if all(table.shares_rest for table in tables):
+        near = {name: close for name, close in near.items() if close is not None}
+    if not near:
+        return []
+    codes = {name: code for code, name in enumerate(votes.raw.label.names.to_pylist())}
+    at = [np.flatnonzero((votes.raw.label.codes == codes[name]) & votes.counts_vote) for name in near]
+    told = [_with_meant(*pair, len(hit)) for pair, hit in zip(near.items(), at, strict=True)][:MOST_SAMPLES]
+    rows = [votes.raw.rows[hit[0]] for hit in at[:MOST_SAMPLES]]
+    return [fired("unpredicted-label", votes.raw.source, rows, count=sum(map(len, at)), values=told)]
+
+
+def _with_meant(name: str, close: str | None, count: int) -> str:
+    many = f"{count} {'vote' if count == 1 else 'votes'}"
+    return f"{name} ({many})" if close is None else f"{name} ({many}; perhaps {close})"
+
+
+def _share_summing(values: FloatArray, tolerance: float) -> float:
+    return float((np.abs(values.sum(axis=1) - 1) <= tolerance).mean())
+
+
+def _has_fractions(table: CheckedPredictions, places: Sequence[int]) -> bool:
+    """Whether they are true probabilities; labels written as 0 and 1 leave classes at 0 that are only rare."""
+    values = table.values[:, places]
+    return bool((values[np.isfinite(values)] % 1 != 0).any())

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quorate.tables.readers.arrow import pa
-from quorate.tables.rules import SUM_ROUNDING, SUM_TOLERANCE, Fired, fired
+from quorate.tables.rules import SUM_ROUNDING, SUM_TOLERANCE, Fired
 from quorate.tables.votes.clean import tidy_ids
-from quorate.tables.votes.codes import Coded, Raw, constant, encode
+from quorate.tables.votes.codes import Coded, Raw, constant, encode, hits
 from quorate.types import FloatArray, IntArray
 
 _OF_ROWS = ("blank-prediction", "bad-probability", "sum-off", "sum-near-one")
@@ -115,11 +115,8 @@ def _last_of_each(given: Given, task: Coded) -> tuple[np.ndarray, list[Fired]]:
     _, from_end = np.unique(task.codes[named][::-1], return_index=True)
     last[named[::-1][from_end]] = True
     absent, again = task.codes < 0, (task.codes >= 0) & ~last
-    entries = [
-        fired(rule, given.source, given.rows[hit], tasks=task.texts(hit), values=_shown(given, hit))
-        for rule, hit in (("missing-task", absent), ("repeated-prediction", again))
-        if hit.any()
-    ]
+    found = (("missing-task", absent), ("repeated-prediction", again))
+    entries = [entry for rule, hit in found for entry in _entries(rule, given, task, hit)]
     return last, entries
 
 
@@ -134,22 +131,18 @@ def _judged(given: Given, task: Coded, among: np.ndarray) -> tuple[np.ndarray, l
     fine = ~bad & ~given.is_blank
     far, near = fine & (off > SUM_TOLERANCE), fine & (off <= SUM_TOLERANCE) & (off > SUM_ROUNDING)
     found = (("blank-prediction", given.is_blank), ("bad-probability", bad), ("sum-off", far), ("sum-near-one", near))
-    entries = []
-    for rule, hit in found:
-        where = np.flatnonzero(hit & among)
-        if len(where):
-            count, where = len(where), where[:5] if rule == "sum-near-one" else where
-            told = _shown(given, where)
-            entries.append(
-                fired(rule, given.source, given.rows[where], count=count, tasks=task.texts(where), values=told)
-            )
+    entries = [entry for rule, hit in found for entry in _entries(rule, given, task, hit & among)]
     return fine & ~far, entries
 
 
-def _shown(given: Given, where: np.ndarray) -> list[str]:
-    """The rows' numbers and their sum, for the rejects."""
-    picked = given.values[where]
-    return [f"sum {total:.6g}: {_few(row)}" for row, total in zip(picked, sums(picked), strict=True)]
+def _entries(rule: str, given: Given, task: Coded, hit: np.ndarray) -> list[Fired]:
+    """The rows where `hit`, with their numbers and their sum."""
+
+    def shown(at: IntArray) -> list[str]:
+        picked = given.values[at]
+        return [f"sum {total:.6g}: {_few(row)}" for row, total in zip(picked, sums(picked), strict=True)]
+
+    return hits(rule, given.source, given.rows, hit, task, value=shown)
 
 
 def _few(row: FloatArray) -> str:

@@ -10,15 +10,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from quorate.tables.predictions.checks import Given
-from quorate.tables.predictions.nested_cells import unnested
 from quorate.tables.readers.arrow import pa
-from quorate.tables.readers.cells import Numbers, as_numbers
-from quorate.tables.readers.sources import Opened, batches, head
-from quorate.tables.rules import MOST_SAMPLES, NEARLY_ALL, RULES, SUM_TOLERANCE, Fired, fired
+from quorate.tables.readers.nested_cells import unnested
+from quorate.tables.readers.sources import Numbers, Opened, as_numbers, batches, head
+from quorate.tables.rules import NEARLY_ALL, SUM_TOLERANCE, Fired, fired, fired_whole
 from quorate.tables.votes.clean import blank_cells
-from quorate.tables.votes.codes import Coded, encode, merge
-from quorate.tables.votes.columns import GO_ON, SYNONYMS, find_column, is_nameless, refuse_own_output, squeezed
-from quorate.tables.votes.labels import match_labels
+from quorate.tables.votes.codes import Coded, encode, hits, merge
+from quorate.tables.votes.names import (
+    GO_ON,
+    SYNONYMS,
+    find_column,
+    is_nameless,
+    match_labels,
+    refuse_own_output,
+    squeezed,
+)
 from quorate.validate import broken
 
 PREFIXES = ("probability_", "proba_", "prob_", "score_", "pred_", "p_")
@@ -160,7 +166,8 @@ def _vectors(opened: Opened, model: str, item: str, columns: dict[str, str], oth
         entries.extend(batch.entries)
     if commas:
         entries.append(fired("decimal-comma", opened.name, count=commas))
-    entries.extend(_ignored(opened, [name for name in others if name not in columns]))
+    left = [name for name in others if name not in columns]
+    entries.extend(fired_whole("ignored-column", opened.name, left, of="columns"))
     table = np.concatenate(values) if values else np.empty((0, len(columns)))
     how = "probabilities" if len(columns) > 1 else "the probability of one class, the rest shared by the others"
     return Given(
@@ -221,11 +228,8 @@ def from_labels(
     matches = match_labels([name if name.strip() else None for name in names], classes, given=classes is not None)
     more = list(entries)
     for rule in ("label-space", "label-number", "label-case", "unknown-label"):
-        hit = np.flatnonzero(np.array([match.rule == rule for match in matches] + [False])[label.codes])
-        if len(hit):
-            few = hit if RULES[rule].set_aside else hit[:MOST_SAMPLES]
-            texts = {"tasks": task.texts(few), "values": label.texts(few)}
-            more.append(fired(rule, source, rows[few], count=len(hit), **texts))
+        hit = np.array([match.rule == rule for match in matches] + [False])[label.codes]
+        more += hits(rule, source, rows, hit, task, value=label)
     known = list(dict.fromkeys([*(classes or ()), *(match.name for match in matches if match.name is not None)]))
     place = {name: number for number, name in enumerate(known)}
     column = np.array([-1 if match.name is None else place[match.name] for match in matches] + [-1])[label.codes]
@@ -262,9 +266,3 @@ def _scores(opened: Opened, model: str, item: str, score: str, classes: tuple[st
 
 def _told(opened: Opened, decision: str) -> tuple[str, ...]:
     return (*opened.decisions, f"{opened.name}: {decision}")
-
-
-def _ignored(opened: Opened, left: Sequence[str]) -> list[Fired]:
-    if not left:
-        return []
-    return [fired("ignored-column", opened.name, [0] * min(len(left), 5), count=len(left), values=list(left[:5]))]

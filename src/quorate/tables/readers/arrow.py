@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 from pathlib import Path
 from typing import Protocol
@@ -23,6 +24,7 @@ except ImportError as cause:  # pragma: no cover - the tests have it
     raise MissingExtra(f"quorate.tables reads files with PyArrow, which is not installed: {INSTALL}") from cause
 
 TEXT = pa.large_string()  # 64-bit offsets: the names of many long ids pass 2 GB
+_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
 class SupportsRead(Protocol):
@@ -55,4 +57,12 @@ class Counted(io.RawIOBase):
         return self.read(1 << 20 if size < 0 else size)
 
 
-__all__ = ["INSTALL", "TEXT", "Counted", "arrow_csv", "pa", "pc", "pq"]
+def encoding_of(head: bytes) -> tuple[str, bool]:
+    """The encoding, and whether a byte-order mark says so."""
+    for mark, encoding in _MARKS:
+        if head.startswith(mark):
+            return encoding, True
+    return "utf-8", False
+
+
+__all__ = ["INSTALL", "TEXT", "Counted", "arrow_csv", "encoding_of", "pa", "pc", "pq"]

@@ -1,23 +1,24 @@
 """pandas, polars and PyArrow tables -> `Opened`, and Arrow tables back to the caller's own kind (by narwhals).
 
-Called by `votes` and `predictions` when they are handed an object, and by `Joined.vote_table`.
+Ids, workers and labels are compared as text; `OwnTypes` remembers which types they had in the frame (integers,
+booleans, dates), and `in_own_type` converts them on the way out. Called by the readers when they are handed an
+object, by `Joined`, and for the results of `run` and `score`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from quorate.errors import MissingExtra
-from quorate.tables.own_types import name_text
-from quorate.tables.readers.arrow import INSTALL, TEXT, pa
-from quorate.tables.readers.sheets import cell_text
+from quorate.tables.readers.arrow import INSTALL, TEXT, pa, pc
 from quorate.tables.readers.sources import Opened, TableBatch, unique_columns
 from quorate.tables.rules import fired
-from quorate.tables.votes.columns import SYNONYMS, find_column, squeezed
+from quorate.tables.votes.names import SYNONYMS, cell_text, find_column, name_text, squeezed
 from quorate.validate import broken
 
 BLOCK_ROWS = 1 << 17
@@ -155,3 +156,82 @@ def _read(table: pa.Table, columns: Sequence[str] | None) -> Iterator[TableBatch
         part = picked.slice(start, BLOCK_ROWS)
         end = start + part.num_rows
         yield TableBatch(part, np.arange(start, end, dtype=np.int64) + 1, end, total)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTypes:
+    """The caller's Arrow type of each of the three; None: text."""
+
+    task: pa.DataType | None = None
+    worker: pa.DataType | None = None
+    label: pa.DataType | None = None
+
+
+TEXTS = OwnTypes()
+
+
+def cell_type(opened: Opened, *columns: str) -> pa.DataType | None:
+    """The one type of the cells of these columns of a frame; None: text, or no one type, or no frame.
+
+    Categories have the type of their values, lists that of their parts. Floats that are all whole are integers: pandas
+    has no other column of integers with gaps.
+    """
+    if opened.frame is None or not all(name in opened.frame.column_names for name in columns):
+        return None
+    kinds = [_kind(_parts(opened.frame[name])) for name in columns]
+    filled = [kind for kind in kinds if not pa.types.is_null(kind)]
+    if not filled or any(not _is_kept(kind) for kind in filled):
+        return None
+    if len(set(filled)) > 1 and all(map(pa.types.is_integer, filled)):
+        return pa.int64()
+    return filled[0] if len(set(filled)) == 1 else None
+
+
+def header_type(opened: Opened, columns: Sequence[str]) -> pa.DataType | None:
+    """The one type of the names of these columns in the frame; None: text, or several types."""
+    names = [opened.headers.get(name, name) for name in columns]
+    plain = [name.item() if isinstance(name, np.generic) else name for name in names]
+    if plain and all(isinstance(name, bool) for name in plain):
+        return pa.bool_()
+    if plain and all(isinstance(name, (int, float)) and not isinstance(name, bool) for name in plain):
+        return pa.int64() if all(float(name).is_integer() for name in plain) else pa.float64()
+    return None
+
+
+def in_own_type(names: pa.Array | Iterable[str], kind: pa.DataType | None) -> pa.Array:
+    """Different names (Arrow text or a list of texts) in the type `kind`; as text if one of them cannot be.
+
+    >>> in_own_type(["7", "12"], pa.int64()).to_pylist(), in_own_type(["7", "none"], pa.int64()).to_pylist()
+    ([7, 12], ['7', 'none'])
+    """
+    texts = names if isinstance(names, (pa.Array, pa.ChunkedArray)) else pa.array(list(names), type=TEXT)
+    if kind is None:
+        return texts
+    try:
+        values = texts.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+        return texts
+    return values if pc.count_distinct(values).as_py() == pc.count_distinct(texts).as_py() else texts
+
+
+def _parts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The parts of a column of lists; any other column as it is."""
+    is_list = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    return pc.list_flatten(column) if any(test(column.type) for test in is_list) else column
+
+
+def _kind(column: pa.ChunkedArray) -> pa.DataType:
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = pa.chunked_array([chunk.dictionary for chunk in column.chunks], type=kind.value_type)
+        kind = column.type
+    if pa.types.is_floating(kind):
+        numbers = column.drop_null().to_numpy()
+        numbers = numbers[~np.isnan(numbers)]
+        return pa.int64() if np.all(np.abs(numbers) < 2**53) and np.all(numbers == np.floor(numbers)) else pa.float64()
+    return kind
+
+
+def _is_kept(kind: pa.DataType) -> bool:
+    tests = (pa.types.is_integer, pa.types.is_boolean, pa.types.is_floating, pa.types.is_temporal, pa.types.is_decimal)
+    return any(test(kind) for test in tests)

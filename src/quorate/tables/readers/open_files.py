@@ -1,12 +1,16 @@
 """Files -> `Opened` tables: CSV, TSV and other delimited text, JSONL, JSON arrays, Parquet, Excel sheets; and arrays.
 
-Text is read as text (ids keep their zeros), in blocks; nothing is ever unpickled. Called by `votes` and `predictions`.
+Text is read as text (ids keep their zeros), in blocks; nothing is ever unpickled. Called by `votes` and
+`predictions`. Of delimited text, encoding, delimiter and header are found from the first bytes. PyArrow hands over
+rows with too many or too few cells one by one while it parses, before or after the rows around them; so the numbers
+of the good rows are found from how many good rows stand before each bad one.
 """
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,12 +19,12 @@ import numpy as np
 
 from quorate.errors import InvalidInput
 from quorate.parquet import parquet_batches
-from quorate.tables.readers import json_records
-from quorate.tables.readers.arrow import TEXT, Counted, arrow_csv, pa, pq
-from quorate.tables.readers.csv_files import Ragged, Sniffed, sniff
+from quorate.tables.readers.arrow import TEXT, Counted, arrow_csv, encoding_of, pa, pq
+from quorate.tables.readers.json_files import first_records, has_mark, is_lines, json_text, records
 from quorate.tables.readers.sheets import open_sheet, sheet_of
 from quorate.tables.readers.sources import Opened, Reader, TableBatch, unique_columns
-from quorate.tables.rules import fired
+from quorate.tables.rules import Fired, fired
+from quorate.types import IntArray
 from quorate.unpacked import VOTE_BYTES, check_size
 from quorate.validate import broken
 
@@ -162,12 +166,12 @@ def _read_parquet(file: Path, columns: Sequence[str] | None) -> Iterator[TableBa
 
 
 def _open_json(file: Path) -> Opened:
-    first = json_records.first_records(file)
+    first = first_records(file)
     columns = tuple(dict.fromkeys(key for record in first for key in record))
     if not columns:
         raise broken("source", str(file), "a JSON object in each record; the first have none", "export it again.")
-    entries = (fired("byte-order-mark", file.name, count=1),) if json_records.has_mark(file) else ()
-    kind = "jsonl" if json_records.is_lines(file) else "json"
+    entries = (fired("byte-order-mark", file.name, count=1),) if has_mark(file) else ()
+    kind = "jsonl" if is_lines(file) else "json"
     return Opened(file.name, kind, columns, partial(_read_json, file, columns), entries=entries)
 
 
@@ -178,11 +182,11 @@ def _read_json(file: Path, every: Sequence[str], columns: Sequence[str] | None) 
     rows: list[int] = []
     bad: list[int] = []
     length = 0
-    for number, record, done in json_records.records(file):
+    for number, record, done in records(file):
         if record is None:
             bad.append(number)
         else:
-            cells.append([json_records.plain(record.get(name)) for name in wanted])
+            cells.append([json_text(record.get(name)) for name in wanted])
             rows.append(number)
             length += sum(CELL_BYTES + len(cell or "") for cell in cells[-1])
         if len(rows) + len(bad) >= BLOCK_ROWS or length >= JSON_BYTES:
@@ -199,3 +203,104 @@ def _json_batch(
     table = pa.table({each: pa.array(column, type=TEXT) for each, column in zip(wanted, by_column, strict=True)})
     entries = (fired("bad-line", name, bad),) if bad else ()
     return TableBatch(table, np.asarray(rows, dtype=np.int64), done, total, entries)
+
+
+DELIMITERS = (",", "\t", ";", "|")
+MOST_RECORDS = 30  # looked at to choose the delimiter
+
+
+@dataclass(frozen=True, slots=True)
+class Sniffed:
+    """What the head of a text table says: `columns` the header's names, in order."""
+
+    encoding: str
+    has_mark: bool
+    delimiter: str
+    columns: tuple[str, ...]
+
+
+def sniff(head: bytes, *, is_cut: bool = False) -> Sniffed:
+    """Encoding, delimiter and header from the first bytes; if they are not all (`is_cut`), their last line is left out.
+
+    >>> sniff("task;worker;label\\n1;ann;cat\\n".encode("utf-8-sig"))
+    Sniffed(encoding='utf-8', has_mark=True, delimiter=';', columns=('task', 'worker', 'label'))
+    """
+    encoding, has_mark = encoding_of(head)
+    lines = head.decode(encoding, errors="replace").removeprefix("\ufeff").splitlines(keepends=True)
+    whole = lines[:-1] if is_cut else lines
+    parsed = {each: _records(whole, each) for each in DELIMITERS}
+    best = max(DELIMITERS, key=lambda each: _score(parsed[each]))
+    header = parsed[best][0] if parsed[best] else []
+    return Sniffed(encoding, has_mark, best, tuple(header))
+
+
+def _records(lines: list[str], delimiter: str) -> list[list[str]]:
+    records: list[list[str]] = []
+    try:
+        for record in csv.reader(lines, delimiter=delimiter):
+            records.append(record)
+            if len(records) == MOST_RECORDS:
+                break
+    except csv.Error:  # a field beyond csv's limit: what was read before it is enough
+        pass
+    return records
+
+
+def _score(records: list[list[str]]) -> tuple[float, int]:
+    """How many records have as many cells as the header, then how many cells that is."""
+    if not records or len(records[0]) < 2:
+        return (0.0, 0)
+    filled = [record for record in records if record]
+    alike = sum(len(record) == len(records[0]) for record in filled)
+    return (alike / len(filled), len(records[0]))
+
+
+SHOWN = 200  # characters of a row
+
+
+class Ragged:
+    """The bad rows of one file and the row numbers of its good ones; the header is row 1."""
+
+    def __init__(self, source: str, most: int) -> None:
+        self._source, self._left = source, most
+        self._num_bad = self._num_passed = self._num_good = self._unlisted = 0
+        self._runs: list[list[int]] = []  # [good rows before it, length]: of each run of bad rows not passed yet
+        self._rows: list[int] = []  # to be listed in the next entry
+        self._texts: list[str] = []
+
+    def keep_apart(self, row: arrow_csv.InvalidRow) -> str:
+        """What PyArrow calls for a bad row."""
+        good_before = row.number - 2 - self._num_bad
+        self._num_bad += 1
+        if self._runs and self._runs[-1][0] == good_before:
+            self._runs[-1][1] += 1
+        else:
+            self._runs.append([good_before, 1])
+        if self._left:
+            self._left -= 1
+            self._rows.append(row.number)
+            self._texts.append(f"{row.actual_columns} cells, not {row.expected_columns}: {row.text[:SHOWN]}")
+        else:
+            self._unlisted += 1
+        return "skip"
+
+    def row_numbers(self, length: int) -> IntArray:
+        """The numbers of the next `length` good rows among all rows."""
+        good = np.arange(self._num_good, self._num_good + length, dtype=np.int64)
+        starts, lengths = np.array(self._runs, dtype=np.int64).reshape(-1, 2).T
+        before = np.append(0, np.cumsum(lengths))  # bad rows before each run
+        numbers: IntArray = good + 2 + self._num_passed + before[np.searchsorted(starts, good, side="right")]
+        self._num_good += length
+        passed = int(np.searchsorted(starts, self._num_good, side="left"))
+        self._num_passed += int(before[passed])
+        del self._runs[:passed]
+        return numbers
+
+    def entries(self) -> tuple[Fired, ...]:
+        """The rule for the bad rows since the last call, if there were any."""
+        count = len(self._rows) + self._unlisted
+        if not count:
+            return ()
+        entry = fired("ragged-row", self._source, self._rows, count=count, values=self._texts)
+        self._rows, self._texts, self._unlisted = [], [], 0
+        return (entry,)

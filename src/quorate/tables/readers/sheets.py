@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator, Sequence
-from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 from quorate.errors import InvalidInput, MissingExtra
 from quorate.tables.readers.arrow import INSTALL, TEXT, pa
 from quorate.tables.readers.sources import Opened, TableBatch, unique_columns
+from quorate.tables.votes.names import cell_text
 from quorate.unpacked import check_size, max_size
 from quorate.validate import broken
 
@@ -73,21 +73,6 @@ def _instead(file: Path, others: Sequence[str]) -> str:
     if not others:
         return ""
     return f"; other sheets are {list(others[:MOST_NAMED])}: to read one, name it: {file.name}#{others[0]}"
-
-
-def cell_text(value: object) -> str | None:
-    """A cell's value as text, as a CSV would have it.
-
-    >>> cell_text(7.0), cell_text("007"), cell_text(True), cell_text(None)
-    ('7.0', '007', 'true', None)
-    """
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (datetime, date)):
-        return value.isoformat()
-    return str(value)
 
 
 def _rows(file: Path, sheet: str | None) -> Iterator[tuple[Any, ...]]:

@@ -1,17 +1,22 @@
-"""What every opened source looks like to the readers: named columns, read in batches of bounded size.
+"""What every opened source looks like to the readers: named columns, read in batches of bounded size, cells as numbers.
 
-Made by `open_files` and `frames`; used by the readers of votes and predictions.
+Made by `open_files` and `frames`; used by the readers of votes and predictions. Columns of numbers and times may also
+be text: they become floats and seconds since 1970, NaN where they cannot be read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
-from quorate.tables.readers.arrow import pa
-from quorate.tables.rules import Fired, fired
-from quorate.types import IntArray
+import numpy as np
+
+from quorate.tables.readers.arrow import TEXT, pa, pc
+from quorate.tables.rules import MOST_SAMPLES, Fired, fired_whole
+from quorate.tables.votes.codes import encode
+from quorate.types import FloatArray, IntArray
 from quorate.validate import broken
 
 Progress = Callable[[int, int, str], None]
@@ -68,8 +73,8 @@ def without_columns(opened: Opened, names: str | Sequence[str] | None) -> Opened
     def read(columns: Sequence[str] | None) -> Iterator[TableBatch]:
         return opened.read(list(kept if columns is None else columns))
 
-    told = fired("ignored-column", opened.name, [0] * min(len(parts), 5), count=len(parts), values=parts[:5])
-    return replace(opened, columns=kept, read=read, entries=(*opened.entries, told))
+    told = fired_whole("ignored-column", opened.name, parts, of="columns")
+    return replace(opened, columns=kept, read=read, entries=(*opened.entries, *told))
 
 
 def head(opened: Opened) -> pa.Table:
@@ -98,3 +103,133 @@ def unique_columns(columns: Sequence[str], name: str) -> tuple[str, ...]:
     if twice:
         raise broken("columns", twice, f"each name once in {name}", "rename the columns; 1 and '1' are the same name.")
     return tuple(columns)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """`values` (n,); `is_blank` (n,) where the cell was empty; `num_commas` cells written with a decimal comma."""
+
+    values: FloatArray
+    is_blank: np.ndarray
+    num_commas: int
+
+
+def as_numbers(column: pa.ChunkedArray, *, blank: float) -> Numbers:
+    """Every cell as a float; empty cells become `blank`, what is no number NaN; "0,7" is read as 0.7.
+
+    >>> as_numbers(pa.array(["0.5", "", "x", "0,25"]), blank=0.0).values
+    array([0.5 , 0.  ,  nan, 0.25])
+    """
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    kind = column.type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        is_blank = pc.is_null(column).to_numpy(zero_copy_only=False)
+        values = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        return Numbers(np.where(is_blank, blank, values), np.asarray(is_blank), 0)
+    coded = encode(column)
+    parsed = [_number(text, blank) for text in coded.names.to_pylist()] + [(blank, True, False)]
+    values, blanks, commas = (np.array(each) for each in zip(*parsed, strict=True))
+    return Numbers(
+        values.astype(np.float64)[coded.codes],
+        blanks.astype(bool)[coded.codes],
+        int(commas.astype(bool)[coded.codes].sum()),
+    )
+
+
+def _number(text: str | None, blank: float) -> tuple[float, bool, bool]:
+    """(value, is blank, was written with a decimal comma)."""
+    bare = "" if text is None else text.strip()
+    if not bare:
+        return blank, True, False
+    try:
+        return float(bare), False, False
+    except ValueError:
+        pass
+    try:
+        return float(bare.replace(",", ".")), False, "," in bare
+    except ValueError:
+        return np.nan, False, False
+
+
+_MICRO, _UTC = pa.timestamp("us"), pa.timestamp("us", tz="UTC")
+
+
+def seconds(column: pa.ChunkedArray) -> FloatArray:
+    """Times as seconds; text without a zone is taken as UTC.
+
+    >>> seconds(pa.array(["1970-01-01T00:01:00Z", "60", "soon"]))
+    array([60., 60., nan])
+    """
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_temporal(column.type) and not pa.types.is_time(column.type):
+        return _micros(column.cast(_UTC if getattr(column.type, "tz", None) else _MICRO))
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_null(column.type):
+        return _scaled(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    return _from_text(column.cast(TEXT))
+
+
+def unread(column: pa.ChunkedArray, time: FloatArray) -> tuple[str, ...]:
+    """The first few cells that are not blank and whose time could not be read.
+
+    >>> unread(pa.chunked_array([["31/12/2026", "", "60"]]), np.array([np.nan, np.nan, 60.0]))
+    ('31/12/2026',)
+    """
+    if not np.isnan(time).any():
+        return ()
+    texts = column.filter(pa.array(np.isnan(time))).slice(0, 1000).drop_null().to_pylist()
+    return tuple(str(text).strip() for text in texts if str(text).strip())[:MOST_SAMPLES]
+
+
+def filled(time: FloatArray) -> FloatArray:
+    """Times with each missing one replaced by the one of the row before; before the first, minus infinity.
+
+    >>> filled(np.array([np.nan, 5.0, np.nan]))
+    array([-inf,   5.,   5.])
+    """
+    at = np.maximum.accumulate(np.where(np.isnan(time), -1, np.arange(len(time))))
+    return np.where(at < 0, -np.inf, time[np.maximum(at, 0)])
+
+
+def _micros(stamps: pa.Array) -> FloatArray:
+    numbers = pc.cast(stamps, pa.int64()).cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return np.asarray(numbers / 1e6, dtype=np.float64)
+
+
+def _scaled(numbers: pa.Array) -> FloatArray:
+    """Epoch numbers as seconds: 1e11 seconds is the year 5138, so larger numbers are finer units."""
+    values = np.asarray(numbers, dtype=np.float64)
+    size = np.abs(values)
+    unit = np.select([size >= 1e17, size >= 1e14, size >= 1e11], [1e9, 1e6, 1e3], 1.0)
+    return np.where(np.isfinite(values), values / unit, np.nan)
+
+
+def _from_text(texts: pa.Array) -> FloatArray:
+    trimmed = pc.utf8_trim_whitespace(texts)
+    texts = pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, TEXT), trimmed)
+    for kind in (_MICRO, _UTC):  # whole columns alike are the rule: one vectorised try each
+        try:
+            return _micros(texts.cast(kind))
+        except pa.ArrowInvalid:
+            continue
+    try:
+        return _scaled(texts.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    except pa.ArrowInvalid:
+        return np.array([_one(text) for text in texts.to_pylist()], dtype=np.float64)
+
+
+def _one(text: str | None) -> float:
+    if text is None:
+        return np.nan
+    try:
+        return float(_scaled(np.array([float(text)]))[0])
+    except ValueError:
+        pass
+    try:
+        stamp = datetime.fromisoformat(text)
+    except ValueError:
+        return np.nan
+    return (stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).timestamp()

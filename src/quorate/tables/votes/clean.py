@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from quorate.tables.readers.arrow import TEXT, pa, pc
-from quorate.tables.readers.cells import filled
-from quorate.tables.rules import MOST_SAMPLES, RULES, Fired, fired
-from quorate.tables.votes.codes import Coded, Raw, only, renamed
-from quorate.tables.votes.labels import are_abstentions, match_labels
+from quorate.tables.readers.sources import filled
+from quorate.tables.rules import Fired, fired_whole
+from quorate.tables.votes.codes import Coded, Raw, hits, only, renamed
+from quorate.tables.votes.names import are_abstentions, match_labels
 from quorate.types import IntArray
 
 WHOLE_NUMBER = r"^(-?(?:0|[1-9][0-9]*))\.0+$"
@@ -111,14 +111,7 @@ def _line_breaks(raw: Raw) -> list[Fired]:
 
 def _entry(rule: str, raw: Raw, hit: np.ndarray, value: Coded | None = None) -> list[Fired]:
     """An entry for the votes where `hit`, or none."""
-    at = np.flatnonzero(hit)
-    if not len(at):
-        return []
-    count = len(at)
-    at = at if RULES[rule].set_aside else at[:MOST_SAMPLES]
-    texts = {"tasks": raw.task.texts(at), "workers": raw.worker.texts(at)}
-    values = None if value is None else value.texts(at)
-    return [fired(rule, raw.source, raw.rows[at], count=count, values=values, **texts)]
+    return hits(rule, raw.source, raw.rows, hit, raw.task, worker=raw.worker, value=value)
 
 
 def _cells(coded: Coded, of_name: np.ndarray) -> np.ndarray:
@@ -143,12 +136,9 @@ def settle(raw: Raw) -> tuple[np.ndarray, tuple[Fired, ...]]:
         verdict = _verdicts(raw, at)
         kept[at[verdict > 0]] = False
         for code, rule in enumerate(("exact-duplicate", "repeated-vote", "changed-vote"), start=1):
-            where = np.sort(at[verdict == code])
-            if len(where):
-                texts = (raw.task.texts(where), raw.worker.texts(where), raw.label.texts(where))
-                entries.append(
-                    fired(rule, raw.source, raw.rows[where], tasks=texts[0], workers=texts[1], values=texts[2])
-                )
+            hit = np.zeros(len(kept), dtype=bool)
+            hit[at[verdict == code]] = True
+            entries += _entry(rule, raw, hit, raw.label)
     return kept, (*entries, *_voteless(raw, kept))
 
 
@@ -185,9 +175,4 @@ def _verdicts(raw: Raw, at: IntArray) -> IntArray:
 def _voteless(raw: Raw, kept: np.ndarray) -> tuple[Fired, ...]:
     votes = np.bincount(raw.task.codes[kept], minlength=len(raw.task.names))
     without = np.flatnonzero(votes == 0)
-    if not len(without):
-        return ()
-    few = without[:5]
-    return (
-        fired("item-without-votes", raw.source, np.zeros(len(few)), count=len(without), tasks=raw.task.names.take(few)),
-    )
+    return tuple(fired_whole("item-without-votes", raw.source, raw.task.names.take(without), of="items"))

@@ -6,14 +6,14 @@ batches of a file. Called by every reader of votes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate.tables.readers.arrow import TEXT, pa, pc
-from quorate.tables.rules import MOST_SAMPLES, Fired
+from quorate.tables.rules import MOST_SAMPLES, RULES, Fired, fired
 from quorate.types import FloatArray, IntArray
 from quorate.validate import broken
 
@@ -115,6 +115,27 @@ def by_first(codes: Codes, num_names: int) -> IntArray:
     first[codes[::-1]] = np.arange(len(codes))[::-1]  # of several writes to a place the last stays: the first vote
     used = np.flatnonzero(first < len(codes))
     return np.asarray(used[np.argsort(first[used])], dtype=np.int64)
+
+
+def hits(
+    rule: str,
+    source: str,
+    rows: IntArray,
+    hit: np.ndarray,
+    task: Coded,
+    *,
+    worker: Coded | None = None,
+    value: Coded | Callable[[IntArray], Sequence[str]] | None = None,
+) -> list[Fired]:
+    """An entry for the rows where `hit` (all of them where they are set aside, else the first few), or none."""
+    every = np.flatnonzero(hit)
+    if not len(every):
+        return []
+    at = every if RULES[rule].set_aside else every[:MOST_SAMPLES]
+    workers = None if worker is None else worker.texts(at)
+    values = value.texts(at) if isinstance(value, Coded) else None if value is None else value(at)
+    texts = {"tasks": task.texts(at), "workers": workers, "values": values}
+    return [fired(rule, source, rows[at], count=len(every), **texts)]
 
 
 FEWEST_NAMES = 4_000_000  # names that may wait before they are merged

@@ -8,20 +8,12 @@ from typing import Literal
 
 import numpy as np
 
-from quorate.tables.own_types import TEXTS, OwnTypes, cell_type, header_type
 from quorate.tables.readers.arrow import pa
-from quorate.tables.readers.cells import as_numbers
-from quorate.tables.readers.sources import Opened, Progress, head
-from quorate.tables.rules import Fired, fired
+from quorate.tables.readers.frames import TEXTS, OwnTypes, cell_type, header_type
+from quorate.tables.readers.nested_cells import nested_columns, read_cells
+from quorate.tables.readers.sources import Opened, Progress, as_numbers, head
+from quorate.tables.rules import Fired, fired, fired_whole
 from quorate.tables.votes.codes import Raw, collect, encode
-from quorate.tables.votes.columns import (
-    GO_ON,
-    find_column,
-    find_label,
-    label_like,
-    looks_like_worker,
-    refuse_own_output,
-)
 from quorate.tables.votes.layouts import (
     LongColumns,
     distinct_values,
@@ -31,7 +23,14 @@ from quorate.tables.votes.layouts import (
     vote_columns,
     wide_chunks,
 )
-from quorate.tables.votes.nested_votes import nested_columns, read_cells
+from quorate.tables.votes.names import (
+    GO_ON,
+    find_column,
+    find_label,
+    label_like,
+    looks_like_worker,
+    refuse_own_output,
+)
 from quorate.tables.votes.people import (
     only_people,
     refuse_summed_counts,
@@ -326,6 +325,4 @@ def _wide(
 
 def _ignored(opened: Opened, others: Sequence[str], picked: Sequence[str]) -> tuple[Fired, ...]:
     left = [name for name in others if name not in picked]
-    if not left:
-        return ()
-    return (fired("ignored-column", opened.name, [0] * min(len(left), 5), count=len(left), values=left[:5]),)
+    return tuple(fired_whole("ignored-column", opened.name, left, of="columns"))

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.tables.readers.arrow import TEXT, pa
-from quorate.tables.readers.cells import as_numbers, seconds, unread
-from quorate.tables.readers.sources import Opened, Progress, TableBatch, batches
-from quorate.tables.rules import Fired, fired
+from quorate.tables.readers.sources import Opened, Progress, TableBatch, as_numbers, batches, seconds, unread
+from quorate.tables.rules import Fired
 from quorate.tables.votes.clean import blank_cells, tidy_ids
-from quorate.tables.votes.codes import Chunk, Coded, Raw, constant, encode, merge
+from quorate.tables.votes.codes import Chunk, Coded, Raw, constant, encode, hits, merge
 from quorate.tables.votes.people import sums_up
 from quorate.types import IntArray
 from quorate.unpacked import check_votes
@@ -177,12 +176,12 @@ def _usable(source: str, task: Coded, table: np.ndarray, rows: IntArray) -> tupl
     at = np.flatnonzero(usable)
     _, first_from_end = np.unique(task.codes[at][::-1], return_index=True)
     last[at[::-1][first_from_end]] = True
-    entries = []
-    for rule, hit in (("missing-task", absent), ("bad-count", ~absent & ~good), ("repeated-counts", usable & ~last)):
-        where = np.flatnonzero(hit)
-        if len(where):
-            values = [" ".join(f"{number:g}" for number in table[each]) for each in where]
-            entries.append(fired(rule, source, rows[where], tasks=task.texts(where), values=values))
+
+    def shown(at: IntArray) -> list[str]:
+        return [" ".join(f"{number:g}" for number in table[each]) for each in at]
+
+    found = (("missing-task", absent), ("bad-count", ~absent & ~good), ("repeated-counts", usable & ~last))
+    entries = [entry for rule, hit in found for entry in hits(rule, source, rows, hit, task, value=shown)]
     return last, entries
 
 

@@ -14,10 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from quorate.tables.readers.arrow import pa
-from quorate.tables.readers.cells import as_numbers
+from quorate.tables.readers.sources import as_numbers
 from quorate.tables.votes.codes import Coded, encode, merge
-from quorate.tables.votes.columns import SYNONYMS, looks_like_worker, squeezed
-from quorate.tables.votes.labels import whole_number
+from quorate.tables.votes.names import SYNONYMS, looks_like_worker, squeezed, whole_number
 from quorate.validate import broken
 
 ANSWER_KEYS = frozenset(

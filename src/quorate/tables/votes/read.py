@@ -13,10 +13,9 @@ from typing import Any, TypeGuard, get_args
 import numpy as np
 
 from quorate.tables.options import Format
-from quorate.tables.own_types import TEXTS, OwnTypes, class_texts, name_texts
 from quorate.tables.readers.arrow import TEXT, pa
-from quorate.tables.readers.frames import open_frame
-from quorate.tables.readers.label_studio import check_field, is_label_studio, studio_chunks
+from quorate.tables.readers.frames import TEXTS, OwnTypes, open_frame
+from quorate.tables.readers.json_files import check_field, is_label_studio, studio_chunks
 from quorate.tables.readers.open_files import ending_of, existing, open_file
 from quorate.tables.readers.sources import Progress, without_columns
 from quorate.tables.report import Report, refuse_dirt
@@ -24,7 +23,7 @@ from quorate.tables.rules import Fired, fired
 from quorate.tables.votes.clean import clean, settle
 from quorate.tables.votes.codes import Raw, by_first, collect
 from quorate.tables.votes.formats import choose
-from quorate.tables.votes.labels import abstain_names, differ_by_case, means_no_answer
+from quorate.tables.votes.names import abstain_names, class_texts, differ_by_case, means_no_answer, name_texts
 from quorate.types import TableLike
 from quorate.validate import broken
 

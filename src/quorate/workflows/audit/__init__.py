@@ -25,17 +25,28 @@ from quorate.audit import (
     end_of_batch,
     running_sentence,
 )
-from quorate.audit.statement import BATCH, RUNNING
+from quorate.audit.batch import most_errors
+from quorate.audit.statement import BATCH, RUNNING, rounded_up
 from quorate.errors import InvalidInput, shown, source_is
 from quorate.posterior.settled import is_settled
 from quorate.validate import broken, members
 from quorate.version import __version__
-from quorate.workflows.audit.files import ClosedItem, DrawFile, DrawnItem, read_decisions, read_draw, write_draw
-from quorate.workflows.audit.panels import VotesTable, read_panels, tidy
+from quorate.workflows.audit.files import (
+    ClosedItem,
+    DrawFile,
+    DrawnItem,
+    VotesTable,
+    read_decisions,
+    read_draw,
+    read_panels,
+    tidy,
+    write_draw,
+)
 from quorate.workflows.audit.report import write_audit
 from quorate.workflows.run.files import check_free
 
 NUM_CHECKPOINTS = 10
+USEFUL = 0.1  # a bound above this share of the unsettled items says little
 _SAME = 1e-9  # a confidence written twice may differ by its last digits
 
 
@@ -54,10 +65,25 @@ class AuditSample:
     num_new: int
     to_audit: tuple[str, ...]
 
+    @property
+    def warning(self) -> str | None:
+        """That so few audits prove little, even if all of them find the answer right, and how many would do."""
+        if not self.num_drawn or most_errors(self.num_drawn, self.num_audited, 0) <= USEFUL * self.num_drawn:
+            return None
+        most = most_errors(self.num_drawn, self.num_audited, 0) / self.num_drawn
+        enough = next(
+            n for n in range(1, self.num_drawn + 1) if most_errors(self.num_drawn, n, 0) <= USEFUL * self.num_drawn
+        )
+        return (
+            f"{self.num_audited} audits are few: even if no error is found, up to {100 * most:.0f} % of the "
+            f"{self.num_drawn} unsettled items can be wrong (95 % confidence). About {enough} audits, a rate of "
+            f"{rounded_up(enough / self.num_drawn):.2f}, would prove at most {100 * USEFUL:.0f} %."
+        )
+
     def summary(self) -> dict[str, Any]:
         """For JSON, where `num_drawn` is still called "num_coins"."""
         found = {"num_coins" if key == "num_drawn" else key: value for key, value in asdict(self).items()}
-        return {**found, "version": __version__}
+        return {**found, "warning": self.warning, "version": __version__}
 
 
 @dataclass(frozen=True, slots=True)

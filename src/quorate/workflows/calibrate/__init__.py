@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from quorate.decision.policy import QueryPolicy
-from quorate.methods import Method, as_method
+from quorate.methods import REFIT_EVERY, WINDOW, Method, as_method
 from quorate.posterior.settled import plurality_shares
 from quorate.reasons import CERTAIN
 from quorate.reports.figures import canvas
 from quorate.session.batch import decide_items
 from quorate.streams import Simulation
 from quorate.streams.prepare import Stream, prepare
-from quorate.streams.runs import REFIT_EVERY, WINDOW, StreamOptions
+from quorate.streams.runs import StreamOptions
 from quorate.streams.simulate import simulate_stream
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
 from quorate.tables.readers.sources import Progress
@@ -29,7 +29,7 @@ from quorate.validate import broken, whole
 from quorate.version import __version__
 from quorate.workflows.calibrate.measure import NUM_BINS, Honesty, class_scores, honesty
 from quorate.workflows.calibrate.report import reliability_figure
-from quorate.workflows.run.inputs import PredictionSources, VoteSource, read_inputs
+from quorate.workflows.run.files import PredictionSources, VoteSource, read_inputs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure

@@ -27,11 +27,11 @@ from quorate.tables.readers.frames import open_frame
 from quorate.tables.readers.open_files import open_file
 from quorate.tables.readers.sources import Progress
 from quorate.tables.report import Report
-from quorate.tables.votes.columns import find_column
+from quorate.tables.votes.names import find_column
 from quorate.types import FloatArray, IntArray, TableLike, VoteDataset
 from quorate.validate import broken, fraction
 from quorate.version import __version__
-from quorate.workflows.run.inputs import PredictionSources, VoteSource, read_inputs
+from quorate.workflows.run.files import PredictionSources, VoteSource, read_inputs
 
 ONE_SITTING = 1800.0  # seconds: a longer pause is not time spent on a vote
 FEWEST_KNOWN = 20  # items with a known truth before the scores are calibrated

@@ -24,22 +24,21 @@ from quorate.streams.prepare import prepare
 from quorate.tables import Report
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
 from quorate.validate import bounded, broken, whole
-from quorate.workflows.plan import report, uses, words
-from quorate.workflows.plan.advice import Advice, Goal, Rival, rivals
+from quorate.workflows.plan import report, words
+from quorate.workflows.plan.advice import REFERENCES, Advice, Band, Goal, Rival, advised, band, rivals, study
 from quorate.workflows.plan.curves import Measured, PilotCurve, Progress
-from quorate.workflows.plan.plots import plan_figure
-from quorate.workflows.plan.pools import PartlyVoted, Pilot, pilot_of
-from quorate.workflows.plan.study import REFERENCES, Band, advised, band, study
-from quorate.workflows.plan.uses import free_folder, prediction_files
-from quorate.workflows.plan.variance import resampled
-from quorate.workflows.run.files import check_free
-from quorate.workflows.run.inputs import PredictionSources, VoteSource, read_inputs
+from quorate.workflows.plan.forecast import resampled
+from quorate.workflows.plan.pools import FEWEST_ITEMS, PartlyVoted, Pilot, pilot_of
+from quorate.workflows.plan.report import plan_figure
+from quorate.workflows.plan.words import free_folder, prediction_files
+from quorate.workflows.run.files import PredictionSources, VoteSource, check_free, read_inputs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
 
 METHODS = ("quorate", "finexp", "infexp", "beta", "quorum", "unanimous-then-cap", "random")
 ALL = "all"  # instead: every method there is; the references, single points, stand beside any choice
+MOST_ITEMS = 15_000  # of a pilot that are run unless told otherwise: more cost minutes and narrow the ranges little
 ABOVE_FLOOR = 0.01  # the target if none is given: the pilot's tie floor and a point
 
 
@@ -86,11 +85,11 @@ class Plan:
 
     def command(self) -> str:
         """The `quorate run` that uses the setting on the next batch."""
-        return uses.command(self)
+        return words.command(self)
 
     def uses(self) -> dict[str, str]:
         """What to type to use the setting: on recorded votes, in Python, in the service."""
-        return uses.uses(self)
+        return words.uses(self)
 
     def to_html(self) -> str:
         """The plan as one page: no scripts, nothing loaded from elsewhere."""
@@ -126,6 +125,7 @@ def plan(
     level: float = 0.9,
     orderings: int = 4,
     draws: int = 1000,
+    most_items: int | None = MOST_ITEMS,
     seed: int = 0,
     out: str | Path | None = None,
     overwrite: bool = False,
@@ -142,7 +142,8 @@ def plan(
     ordering, and `partly_voted` says what is done with items that have fewer: "complete" draws the missing votes given
     those seen, "own-pool" takes the votes there are for the pool, "drop" leaves the items out. `error_costs`: what
     errors cost, by truth and answer; errors and target are then costs per item. `batch_size`: items to come (default:
-    as many as the pilot has). docs/plan.md says what is promised, and how well it was kept.
+    as many as the pilot has). `most_items`: of a larger pilot so many items are drawn by `seed` and run, and the plan
+    says how much wider that makes the ranges; None: all. docs/plan.md says what is promised, and how well it was kept.
 
     >>> from quorate.datasets import synthetic
     >>> pilot = synthetic(num_items=200, pool_size=5, accuracy=0.9, seed=1)
@@ -158,27 +159,31 @@ def plan(
     bounded(level, where="level", least=0.5, most=0.999)
     cost = None if price is None else bounded(price, where="price", least=0.0)
     coming = None if batch_size is None else whole(batch_size, where="batch_size")
+    most = None if most_items is None else whole(most_items, where="most_items", least=FEWEST_ITEMS)
     folder = None if out is None else check_free(out, overwrite=overwrite)
     columns = table_options(tables)
     joined, _ = read_inputs(votes, predictions, columns, by_time=False, progress=progress)
     costs = None if error_costs is None else read_error_costs(error_costs, joined.classes)
-    pilot = pilot_of(joined.to_dataset(), pool_size=pool_size, partly_voted=partly_voted, error_costs=costs)
-    batch = coming or pilot.num_items
+    pilot = pilot_of(
+        joined.to_dataset(), pool_size=pool_size, partly_voted=partly_voted, error_costs=costs, most_items=most,
+        seed=number,
+    )  # fmt: skip
+    batch = coming or pilot.num_items + pilot.unused
     found = study(pilot, names, orderings=runs, batch_size=batch, seed=number, progress=progress)
     wanted = goal or Goal("target-error", found.floor + ABOVE_FLOOR * pilot.most_error, sureness)
-    found, advice = advised(found, wanted, draws=draws, progress=progress)
+    found, advice = advised(found, wanted, draws=draws)
     models = joined.models if joined.report.usable else ()
     settings = {
         "orderings": runs, "draws": draws, "seed": number, "sureness": sureness, "methods": list(names),
-        "price": cost, "partly_voted": partly_voted, "with_predictions": bool(models),
+        "price": cost, "partly_voted": partly_voted, "most_items": most, "with_predictions": bool(models),
         "error_costs": None if costs is None else costs.tolist(),
     }  # fmt: skip
-    most = pilot.most_error
-    drawn = resampled(found.curves, found.ratios, draws=draws, seed=number, most=most)
+    worst = pilot.most_error
+    drawn = resampled(found.curves, found.ratios, draws=draws, seed=number, most=worst)
     made = Plan(
         pilot=pilot,
         curves=found.curves,
-        bands=tuple(band(c, ratio, most, level) for c, ratio in zip(found.curves, found.ratios, strict=True)),
+        bands=tuple(band(c, ratio, worst, level) for c, ratio in zip(found.curves, found.ratios, strict=True)),
         references={name: setting.votes for name, setting in found.references.items()},
         floor=found.floor,
         advice=advice,

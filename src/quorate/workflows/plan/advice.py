@@ -1,31 +1,55 @@
-r"""Curves of a pilot and a goal -> the setting to use, and what to expect of the next batch, honestly.
+"""Curves of a pilot and a goal -> the setting to use, and what to expect of the next batch, honestly.
 
 The promise is an interval for the *next batch* of m other items, met once, in one order, learning anew. Its variance:
 
     V = r s^2 / m + V_pilot,   V_pilot = c (r - o + o / R) s^2 / (n q),   c = Var_b(x(k_b) - x_b(k_b)) / Var_b(x_b(k))
 
-s^2 is the variance between items, r what learning makes of it, o the part of r that is the order's, which the pilot's R
-orderings average out (`plan.variance.inflations`); q the share of the votes that were cast and not drawn. c is what the
-choice of the setting k adds: on every resampled pilot b the choice is made again, k_b, and what that pilot shows there
-is compared with what the real one shows. The mean difference corrects the winner's curse. Called by `plan.study`.
+s^2 is the variance between items, r what learning makes of it, o the part of r that is the order's, which the pilot's
+R orderings average out (`plan.forecast.inflations`); q the share of the votes that were cast and not drawn. c is what
+the choice of the setting k adds: on every resampled pilot b the choice is made again, k_b, and what that pilot shows
+there is compared with what the real one shows. The mean difference corrects the winner's curse. `study` runs the
+methods, `advised` chooses. Called by `plan` and by benchmarks/plan_coverage.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from scipy import stats
 
+from quorate.catalogue import parse_method
+from quorate.methods import Method, method
 from quorate.types import FloatArray, IntArray
-from quorate.workflows.plan.curves import Measured, PilotCurve, PilotSetting, Progress, curve_of, halfway, measure
-from quorate.workflows.plan.forecast import Forecast, deviations, probability
+from quorate.workflows.plan.curves import (
+    Measured,
+    Meter,
+    PilotCurve,
+    PilotSetting,
+    Progress,
+    curve_of,
+    halfway,
+    measure,
+    plan_grid,
+    work,
+)
+from quorate.workflows.plan.forecast import (
+    PILOTS,
+    Forecast,
+    Inflation,
+    Resampled,
+    deviations,
+    inflation_work,
+    inflations,
+    probability,
+    resampled,
+)
 from quorate.workflows.plan.pools import Pilot
-from quorate.workflows.plan.variance import Inflation, Resampled
 
-ROUNDS = 8  # halvings of the parameter between the setting chosen and the next one
+ROUNDS = 8  # halvings of the parameter between the setting chosen and the next one, at most
+REFINED = 4  # the usual number of them
 CLOSE = 0.02  # of the votes per item: nearer than this no setting is looked for
 Status = Literal["sure", "likely", "unreachable"]
 
@@ -108,14 +132,14 @@ def refined(
     orderings: int,
     batch_size: int,
     seed: int,
-    progress: Progress | None = None,
+    meter: Meter | None = None,
 ) -> tuple[PilotCurve, Inflation]:
     """The curve with settings added between the one chosen for the goal and the next, until they are `CLOSE`.
 
     The next one spends more, and not surely within the budget; or less, and errs not surely within the target. The
     pilot is met in the same orderings as before, so `seed` and `orderings` must be those of the curve.
     """
-    for done in range(ROUNDS):
+    for _ in range(ROUNDS):
         k = int(_chosen(curve, ratio, goal, batch_size, pilot.most_error)[0][0])
         beside = k + 1 if goal.kind == "budget" else k - 1
         if not 0 <= beside < len(curve.settings):
@@ -126,13 +150,11 @@ def refined(
         between = halfway(here.method, there.method)
         if between is None:
             break
-        (found,) = measure(pilot, [[between]], orderings=orderings, batch_size=batch_size, seed=seed)
+        (found,) = measure(pilot, [[between]], orderings=orderings, batch_size=batch_size, seed=seed, meter=meter)
         wider = curve_of([*curve.settings, *found.settings])
         if len(wider.settings) == len(curve.settings):  # as many votes as a setting that is there
             break
         curve, ratio = wider, ratio.between(curve.votes, wider.votes)
-        if progress is not None:
-            progress(done + 1, ROUNDS, f"{curve.name}, between two settings")
     return curve, ratio
 
 
@@ -140,10 +162,12 @@ def pilot_variances(measured: Sequence[Measured], ratios: FloatArray, seen: floa
     """(S,) (r - o + o / R) s^2 / (n q): how far the pilot's own figures may be off, before any choice.
 
     q = `seen` is the share of the pools' votes that were cast: a pilot with drawn votes is trusted as one of n q items.
+    Never less than the items alone give: r and o rest on a few runs.
     """
     orderings, num_items = len(measured[0].runs), len(measured[0].items)
     left = ratios[:, 0] - ratios[:, 1] * (1 - 1 / orderings)
-    return np.asarray(left * np.array([m.spread for m in measured]) / (num_items * seen))
+    by_items = np.array([m.items.var() for m in measured])
+    return np.asarray(np.maximum(left * np.array([m.spread for m in measured]), by_items) / (num_items * seen))
 
 
 def _choose(values: FloatArray, chances: FloatArray, goal: Goal) -> IntArray:
@@ -247,3 +271,101 @@ def needed_pilot(forecast: Forecast, goal: Goal) -> int | None:
     if left <= 0:
         return None
     return int(np.ceil(forecast.num_items * by_pilot / left))
+
+
+REFERENCES = ("until-settled", "ask-all")
+ENDLESS = 10**12  # a batch so long that only the pilot's own error is left: a confidence interval
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Study:
+    """Methods run on a pilot, the one to be advised first.
+
+    `curves` and their `ratios`, one each   `references` until settled and asking everyone   `batch_size` m   `meter`
+    tells how far all runs are
+    """
+
+    pilot: Pilot
+    curves: tuple[PilotCurve, ...]
+    ratios: tuple[Inflation, ...]
+    references: Mapping[str, PilotSetting]
+    orderings: int
+    batch_size: int
+    seed: int
+    meter: Meter
+
+    @property
+    def floor(self) -> float:
+        """What ties alone cost: the errors of asking until settled."""
+        return self.references["until-settled"].errors.mean
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Band:
+    """(S, 2) where a curve's settings really are: votes per item and errors."""
+
+    votes: FloatArray
+    errors: FloatArray
+
+
+def study(
+    pilot: Pilot,
+    names: Sequence[str],
+    *,
+    orderings: int,
+    batch_size: int,
+    seed: int,
+    progress: Progress | None = None,
+) -> Study:
+    """Run every method, at every value of its parameter, on the orderings of the pilot and on resampled pilots."""
+    families = [_family(name, pilot) for name in names]
+    every = [*families, *([method(name)] for name in REFERENCES)]
+    once = sum(work(chosen, pilot.num_items) for family in every for chosen in family)
+    between = REFINED * work(families[0][0], pilot.num_items)
+    meter = Meter(progress, orderings * (once + between) + inflation_work(pilot, families))
+    found = measure(pilot, every, orderings=orderings, batch_size=batch_size, seed=seed, meter=meter)
+    curves = found[: len(names)]
+    ratios = inflations(pilot, curves, seed=seed, meter=meter)
+    references = {curve.name: curve.settings[0] for curve in found[len(names) :]}
+    return Study(pilot, curves, ratios, references, orderings, batch_size, seed, meter)
+
+
+def _family(name: str, pilot: Pilot) -> list[Method]:
+    """A method at every value of its parameter; at one only if the name has it: "quorum:votes=4"."""
+    if ":" in name:
+        return [parse_method(name)]
+    grid = plan_grid(name, pool_size=pilot.largest, num_classes=pilot.dataset.num_classes)
+    return [method(name, **knobs) for knobs in grid]
+
+
+def advised(found: Study, goal: Goal, *, draws: int) -> tuple[Study, Advice]:
+    """The advice for a goal, and the study with the settings that were added near it."""
+    curve, ratio = refined(
+        found.pilot, found.curves[0], found.ratios[0], goal, orderings=found.orderings, batch_size=found.batch_size,
+        seed=found.seed, meter=found.meter,
+    )  # fmt: skip
+    most = found.pilot.most_error
+    (drawn,) = resampled([curve], [ratio], draws=draws, seed=found.seed, most=most)
+    advice = advise(curve, drawn, ratio, goal, batch_size=found.batch_size, most=most)
+    finer = replace(found, curves=(curve, *found.curves[1:]), ratios=(ratio, *found.ratios[1:]))
+    return finer, advice
+
+
+def band(curve: PilotCurve, ratio: Inflation, most: float, level: float) -> Band:
+    """Where the pilot leaves each setting: items, orderings and what is learned from them all resampled."""
+
+    pilots = len(ratio.paths) or PILOTS
+
+    def ends(measured: Sequence[Measured], ratios: FloatArray, top: float | None) -> FloatArray:
+        variances = pilot_variances(measured, ratios, ratio.seen)
+        return np.array(
+            [
+                Forecast(m.mean, float(v), m.spread, 1.0, len(m.items), ENDLESS, top, pilots).interval(level)
+                for m, v in zip(measured, variances, strict=True)
+            ]
+        )
+
+    return Band(
+        ends([s.votes for s in curve.settings], ratio.votes, None),
+        ends([s.errors for s in curve.settings], ratio.errors, most),
+    )

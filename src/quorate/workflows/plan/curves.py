@@ -17,6 +17,7 @@ import numpy as np
 from quorate.catalogue import knob_text
 from quorate.methods import DEFAULT_MIN_GAIN, METHODS, Method, method
 from quorate.posterior.settled import plurality_shares
+from quorate.rng import stream
 from quorate.streams.prepare import prepare
 from quorate.streams.simulate import simulate_stream
 from quorate.streams.sweep import knob_grid, lower_hull
@@ -29,6 +30,7 @@ MIN_GAINS = tuple(
     sorted({*(float(f"{g:.2g}") for g in np.geomspace(0.7, 0.0005, 19)), 1.0, 0.0, DEFAULT_MIN_GAIN}, reverse=True)
 )
 THRESHOLDS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.78, 0.84, 0.89, 0.93, 0.96, 0.98, 0.99, 0.995, 0.999, 1.0)
+LEARNING_COSTS = 8  # times as long as a run that learns nothing takes one that does, roughly
 MOST_COUNTS = 14  # values of a whole-numbered parameter; in between they are spread evenly in the logarithm
 
 
@@ -113,6 +115,26 @@ def _counts(most: int, number: int) -> list[int]:
     return sorted(wanted)
 
 
+def work(chosen: Method, num_items: int) -> int:
+    """How long a run takes, roughly, in items of a method that does not learn."""
+    return num_items * (LEARNING_COSTS if chosen.learner is not None else 1)
+
+
+class Meter:
+    """Progress over all the runs of a plan together, so that the time left can be estimated from the first run on."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self._progress, self._total, self._done = progress, total, 0
+        if progress is not None:
+            progress(0, total, "the first run")
+
+    def add(self, done: int, what: str) -> None:
+        """So much `work` is done."""
+        self._done = min(self._done + done, self._total)
+        if self._progress is not None:
+            self._progress(self._done, self._total, what)
+
+
 def measure(
     pilot: Pilot,
     families: Sequence[Sequence[Method]],
@@ -120,7 +142,7 @@ def measure(
     orderings: int,
     batch_size: int,
     seed: int,
-    progress: Progress | None = None,
+    meter: Meter | None = None,
 ) -> tuple[PilotCurve, ...]:
     """A curve for every family (one method at several parameter values), over `orderings` (at least 2) of the pilot.
 
@@ -129,7 +151,8 @@ def measure(
     did: by then most is learned.
     """
     settings = [chosen for family in families for chosen in family]
-    jobs = [(number, place) for number in range(orderings) for place in range(len(settings))]
+    mixed = stream(seed, "plan-jobs").permutation(len(settings)).tolist()  # any stretch is as slow as the whole
+    jobs = [(number, place) for number in range(orderings) for place in mixed]
     share = _position_weights(pilot.num_items, batch_size)
     sums = [_Sums(pilot.num_items) for _ in settings]
     met = [pilot.met(seed + number) for number in range(orderings)]
@@ -138,10 +161,11 @@ def measure(
         number, place = job
         return run_on(pilot, met[number], settings[place], seed=seed + number)
 
-    for done, (job, (order, values)) in enumerate(zip(jobs, in_threads(run, jobs), strict=True), 1):
+    for job, (order, values) in zip(jobs, in_threads(run, jobs), strict=True):
         sums[job[1]].add(order, values, share)
-        if progress is not None:
-            progress(done, len(jobs), f"{settings[job[1]].name}, ordering {job[0] + 1} of {orderings}")
+        if meter is not None:
+            chosen = settings[job[1]]
+            meter.add(work(chosen, pilot.num_items), f"{chosen.name}, ordering {job[0] + 1} of {orderings}")
     measured = iter(PilotSetting(chosen, *each.measured()) for chosen, each in zip(settings, sums, strict=True))
     return tuple(curve_of([next(measured) for _ in family]) for family in families)
 
@@ -152,11 +176,13 @@ def run_on(pilot: Pilot, dataset: VoteDataset, chosen: Method, *, seed: int) -> 
     An error is the probability of being wrong, ties by expectation; with `error_costs` what the answer costs.
     """
     costs = pilot.error_costs
-    stream = prepare(dataset, pilot.pool_size, "all", seed)
-    done = simulate_stream(stream, chosen, seed=seed, error_costs=costs)
+    met = prepare(dataset, pilot.pool_size, "all", seed)
+    if costs is None and chosen.knobs.get("threshold") == 1.0:
+        chosen = method("until-settled")  # nothing is surer than 1: the same votes and errors, without any belief
+    done = simulate_stream(met, chosen, seed=seed, error_costs=costs)
     if costs is None:
         return done.items, np.stack([done.costs.astype(float), done.expected_errors])
-    errors = (plurality_shares(stream.counts) * costs[:, done.predictions].T).sum(axis=1)
+    errors = (plurality_shares(met.counts) * costs[:, done.predictions].T).sum(axis=1)
     return done.items, np.stack([done.costs.astype(float), errors])
 
 

@@ -42,10 +42,11 @@ class Completion:
 class Pilot:
     """The votes a plan rests on.
 
-    `dataset` the items that enter   `pool_size` N, None: the pool of an item is the votes recorded for it
-    `left_out` items dropped for having fewer than N votes   `partly` items kept all the same   `missing` votes that
-    these lack   `single` pools of one   `smallest`, `largest` pool   `model` what completes the pools: None if all
-    are whole   `error_costs` (K, K) by truth and answer; None: every error is one
+    `dataset` the items that enter   `unused` items that were not drawn for it, to save time
+    `pool_size` N, None: the pool of an item is the votes recorded for it   `left_out` items dropped for having fewer
+    than N votes   `partly` items kept all the same   `missing` votes that these lack   `single` pools of one
+    `smallest`, `largest` pool   `model` what completes the pools: None if all are whole
+    `error_costs` (K, K) by truth and answer; None: every error is one
     """
 
     dataset: VoteDataset
@@ -59,6 +60,7 @@ class Pilot:
     largest: int
     model: Completion | None = None
     error_costs: FloatArray | None = None
+    unused: int = 0
 
     @property
     def num_items(self) -> int:
@@ -102,8 +104,10 @@ def pilot_of(
     pool_size: int | None = None,
     partly_voted: PartlyVoted = "complete",
     error_costs: FloatArray | None = None,
+    most_items: int | None = None,
+    seed: int = 0,
 ) -> Pilot:
-    """The pilot of these votes; `pool_size` and `partly_voted` as `plan` takes them.
+    """The pilot of these votes; `pool_size`, `partly_voted` and `most_items` as `plan` takes them.
 
     >>> from quorate.datasets import synthetic
     >>> data = synthetic(num_items=40, pool_size=5, seed=1)
@@ -117,8 +121,12 @@ def pilot_of(
     kept = recorded >= (size if size is not None and partly_voted == "drop" else 1)
     if kept.sum() < FEWEST_ITEMS:
         raise _too_few(int(kept.sum()), size, partly_voted)
-    chosen = dataset if kept.all() else rows_of(dataset, np.flatnonzero(kept))
-    own = recorded[kept] if size is None else np.minimum(recorded[kept], size)
+    rows = np.flatnonzero(kept)
+    unused = 0 if most_items is None else max(len(rows) - most_items, 0)
+    if unused:
+        rows = np.sort(stream(seed, "plan-items").choice(rows, most_items, replace=False))
+    chosen = dataset if len(rows) == dataset.num_items else rows_of(dataset, rows)
+    own = recorded[rows] if size is None else np.minimum(recorded[rows], size)
     completes = size is not None and partly_voted == "complete" and bool((own < size).any())
     sizes = np.full(len(own), size) if completes else own
     return Pilot(
@@ -133,6 +141,7 @@ def pilot_of(
         largest=int(sizes.max()),
         model=learned(chosen) if completes else None,
         error_costs=error_costs,
+        unused=unused,
     )
 
 

@@ -1,25 +1,37 @@
-"""A `Plan` in words: the advice in one sentence, and what a reader must know before using it.
+"""A `Plan` in words: the advice in one sentence, what a reader must know before using it, and what to type to use it.
 
-Called by the methods of `Plan` and by `plan.report`.
+Called by the methods of `Plan`, by `plan.report` and by the command.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from quorate.decision.policy import Stateless
+from quorate.decision.quota import QuotaPolicy
+from quorate.methods import Method, method
 from quorate.reports.format import percent
 from quorate.streams.pools import uneven_pools
+from quorate.tables.predictions.read import named_sources
+from quorate.tables.readers.open_files import ending_of
 from quorate.workflows.plan.advice import needed_pilot
 from quorate.workflows.plan.forecast import Forecast
+from quorate.workflows.run.files import PredictionSources
 from quorate.workflows.run.notes import found_in
 
 if TYPE_CHECKING:
     from quorate.workflows.plan import Plan
 
+
 FEW_ITEMS = 100  # below this a learner has hardly begun: it fits every 20 items
 FEW_ERRORS = 5
 MOST_PILOT = 10_000_000  # a pilot nobody will run
 MUCH_DRAWN = 0.5  # of the votes of the pools: above, the plan is the model's more than the pilot's
+WIDE = 0.1  # of the errors there could be: a range of which little can be said
 WELL_SPENT = 0.95  # of a budget
 
 
@@ -38,7 +50,7 @@ def headline(plan: Plan) -> str:
 
 
 def is_firm(plan: Plan) -> bool:
-    """The goal is met as surely as asked, and the errors to expect are known well enough to plan on."""
+    """The goal is met as surely as asked; for a budget, the errors to expect are known to 10 points, too."""
     return plan.advice.status != "likely" and not _width_note(plan)
 
 
@@ -59,9 +71,10 @@ def notes(plan: Plan) -> list[str]:
     """What a reader must know, the most important first."""
     found = [
         _goal_note(plan), plan.classifier.sentence(), _budget_note(plan), _width_note(plan), _errors_note(plan),
-        _size_note(plan), _drawn_note(plan), _rival_note(plan), _data_note(plan), _floor_note(plan),
+        _size_note(plan), _subsample_note(plan), _drawn_note(plan), _rival_note(plan), _data_note(plan),
+        _floor_note(plan),
     ]  # fmt: skip
-    return [note for note in [*found, *_pool_notes(plan)] if note]
+    return [note for note in [*found, *_pool_notes(plan), _run_note(plan)] if note]
 
 
 def _goal_note(plan: Plan) -> str:
@@ -133,13 +146,34 @@ def _budget_note(plan: Plan) -> str:
 
 
 def _width_note(plan: Plan) -> str:
+    """That the errors a budget buys are not known well; of a target the probability of meeting it says as much."""
     low, high = plan.advice.errors.interval(plan.level)
-    limit = plan.advice.goal.limit if plan.advice.goal.kind == "target-error" else 0.1 * plan.pilot.most_error
-    if high - low <= limit:
+    if plan.advice.goal.kind == "target-error" or high - low <= WIDE * plan.pilot.most_error:
         return ""
     return (
-        f"The errors of the next batch may lie anywhere from {error_text(plan, low)} to {error_text(plan, high)}: too "
-        f"wide to plan on. Four times as many items in the pilot and in the batch would halve this range."
+        f"The votes fit the budget, but the errors they leave are not well known: {error_text(plan, low)} to "
+        f"{error_text(plan, high)}. Four times as many items in the pilot and in the batch would halve this range."
+    )
+
+
+def _subsample_note(plan: Plan) -> str:
+    """How many items were run, and how much wider that makes the ranges: V / V with every item in the pilot's part."""
+    pilot, errors = plan.pilot, plan.advice.errors
+    if not pilot.unused:
+        return ""
+    every = pilot.num_items + pilot.unused
+    batch = errors.inflation * errors.spread / errors.batch_size
+    wider = ((errors.pilot_variance + batch) / (errors.pilot_variance * pilot.num_items / every + batch or 1.0)) ** 0.5
+    return (
+        f"To save time, {pilot.num_items:,} of the {every:,} items were run, drawn by the seed. The range of the "
+        f"errors is about {max(wider, 1.0):.1f} times as wide as with all of them; `--most-items 0` runs all."
+    )
+
+
+def _run_note(plan: Plan) -> str:
+    return (
+        f"`quorate run` on the same votes shows one order of the items; these figures are means of "
+        f"{plan.settings['orderings']} orders, corrected for the choice of the setting, so the two differ a little."
     )
 
 
@@ -267,3 +301,106 @@ def saved(plan: Plan, reference: str) -> float:
     """Share of the reference's votes that the advice does without."""
     there = plan.references[reference].mean
     return 1 - plan.advice.votes.centre / there if there else 0.0
+
+
+_ENDINGS = {".npy": ".npz", ".npz": ".npz", ".json": ".json", ".jsonl": ".jsonl"}  # may hold several classifiers
+MOST_CLASSES = 12  # more are not written out in a line
+
+
+def uses(plan: Plan) -> dict[str, str]:
+    """Each way to use the setting: where, and what to type there."""
+    found = {"On recorded votes": command(plan)}
+    session, project = session_code(plan), project_settings(plan)
+    if session is not None:
+        found["In Python, as votes come in"] = session
+    if project is not None:
+        found["In the service, when a project is made by the API"] = json.dumps(project, ensure_ascii=False)
+    return found
+
+
+def session_code(plan: Plan) -> str | None:
+    """The line of Python that begins a session with the setting; None where sessions cannot: with costs of errors."""
+    if plan.pilot.error_costs is not None:
+        return None
+    chosen, classes = plan.advice.setting.method, plan.pilot.dataset.classes
+    knobs = "".join(f", {key}={value!r}" for key, value in _turned(chosen).items())
+    named = repr(list(classes)) if len(classes) <= MOST_CLASSES else "CLASSES"
+    several = len(plan.pilot.dataset.predictions)
+    more = f", num_classifiers={several}" if several > 1 else ""
+    return (
+        f"session = quorate.Session(quorate.method({chosen.name!r}{knobs}), classes={named}, "
+        f"pool_size={plan.pilot.pool_size or plan.pilot.largest}{more})"
+    )
+
+
+def project_settings(plan: Plan) -> dict[str, Any] | None:
+    """Settings of a project of the service; None where it cannot: costs of errors, or a method that remembers items."""
+    chosen = plan.advice.setting.method
+    if plan.pilot.error_costs is not None or not isinstance(chosen.policy, (Stateless, QuotaPolicy)):
+        return None
+    price = {} if plan.price is None else {"price": plan.price}
+    return {"method": _spec(chosen), "pool_size": plan.pilot.pool_size or plan.pilot.largest, **price}
+
+
+def command(plan: Plan) -> str:
+    """The `quorate run` that uses the setting on the next batch; only its tables and its folder have made-up names."""
+    parts = ["quorate", "run", "--votes", "next-votes.csv"]
+    for name in plan.prediction_files:
+        parts += ["--predictions", name]
+    parts += ["--method", _spec(plan.advice.setting.method)]
+    if plan.pilot.pool_size is not None:
+        parts += ["--pool-size", str(plan.pilot.pool_size)]
+    if plan.pilot.error_costs is not None:
+        parts += ["--error-costs", "error-costs.csv"]
+    if plan.price is not None:
+        parts += ["--price", f"{plan.price:g}"]
+    return shlex.join([*parts, *plan.columns.in_shell(), "--out", plan.next_folder])
+
+
+def free_folder(out: str | Path | None) -> str:
+    """A folder for the next run that is not there yet and is not `out`, where the plan itself is written."""
+    names = ("next-results", *(f"next-results-{number}" for number in range(2, 1000)))
+    return next((name for name in names if not Path(name).exists() and Path(name) != Path(out or ".")), names[0])
+
+
+def prediction_files(sources: PredictionSources, models: Sequence[str]) -> tuple[str, ...]:
+    """Made-up names of the next predictions, one per source in the order of the pilot's, no two alike.
+
+    `sources` as `read_predictions` takes them; None: the pilot's data have `models` of their own.
+
+    >>> prediction_files("net.csv", ["net"]), prediction_files("nets.npz", ["a", "b"]), prediction_files(None, [])
+    (('next-predictions.csv',), ('next-predictions.npz',), ())
+    >>> prediction_files(["old/net.csv", "new/net.csv"], ["net", "net-2"]), prediction_files(None, ["net", "my forest"])
+    (('next-net.csv', 'next-net-2.csv'), ('next-net.csv', 'next-my forest.csv'))
+    """
+    if not models:
+        return ()
+    pairs = named_sources(sources if sources is not None else {model: model for model in models})
+    files: list[str] = []
+    for number, (name, source) in enumerate(pairs):
+        file = Path(source) if isinstance(source, (str, Path)) else None
+        ending = ".csv" if file is None or sources is None else _ENDINGS.get(ending_of(file), ".csv")
+        if getattr(source, "ndim", 2) == 3:
+            ending = ".npz"
+        named = name or (f"model-{number}" if file is None else file.name.split(".")[0])
+        stem = "next-predictions" if len(pairs) == 1 else f"next-{Path(named).name}"
+        again = (f"{stem}{more}{ending}" for more in ("", *(f"-{count}" for count in range(2, len(pairs) + 2))))
+        files.append(next(each for each in again if each.casefold() not in map(str.casefold, files)))
+    return tuple(files)
+
+
+def _spec(chosen: Method) -> str:
+    """The method as the command line takes it, every digit of its parameters."""
+    knobs = ",".join(f"{key}={value}" for key, value in _turned(chosen).items())
+    return ":".join(filter(None, [chosen.name, knobs]))
+
+
+def _turned(chosen: Method) -> dict[str, Any]:
+    """The parameters to write down; how it learns only where that is not the default."""
+    default = method(chosen.name).knobs
+    return {
+        key: value
+        for key, value in chosen.knobs.items()
+        if isinstance(value, (bool, int, float, str))
+        and (value != default.get(key) or key not in ("hyperprior", "bias"))
+    }

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from quorate.decision.policy import QueryPolicy
-from quorate.methods import Method
+from quorate.methods import REFIT_EVERY, WINDOW, Method
 from quorate.streams.classifier_saving import classifier_report
 from quorate.streams.control import Speed
 from quorate.streams.error_costs import ErrorCosts, read_error_costs
@@ -21,8 +21,7 @@ from quorate.tables.options import TableKeywords, shows, table_options
 from quorate.tables.readers.sources import Progress
 from quorate.tables.votes.vote_order import VoteOrder, vote_order
 from quorate.validate import bounded
-from quorate.workflows.run.files import check_free, write_run
-from quorate.workflows.run.inputs import PredictionSources, VoteSource, read_as, read_inputs
+from quorate.workflows.run.files import PredictionSources, VoteSource, check_free, read_as, read_inputs, write_run
 from quorate.workflows.run.replay import Aim, RunPlan, build_plan, control_summary, replayed, until_settled
 from quorate.workflows.run.result import RunResult
 
@@ -46,8 +45,8 @@ def run(
     max_votes: int | None = None,
     error_costs: ErrorCosts | None = None,
     price: float | None = None,
-    window: int | None = 500,
-    refit_every: int = 20,
+    window: int | None = WINDOW,
+    refit_every: int = REFIT_EVERY,
     audit_rate: float | None = None,
     audit_focus: float | None = None,
     control_speed: Speed = "normal",

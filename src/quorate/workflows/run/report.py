@@ -36,7 +36,7 @@ CONTROL = {
     "gap": "gap: reached / asked for - 1",
     "upper": "at most, per item, with the sureness asked for, if audited items are typical",
     "sureness": "sureness asked for",
-    "overshoot": "largest lead over an even pace on the way, as a share of the whole",
+    "overshoot": "most above an even spread over the items on the way, as a share of the whole",
     "knob": "parameter that the control changed",
     "first_knob": "its value at the first item",
     "last_knob": "its value at the last item",

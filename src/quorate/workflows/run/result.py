@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quorate.errors import MissingExtra
 from quorate.methods import Method
+from quorate.reports import render
 from quorate.reports.figures import BLUE, MISSING, QUIET, RC, can_plot
+from quorate.reports.section import Table
 from quorate.session.tuning import tuned
 from quorate.streams.classifier_saving import ClassifierReport
 from quorate.streams.pools import Pools
 from quorate.streams.replay import ReplayResult
 from quorate.tables import Report
-from quorate.tables.own_types import TEXTS, OwnTypes, in_own_type
 from quorate.tables.readers.arrow import TEXT, pa
-from quorate.tables.readers.frames import give_back
+from quorate.tables.readers.frames import TEXTS, OwnTypes, give_back, in_own_type
 from quorate.tables.report import SCHEMA, reject_tables
 from quorate.tables.votes.vote_order import VoteOrder
 from quorate.types import FloatArray, IntArray, PriorParams
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 DECISION_COLUMNS = (
     "item", "consensus_label", "confidence", "num_votes", "agreement", "stop_reason", "cost", "pool_size", "audited",
 )  # fmt: skip
+SHOWN = 5  # decisions in a notebook
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,15 +125,15 @@ class RunResult:
 
     def _repr_html_(self) -> str:
         """The headline and the first decisions, for notebooks."""
-        few = self.table.slice(0, 5).to_pylist()
-        heads = "".join(f"<th>{escape(name)}</th>" for name in DECISION_COLUMNS)
-        rows = "".join("<tr>" + "".join(f"<td>{_cell(row[n])}</td>" for n in DECISION_COLUMNS) + "</tr>" for row in few)
-        more = f"<p>... and {self.table.num_rows - len(few)} more items.</p>" if self.table.num_rows > len(few) else ""
-        return f"<p><b>quorate</b> {escape(self.headline())}</p><table><tr>{heads}</tr>{rows}</table>{more}"
+        few = self.table.select(list(DECISION_COLUMNS)).slice(0, SHOWN).to_pylist()
+        left = self.table.num_rows - len(few)
+        rows = tuple(tuple(map(_cell, row.values())) for row in few)
+        more = f"... and {left} more items." if left else ""
+        return render.fragment(self.headline(), Table("", "First decisions", DECISION_COLUMNS, rows, more))
 
 
 def _cell(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else escape("" if value is None else str(value))
+    return f"{value:.3g}" if isinstance(value, float) else "" if value is None else str(value)
 
 
 def decisions_table(result: RunResult) -> pa.Table:

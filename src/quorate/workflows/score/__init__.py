@@ -19,9 +19,9 @@ from quorate.decision.quota import QuotaPolicy
 from quorate.methods import Method
 from quorate.session.batch import BatchDecisions, Decider, decider
 from quorate.tables.options import ScoreKeywords, check_names, shows
-from quorate.tables.own_types import OwnTypes
+from quorate.tables.readers.frames import OwnTypes
 from quorate.tables.report import Report
-from quorate.tables.votes.labels import abstain_names
+from quorate.tables.votes.names import abstain_names
 from quorate.types import PredictionLike, TableLike
 from quorate.validate import broken, fraction, members, whole
 from quorate.version import __version__
@@ -31,16 +31,16 @@ from quorate.workflows.score.batches import (
     Follower,
     InOrder,
     ItemBatch,
+    Model,
+    ReadOptions,
     item_batches,
     refuse_lost_votes,
     refuse_poor_match,
     refuse_unnamed,
+    scored_by,
 )
-from quorate.workflows.score.cluster import scored_by
+from quorate.workflows.score.inputs import models, voters
 from quorate.workflows.score.output import Findings, known_ending, schema, scored_table, table_file
-from quorate.workflows.score.parts import ReadOptions
-from quorate.workflows.score.predictions import Model, models
-from quorate.workflows.score.votes import voters
 
 BATCH_ROWS = 50_000
 MATCHES = ("auto", "order", "id")

@@ -1,18 +1,135 @@
-"""Predictions of M classifiers and votes -> batches of items with both; all tables must name the same items."""
+"""Predictions of M classifiers and votes -> batches of items with both, scored here or by Dask workers.
+
+Tables are cut into pieces of a fixed number of rows, so what is computed does not depend on how a file was written,
+and memory is that of a piece. All tables must name the same items. On a cluster this process reads and writes;
+workers get numbers and give numbers back, with the same compiled functions, so the output is the same. Called by
+`score`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import Any, Protocol
 
 import numpy as np
 
-from quorate.errors import shown
+from quorate.compiled import sources_digest, wait_until_compiled
+from quorate.errors import ClusterError, shown
+from quorate.session.batch import BatchDecisions, Decider
+from quorate.tables.options import HARD_LABEL_ACCURACY, Format
+from quorate.tables.readers.arrow import pa
+from quorate.tables.readers.frames import TEXTS, OwnTypes
+from quorate.tables.readers.sources import Opened, TableBatch
+from quorate.tables.rules import Fired
 from quorate.types import FloatArray, IntArray
 from quorate.validate import broken
-from quorate.workflows.score.parts import ReadOptions, Rows
-from quorate.workflows.score.predictions import Model
+from quorate.workflows.dask_cluster import connected, dask
+
+
+class Told(Protocol):
+    """Who is told what reading found: `add` the rules that fired, `decide` how a table was understood."""
+
+    def add(self, entries: Sequence[Fired]) -> None:
+        """Rules that fired."""
+
+    def decide(self, decisions: Sequence[str]) -> None:
+        """Sentences about a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How to read the tables; None: found out. `task` to `timestamp` and `format` are of the votes, `ids` of arrays.
+
+    `accuracy` of hard labels, `abstain` labels that mean no answer, `ignore_columns` of the votes, `as_read` no table
+    is doubted.
+    """
+
+    id_column: str | None = None
+    ids: Sequence[object] | None = None
+    task: str | None = None
+    worker: str | Sequence[str] | None = None
+    label: str | None = None
+    timestamp: str | None = None
+    format: Format = "auto"
+    accuracy: float = HARD_LABEL_ACCURACY
+    abstain: tuple[str, ...] = ()
+    ignore_columns: str | Sequence[str] | None = None
+    as_read: bool = False
+    batch_rows: int = 50_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Some items: `ids`, and `values` (n, K): probabilities or counts; `done` of `total` of the source is read."""
+
+    ids: list[str]
+    values: np.ndarray
+    done: int = 0
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """One classifier's predictions: its name, where they come from, and its rows from the start, batch by batch.
+
+    `num_unnamed`: how many rows an array without ids has, whose items are called 0, 1, ...; None if there are ids.
+    `own` the types of ids and labels in a frame.
+    """
+
+    name: str
+    source: str
+    rows: Callable[[], Iterator[Rows]]
+    num_unnamed: int | None = None
+    own: OwnTypes = TEXTS
+
+
+def parts(opened: Opened, batch_rows: int) -> Iterator[tuple[Opened, TableBatch]]:
+    """The table in pieces of `batch_rows` rows, each opened as a table of its own that knows its row numbers."""
+    first = True
+    for batch in _even(opened.read(None), batch_rows):
+        entries = (*(opened.entries if first else ()), *batch.entries)
+        plain = replace(batch, entries=())
+        yield replace(opened, read=reader(plain), entries=entries), batch
+        first = False
+
+
+def reader(batch: TableBatch) -> Callable[[Sequence[str] | None], Iterator[TableBatch]]:
+    """What reads one batch, as a source that has no other."""
+
+    def read(columns: Sequence[str] | None) -> Iterator[TableBatch]:
+        yield batch if columns is None else replace(batch, table=batch.table.select(list(columns)))
+
+    return read
+
+
+def _even(batches: Iterator[TableBatch], size: int) -> Iterator[TableBatch]:
+    """The same rows, `size` at a time, so that what is computed does not depend on how the file was written."""
+    waiting: TableBatch | None = None
+    for batch in batches:
+        waiting = batch if waiting is None else joined(waiting, batch)
+        while waiting.table.num_rows >= size:
+            yield sliced(waiting, 0, size)
+            waiting = replace(sliced(waiting, size, None), entries=())
+    if waiting is not None and (waiting.table.num_rows or waiting.entries):
+        yield waiting
+
+
+def joined(one: TableBatch, two: TableBatch) -> TableBatch:
+    """Both, end to end."""
+    table = pa.concat_tables([one.table, two.table])
+    rows: IntArray = np.concatenate([one.rows, two.rows])
+    return TableBatch(table, rows, two.done, two.total, (*one.entries, *two.entries))
+
+
+def sliced(batch: TableBatch, start: int, end: int | None) -> TableBatch:
+    """Some of the rows."""
+    length = None if end is None else end - start
+    return replace(batch, table=batch.table.slice(start, length), rows=batch.rows[start:end])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -179,3 +296,70 @@ def refuse_lost_votes(source: str, num_votes: int, num_set_aside: int, reading: 
             "`as_read=True` if they are."
         )
         raise broken("votes", source, rule, fix)
+
+
+IN_FLIGHT = 3  # batches under way per worker
+
+
+Scored = Callable[[Iterable[ItemBatch]], Iterator[tuple[ItemBatch, BatchDecisions]]]
+
+
+@contextmanager
+def scored_by(decider: Decider, cluster: str | None) -> Iterator[Scored]:
+    """A function that scores batches in their order, here (`cluster` None) or on the workers of a cluster."""
+    if cluster is None:
+        yield lambda batches: ((batch, decider.decide(batch.predictions, batch.votes)) for batch in batches)
+        return
+    with connected(cluster, kind=_kind, prepare=wait_until_compiled) as client:
+        yield lambda batches: _on_dask(client, cluster, decider, batches)
+
+
+def _kind() -> dict[str, str]:
+    """What must be alike on two machines for their results to be."""
+    return {"code": sources_digest()} | {name: version(name) for name in ("numpy", "numba", "scipy")}
+
+
+def _on_dask(
+    client: Any,  # noqa: ANN401
+    address: str,
+    decider: Decider,
+    batches: Iterable[ItemBatch],
+) -> Iterator[tuple[ItemBatch, BatchDecisions]]:
+    waiting: deque[tuple[ItemBatch, Any]] = deque()
+    most = IN_FLIGHT * max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
+    try:
+        for batch in batches:
+            waiting.append((batch, _submitted(client, decider, batch)))
+            if len(waiting) >= most:
+                yield _first(waiting)
+        while waiting:
+            yield _first(waiting)
+    except dask().KilledWorker as cause:
+        rule, fix = "workers with enough memory; several died at one batch", "lower `batch_rows` and run it again."
+        raise broken("cluster", address, rule, fix, error=ClusterError) from cause
+    except (dask().CancelledError, OSError) as cause:
+        if client.status == "running" and not isinstance(cause, dask().CancelledError):
+            raise
+        rule = "a scheduler that stays; this one went away"
+        raise broken("cluster", address, rule, "run it again.", error=ClusterError) from cause
+
+
+def _submitted(client: Any, decider: Decider, batch: ItemBatch) -> Any:  # noqa: ANN401
+    """The batch, sent with its task: a worker's death cannot lose it, as it can lose data that was scattered."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
+        return client.submit(_score_there, sources_digest(), decider, batch.predictions, batch.votes, pure=False)
+
+
+def _score_there(code: str, decider: Decider, predictions: FloatArray, votes: IntArray) -> BatchDecisions:
+    """On a worker: score, unless this worker's code is another; it may have come after the check at the start."""
+    if sources_digest() != code:
+        rule = f"workers with the same sources of quorate; one has {sources_digest()}, this machine {code}"
+        fix = "install the same version there, restart it, and run it again."
+        raise broken("cluster", None, rule, fix, error=ClusterError)
+    return decider.decide(predictions, votes)
+
+
+def _first(waiting: deque[tuple[ItemBatch, Any]]) -> tuple[ItemBatch, BatchDecisions]:
+    batch, job = waiting.popleft()
+    return batch, job.result()

@@ -6,7 +6,7 @@ import pytest
 
 from quorate.errors import InvalidInput
 from quorate.tables import join, read_predictions, read_votes
-from quorate.tables.votes.columns import find_column
+from quorate.tables.votes.names import find_column
 
 
 def long_table(item="item", label="label", worker="reader"):

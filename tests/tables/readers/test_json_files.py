@@ -57,7 +57,7 @@ def test_a_prediction_with_one_score_is_the_score_of_its_choice():
 
 
 def test_the_array_is_read_piece_by_piece(monkeypatch):
-    monkeypatch.setattr("quorate.tables.readers.json_records.CHUNK", 64)
+    monkeypatch.setattr("quorate.tables.readers.json_files.CHUNK", 64)
     assert read_votes(EXPORT, label="animal").num_votes == 4
 
 

@@ -7,8 +7,8 @@ import os
 import numpy as np
 import pytest
 
-from quorate.cli.commands import load
-from quorate.cli.table_options import id_list
+from quorate.cli.main import load
+from quorate.cli.options import id_list
 from quorate.datasets import synthetic
 from quorate.errors import InvalidInput
 from quorate.tables.options import OPTIONS

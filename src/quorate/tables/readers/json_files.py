@@ -1,23 +1,150 @@
-"""Label Studio JSON exports -> votes (one per annotation with exactly one choice) and predictions."""
+"""JSON files -> their records one by one, never the whole file at once; Label Studio exports -> votes and predictions.
+
+Lines of JSONL, elements of a JSON array. Numbers stay as they are written (ids of twenty digits survive). Of an
+export, an annotation with exactly one choice is a vote. Called by `open_files` and by the readers of votes and
+predictions.
+"""
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
+from quorate.errors import InvalidInput
 from quorate.tables.predictions.checks import Given
 from quorate.tables.predictions.forms import from_labels
-from quorate.tables.readers import json_records
-from quorate.tables.readers.arrow import TEXT, pa
-from quorate.tables.readers.cells import as_numbers, seconds
-from quorate.tables.readers.sources import Progress
+from quorate.tables.readers.arrow import TEXT, Counted, encoding_of, pa
+from quorate.tables.readers.sources import Progress, as_numbers, seconds
 from quorate.tables.rules import fired
 from quorate.tables.votes.codes import Chunk, Coded, encode
+from quorate.unpacked import max_size, too_large
 from quorate.validate import broken
+
+CHUNK = 1 << 20
+FIRST = 1 << 23  # characters of the first records, unless the first has more
+IN_MEMORY = 30  # bytes that a character of a record may take once it is decoded: of many small lists
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=lambda name: None)
+
+
+def records(path: Path) -> Iterator[tuple[int, Any, int]]:
+    """(number from 1, record, bytes read so far); a record that is not a JSON object comes as None.
+
+    A record that could take more memory than `quorate.unpacked.max_size` allows is refused.
+    """
+    return ((number, record, done) for number, record, done, _ in _sized(path))
+
+
+def _sized(path: Path) -> Iterator[tuple[int, Any, int, int]]:
+    """The same, with the characters of each record."""
+    try:
+        with pa.OSFile(str(path)) as raw, pa.input_stream(raw, compression=_compression(path)) as stream:
+            text = _text(Counted(stream, path) if _compression(path) else stream, encoding_of(_first_bytes(path))[0])
+            each = _lines(text, path) if is_lines(path) else _elements(text, path)
+            for number, record, size in each:
+                yield number, record if isinstance(record, dict) else None, raw.tell(), size
+    except InvalidInput:
+        raise
+    except (UnicodeError, OSError) as cause:
+        raise broken("source", str(path), f"JSON in UTF-8 ({cause})", "save it again.") from cause
+
+
+def is_lines(path: Path) -> bool:
+    """Whether the file's name says one record per line."""
+    return any(suffix.lower() in (".jsonl", ".ndjson") for suffix in path.suffixes)
+
+
+def has_mark(path: Path) -> bool:
+    """Whether the file begins with a byte-order mark."""
+    return encoding_of(_first_bytes(path))[1]
+
+
+def first_records(path: Path, most: int = 1000) -> list[dict[str, Any]]:
+    """The first readable records, to see what is in them."""
+    found: list[dict[str, Any]] = []
+    length = 0
+    for number, record, _, size in _sized(path):
+        length += size
+        if record is not None:
+            found.append(record)
+        if number >= most or (found and length >= FIRST):
+            break
+    return found
+
+
+def json_text(value: object) -> str | None:
+    """A JSON value as the text of a cell.
+
+    >>> json_text(True), json_text(None), json_text("7"), json_text({"a": "1"})
+    ('true', None, '7', '{"a": "1"}')
+    """
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _compression(path: Path) -> str | None:
+    return {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(path.suffix.lower())
+
+
+def _first_bytes(path: Path) -> bytes:
+    with pa.OSFile(str(path)) as raw, pa.input_stream(raw, compression=_compression(path)) as stream:
+        return bytes(stream.read(4))
+
+
+def _text(stream: pa.NativeFile, encoding: str) -> TextIO:
+    return io.TextIOWrapper(stream, encoding="utf-8-sig" if encoding == "utf-8" else encoding, errors="strict")
+
+
+def _lines(text: TextIO, path: Path) -> Iterator[tuple[int, Any, int]]:
+    most = max_size() // IN_MEMORY
+    for number, line in enumerate(iter(lambda: text.readline(most + 1), ""), start=1):
+        if len(line) > most:
+            raise too_large(path, IN_MEMORY * len(line), max_size())
+        if not line.strip():
+            yield number, {}, len(line)
+            continue
+        try:
+            yield number, _DECODER.decode(line), len(line)
+        except (ValueError, RecursionError):
+            yield number, None, len(line)
+
+
+def _elements(text: TextIO, path: Path) -> Iterator[tuple[int, Any, int]]:
+    """The elements of one JSON array, decoded as they come."""
+    most = max(1, max_size() // IN_MEMORY)
+    chunk = min(CHUNK, most)
+    buffer = text.read(chunk).lstrip()
+    if not buffer.startswith("["):
+        rule = "a JSON array of records, which begins with ["
+        raise broken("source", str(path), rule, "if it has a record per line, rename it to .jsonl.")
+    buffer, number = buffer[1:], 0
+    while True:
+        buffer = buffer.lstrip().removeprefix(",").lstrip()
+        if buffer.startswith("]"):
+            return
+        try:
+            record, end = _DECODER.raw_decode(buffer)
+        except RecursionError as cause:
+            rule = f"plain records; record {number + 1} is nested too deeply"
+            raise broken("source", str(path), rule, "take it out.") from cause
+        except ValueError as cause:
+            if len(buffer) > most:
+                raise too_large(path, IN_MEMORY * len(buffer), max_size()) from cause
+            more = text.read(max(chunk, len(buffer)))  # doubling: a large record is not decoded again and again
+            if not more:
+                rule = f"a JSON array of records; record {number + 1} is broken ({cause})"
+                raise broken("source", str(path), rule, "export it again.") from cause
+            buffer += more
+            continue
+        number, buffer = number + 1, buffer[end:]
+        yield number, record, end
+
 
 BLOCK = 50_000  # votes per chunk
 
@@ -36,7 +163,7 @@ class Annotation:
 
 def is_label_studio(path: Path) -> bool:
     """Whether the first record has what a Label Studio task has."""
-    first = json_records.first_records(path, most=1)
+    first = first_records(path, most=1)
     return bool(first) and ("annotations" in first[0] or "completions" in first[0]) and "data" in first[0]
 
 
@@ -47,7 +174,7 @@ def studio_chunks(path: Path, *, task: str | None, control: str | None, progress
     bad: list[int] = []
     tasks: list[str | None] = []
     num_rows = 0
-    for number, record, done in json_records.records(path):
+    for number, record, done in records(path):
         num_rows += 1
         if record is None:
             bad.append(number)
@@ -68,7 +195,7 @@ def item_id(record: Mapping[str, Any], task: str | None) -> str | None:
     """The id of a task: its `id`, or the field of `data` that was named."""
     data = record.get("data")
     value = record.get("id") if task in (None, "id") else data.get(task) if isinstance(data, dict) else None
-    return json_records.plain(value)
+    return json_text(value)
 
 
 def choices(result: object, control: str | None) -> list[str]:
@@ -83,7 +210,7 @@ def choices(result: object, control: str | None) -> list[str]:
 
 def field_names(path: Path) -> list[str]:
     """The fields of `data` in the first task."""
-    first = json_records.first_records(path, most=1)
+    first = first_records(path, most=1)
     return sorted(first[0].get("data") or {}) if first else []
 
 
@@ -105,14 +232,14 @@ def _annotation(number: int, item: str | None, given: Mapping[str, Any], control
     cancelled = given.get("was_cancelled") is True
     rule = "skipped-annotation" if cancelled else "several-choices" if len(picked) > 1 else None
     label = " | ".join(picked) if picked else None
-    time = json_records.plain(given.get("created_at"))
+    time = json_text(given.get("created_at"))
     return Annotation(number, item, _worker(given.get("completed_by")), label, time, rule)
 
 
 def _worker(given: object) -> str | None:
     if isinstance(given, dict):
-        return json_records.plain(given.get("email") or given.get("id"))
-    return json_records.plain(given)
+        return json_text(given.get("email") or given.get("id"))
+    return json_text(given)
 
 
 def _chunk(name: str, found: list[Annotation], bad: list[int], tasks: list[str | None], num_rows: int) -> Chunk:
@@ -151,7 +278,7 @@ def from_studio(file: Path, model: str, *, task: str | None, field: str | None, 
         check_field(file, field, argument="field")
         return [_from_field(file, model, task, field)]
     by_version: dict[str, list[_Said]] = {}
-    for number, record, _ in json_records.records(file):
+    for number, record, _ in records(file):
         given = (record or {}).get("predictions")
         for prediction in given if isinstance(given, list) else []:
             if isinstance(prediction, dict):
@@ -169,7 +296,7 @@ def _said(number: int, item: str | None, prediction: Mapping[str, Any]) -> _Said
     score = prediction.get("score")
     if score is None and isinstance(result, list) and result and isinstance(result[0], dict):
         score = result[0].get("score")
-    return _Said(number, item, picked[0] if len(picked) == 1 else None, json_records.plain(score))
+    return _Said(number, item, picked[0] if len(picked) == 1 else None, json_text(score))
 
 
 def _from_choices(source: str, version: str, said: list[_Said], accuracy: float) -> Given:
@@ -189,7 +316,7 @@ def _from_choices(source: str, version: str, said: list[_Said], accuracy: float)
 
 def _from_field(file: Path, model: str, task: str | None, field: str) -> Given:
     found: list[tuple[int, str | None, Mapping[str, Any]]] = []
-    for number, record, _ in json_records.records(file):
+    for number, record, _ in records(file):
         if record is not None:
             data = record.get("data")
             said = data.get(field) if isinstance(data, dict) else None
@@ -198,7 +325,7 @@ def _from_field(file: Path, model: str, task: str | None, field: str) -> Given:
     if not classes:
         rule = f"a field of the data in {file.name} that maps classes to probabilities"
         raise broken("field", field, rule, "name another.")
-    columns = [pa.array([json_records.plain(said.get(name)) for _, _, said in found], type=TEXT) for name in classes]
+    columns = [pa.array([json_text(said.get(name)) for _, _, said in found], type=TEXT) for name in classes]
     values = np.column_stack([as_numbers(column, blank=0.0).values for column in columns])
     return Given(
         model=model,

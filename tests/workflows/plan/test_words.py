@@ -11,7 +11,7 @@ import quorate
 from quorate.datasets import synthetic
 from quorate.service.domain.settings import ProjectSettings
 from quorate.workflows.plan import plan
-from quorate.workflows.plan.uses import project_settings, session_code
+from quorate.workflows.plan.words import project_settings, session_code
 
 PILOT = synthetic(num_items=60, pool_size=5, accuracy=0.85, seed=4)
 FEW = {"orderings": 2, "draws": 100, "budget": 2.0}
