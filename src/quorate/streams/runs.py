@@ -47,7 +47,8 @@ class StreamOptions:
     """How a stream is run, beside its method.
 
     `window` items with votes are learned from (None: all), after every `refit_every` closed items. `min_votes` and
-    `max_votes` bound the votes of an item. From item `query_free_after` on no expert is asked and nothing is learned.
+    `max_votes` bound the votes of an item. From item `query_free_after` on no expert is asked and nothing is learned;
+    a method that shrinks its answers then answers as `Session.predict` does.
     """
 
     window: int | None = WINDOW
@@ -172,6 +173,7 @@ class CompiledRun(_Run):
             counts=np.zeros(4, dtype=np.int64),
             rule=np.array([rule.first, rule.second]),
         )
+        self._answer_fit = method.answer_fit()
 
     @property
     def num_fits(self) -> int:
@@ -181,7 +183,18 @@ class CompiledRun(_Run):
     def advance(self, first: int, last: int) -> None:
         """Run items first .. last - 1."""
         compiled.prepare_for(last - first)
-        run_stream(self.inputs, self.compiled, self.state, self.outputs, first, last)
+        asked = min(max(first, self.stop_asking), last)
+        run_stream(self.inputs, self.compiled, self.state, self.outputs, first, asked)
+        if asked < last:
+            run_stream(self.inputs, self.compiled, self._answering(), self.outputs, asked, last)
+
+    def _answering(self) -> StreamState:
+        """The state with the parameters for answers without votes; nothing is learned while it is in use."""
+        state = self.state
+        filled = min(int(state.counts[ENTERED]), self.compiled.window)
+        window = state.window_predictions[:filled], state.window_votes[:filled]
+        learned_from = int(state.counts[FITS]), int(state.counts[VOTES])
+        return state._replace(packed=pack(self._answer_fit.params(learned_from, self.params, *window)))
 
     def tune(self, knobs: Mapping[str, Any]) -> None:
         """Change `min_gain` or `threshold` for the items to come: the first parameter of each rule that has one."""
