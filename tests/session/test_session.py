@@ -206,13 +206,14 @@ def voted_session(name, journal=None):
     return session
 
 
-def test_predict_answers_by_careful_parameters_and_is_the_same_after_a_resume(tmp_path):
-    session = voted_session("quorate", tmp_path / "journal.jsonl")
-    lines = (tmp_path / "journal.jsonl").read_bytes()
+def test_predict_answers_by_careful_parameters_and_is_the_same_after_a_resume():
+    journal = MemoryJournal()
+    session = voted_session("quorate", journal)
+    events = list(journal.events())
     answer = session.predict([0.4, 0.6])
     assert np.abs(session._answer_fit._kept[1].bias).max() < np.abs(session.params.bias).max()
-    assert (tmp_path / "journal.jsonl").read_bytes() == lines
-    resumed = Session.resume(tmp_path / "journal.jsonl").predict([0.4, 0.6])
+    assert list(journal.events()) == events
+    resumed = Session.resume(journal).predict([0.4, 0.6])
     assert resumed.confidence == answer.confidence
     session.open("next", [0.5, 0.5])
     session.vote("next", "dog")
