@@ -186,15 +186,16 @@ class CompiledRun(_Run):
         asked = min(max(first, self.stop_asking), last)
         run_stream(self.inputs, self.compiled, self.state, self.outputs, first, asked)
         if asked < last:
-            run_stream(self.inputs, self.compiled, self._answering(), self.outputs, asked, last)
+            answering = self.state._replace(packed=pack(self.answer_params))  # nothing is learned while it is in use
+            run_stream(self.inputs, self.compiled, answering, self.outputs, asked, last)
 
-    def _answering(self) -> StreamState:
-        """The state with the parameters for answers without votes; nothing is learned while it is in use."""
-        state = self.state
-        filled = min(int(state.counts[ENTERED]), self.compiled.window)
-        window = state.window_predictions[:filled], state.window_votes[:filled]
-        learned_from = int(state.counts[FITS]), int(state.counts[VOTES])
-        return state._replace(packed=pack(self._answer_fit.params(learned_from, self.params, *window)))
+    @property
+    def answer_params(self) -> PriorParams:
+        """The parameters for answers without votes, as things are now."""
+        counts = self.state.counts
+        filled = min(int(counts[ENTERED]), self.compiled.window)
+        window = self.state.window_predictions[:filled], self.state.window_votes[:filled]
+        return self._answer_fit.params((int(counts[FITS]), int(counts[VOTES])), self.params, *window)
 
     def tune(self, knobs: Mapping[str, Any]) -> None:
         """Change `min_gain` or `threshold` for the items to come: the first parameter of each rule that has one."""
