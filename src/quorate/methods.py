@@ -23,6 +23,7 @@ from quorate.decision.quota import EntropyQuota, RandomQuota, ReleasedModelPicke
 from quorate.decision.threshold import Threshold
 from quorate.decision.value import ValueOfInformation
 from quorate.errors import UnknownMethod
+from quorate.learning.answers import AnswerFit
 from quorate.prior.hyperprior import Hyperprior, hyperprior
 from quorate.types import PriorParams
 from quorate.validate import broken
@@ -35,10 +36,14 @@ VOTES = Belief("vote_share", learned=False)
 
 @dataclass(frozen=True, slots=True)
 class Learner:
-    """How a method learns: under which hyperprior, and with or without the class bias."""
+    """How a method learns: under which hyperprior, and with or without the class bias.
+
+    `shrinks_answers`: answers without votes use the more careful parameters of `learning.answers`.
+    """
 
     hyperprior: Hyperprior
     bias: bool = False
+    shrinks_answers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,10 @@ class Method:
     def prior(self) -> Hyperprior:
         """The hyperprior it learns under; the default one for a method that does not learn."""
         return self.learner.hyperprior if self.learner else hyperprior("default")
+
+    def answer_fit(self) -> AnswerFit:
+        """What fits the parameters for answers without votes."""
+        return AnswerFit(self.prior if self.learner and self.learner.shrinks_answers else None)
 
     def initial_params(self, num_classes: int, num_classifiers: int = 1) -> PriorParams:
         """The parameters before the first fit: the mode of the hyperprior."""
@@ -106,7 +115,7 @@ def _quorate(
     policy = ValueOfInformation(DEFAULT_MIN_GAIN if min_gain is None else min_gain)
     if threshold is not None:
         policy = Threshold(threshold)
-    return Method("", policy, belief, belief, Learner(_hyperprior(hyperprior), bias=bias))
+    return Method("", policy, belief, belief, Learner(_hyperprior(hyperprior), bias=bias, shrinks_answers=True))
 
 
 def hyperprior_from(values: Mapping[str, float]) -> Hyperprior:
@@ -222,7 +231,7 @@ def _own(
     if posterior not in ("finite", "infinite"):
         raise broken("posterior", posterior, "'finite' (the pool as it is) or 'infinite'", "pass one of these.")
     belief = Belief(posterior, learned=bool(learn))
-    learner = Learner(hyperprior("default"), bias=bool(bias)) if learn else None
+    learner = Learner(hyperprior("default"), bias=bool(bias), shrinks_answers=True) if learn else None
     knobs: dict[str, Any] = {"posterior": posterior, "learn": bool(learn), "bias": bool(bias)}
     if is_dataclass(policy):
         knobs["policy"] = asdict(policy)

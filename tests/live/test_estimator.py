@@ -160,3 +160,18 @@ def test_the_window_forgets_the_oldest_items():
     model.partial_fit(PREDICTIONS, VOTES)
     recent = ConsensusClassifier().fit(PREDICTIONS[-10:], VOTES[-10:])
     assert model.params_.theta == pytest.approx(recent.params_.theta, rel=1e-3)
+
+
+def test_items_without_votes_are_answered_by_careful_parameters():
+    rng = np.random.default_rng(3)
+    predictions = rng.dirichlet(np.ones(3), size=80)
+    votes = np.array([rng.multinomial(3, row) for row in predictions])
+    model = ConsensusClassifier(pool_size=5).fit(predictions, votes)
+    assert np.ptp(model.answer_params_.tau) < np.ptp(model.params_.tau)
+    alone, mixed = np.zeros((2, 3), dtype=int), np.array([[0, 0, 0], [1, 0, 0]])
+    found = model.predict_proba(predictions[:2], mixed)
+    np.testing.assert_array_equal(found[0], model.predict_proba(predictions[:2], alone)[0])
+    alpha = quorate.concentration(model.params_, predictions[1])
+    np.testing.assert_allclose(found[1], quorate.plurality_finite(alpha, mixed[1], pool_size=5), atol=1e-12)
+    paper = ConsensusClassifier("finexp", pool_size=5).fit(predictions, votes)
+    assert paper.answer_params_ is paper.params_

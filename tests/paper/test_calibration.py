@@ -72,7 +72,7 @@ def test_it_asks_for_the_very_jobs_of_the_two_phase_experiment():
 
 def test_a_cell_that_not_every_stream_comes_near_has_no_verdict():
     toy = synthetic(num_items=1200, num_classes=3, pool_size=7, accuracy=0.6, seed=2)
-    row = next(row for row in runs(context_of({"cifar10h": toy})) if row.kind.method == "finexp")
+    row = next(row for row in runs(context_of({"cifar10h": toy}), "cifar10h") if row.kind.method == "finexp")
     far = replace(row.outcomes[0], costs=row.outcomes[0].costs + 100)
     cells = calibration.rows_of(toy, [row, replace(row, outcomes=(row.outcomes[0], far))])
     judged = {cell.budget for cell in cells if cell.num_streams == 1 and cell.verdict is not None}

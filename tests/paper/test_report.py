@@ -117,8 +117,8 @@ def test_tables_have_captions_and_scopes(read):
 def test_claims_say_in_words_whether_they_hold(read):
     assert "✓ Holds" in read.words
     assert "✗ Does not hold" in read.words
-    assert "What does not hold" in read.words
-    assert "1 of 2 claims hold" in read.words
+    assert "What the paper says" in read.words
+    assert "1 of 2 claims of the paper hold" in read.words
 
 
 def test_verdicts_are_counted_by_table_and_in_all(read):

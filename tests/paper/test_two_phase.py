@@ -12,6 +12,7 @@ from quorate.paper import two_phase
 from quorate.paper.phase_runs import KINDS, runs
 from quorate.paper.runs import run_job
 from quorate.paper.section import Context
+from quorate.paper.sources import _thinned
 from quorate.streams import prepare, simulate
 
 
@@ -31,7 +32,7 @@ def test_without_the_data_the_section_says_so():
 
 
 def test_gain_is_against_the_classifier_on_the_very_items_that_nobody_was_asked_about(toy):
-    done = runs(context_of({"cifar10h": toy}))
+    done = runs(context_of({"cifar10h": toy}), "cifar10h")
     row = next(row for row in done if row.kind.method == "finexp")
     outcome = row.outcomes[0]
     assert outcome.sizes.tolist() == [1000, 300]
@@ -61,7 +62,7 @@ def infexp_runs(toy):
         done = {job: run_job(job, toy) for job in asked}
         return {job: done.get(job) for job in jobs}
 
-    return next(row for row in runs(replace(context, run=only_infexp)) if row.kind.method == "infexp")
+    return next(row for row in runs(replace(context, run=only_infexp), "cifar10h") if row.kind.method == "infexp")
 
 
 def test_every_seed_counts_once_and_the_error_is_over_seeds(toy, infexp_runs):
@@ -116,3 +117,16 @@ def test_quick_on_the_real_data_gives_every_cell_and_learns_from_all_of_the_firs
         data, method("infexp", threshold=0.8), model="patches-50", seed=3, window=None, query_free_after=1000
     )
     assert run.fitted_after[-1] == 999
+
+
+def test_claims_of_the_paper_are_those_on_classifiers_like_its_own(data_dir):
+    sets = {"cifar10h": cifar10h.load(data_dir), "cifar10h_imbalanced": cifar10h.load_imbalanced(data_dir)}
+    imbalanced = sets["cifar10h_imbalanced"]
+    assert np.array_equal(imbalanced.votes, sets["cifar10h"].votes)
+    np.testing.assert_allclose(100 * accuracies(imbalanced), [52.0, 63.4, 65.8], atol=0.1)
+    thinned = {name: _thinned(dataset, 1500) for name, dataset in sets.items()}
+    section = two_phase.section(context_of(thinned))
+    assert [claim.of_paper for claim in section.claims] == [True, False]
+    assert section.claims[0].holds
+    assert [table.key for table in section.tables] == ["two_phase_imbalanced", "two_phase"]
+    assert {"two_phase", "two_phase_imbalanced"} <= set(section.summary)

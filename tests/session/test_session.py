@@ -10,7 +10,7 @@ from quorate.methods import method
 from quorate.posterior.finite import plurality_finite
 from quorate.posterior.infinite import plurality_infinite
 from quorate.prior.concentration import concentration
-from quorate.session import MemoryJournal
+from quorate.session import MemoryJournal, Session
 from tests.session.conftest import CLASSES, Plain, decisions_equal, known, make, vote_until_stop
 
 
@@ -194,3 +194,34 @@ def test_a_policy_may_be_handed_over_as_it_is():
     with pytest.raises(errors.InvalidInput) as caught:
         make(method=Plain)
     assert caught.value.field == "method"
+
+
+def voted_session(name, journal=None):
+    """Two classes, a classifier that is often wrong of the second, 60 items with two votes each."""
+    session = Session(name, classes=["cat", "dog"], pool_size=5, journal=journal, min_votes=2, max_votes=2)
+    for number in range(60):
+        session.open(str(number), [0.3, 0.7] if number % 3 else [0.9, 0.1])
+        for _ in range(2):
+            session.vote(str(number), "cat" if number % 2 else "dog")
+    return session
+
+
+def test_predict_answers_by_careful_parameters_and_is_the_same_after_a_resume():
+    journal = MemoryJournal()
+    session = voted_session("quorate", journal)
+    events = list(journal.events())
+    answer = session.predict([0.4, 0.6])
+    assert np.abs(session._answer_fit._kept[1].bias).max() < np.abs(session.params.bias).max()
+    assert list(journal.events()) == events
+    resumed = Session.resume(journal).predict([0.4, 0.6])
+    assert resumed.confidence == answer.confidence
+    session.open("next", [0.5, 0.5])
+    session.vote("next", "dog")
+    assert session.predict([0.4, 0.6]).confidence != answer.confidence
+
+
+def test_the_papers_methods_predict_with_the_parameters_they_ask_with():
+    session = voted_session("finexp")
+    alpha = concentration(session.params, [0.4, 0.6])
+    expected = plurality_finite(alpha, [0, 0], pool_size=5)
+    np.testing.assert_allclose(session.predict([0.4, 0.6]).probs, expected, atol=1e-12)

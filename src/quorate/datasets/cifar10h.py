@@ -22,6 +22,8 @@ from quorate.types import VoteDataset
 from quorate.validate import broken
 
 NAME = "cifar10h"
+IMBALANCED = "cifar10h_imbalanced"
+IMBALANCED_FILES = ("cifar10h_imbalanced.npz",)
 FILES = ("cifar10h.npz", "cifar10h_annotator_preds.pkl", "cifar10h-counts.npy")
 PREDICTIONS = ("cifar10-fixmatch-rs1-s40.pkl",)
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
@@ -59,6 +61,16 @@ def load(path: str | Path | None = None, *, predictions: Paths | None = None) ->
     origin = read_from(file) if near is None else read_from(file, near, own=True)
     notes = (note, *read.notes, origin)
     return vote_dataset(votes, read.probs, classes=CLASSES, models=read.models, name=NAME, notes=notes)
+
+
+def load_imbalanced(path: str | Path | None = None) -> VoteDataset:
+    """CIFAR-10H with classifiers trained as the paper describes its own, on uneven class counts; `path` as for `load`.
+
+    Their probabilities are `probs` (models, 10000, 10) of `cifar10h_imbalanced.npz`, named by `models`.
+    """
+    file = locate(path, IMBALANCED_FILES, dataset=IMBALANCED)
+    dataset = load(path, predictions=file)
+    return replace(dataset, name=IMBALANCED, notes=(*dataset.notes, "classifiers trained on uneven class counts"))
 
 
 def read_votes(file: Path) -> tuple[NDArray[np.int64], str]:

@@ -85,7 +85,8 @@ class ConsensusClassifier:
     `partial_fit` and `learn_one` learn from the last `window` items with votes (None: all), `learn_one` after every
     `refit_every` of them.
 
-    After `fit`: `params_`, `report_`, `classes_`, `pool_size_`, `n_features_in_`.
+    After `fit`: `params_`, `report_`, `classes_`, `pool_size_`, `n_features_in_`. Items without votes are answered by
+    `answer_params_`, which trust the votes learned from less: the answers shall not be worse than the classifier's.
 
     >>> predictions = [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]]
     >>> model = ConsensusClassifier(classes=["cat", "dog"]).fit(predictions, [[3, 0], [0, 2], [1, 2]])
@@ -129,6 +130,7 @@ class ConsensusClassifier:
         self.params_, self.report_ = fit(probs, tally, hyperprior=learner.hyperprior, bias=learner.bias)
         self._window = self._new_window(probs.shape[1:])
         self._remember(probs, tally)
+        self._learned_from(np.log(probs).reshape(len(probs), -1, num_classes), tally)
         return self
 
     def partial_fit(self, predictions: ArrayLike, votes: ArrayLike, classes: ArrayLike | None = None) -> Self:
@@ -174,13 +176,18 @@ class ConsensusClassifier:
         found = self.predict_proba_one(x, votes)
         return max(found, key=lambda name: found[name])
 
+    @property
+    def answer_params_(self) -> PriorParams:
+        """The parameters for items without votes; fitted when first asked for, and kept until the next fit."""
+        return self._fitted()._answer_fit.params(None, self.params_, *self._evidence)
+
     def predict_proba(self, predictions: ArrayLike, votes: ArrayLike | None = None) -> FloatArray:
         """Who will win each item's pool, (T, K), given the votes seen so far (none by default)."""
-        return self._decided(predictions, votes).probs
+        return self._answered(predictions, votes).probs
 
     def predict(self, predictions: ArrayLike, votes: ArrayLike | None = None) -> np.ndarray:
         """The most probable winner of each item's pool, (T,) class names; the first of tied classes."""
-        labels = self._decided(predictions, votes).labels
+        labels = self._answered(predictions, votes).labels
         return np.asarray(self.classes_[labels])
 
     def asks(self, predictions: ArrayLike, votes: ArrayLike | None = None) -> np.ndarray:
@@ -190,7 +197,7 @@ class ConsensusClassifier:
     def score(self, predictions: ArrayLike, votes: ArrayLike) -> float:
         """Share of items with votes where `predict(predictions)`, without votes, names their plurality; ties shared."""
         tally = vote_counts(np.asarray(votes), self._fitted().classes_, len(checked_predictions(predictions)))
-        named = self._decided(predictions, None).labels
+        named = self._answered(predictions, None).labels
         voted = np.flatnonzero(tally.any(axis=-1))
         if voted.size == 0:
             raise broken("votes", tally.tolist(), "votes on at least one item", "pass counts, not all 0.")
@@ -247,6 +254,7 @@ class ConsensusClassifier:
         self.pool_size_ = 1 if self.pool_size is None else members(self.pool_size)
         self.params_ = PriorParams(mode.theta, mode.phi, mode.tau.reshape(shape), mode.bias)
         self._window = self._new_window(shape)
+        self._learned_from(self._window.log_predictions, self._window.votes)
 
     def _new_window(self, shape: tuple[int, ...]) -> Window:
         self._num_seen = self._since_fit = 0
@@ -272,6 +280,12 @@ class ConsensusClassifier:
         if self._since_fit:
             self.params_, self.report_ = refit(self.params_, self._window, self._learner().hyperprior)
             self._since_fit = 0
+            self._learned_from(self._window.log_predictions.copy(), self._window.votes.copy())
+
+    def _learned_from(self, log_predictions: FloatArray, votes: IntArray) -> None:
+        """Keep what `answer_params_` is to be fitted to."""
+        self._evidence = log_predictions, votes
+        self._answer_fit = as_method(self.method).answer_fit()
 
     def _of_fitted_shape(self, probs: FloatArray) -> FloatArray:
         expected = self._fitted().params_.tau.shape
@@ -293,12 +307,26 @@ class ConsensusClassifier:
 
     def _decided(self, predictions: ArrayLike, votes: ArrayLike | None) -> BatchDecisions:
         """What a session with the learned parameters would say of each item."""
+        return self._decide(*self._items(predictions, votes), self.params_)
+
+    def _answered(self, predictions: ArrayLike, votes: ArrayLike | None) -> BatchDecisions:
+        """The same, but items without votes are answered as `Session.predict` does."""
+        stacked, tally = self._items(predictions, votes)
+        voted = tally.any(axis=-1)
+        found = self._decide(stacked, tally, self.params_ if voted.any() else self.answer_params_)
+        if voted.any() and not voted.all():
+            alone = self._decide(stacked[~voted], tally[~voted], self.answer_params_)
+            found.probs[~voted], found.labels[~voted] = alone.probs, alone.labels
+        return found
+
+    def _items(self, predictions: ArrayLike, votes: ArrayLike | None) -> tuple[FloatArray, IntArray]:
+        """Predictions (T, M, K) and counts (T, K), checked."""
         fitted = self._fitted()
         probs = self._of_fitted_shape(checked_predictions(predictions))
-        expected = fitted.params_.tau.shape
-        tally = np.zeros((len(probs), expected[-1]), dtype=np.int64)
+        tally = np.zeros((len(probs), probs.shape[-1]), dtype=np.int64)
         if votes is not None:
             tally = vote_counts(np.asarray(votes), fitted.classes_, len(probs))
-        stacked = probs if probs.ndim == 3 else probs[:, None]
-        method, size = as_method(self.method), fitted.pool_size_
-        return decide_items(method, fitted.params_, stacked, tally, pool_size=size)[0]
+        return probs if probs.ndim == 3 else probs[:, None], tally
+
+    def _decide(self, predictions: FloatArray, votes: IntArray, params: PriorParams) -> BatchDecisions:
+        return decide_items(as_method(self.method), params, predictions, votes, pool_size=self.pool_size_)[0]

@@ -12,13 +12,14 @@ import numpy as np
 from quorate.datasets.content import vote_counts
 from quorate.learning.problem import unpack
 from quorate.paper.phase_runs import (
-    DATA,
     PhaseCell,
     Runs,
     beside,
     cautions,
     cell_heads,
     cell_of,
+    is_like_papers,
+    key_of,
     known,
     nearest,
     phase_one_costs,
@@ -27,6 +28,7 @@ from quorate.paper.phase_runs import (
     runs,
     said_of,
     seeds,
+    sets_of,
     size_claims,
     whole_fit,
     whose,
@@ -148,36 +150,53 @@ def precisions(dataset: VoteDataset, all_runs: Sequence[Runs]) -> dict[tuple[str
 
 
 def section(context: Context) -> Section:
-    """The experiment: figure, table, and what the paper says of it."""
+    """The experiment: figures, tables, and what the paper says of it."""
     title = "Calibration: what tau learns of the classifier"
-    if DATA not in context.datasets:
+    if not sets_of(context):
         return Section("calibration", title, ("CIFAR-10H was not found: nothing was run.",), (), (), ())
-    dataset = context.datasets[DATA]
-    done = runs(context)
-    rows, also = rows_of(dataset, done), precisions(dataset, done)
-    tops = {row.model: _ceiling(dataset, row.model, context.seeds[0]) for row in rows}
+    found = [_correlations_on(context, data) for data in sets_of(context)]
     return Section(
         key="calibration",
         title=title,
-        lead=(*_lead(len(seeds(context))), said_of(rows, whose(dataset))),
-        claims=_claims(dataset, rows, tops),
-        tables=(_table(rows, also),),
-        figures=(_figure(dataset, done),),
+        lead=(*_lead(len(seeds(context))), *(said_of(each.rows, whose(each.dataset)) for each in found)),
+        claims=tuple(claim for each in found for claim in _claims(each.dataset, each.rows, each.tops)),
+        tables=tuple(_table(each) for each in found),
+        figures=tuple(_figure(each) for each in found),
         cautions=(
-            *cautions(dataset),
+            *cautions([each.dataset for each in found]),
             "With its class bias the tau of quorate means something else: what a class gets regardless of the "
             "prediction is in the bias, not in tau. Its rows are for reference.",
             "Ten classes make a noisy correlation: where it swings between seeds, its standard error is wide, and "
             "'agrees' says little.",
         ),
-        summary={
-            "calibration": [
-                plain(row, "correlation") | {"precision_correlation": known(also[row.model, row.method, row.budget])}
-                for row in rows
-            ],
-            "calibration_ceiling": tops,
-        },
+        summary={key: value for each in found for key, value in _summary(each).items()},
     )
+
+
+class _Correlations(NamedTuple):
+    """What was found with the classifiers of one data set. `also`: with precision; `tops`: by classifier, all votes."""
+
+    data: str
+    dataset: VoteDataset
+    done: tuple[Runs, ...]
+    rows: list[PhaseCell]
+    also: dict[tuple[str, str, float], float]
+    tops: dict[str, float]
+
+
+def _correlations_on(context: Context, data: str) -> _Correlations:
+    dataset, done = context.datasets[data], runs(context, data)
+    rows = rows_of(dataset, done)
+    tops = {row.model: _ceiling(dataset, row.model, context.seeds[0]) for row in rows}
+    return _Correlations(data, dataset, done, rows, precisions(dataset, done), tops)
+
+
+def _summary(found: _Correlations) -> dict[str, Any]:
+    rows = [
+        plain(row, "correlation") | {"precision_correlation": known(found.also[row.model, row.method, row.budget])}
+        for row in found.rows
+    ]
+    return {key_of("calibration", found.data): rows, key_of("calibration_ceiling", found.data): found.tops}
 
 
 def _verdicts(dataset: VoteDataset, model: str) -> tuple[FloatArray, FloatArray]:
@@ -239,32 +258,36 @@ def _rises(dataset: VoteDataset, paper: list[PhaseCell], tops: Mapping[str, floa
     values = [row.value for row in paper]
     positive = [value for value in values if value > 0]
     return Claim(
-        "tau rises with the accuracy per class wherever the paper prints a correlation",
+        f"tau rises with the accuracy per class wherever the paper prints a correlation, on {whose(dataset)}.",
         len(positive) == len(paper),
-        f"positive in {len(positive)} of {len(paper)} cells, on {whose(dataset)}, from {min(values):.2f} to "
+        f"positive in {len(positive)} of {len(paper)} cells, from {min(values):.2f} to "
         f"{max(values):.2f}. tau fitted to every vote of every item would correlate by {most}: what a classifier "
         "leaves to tau varies",
+        is_like_papers(dataset),
     )
 
 
-def _table(rows: list[PhaseCell], also: Mapping[tuple[str, str, float], float]) -> Table:
+def _table(found: _Correlations) -> Table:
     return Table(
-        key="calibration",
-        title="Pearson correlation of learned tau and the classifier's accuracy per class",
+        key=key_of("calibration", found.data),
+        title=f"Pearson correlation of learned tau and accuracy per class, {whose(found.dataset)}",
         heads=("classifier", *cell_heads("correlation"), "with precision"),
-        rows=tuple((row.model, *row.shown(), known(also[row.model, row.method, row.budget])) for row in rows),
+        rows=tuple(
+            (row.model, *row.shown(), known(found.also[row.model, row.method, row.budget])) for row in found.rows
+        ),
         note=f"A stream is read only within {NEAR:g} votes of one of its runs. Agrees: the printed sign, and "
         f"within {TOLERANCE:g} or 3 combined standard errors. Binned: runs within 0.1 of the budget.",
         text_columns=2,
     )
 
 
-def _figure(dataset: VoteDataset, done: Sequence[Runs]) -> Figure:
+def _figure(found: _Correlations) -> Figure:
+    dataset, done = found.dataset, found.done
     shown = [name for name in (nearest(dataset, (70, 50))).values() if name in {row.model for row in done}]
     panels = tuple(_panel(dataset, model, done) for model in dict.fromkeys(shown))
     return Figure(
-        key="tau_by_class",
-        title="Learned tau and accuracy per class",
+        key=key_of("tau_by_class", found.data),
+        title=f"Learned tau and accuracy per class, {whose(dataset)}",
         caption="Above: accuracy of the classifier on each class, worst class first. Below: tau as FinExp and InfExp "
         "learned it from the first 1000 items at 1, 2 and 3 votes an item, mean over seeds. The two nearly coincide: "
         "their likelihood is the same, only the votes they ask for differ.",

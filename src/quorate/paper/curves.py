@@ -79,6 +79,7 @@ def _apart(panels: Sequence[CurvePanel]) -> Claim:
         holds=bool(np.all(mean < 0) and ratio.max() < APART),
         measured=f"Area relative to RANDOM {ratio.mean():.2f} (at most {ratio.max():.2f}); FinExp is below RANDOM by "
         f"at least {-100 * mean[closest]:.2f} points{_give_or_take(error[closest])} at every budget.",
+        of_paper=False,
     )
 
 
@@ -94,6 +95,7 @@ def _at_most(panels: Sequence[CurvePanel], limit: float) -> Claim:
         holds=common <= limit,
         measured=f"{common:.3f} (standard error {se:.3f}) over the common range of costs; {inner:.3f} ({inner_se:.3f}) "
         "between 5 and 90 % of the until-settled cost.",
+        of_paper=False,
     )
 
 
@@ -107,6 +109,7 @@ def _never_much_worse(panels: Sequence[CurvePanel]) -> Claim:
         holds=most <= NOWHERE_ABOVE,
         measured=f"Largest mean of a data set and pool size: {ratios[top]:.3f} ({top}); of a single classifier: "
         f"{most:.3f} ({where}, {model}).",
+        of_paper=False,
     )
 
 

@@ -1,7 +1,8 @@
 """The runs that `two_phase` and `calibration` share, and how both set their cells beside the paper's.
 
 CIFAR-10H with its whole pool: the first 1000 items are asked, the rest answered without a vote, and nothing leaves the
-window. Takes a `Context`, gives outcomes by classifier and method.
+window. Once with the classifiers at hand, once with some trained on uneven class counts, as the paper's were. Takes a
+`Context`, gives outcomes by classifier and method.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from quorate.datasets import accuracies
+from quorate.datasets import accuracies, cifar10h
 from quorate.datasets.content import has_papers_own
 from quorate.learning.fit import fit
 from quorate.paper.design import Job, Knobs, settings
@@ -25,7 +26,8 @@ from quorate.reports.section import Claim
 from quorate.streams import prepare
 from quorate.types import FloatArray, PriorParams, VoteDataset
 
-DATA = "cifar10h"
+DATA = cifar10h.NAME
+SETS = (cifar10h.IMBALANCED, DATA)  # what is most like the paper's first
 ASKED_ITEMS = 1000
 BUDGETS = (1.0, 2.0, 3.0)
 PAPER_ACCURACIES = (50, 70, 85)
@@ -122,16 +124,36 @@ class Runs:
     outcomes: tuple[JobOutcome, ...]
 
 
-def runs(context: Context) -> tuple[Runs, ...]:
-    """Every method on every classifier, over the seeds; the runs that `section` and `calibration` share."""
-    dataset = context.datasets[DATA]
+def sets_of(context: Context) -> tuple[str, ...]:
+    """The names of the data sets that are there; the paper's own classifiers make others superfluous."""
+    there = tuple(name for name in SETS if name in context.datasets)
+    return (DATA,) if DATA in there and has_papers_own(context.datasets[DATA]) else there
+
+
+def is_like_papers(dataset: VoteDataset) -> bool:
+    """Are the classifiers the paper's own, or trained as it describes? Then its claims should hold."""
+    return has_papers_own(dataset) or dataset.name == cifar10h.IMBALANCED
+
+
+def key_of(name: str, data: str) -> str:
+    """`name` for tables, figures and summary.json, with what marks the data set.
+
+    >>> key_of("two_phase", "cifar10h"), key_of("two_phase", "cifar10h_imbalanced")
+    ('two_phase', 'two_phase_imbalanced')
+    """
+    return name + data.removeprefix(DATA)
+
+
+def runs(context: Context, data: str) -> tuple[Runs, ...]:
+    """Every method on every classifier, over the seeds; the runs that `two_phase` and `calibration` share."""
+    dataset = context.datasets[data]
     rows = [
         (model, kind)
         for model in models(dataset, quick=context.quick)
         for kind in KINDS
         if not kind.paper_prior or (not context.quick and beside(dataset, model, PAPER_ACCURACIES) is not None)
     ]
-    jobs = {row: [_job(context, dataset, *row, seed) for seed in seeds(context)] for row in rows}
+    jobs = {row: [_job(context, data, *row, seed) for seed in seeds(context)] for row in rows}
     done = context.run([job for row in rows for job in jobs[row]])
     return tuple(Runs(*row, tuple(done[job] for job in jobs[row])) for row in rows)
 
@@ -174,14 +196,16 @@ def whole_fit(dataset: VoteDataset, model: str, seed: int) -> PriorParams:
 
 def whose(dataset: VoteDataset) -> str:
     """Whose the classifiers are, for sentences."""
-    return "the paper's own classifiers" if has_papers_own(dataset) else "classifiers that are not the paper's"
+    if dataset.name == cifar10h.IMBALANCED:
+        return "classifiers trained on uneven class counts, as the paper describes its own"
+    return "the paper's own classifiers" if has_papers_own(dataset) else "classifiers unlike the paper's"
 
 
-def cautions(dataset: VoteDataset) -> tuple[str, ...]:
-    """What is not the paper's own, for `section` and `calibration`."""
-    width = dataset.votes.shape[1]
+def cautions(datasets: Sequence[VoteDataset]) -> tuple[str, ...]:
+    """What is not the paper's own, for `two_phase` and `calibration`."""
     found = [
-        f"The pool is all {width} votes of an item: the paper does not print the pool size of these experiments.",
+        f"The pool is all {datasets[0].votes.shape[1]} votes of an item: the paper does not print the pool size of "
+        "these experiments.",
         "Rows marked Gamma(1.1, 1) have the hyperprior the paper gives FinExp; all others Gamma(3, 2), our default.",
         "The paper introduces its fixed prior under the FinExp inference. We read Fix-InfExp as all of InfExp with "
         "the fixed prior: fixed-ask-infexp asks by the posterior of an infinite pool, fixed-ask-finexp by that of the "
@@ -191,7 +215,7 @@ def cautions(dataset: VoteDataset) -> tuple[str, ...]:
         "miss up to 19 items.",
         "Streams: how many seeds' runs reach the budget. A cell has a verdict only if all do.",
     ]
-    return (_whose_caution(dataset), *found)
+    return (*map(_whose_caution, datasets), *found)
 
 
 def _whose_caution(dataset: VoteDataset) -> str:
@@ -201,8 +225,8 @@ def _whose_caution(dataset: VoteDataset) -> str:
             "each printed accuracy stands beside the one nearest to it."
         )
     return (
-        f"The classifiers ({', '.join(dataset.models)}) are not the paper's: only those in the authors' predictions "
-        "file are. Each printed accuracy stands beside the classifier nearest to it; all verdicts are marked "
+        f"The classifiers ({', '.join(dataset.models)}) are {whose(dataset)}: the paper's own are only in the authors' "
+        "predictions file. Each printed accuracy stands beside the classifier nearest to it; all verdicts are marked "
         "(another classifier), neither reproduce nor fail to, and are counted apart."
     )
 
@@ -289,10 +313,10 @@ def known(value: Cell) -> Cell:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def _job(context: Context, dataset: VoteDataset, model: str, kind: Kind, seed: int) -> Job:
+def _job(context: Context, data: str, model: str, kind: Kind, seed: int) -> Job:
     return Job(
-        data=DATA,
-        pool_size=dataset.votes.shape[1],
+        data=data,
+        pool_size=context.datasets[data].votes.shape[1],
         model=model,
         seed=seed,
         method=kind.method,

@@ -48,9 +48,9 @@ def document(done: Reproduction, drawn: Mapping[str, DrawnFigure]) -> Document:
 
 def headline(done: Reproduction) -> str:
     """What came of it, in a sentence or two: cells on the paper's own classifiers first, the others apart."""
-    held = sum(claim.holds for claim in done.claims)
     cells = _all_verdicts(done)
-    said = [f"{held} of {len(done.claims)} claims hold on the data."] if done.claims else []
+    kinds = [f"{held} of {total} {what}" for what, held, total in _held(done)]
+    said = [f"{' and '.join(kinds)} hold on the data."] if kinds else []
     if own := sum(cells[name] for name in OWN_VERDICTS):
         said.append(
             f"Of {own} table cells set beside the paper's figures on its own classifiers, {cells['agrees']} agree, "
@@ -65,6 +65,13 @@ def headline(done: Reproduction) -> str:
     return " ".join(said) or "No claim could be tested on the data that was there."
 
 
+def _held(done: Reproduction) -> list[tuple[str, int, int]]:
+    """What kind of claims, how many of them hold, of how many; the paper's first."""
+    kinds = {"claims of the paper": True, "other targets": False}
+    found = {what: [claim.holds for claim in done.claims if claim.of_paper == own] for what, own in kinds.items()}
+    return [(what, sum(holds), len(holds)) for what, holds in found.items() if holds]
+
+
 def _all_verdicts(done: Reproduction) -> Counter[str]:
     total: Counter[str] = Counter()
     for part in done.parts:
@@ -75,16 +82,16 @@ def _all_verdicts(done: Reproduction) -> Counter[str]:
 
 def _picture(done: Reproduction) -> Chart | None:
     """Claims that hold and do not, and cells by verdict."""
-    cells, held = _all_verdicts(done), sum(claim.holds for claim in done.claims)
-    rows = [Bar("claims that hold", held, f"{held} of {len(done.claims)}", is_ours=True)] if done.claims else []
+    cells = _all_verdicts(done)
+    rows = [Bar(f"{what} that hold", held, f"{held} of {total}", is_ours=True) for what, held, total in _held(done)]
     if any(cells[name] for name in OWN_VERDICTS):
         rows += [Bar(f"table cells: {name}", cells[name], str(cells[name])) for name in OWN_VERDICTS]
     return Chart(bars(rows, title="Claims and table cells by verdict")) if rows else None
 
 
 def _summary(done: Reproduction) -> Section:
-    held, cells = sum(claim.holds for claim in done.claims), _all_verdicts(done)
-    cards = [(f"{held} of {len(done.claims)}", "claims hold")] if done.claims else []
+    cells = _all_verdicts(done)
+    cards = [(f"{held} of {total}", f"{what} hold") for what, held, total in _held(done)]
     cards += [(str(cells[name]), f"cells: {name}") for name in OWN_VERDICTS if any(cells[own] for own in OWN_VERDICTS)]
     cards.append((f"{done.num_run + done.num_stored:,}", f"runs, seeds {_seeds(done)}"))
     rows: list[tuple[Cell, ...]] = [

@@ -1,12 +1,15 @@
 """Runs one job: the method at each of its parameter values on the stream, in this process.
 
 What parameter values have in common is computed once: the stream, and, for a prior that is not learned, the confidence
-after every vote, which no threshold changes. Called by `sweep`, here or on another machine; needs no file.
+after every vote, which no threshold changes. Answers without votes need no posterior, only their confidence does: it is
+computed for the first tenth of them. Called by `sweep`, here or on another machine; needs no file.
 """
 
 from __future__ import annotations
 
+import math
 import time
+import warnings
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -16,15 +19,18 @@ from quorate.methods import method
 from quorate.paper import as_published
 from quorate.paper.design import Job, Knobs
 from quorate.paper.readings import JobOutcome
+from quorate.prior.concentration import concentration
 from quorate.prior.hyperprior import hyperprior
 from quorate.rng import stream as random_stream
 from quorate.streams import prepare, simulate
 from quorate.streams.fixed_paths import FixedPaths, fixed_paths
 from quorate.streams.prepare import Stream
+from quorate.streams.runs import CompiledRun, StreamOptions, start_run
 from quorate.streams.simulate import expected_errors
 from quorate.types import FloatArray, IntArray, VoteDataset
 from quorate.validate import broken
 
+SAMPLED = 0.1  # of the answers without votes: the share whose confidence is computed
 FIXED = {"fixed-finexp": "finite", "fixed-infexp": "infinite"}
 # Method -> which estimator, and whether the votes already seen are left out of the final count, as was released.
 PUBLISHED: dict[str, tuple[Literal["infexp", "finexp"], bool]] = {
@@ -35,7 +41,7 @@ PUBLISHED: dict[str, tuple[Literal["infexp", "finexp"], bool]] = {
 
 
 class Run(NamedTuple):
-    """One parameter setting on the stream, item by item."""
+    """One parameter setting on the stream, item by item; a confidence that was not computed is NaN."""
 
     costs: IntArray
     labels: IntArray
@@ -55,11 +61,11 @@ def run_job(job: Job, dataset: VoteDataset) -> JobOutcome:
     """
     started = time.perf_counter()
     stream = prepare(dataset, job.pool_size, job.model, job.seed, "shuffled")  # as `simulate` asks for it: made once
+    phases = _phases(job, stream)
     runs = _runs(job, dataset, stream)
     labels = np.array([run.labels for run in runs])  # (Q, T)
     costs = np.array([run.costs for run in runs])
     confidence = np.array([run.confidence for run in runs])
-    phases = _phases(job, stream)
     errors = expected_errors(stream, labels)
     kept = slice(None) if job.keep_items else slice(0)
     return JobOutcome(
@@ -88,7 +94,9 @@ def _phases(job: Job, stream: Stream) -> IntArray:
 
 
 def _by_phase(values: np.ndarray, phases: IntArray) -> FloatArray:
-    return np.stack([values[:, phases == phase].mean(axis=1) for phase in np.unique(phases)], axis=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # the published variants know no confidence at all
+        return np.stack([np.nanmean(values[:, phases == phase], axis=1) for phase in np.unique(phases)], axis=1)
 
 
 def _rows(params: list[FloatArray]) -> FloatArray:
@@ -106,7 +114,24 @@ def _runs(job: Job, dataset: VoteDataset, stream: Stream) -> list[Run]:
     if job.method in FIXED and job.query_free_after is None:
         paths = fixed_paths(stream, POSTERIORS[FIXED[job.method]])
         return [_on_paths(paths, job, knobs) for knobs in job.knobs]
+    if job.query_free_after is not None and method(job.method).predicting.learned:
+        return [_two_phases(job, stream, knobs, job.query_free_after) for knobs in job.knobs]
     return [_simulated(job, dataset, knobs) for knobs in job.knobs]
+
+
+def _two_phases(job: Job, stream: Stream, knobs: Knobs, asked: int) -> Run:
+    """The more of alpha a class has, the likelier it wins: without votes the answer is the largest."""
+    options = StreamOptions(job.window, job.refit_every, query_free_after=asked)
+    run = start_run(stream, method(job.method, **dict(knobs)), options, seed=job.seed)
+    assert isinstance(run, CompiledRun)
+    run.advance(0, asked)
+    outputs = run.outputs
+    outputs.confidence[asked:] = np.nan
+    run.advance(asked, asked + math.ceil(SAMPLED * (len(stream.items) - asked)))
+    params = run.answer_params
+    alpha = concentration(params, stream.predictions[asked:].reshape(-1, *params.tau.shape))
+    outputs.labels[asked:] = alpha.argmax(axis=1)
+    return Run(outputs.costs, outputs.labels, outputs.confidence, run.fits[-1] if run.num_fits else np.zeros(0))
 
 
 def _simulated(job: Job, dataset: VoteDataset, knobs: Knobs) -> Run:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +78,9 @@ class Reproduction:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """Those of all parts."""
-        return tuple(claim for part in self.parts for claim in part.section.claims)
+        """Those of all parts, the paper's first."""
+        found = [claim for part in self.parts for claim in part.section.claims]
+        return tuple(sorted(found, key=lambda claim: not claim.of_paper))
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -131,11 +132,7 @@ def summary_of(done: Reproduction) -> dict[str, Any]:
         "parts": [part.name for part in done.parts],
         "data": done.checksums,
         "left_out": list(done.left_out),
-        "claims": [
-            {"part": part.name, "text": claim.text, "holds": claim.holds, "measured": claim.measured}
-            for part in done.parts
-            for claim in part.section.claims
-        ],
+        "claims": [{"part": part.name} | asdict(claim) for part in done.parts for claim in part.section.claims],
         "verdicts": {
             part.stem(table.key): counts
             for part in done.parts

@@ -7,10 +7,9 @@ the reader. Called by `reproduce`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 
@@ -20,18 +19,22 @@ from quorate.datasets.places import cache_folder, find
 from quorate.errors import InvalidInput
 from quorate.types import VoteDataset, frozen_array
 
-MODULES: dict[str, ModuleType] = {m.NAME: m for m in (cifar10h, imagenet16h, imagenet16h_shift, chaosnli)}
+LOADERS: dict[str, tuple[Callable[[Path], VoteDataset], tuple[str, ...]]] = {
+    **{m.NAME: (m.load, m.FILES) for m in (cifar10h, imagenet16h, imagenet16h_shift, chaosnli)},
+    cifar10h.IMBALANCED: (cifar10h.load_imbalanced, cifar10h.IMBALANCED_FILES),
+}
 TITLES = {
     "cifar10h": "CIFAR-10H",
     "imagenet16h": "ImageNet-16H",
     "imagenet16h_shift": "the ImageNet-16H shift set",
     "chaosnli": "ChaosNLI",
+    "cifar10h_imbalanced": "CIFAR-10H with classifiers trained on uneven class counts",
 }
 USES = {  # experiment -> what it reads, and the words for what it makes of it
     "curves": ("curves", ("cifar10h", "imagenet16h", "imagenet16h_shift", "chaosnli")),
     "shift": ("shift experiments", ("imagenet16h_shift",)),
-    "two-phase": ("two-phase gains", ("cifar10h",)),
-    "calibration": ("calibration figures", ("cifar10h",)),
+    "two-phase": ("two-phase gains", ("cifar10h", "cifar10h_imbalanced")),
+    "calibration": ("calibration figures", ("cifar10h", "cifar10h_imbalanced")),
     "as-published": ("as-published estimators", ("imagenet16h_shift",)),
 }
 
@@ -43,7 +46,7 @@ def data_folder(data: str | Path | None) -> Path:
 
 @dataclass(frozen=True, eq=False)
 class Sources(Mapping[str, VoteDataset]):
-    """Data sets of one folder: cifar10h, imagenet16h/<model>, imagenet16h/all, imagenet16h_shift, chaosnli.
+    """Data sets of one folder: those of `LOADERS` by name, but imagenet16h as imagenet16h/<model> and imagenet16h/all.
 
     "imagenet16h/<model>" holds the items that this classifier covers, "imagenet16h/all" those that the most
     classifiers cover, with all of these. `most_items`: of larger sets every second, third, ... item only, for a quick
@@ -62,7 +65,7 @@ class Sources(Mapping[str, VoteDataset]):
         return self._parts[name]
 
     def __iter__(self) -> Iterator[str]:
-        for name in MODULES:
+        for name in LOADERS:
             dataset = self.source(name)
             if isinstance(dataset, VoteDataset):
                 models = (*dataset.models, "all") if name == imagenet16h.NAME else ()
@@ -75,7 +78,7 @@ class Sources(Mapping[str, VoteDataset]):
         """A published set, whole; or why it is not there."""
         if name not in self._loaded:
             try:
-                self._loaded[name] = MODULES[name].load(self.folder)
+                self._loaded[name] = LOADERS[name][0](self.folder)
             except InvalidInput as problem:
                 self._loaded[name] = problem
         return self._loaded[name]
@@ -110,12 +113,13 @@ class Sources(Mapping[str, VoteDataset]):
         dataset = self.source(name)
         if isinstance(dataset, VoteDataset):
             return ""
-        found = find(self.folder, MODULES[name].FILES, dataset=name) if self.folder.is_dir() else None
-        return str(dataset) if found else f"no {MODULES[name].FILES[0]} in {self.folder}"
+        files = LOADERS[name][1]
+        found = find(self.folder, files, dataset=name) if self.folder.is_dir() else None
+        return str(dataset) if found else f"no {files[0]} in {self.folder}"
 
     def _part(self, name: str) -> VoteDataset:
         base, _, model = name.partition("/")
-        dataset = self.source(base) if base in MODULES else None
+        dataset = self.source(base) if base in LOADERS else None
         if not isinstance(dataset, VoteDataset):
             raise KeyError(name)
         if base != imagenet16h.NAME:

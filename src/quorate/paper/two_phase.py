@@ -13,7 +13,6 @@ from quorate.datasets import accuracies
 from quorate.paper.phase_runs import (
     ASKED_ITEMS,
     BUDGETS,
-    DATA,
     PAPER_ACCURACIES,
     PhaseCell,
     Runs,
@@ -21,12 +20,15 @@ from quorate.paper.phase_runs import (
     cautions,
     cell_heads,
     cell_of,
+    is_like_papers,
+    key_of,
     phase_one_costs,
     plain,
     reached_or_printed,
     runs,
     said_of,
     seeds,
+    sets_of,
     size_claims,
     whole_fit,
     whose,
@@ -147,28 +149,48 @@ def rows_of(dataset: VoteDataset, all_runs: Iterable[Runs]) -> list[PhaseCell]:
 
 
 def section(context: Context) -> Section:
-    """The experiment: runs, table, figure, and what the paper says of it."""
+    """The experiment: runs, tables, figures, and what the paper says of it."""
     title = "Two phases: learn with experts, then answer without them"
-    if DATA not in context.datasets:
+    if not sets_of(context):
         return Section("two_phase", title, ("CIFAR-10H was not found: nothing was run.",), (), (), ())
-    dataset = context.datasets[DATA]
-    done = runs(context)
-    rows = rows_of(dataset, done)
-    accuracy = dict(zip(dataset.models, (100 * accuracies(dataset)).round(2).tolist(), strict=True))
-    tops = {model: ceiling(dataset, model, context.seeds[0]) for model in dict.fromkeys(row.model for row in rows)}
+    found = [_gains_on(context, data) for data in sets_of(context)]
     return Section(
         key="two_phase",
         title=title,
-        lead=(*_lead(dataset, len(seeds(context))), said_of(rows, whose(dataset))),
-        claims=_claims(dataset, rows, tops),
-        tables=(_table(rows, accuracy),),
-        figures=(_figure(dataset, done),),
-        cautions=cautions(dataset),
-        summary={
-            "two_phase": [plain(row, "gain") | {"accuracy": accuracy[row.model]} for row in rows],
-            "two_phase_ceiling": tops,
-        },
+        lead=(
+            *_lead(found[0].dataset, len(seeds(context))),
+            *(said_of(each.rows, whose(each.dataset)) for each in found),
+        ),
+        claims=tuple(claim for each in found for claim in _claims(each.dataset, each.rows, each.tops)),
+        tables=tuple(_table(each) for each in found),
+        figures=tuple(_figure(each) for each in found),
+        cautions=cautions([each.dataset for each in found]),
+        summary={key: value for each in found for key, value in _summary(each).items()},
     )
+
+
+class _Gains(NamedTuple):
+    """What was found with the classifiers of one data set. `tops`: by classifier, the gain of all votes."""
+
+    data: str
+    dataset: VoteDataset
+    done: tuple[Runs, ...]
+    rows: list[PhaseCell]
+    accuracy: dict[str, float]
+    tops: dict[str, float]
+
+
+def _gains_on(context: Context, data: str) -> _Gains:
+    dataset, done = context.datasets[data], runs(context, data)
+    rows = rows_of(dataset, done)
+    accuracy = dict(zip(dataset.models, (100 * accuracies(dataset)).round(2).tolist(), strict=True))
+    tops = {model: ceiling(dataset, model, context.seeds[0]) for model in dict.fromkeys(row.model for row in rows)}
+    return _Gains(data, dataset, done, rows, accuracy, tops)
+
+
+def _summary(found: _Gains) -> dict[str, Any]:
+    rows = [plain(row, "gain") | {"accuracy": found.accuracy[row.model]} for row in found.rows]
+    return {key_of("two_phase", found.data): rows, key_of("two_phase_ceiling", found.data): found.tops}
 
 
 def _cell(dataset: VoteDataset, row: Runs, budget: float) -> PhaseCell:
@@ -207,32 +229,33 @@ def _beats(dataset: VoteDataset, printed: list[PhaseCell], tops: Mapping[str, fl
     wins = [row for row in printed if row.value > 0]
     least = min(printed, key=lambda row: row.value)
     return Claim(
-        "What was learned beats the classifier alone wherever the paper prints a gain",
+        f"What was learned beats the classifier alone wherever the paper prints a gain, on {whose(dataset)}.",
         len(wins) == len(printed),
-        f"in {len(wins)} of {len(printed)} cells, on {whose(dataset)}; least {least.value:+.2f} points ({least.method} "
+        f"in {len(wins)} of {len(printed)} cells; least {least.value:+.2f} points ({least.method} "
         f"on {least.model} at {least.budget:g}). Parameters fitted to every vote of every item would gain {most}: "
         "where that is about nothing, the classifier's own choice leaves nothing for tau to mend",
+        is_like_papers(dataset),
     )
 
 
-def _table(rows: list[PhaseCell], accuracy: Mapping[str, float]) -> Table:
+def _table(found: _Gains) -> Table:
     return Table(
-        key="two_phase",
-        title="Accuracy gained over the classifier without asking, points",
+        key=key_of("two_phase", found.data),
+        title=f"Accuracy gained without asking, points, over {whose(found.dataset)}",
         heads=("classifier", *cell_heads("gain")),
-        rows=tuple((f"{row.model} ({accuracy[row.model]:.1f} %)", *row.shown()) for row in rows),
+        rows=tuple((f"{row.model} ({found.accuracy[row.model]:.1f} %)", *row.shown()) for row in found.rows),
         note="Gamma(1.1, 1): the hyperprior the paper gives FinExp. Agrees: the printed sign, and within 3 combined "
         "standard errors or within 0.25 points, half of the printed gain if that is less.",
         text_columns=2,
     )
 
 
-def _figure(dataset: VoteDataset, done: Sequence[Runs]) -> Figure:
-    panels = [_panel(dataset, model, [runs for runs in done if runs.model == model])
-              for model in dict.fromkeys(runs.model for runs in done)]  # fmt: skip
+def _figure(found: _Gains) -> Figure:
+    panels = [_panel(found.dataset, model, [runs for runs in found.done if runs.model == model])
+              for model in dict.fromkeys(runs.model for runs in found.done)]  # fmt: skip
     return Figure(
-        key="two_phase",
-        title="Accuracy gained without experts",
+        key=key_of("two_phase", found.data),
+        title=f"Accuracy gained without experts over {whose(found.dataset)}",
         caption="Accuracy on the items after the experts left, less the classifier's own, against what the first 1000 "
         "items cost. Lines: mean over seeds. Marks: the paper's cells with one standard error, for a classifier of "
         "about the same accuracy.",

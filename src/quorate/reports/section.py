@@ -75,11 +75,15 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Something that should be so, whether it is, and what was measured."""
+    """Something that should be so, whether it is, and what was measured.
+
+    `of_paper`: a claim of the paper, on data like its own; else a target of ours, or classifiers unlike the paper's.
+    """
 
     text: str
     holds: bool
     measured: str
+    of_paper: bool = True
 
 
 @dataclass(frozen=True, slots=True)

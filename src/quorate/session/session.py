@@ -19,7 +19,16 @@ from quorate.learning.learner import refit
 from quorate.methods import REFIT_EVERY, WINDOW, Method, as_method
 from quorate.reasons import REASONS
 from quorate.session import resume as resuming
-from quorate.session.decide import MOST_STATES, Verdict, believe, decide, draw_quota, safe_ahead, updated_state
+from quorate.session.decide import (
+    MOST_STATES,
+    Verdict,
+    believe,
+    decide,
+    draw_quota,
+    prior_of,
+    safe_ahead,
+    updated_state,
+)
 from quorate.session.inputs import checked_id, checked_time, class_number, parse_prediction
 from quorate.session.items import ABSTAINED, ItemState, advance, opened
 from quorate.session.journal import Event, Journal
@@ -85,6 +94,7 @@ class Session:
         self._journal = journal
         self._state = initial(settings, params)
         self._report: FitReport | None = None
+        self._answer_fit = settings.method.answer_fit()
 
     @classmethod
     def resume(
@@ -211,14 +221,21 @@ class Session:
             return self._commit(event, self._state.find(item_id))  # changes nothing but that the request is known
 
     def predict(self, prediction: PredictionValue, pool_size: int | None = None) -> Decision:
-        """The answer with no experts at all (the query-free phase): no item is opened, nothing is stored."""
+        """The answer with no experts at all (the query-free phase): no item is opened, nothing is stored.
+
+        A method with a class bias answers by parameters of its own, which trust the votes seen less than asking
+        does, so that the answers are not worse than the classifier's (`learning.answers`).
+        """
         with self._lock:
             settings = self._state.settings
             probs = parse_prediction(prediction, settings.classes, settings.num_classifiers)
             size = settings.pool_size if pool_size is None else members(pool_size)
             event = {"prediction": probs, "pool_size": size, "quota": None, "tie_draw": 0.0}
             item = opened(event | {"min_votes": 0, "max_votes": None}, 0)
-            verdict = decide(self._state.method, self._state.prior, self._state.policy_state, item, closing=True)
+            state, window = self._state, self._state.window
+            learned_from = state.prior.seq, state.votes_since_fit
+            params = self._answer_fit.params(learned_from, state.params, window.log_predictions, window.votes)
+            verdict = decide(state.method, prior_of(params, 0), state.policy_state, item, closing=True)
             return self._decision(verdict, 0)
 
     def decision(self, item_id: str) -> Decision:

@@ -47,7 +47,8 @@ class StreamOptions:
     """How a stream is run, beside its method.
 
     `window` items with votes are learned from (None: all), after every `refit_every` closed items. `min_votes` and
-    `max_votes` bound the votes of an item. From item `query_free_after` on no expert is asked and nothing is learned.
+    `max_votes` bound the votes of an item. From item `query_free_after` on no expert is asked and nothing is learned;
+    a method that shrinks its answers then answers as `Session.predict` does.
     """
 
     window: int | None = WINDOW
@@ -172,6 +173,7 @@ class CompiledRun(_Run):
             counts=np.zeros(4, dtype=np.int64),
             rule=np.array([rule.first, rule.second]),
         )
+        self._answer_fit = method.answer_fit()
 
     @property
     def num_fits(self) -> int:
@@ -181,7 +183,19 @@ class CompiledRun(_Run):
     def advance(self, first: int, last: int) -> None:
         """Run items first .. last - 1."""
         compiled.prepare_for(last - first)
-        run_stream(self.inputs, self.compiled, self.state, self.outputs, first, last)
+        asked = min(max(first, self.stop_asking), last)
+        run_stream(self.inputs, self.compiled, self.state, self.outputs, first, asked)
+        if asked < last:
+            answering = self.state._replace(packed=pack(self.answer_params))  # nothing is learned while it is in use
+            run_stream(self.inputs, self.compiled, answering, self.outputs, asked, last)
+
+    @property
+    def answer_params(self) -> PriorParams:
+        """The parameters for answers without votes, as things are now."""
+        counts = self.state.counts
+        filled = min(int(counts[ENTERED]), self.compiled.window)
+        window = self.state.window_predictions[:filled], self.state.window_votes[:filled]
+        return self._answer_fit.params((int(counts[FITS]), int(counts[VOTES])), self.params, *window)
 
     def tune(self, knobs: Mapping[str, Any]) -> None:
         """Change `min_gain` or `threshold` for the items to come: the first parameter of each rule that has one."""

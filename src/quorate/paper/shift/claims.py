@@ -137,6 +137,7 @@ def _fused(streams: Streams, fused: Sequence[FusedRatio]) -> Claim:
         f"{ratio:.3f} over all common costs, {inner:.3f} from 5 to 90 % of the until-settled cost (best single: {best})"
         f"; of the area above the tie floor {excess_ratio(streams, fused):.3f}; against FinExp with the best single "
         f"one {best_single_finexp(streams):.3f}",
+        of_paper=False,
     )
 
 

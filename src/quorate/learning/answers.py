@@ -1,0 +1,257 @@
+"""Votes seen -> parameters for answers without any vote, which must not be worse than the classifier alone.
+
+Asking learns from its own mistakes; an answer without votes does not. So here the parameters of single classes are
+drawn towards what all classes share, as strongly as the votes allow (docs/maths.md). Takes what learning takes, gives
+parameters; nothing of it is journalled. Called by `Session.predict`, the estimator and the query-free part of a stream.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.learning.fit import DENSE_LIMIT
+from quorate.learning.newton import dense_step, factorise, hessian, hessian_diagonal, hessian_product
+from quorate.learning.objective import evaluate
+from quorate.learning.problem import HyperpriorNumbers, compress, empty_traces, unpack
+from quorate.prior.hyperprior import Hyperprior
+from quorate.types import FloatArray, IntArray, PriorParams
+
+_FLAT = HyperpriorNumbers(shape=1.0, rate=1e-20, bias_sd=1e10)  # leaves the likelihood alone
+_MAX_ROUNDS, _SAME_VARIANCE = 50, 0.01  # of the variances; below a change of 1 % they count as found
+_MAX_STEPS, _MAX_STEP, _SMALL_GRADIENT = 100, 3.0, 1e-8
+
+
+@dataclass(frozen=True, slots=True)
+class Shrinkage:
+    r"""log tau_mk = mu_m + d_mk with d_mk ~ N(0, s_t^2) and mu_m ~ N(-log M, level_variance); bias_k ~ N(0, s_b^2).
+
+    Each s^2 has a scaled inverse chi-square prior: `variance` counts as much as `strength` classes do.
+    """
+
+    strength: float = 5.0
+    variance: float = 0.02
+    level_variance: float = 0.36
+
+    def updated(self, second_moments: FloatArray) -> float:
+        """The variance given the expected squares of what it scatters (n,)."""
+        total = self.strength * self.variance + float(second_moments.sum())
+        return total / (self.strength + second_moments.size)
+
+
+class ShrunkPosterior:
+    """Minus the log posterior given the two variances, over y = [log theta, log phi, d (M K), bias (K), mu (M)].
+
+    The second derivatives are those where `value` was last called. Constants of the density are left out.
+    """
+
+    def __init__(
+        self,
+        log_predictions: FloatArray,
+        votes: IntArray,
+        hyperprior: Hyperprior,
+        shrinkage: Shrinkage,
+        *,
+        with_bias: bool,
+    ) -> None:
+        self._evidence = compress(np.ascontiguousarray(log_predictions), np.ascontiguousarray(votes))
+        self._traces = empty_traces(self._evidence)
+        self._hyperprior, self.shrinkage = hyperprior, shrinkage
+        num_classifiers, num_classes = log_predictions.shape[1:]
+        end = 2 + num_classifiers * num_classes
+        size = end + (num_classes if with_bias else 0)
+        self.deviations, self.bias, self.levels = slice(2, end), slice(end, size), slice(size, size + num_classifiers)
+        self.is_dense = self.levels.stop <= DENSE_LIMIT
+        self._precision = np.zeros(self.levels.stop)
+        self._precision[self.levels] = 1.0 / shrinkage.level_variance
+        self.use_variances(shrinkage.variance, shrinkage.variance)
+
+    def use_variances(self, of_tau: float, of_bias: float) -> None:
+        """Set s_t^2 and s_b^2."""
+        self.variances = of_tau, of_bias
+        self._precision[self.deviations] = 1.0 / of_tau
+        self._precision[self.bias] = 1.0 / of_bias
+
+    def start(self, params: PriorParams) -> FloatArray:
+        """The point y nearest to these parameters whose classes are all alike."""
+        point = np.zeros(self.levels.stop)
+        point[:2] = np.log([params.theta, params.phi])
+        point[self.levels] = np.log(params.tau).reshape(params.num_classifiers, -1).mean(axis=1)
+        return point
+
+    def packed(self, point: FloatArray) -> FloatArray:
+        """The parameters themselves at y, as `problem.pack` orders them."""
+        values = self._spread(point)
+        values[: self.deviations.stop] = np.exp(values[: self.deviations.stop])
+        return values
+
+    def value(self, point: FloatArray) -> tuple[float, FloatArray]:
+        """The value and its gradient at y."""
+        self._packed = self.packed(point)
+        self._slope = np.empty(self._packed.size)
+        value = evaluate(self._packed, self._evidence, _FLAT, self._traces, self._slope)
+        value += self.deviations.stop * math.log(_FLAT.rate)  # the constants of the flat densities
+        shape, rate = self._hyperprior.shape, self._hyperprior.rate
+        away = point.copy()
+        away[self.levels] += math.log(away[self.levels].size)
+        value += 0.5 * float(away @ (self._precision * away))
+        value += float((rate * self._packed[:2] - (shape - 1.0) * point[:2]).sum())
+        gradient = self._gathered(self._slope) + self._precision * away
+        gradient[:2] += rate * self._packed[:2] - (shape - 1.0)
+        return value, gradient
+
+    def hessian(self) -> FloatArray:
+        """The second derivatives (P, P)."""
+        matrix = np.empty((self._packed.size, self._packed.size))
+        hessian(self._packed, self._evidence, _FLAT, self._traces, self._slope, matrix)
+        spread = np.array([self._spread(row) for row in np.eye(self.levels.stop)])
+        found: FloatArray = spread @ matrix @ spread.T + np.diag(self._own_curvature())
+        return found
+
+    def hessian_product(self, direction: FloatArray) -> FloatArray:
+        """`hessian` times direction (P,), without forming the matrix."""
+        image = np.empty(self._packed.size)
+        moved = self._spread(direction)
+        hessian_product(self._packed, self._evidence, _FLAT, self._traces, self._slope, moved, image)
+        return self._gathered(image) + self._own_curvature() * direction
+
+    def hessian_diagonal(self) -> FloatArray:
+        """The diagonal of `hessian` (P,); for the levels only what their own classes add to it."""
+        diagonal = np.empty(self._packed.size)
+        hessian_diagonal(self._packed, self._evidence, _FLAT, self._traces, self._slope, diagonal)
+        return self._gathered(diagonal) + self._own_curvature()
+
+    def spreads(self) -> FloatArray:
+        """The posterior variance of each coordinate (P,); with many parameters, given all the others."""
+        if self.is_dense:
+            return np.diag(np.linalg.inv(self.hessian()))
+        return 1.0 / np.maximum(self.hessian_diagonal(), self._precision)
+
+    def _own_curvature(self) -> FloatArray:
+        """Second derivatives of minus the log prior, a diagonal (P,)."""
+        own = self._precision.copy()
+        own[:2] += self._hyperprior.rate * self._packed[:2]
+        return own
+
+    def _spread(self, point: FloatArray) -> FloatArray:
+        """From y to x = [log theta, log phi, log tau, bias]: log tau = mu + d."""
+        values = point[: self.levels.start].copy()
+        levels = point[self.levels]
+        values[self.deviations] += np.repeat(levels, (self.deviations.stop - 2) // levels.size)
+        return values
+
+    def _gathered(self, slope: FloatArray) -> FloatArray:
+        """From derivatives in x to those in y: the transpose of `_spread`."""
+        levels = self.levels.stop - self.levels.start
+        return np.concatenate([slope, slope[self.deviations].reshape(levels, -1).sum(axis=1)])
+
+
+def answer_params(
+    params: PriorParams,
+    log_predictions: FloatArray,
+    votes: IntArray,
+    hyperprior: Hyperprior,
+    shrinkage: Shrinkage | None = None,
+) -> PriorParams:
+    """Parameters for answers without votes, learned from log predictions (T, M, K) and votes (T, K).
+
+    `params`, those learned for asking, are where the search starts, and the answer if there are no votes. The
+    variances are found by EM with a Gaussian for each round's posterior: s^2 <- (nu s0^2 + sum E[d^2]) / (nu + n).
+
+    >>> from quorate.learning.fit import fit
+    >>> from quorate.prior.hyperprior import hyperprior
+    >>> predictions, votes = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]]), np.array([[3, 0], [0, 2], [1, 1]])
+    >>> asking, _ = fit(predictions, votes, bias=True)
+    >>> found = answer_params(asking, np.log(predictions)[:, None], votes, hyperprior("default"))
+    >>> bool(np.ptp(found.tau) < np.ptp(asking.tau))
+    True
+    """
+    if not votes.any():
+        return params
+    objective = ShrunkPosterior(
+        log_predictions, votes, hyperprior, shrinkage or Shrinkage(), with_bias=params.bias is not None
+    )
+    point = objective.start(params)
+    for _ in range(_MAX_ROUNDS):
+        point = minimised(objective, point)
+        if not _update_variances(objective, point):
+            break
+    return unpack(objective.packed(point), params.tau.shape)
+
+
+class AnswerFit:
+    """`answer_params`, fitted when first asked for and kept until there is more to learn from.
+
+    Without a hyperprior the method answers by the parameters it asks with.
+    """
+
+    def __init__(self, hyperprior: Hyperprior | None) -> None:
+        self._hyperprior = hyperprior
+        self._kept: tuple[object, PriorParams] | None = None
+
+    def params(
+        self, learned_from: object, params: PriorParams, log_predictions: FloatArray, votes: IntArray
+    ) -> PriorParams:
+        """`learned_from` stands for the other arguments: as long as it is the same, so is the answer."""
+        if self._hyperprior is None:
+            return params
+        if self._kept is None or self._kept[0] != learned_from:
+            self._kept = learned_from, answer_params(params, log_predictions, votes, self._hyperprior)
+        return self._kept[1]
+
+
+def minimised(objective: ShrunkPosterior, point: FloatArray) -> FloatArray:
+    """The most probable y, by Newton steps from `point`."""
+    value, gradient = objective.value(point)
+    for _ in range(_MAX_STEPS):
+        if np.abs(gradient).max() <= _SMALL_GRADIENT * max(1.0, abs(value)):
+            break
+        step = _dense_step(objective, gradient) if objective.is_dense else _conjugate_step(objective, gradient)
+        step /= max(1.0, float(np.abs(step).max()) / _MAX_STEP)
+        slope, before, length = float(step @ gradient), value, 1.0
+        value, gradient = objective.value(point + step)
+        while value > before + 1e-4 * length * slope + 1e-13 * abs(before) and length > 1e-9:
+            length *= 0.25
+            value, gradient = objective.value(point + length * step)
+        point = point + length * step
+    return point
+
+
+def _dense_step(objective: ShrunkPosterior, gradient: FloatArray) -> FloatArray:
+    matrix, step = objective.hessian(), np.empty_like(gradient)
+    factor = np.empty_like(matrix)
+    factorise(matrix, 0.0, factor)
+    dense_step(factor, gradient, step)
+    return step
+
+
+def _conjugate_step(objective: ShrunkPosterior, gradient: FloatArray) -> FloatArray:
+    """The same to 1 %, by conjugate gradients; stops at the first direction of negative curvature."""
+    scale = 1.0 / np.abs(objective.hessian_diagonal())
+    step, residual = np.zeros_like(gradient), -gradient
+    direction = scale * residual
+    energy = float(residual @ direction)
+    goal = 1e-4 * energy
+    while energy > goal:
+        image = objective.hessian_product(direction)
+        bend = float(direction @ image)
+        if not bend > 0.0:
+            return step if step.any() else direction
+        step += energy / bend * direction
+        residual -= energy / bend * image
+        before, energy = energy, float(residual @ (scale * residual))
+        direction = scale * residual + energy / before * direction
+    return step
+
+
+def _update_variances(objective: ShrunkPosterior, point: FloatArray) -> bool:
+    """Set the variances anew; False if they hardly change."""
+    squares = point * point + objective.spreads()
+    before, shrinkage = objective.variances, objective.shrinkage
+    objective.use_variances(
+        shrinkage.updated(squares[objective.deviations]), shrinkage.updated(squares[objective.bias])
+    )
+    moved = np.abs(np.log(objective.variances) - np.log(before))
+    return bool(moved.max() > _SAME_VARIANCE)
