@@ -22,7 +22,7 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 import quorate
 from quorate.audit import RunningAudit, draw
-from quorate.decision.value import optimistic_gain
+from quorate.decision.blended import blended_gain
 from quorate.rng import stream
 
 ROOT = Path(__file__).parents[1]
@@ -33,7 +33,7 @@ PREDICTION = np.array([0.60, 0.25, 0.10, 0.05])
 POOL = 9
 PARAMS = quorate.PriorParams(theta=3.0, phi=0.2, tau=[1.0, 1.0, 1.0, 1.0])
 BALLOTS = ("cat", "dog", "cat", "cat", "cat", "dog", "cat", "dog", "cat")
-MIN_GAIN = 0.02
+MIN_GAIN = 0.01
 STYLE = {
     "font.size": 11, "font.family": "DejaVu Sans", "text.color": INK, "axes.labelcolor": INK, "xtick.color": INK,
     "ytick.color": INK, "axes.edgecolor": "#b5bac2", "axes.spines.top": False, "axes.spines.right": False,
@@ -123,12 +123,13 @@ def learned() -> Figure:
 
 
 def beliefs() -> tuple[np.ndarray, np.ndarray]:
-    """After each vote of the example: who wins (n+1, K), and the gain a further vote can bring (n+1,)."""
+    """After each vote of the example: who wins (n+1, K), and what a further vote is worth (n+1,)."""
     alpha = quorate.concentration(PARAMS, PREDICTION)
     votes, probs, gains = np.zeros(4, dtype=np.int64), [], []
     for ballot in (*BALLOTS, None):
         probs.append(quorate.plurality_finite(alpha, votes=votes, pool_size=POOL))
-        gains.append(optimistic_gain(probs[-1], votes, POOL - int(votes.sum())))
+        left = POOL - int(votes.sum())
+        gains.append(blended_gain(-1.0, probs[-1], probs[-1], votes, left, alpha, np.zeros((0, 0))) if left else 0.0)
         if ballot is not None:
             votes[CLASSES.index(ballot)] += 1
     return np.array(probs), np.array(gains)
@@ -163,7 +164,7 @@ def stopping() -> Figure:
     right.plot(seen, gains, color=BLUE, marker="o", linewidth=2)
     right.axhline(MIN_GAIN, color=ORANGE, linestyle="--")
     right.text(9, MIN_GAIN + 0.006, f"min_gain {MIN_GAIN:g}", color=ORANGE, ha="right", va="bottom", fontsize=9.5)
-    right.set(title="OVI: stop when a vote is not worth it", ylabel="best gain per vote", xlabel="votes seen")
+    right.set(title="Its worth: stop when a vote is not worth it", ylabel="blended gain per vote", xlabel="votes seen")
     for axes, stops in ((left, probs.max(axis=1) > 0.95), (right, gains <= MIN_GAIN)):
         stop = int(np.argmax(stops))
         value = (probs.max(axis=1) if axes is left else gains)[stop]

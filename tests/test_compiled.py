@@ -17,7 +17,7 @@ CALL = """
 import sys; sys.path.insert(0, sys.argv[1])
 import numpy as np
 from quorate.decision.rules import rule_asks
-print(rule_asks(5, 0.95, 0.0, np.array([0.5, 0.5]), np.array([4, 0]), 3))
+print(rule_asks(5, 0.95, 0.0, np.array([0.5, 0.5]), np.array([4, 0]), 3, np.ones(2), np.zeros((0, 0)), 0.0))
 """
 
 

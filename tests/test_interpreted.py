@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from quorate import compiled
+from quorate.catalogue import parse_method
 from quorate.datasets import synthetic
+from quorate.decision.look_ahead import expected_gain
 from quorate.densities import log_gamma
 from quorate.learning.fit import fit
-from quorate.methods import METHODS, method
+from quorate.methods import METHODS
 from quorate.posterior.duel import duel
 from quorate.posterior.finite import plurality_finite
 from quorate.posterior.infinite import plurality_infinite
@@ -48,10 +50,10 @@ def outcome(name, data, **more):
     return [np.asarray(getattr(done, each)).tolist() for each in ("costs", "predictions", "confidence", "fits")]
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", [*METHODS, "quorate:rule=optimistic"])
 def test_every_method_decides_a_stream_alike(name):
     data = synthetic(num_items=40, num_classes=4, pool_size=6, num_models=2, seed=2)
-    chosen = method(name, threshold=0.9) if name in ("finexp", "infexp") else name
+    chosen = parse_method(name, threshold=0.9 if name in ("finexp", "infexp") else None)
     interpreted, made = both_ways(lambda: outcome(chosen, data, model="all"))
     assert interpreted == made
 
@@ -89,6 +91,16 @@ def test_posteriors_are_alike(data):
     ):
         interpreted, made = both_ways(call)
         assert interpreted == made
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 8), st.integers(1, 30), st.booleans())
+def test_look_aheads_are_alike(seed, classes, remaining, unequal):
+    rng = np.random.default_rng(seed)
+    alpha, votes, probs = rng.gamma(0.5, 3.0, classes), rng.integers(4, size=classes), rng.dirichlet(np.ones(classes))
+    costs = rng.gamma(1.0, 2.0, (classes, classes)) if unequal else np.zeros((0, 0))
+    interpreted, made = both_ways(lambda: expected_gain(alpha, votes, remaining, probs, costs))
+    assert interpreted == made
 
 
 @settings(max_examples=10, deadline=None)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from quorate.decision.threshold import Threshold
+from quorate.decision.value import ValueOfInformation
 from quorate.errors import InvalidInput, UnknownMethod
-from quorate.methods import DEFAULT_MIN_GAIN, METHODS, method
+from quorate.methods import DEFAULT_MIN_GAIN, METHODS, OPTIMISTIC_MIN_GAIN, method, stored_method
 from quorate.prior.hyperprior import Hyperprior
 
 
@@ -25,6 +26,22 @@ def test_the_recommended_default_learns_a_bias_and_stops_by_value():
     assert built.policy.min_gain == DEFAULT_MIN_GAIN
     assert built.asking.posterior == "finite"
     assert method("quorate", threshold=0.9).policy.threshold == 0.9
+
+
+def test_the_rule_before_stays_available_by_name_with_its_default():
+    built = method("quorate", rule="optimistic")
+    assert built.policy == ValueOfInformation(OPTIMISTIC_MIN_GAIN)
+    assert method("quorate", rule="blended").describe() == method("quorate").describe()
+    assert method("quorate").describe()["knobs"]["rule"] == "blended"
+
+
+def test_a_method_stored_before_rules_had_names_asks_by_the_rule_of_its_time():
+    knobs = {"hyperprior": "default", "bias": True, "min_gain": 0.002}
+    assert stored_method("quorate", knobs).policy == ValueOfInformation(0.002)
+    assert stored_method("quorate", {"threshold": 0.9}).policy == Threshold(0.9)
+    for name in METHODS:
+        described = method(name).describe()
+        assert stored_method(**described).describe() == described
 
 
 def test_fixed_ask_asks_with_the_fixed_prior_and_predicts_with_the_learned_one():
@@ -47,6 +64,8 @@ def test_a_hyperprior_may_be_named_or_given():
         (lambda: method("finexp", scale=2), UnknownMethod, "method"),
         (lambda: method("ask-all", threshold=1), UnknownMethod, "method"),
         (lambda: method("quorate", threshold=0.9, min_gain=0.1), InvalidInput, "threshold"),
+        (lambda: method("quorate", threshold=0.9, rule="blended"), InvalidInput, "threshold"),
+        (lambda: method("quorate", rule="ovi"), InvalidInput, "rule"),
         (lambda: method("finexp", threshold=1.5), InvalidInput, "threshold"),
         (lambda: method("finexp", hyperprior="flat"), InvalidInput, "hyperprior"),
         (lambda: method(object()), UnknownMethod, "method"),

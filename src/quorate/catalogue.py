@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quorate.errors import UnknownMethod
-from quorate.methods import METHODS, Method, method
+from quorate.methods import DEFAULT_RULE, METHODS, Method, method
 from quorate.validate import broken
 
 
@@ -51,12 +51,13 @@ def _value(text: str) -> bool | float | str:
 
 
 def knob_text(knobs: Mapping[str, Any]) -> str:
-    """The parameters of a method, short; how it learns (hyperprior, bias) is left out.
+    """The parameters of a method, short; how it learns (hyperprior, bias) and the default rule are left out.
 
     >>> knob_text(method("finexp", threshold=0.9).knobs), knob_text(method("ask-all").knobs)
     ('threshold 0.9', '')
     """
-    turned = {key: value for key, value in knobs.items() if key not in ("hyperprior", "bias")}
+    hidden = {"hyperprior", "bias"} | ({"rule"} if knobs.get("rule") == DEFAULT_RULE else set())
+    turned = {key: value for key, value in knobs.items() if key not in hidden}
     return ", ".join(
         f"{key} {value}" if isinstance(value, str) else f"{key} {value:.3g}" for key, value in turned.items()
     )

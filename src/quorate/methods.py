@@ -16,6 +16,7 @@ import numpy as np
 
 from quorate.decision.belief import Belief
 from quorate.decision.beta import BetaStop
+from quorate.decision.blended import BlendedValue
 from quorate.decision.counting import AskAll, Quorum, UnanimousThenCap, UntilSettled
 from quorate.decision.model_picker import ModelPicker
 from quorate.decision.policy import QueryPolicy
@@ -29,7 +30,9 @@ from quorate.types import PriorParams
 from quorate.validate import broken
 
 WINDOW, REFIT_EVERY = 500, 20  # items that learning looks at; closed items between two fits
+DEFAULT_RULE = "blended"
 DEFAULT_MIN_GAIN = 0.002  # chosen by `make default-min-gain` (docs/default-min-gain.md)
+OPTIMISTIC_MIN_GAIN = 0.002  # the default of rule="optimistic", chosen in the same way
 
 VOTES = Belief("vote_share", learned=False)
 
@@ -104,18 +107,30 @@ def _quorate(
     *,
     min_gain: float | None = None,
     threshold: float | None = None,
+    rule: str | None = None,
     hyperprior: str | Hyperprior = "default",
     bias: bool = True,
 ) -> Method:
-    if min_gain is not None and threshold is not None:
-        rule = f"either `min_gain` or `threshold`, and `min_gain` is {min_gain!r}: a method stops by one rule"
-        raise broken("threshold", threshold, rule, "pass one.")
     belief = Belief("finite", learned=True)
-    policy: QueryPolicy
-    policy = ValueOfInformation(DEFAULT_MIN_GAIN if min_gain is None else min_gain)
-    if threshold is not None:
-        policy = Threshold(threshold)
+    policy = _value_rule(min_gain, rule) if threshold is None else _threshold_alone(threshold, min_gain, rule)
     return Method("", policy, belief, belief, Learner(_hyperprior(hyperprior), bias=bias, shrinks_answers=True))
+
+
+def _value_rule(min_gain: float | None, rule: str | None) -> QueryPolicy:
+    """The policy of quorate that weighs what a vote is worth: "blended" unless another rule is named."""
+    if rule is None or rule == "blended":
+        return BlendedValue(DEFAULT_MIN_GAIN if min_gain is None else min_gain)
+    if rule != "optimistic":
+        raise broken("rule", rule, "'blended' or 'optimistic'", "pass one of these, or leave it out.")
+    return ValueOfInformation(OPTIMISTIC_MIN_GAIN if min_gain is None else min_gain)
+
+
+def _threshold_alone(threshold: float, min_gain: float | None, rule: str | None) -> QueryPolicy:
+    for name, value in {"min_gain": min_gain, "rule": rule}.items():
+        if value is not None:
+            said = f"either `{name}` or `threshold`, and `{name}` is {value!r}: a method stops by one rule"
+            raise broken("threshold", threshold, said, "pass one.")
+    return Threshold(threshold)
 
 
 def hyperprior_from(values: Mapping[str, float]) -> Hyperprior:
@@ -191,6 +206,19 @@ def method(
     return replace(built, name=name, knobs=MappingProxyType(_resolved(build, built, knobs)))
 
 
+def stored_method(name: str, knobs: Mapping[str, Any]) -> Method:
+    """The method that a journal or a file stores by name and parameters: what `Method.describe` gave.
+
+    Before quorate's rules had names there was one, "optimistic".
+
+    >>> stored_method("quorate", {"min_gain": 0.002}).policy, stored_method("quorate", {"threshold": 0.9}).policy
+    (ValueOfInformation(min_gain=0.002), Threshold(threshold=0.9))
+    """
+    if name == "quorate" and "rule" not in knobs and "threshold" not in knobs:
+        return method(name, **knobs, rule="optimistic")
+    return method(name, **knobs)
+
+
 def as_method(given: Method | str | QueryPolicy) -> Method:
     """A method as it is, the method of that name with its defaults, or a method around a policy."""
     if isinstance(given, Method):
@@ -204,8 +232,9 @@ def _resolved(build: Callable[..., Method], built: Method, knobs: Mapping[str, o
     """Every parameter with the value in force, so that a journal means the same when a default changes."""
     defaults = {key: parameter.default for key, parameter in signature(build).parameters.items()}
     values = {key: _plain(value) for key, value in {**defaults, **knobs}.items() if value is not None}
-    if isinstance(built.policy, ValueOfInformation):
-        values["min_gain"] = built.policy.min_gain
+    if isinstance(built.policy, (BlendedValue, ValueOfInformation)):
+        rule = "blended" if isinstance(built.policy, BlendedValue) else "optimistic"
+        values |= {"rule": rule, "min_gain": built.policy.min_gain}
     return values
 
 

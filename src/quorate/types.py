@@ -110,7 +110,8 @@ class Item:
     """What a policy sees of one item: the prediction and the votes so far, never votes that were not asked for.
 
     `prediction` (K,) the classifiers' mean; `predictions` (M, K) each of them; `votes` (K,) counts;
-    `pool_size` N less the abstentions; `quota` what the policy drew when the item opened (None: no quota).
+    `pool_size` N less the abstentions; `quota` what the policy drew when the item opened (None: no quota);
+    `alpha` (K,) what the asking belief expects of the votes before the first (None except when the policy decides).
     """
 
     prediction: FloatArray
@@ -118,6 +119,7 @@ class Item:
     votes: IntArray
     pool_size: int
     quota: int | None = None
+    alpha: FloatArray | None = None
 
     @property
     def num_votes(self) -> int:

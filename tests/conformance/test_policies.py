@@ -15,15 +15,19 @@ def test_every_policy_of_ours_passes_the_shared_checks(name):
     check_policy(method(name).policy)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_the_compiled_rule_says_what_the_class_says(name):
-    policy, rng = method(name).policy, np.random.default_rng(3)
+@pytest.mark.parametrize(
+    "policy", [method(name).policy for name in METHODS] + [method("quorate", rule="optimistic").policy]
+)
+def test_the_compiled_rule_says_what_the_class_says(policy):
+    rng = np.random.default_rng(3)
     rule = rule_of(policy)
     for _ in range(300):
         votes = rng.integers(5, size=4)
         probs = rng.dirichlet(np.ones(4) * rng.choice([0.1, 1.0]))
-        item = Item(probs, probs[None], votes, int(votes.sum()) + int(rng.integers(1, 6)))
-        assert policy.asks(policy.init(4), item, probs) == rule_asks(*rule, probs, votes, item.num_remaining)
+        alpha = rng.gamma(1.0, 2.0, 4) + 0.01
+        item = Item(probs, probs[None], votes, int(votes.sum()) + int(rng.integers(1, 6)), alpha=alpha)
+        compiled = rule_asks(*rule, probs, votes, item.num_remaining, alpha, np.zeros((0, 0)), 0.0)
+        assert policy.asks(policy.init(4), item, probs) == compiled
 
 
 class Good:

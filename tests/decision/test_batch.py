@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import quorate
+from quorate.catalogue import parse_method
 from quorate.prior.hyperprior import hyperprior
 from quorate.session.batch import decide_items, decider
 from quorate.session.decide import decide, prior_of
@@ -15,8 +16,8 @@ from quorate.types import PriorParams
 POOL = 7
 EVENT = {"pool_size": POOL, "quota": None, "tie_draw": 0.0, "min_votes": 0, "max_votes": None}
 STATELESS = [
-    "quorate", "finexp", "infexp", "fixed-finexp", "fixed-infexp", "fixed-ask-finexp", "fixed-ask-infexp", "ask-all",
-    "until-settled", "quorum", "unanimous-then-cap", "beta",
+    "quorate", "quorate:rule=optimistic", "finexp", "infexp", "fixed-finexp", "fixed-infexp", "fixed-ask-finexp",
+    "fixed-ask-infexp", "ask-all", "until-settled", "quorum", "unanimous-then-cap", "beta",
 ]  # fmt: skip
 
 
@@ -37,7 +38,7 @@ def learned(num_models, num_classes=4):
 @pytest.mark.parametrize("num_models", [1, 3])
 @pytest.mark.parametrize("name", STATELESS)
 def test_every_row_is_what_the_session_would_decide(name, num_models):
-    method, params = quorate.method(name), learned(num_models)
+    method, params = parse_method(name), learned(num_models)
     predictions, votes = items(num_models)
     how = decider(method, params, POOL)
     found = how.decide(predictions, votes)

@@ -19,7 +19,9 @@ def both(policy, votes):
     """The class and its compiled rule must say the same."""
     seen = item(*votes)
     answer = policy.asks(None, seen, PROBS)
-    assert rule_asks(*rule_of(policy), PROBS, seen.votes, seen.num_remaining) == answer
+    alpha, no_costs = np.ones(len(PROBS)), np.zeros((0, 0))
+    rule = rule_of(policy)
+    assert rule_asks(*rule, PROBS, seen.votes, seen.num_remaining, alpha, no_costs, 0.0) == answer
     return answer
 
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from quorate.decision.blended import BlendedValue, blended_gain
 from quorate.decision.error_costs import cheapest_answer, weigh_for_gain, weigh_for_threshold
 from quorate.decision.policy import Stateless
 from quorate.decision.threshold import Threshold
@@ -39,6 +40,23 @@ class CostGain(Stateless):
 
 
 @dataclass(frozen=True, slots=True)
+class CostBlended(Stateless):
+    """The blended rule on what an error costs."""
+
+    min_gain: float
+    costs: tuple
+    name = "blended"
+    stop_reason = "not_worth_it"
+
+    def asks(self, state, item, probs):
+        weighted, costs = np.empty(len(probs)), np.array(self.costs)
+        weigh_for_gain(costs, probs, 0.0, weighted)
+        votes = np.array(item.votes)
+        gain = blended_gain(self.min_gain, probs, weighted, votes, item.num_remaining, item.alpha, costs)
+        return bool(gain > self.min_gain)
+
+
+@dataclass(frozen=True, slots=True)
 class CostThreshold(Stateless):
     """The threshold rule on what an error costs."""
 
@@ -56,6 +74,8 @@ class CostThreshold(Stateless):
 def with_costs(method, costs):
     """The method asking by costs; rules that look at votes only stay as they are."""
     rows = tuple(tuple(float(cost) for cost in row) for row in costs)
+    if type(method.policy) is BlendedValue:
+        return replace(method, policy=CostBlended(method.policy.min_gain, rows))
     if type(method.policy) is ValueOfInformation:
         return replace(method, policy=CostGain(method.policy.min_gain, rows))
     if type(method.policy) is Threshold:

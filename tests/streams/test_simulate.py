@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from quorate import errors
+from quorate.catalogue import parse_method
 from quorate.datasets import load_npz, synthetic, vote_dataset
 from quorate.decision.quota import RandomQuota
 from quorate.decision.threshold import Threshold
@@ -9,8 +10,10 @@ from quorate.methods import METHODS, method
 from quorate.streams import prepare, simulate
 from quorate.streams.runs import SessionRun, StreamOptions
 
+SPECS = [*METHODS, "quorate:rule=optimistic"]
 KNOBS = {
-    "quorate": {"min_gain": 0.02},
+    "quorate": {"min_gain": 0.01},
+    "quorate:rule=optimistic": {"min_gain": 0.02},
     "quorum": {"votes": 3},
     "unanimous-then-cap": {"first": 2, "cap": 4},
     "beta": {"threshold": 0.8},
@@ -47,27 +50,35 @@ def agree(dataset, chosen, *, pool_size, model, seed, window=500, refit_every=20
 
 @pytest.mark.no_cover  # the short stream below is traced
 @pytest.mark.parametrize("seed", [3, pytest.param(4, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", SPECS)
 def test_the_compiled_stream_agrees_with_the_session_on_the_whole_shift_stream(data_dir, name, seed):
     dataset = load_npz(data_dir / "imagenet16h_shift.npz")
-    result = agree(dataset, method(name, **KNOBS.get(name, {})), pool_size=6, model=seed % 5, seed=seed)
+    result = agree(dataset, parse_method(name, **KNOBS.get(name, {})), pool_size=6, model=seed % 5, seed=seed)
     assert len(result.costs) == 2400
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", SPECS)
 def test_the_compiled_stream_agrees_with_the_session_on_a_synthetic_stream(name):
     dataset = synthetic(num_items=150, num_classes=4, pool_size=7, accuracy=0.6, num_models=2, seed=2)
-    agree(dataset, method(name, **KNOBS.get(name, {})), pool_size=7, model="all", seed=5, window=40, refit_every=7)
+    agree(
+        dataset, parse_method(name, **KNOBS.get(name, {})), pool_size=7, model="all", seed=5, window=40, refit_every=7
+    )
 
 
-@pytest.mark.parametrize("name", ["quorate", "infexp", "fixed-ask-finexp", "mp", "beta"])
+@pytest.mark.parametrize("name", ["quorate", "quorate:rule=optimistic", "infexp", "fixed-ask-finexp", "mp", "beta"])
 def test_they_agree_with_limits_pools_of_several_sizes_and_a_query_free_phase(name):
     full = synthetic(num_items=120, num_classes=4, pool_size=7, accuracy=0.6, seed=2)
     votes = np.array(full.votes)
     votes[::3, 2:] = -1
     dataset = vote_dataset(votes, full.predictions, classes=full.classes)
-    chosen = method(name, **KNOBS.get(name, {}))
+    chosen = parse_method(name, **KNOBS.get(name, {}))
     agree(dataset, chosen, pool_size=7, model=0, seed=5, window=40, refit_every=7, limits=(1, 4), free_after=80)
+
+
+@pytest.mark.parametrize(("num_classes", "pool_size"), [(2, 25), (3, 60), (9, 12)])
+def test_they_agree_where_the_look_ahead_groups_classes_or_ends_before_the_pool(num_classes, pool_size):
+    dataset = synthetic(num_items=40, num_classes=num_classes, pool_size=pool_size, agreement=0.5, seed=2)
+    agree(dataset, method("quorate", min_gain=0.004), pool_size=pool_size, model=0, seed=5, window=20, refit_every=7)
 
 
 def test_changing_a_result_does_not_change_the_next_one():

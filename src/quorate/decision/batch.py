@@ -12,8 +12,9 @@ import numpy as np
 
 from quorate.compiled import kernel
 from quorate.decision.belief import ASK, RULE, belief_into, pick_label, stop_before_rule
-from quorate.decision.error_costs import cheapest_answer, weigh_for_gain, weigh_for_threshold
-from quorate.decision.rules import GAIN, THRESHOLD, rule_asks
+from quorate.decision.error_costs import cheapest_answer
+from quorate.decision.rules import BLENDED, rule_asks
+from quorate.prior.concentration import concentration_into
 from quorate.types import FloatArray, IntArray
 
 
@@ -53,8 +54,7 @@ def decide_batch_into(
     (K, K) by truth and answer, or (0, 0): every error is one error. Of classes tied at the top the first is the label,
     as nothing may be drawn here.
     """
-    asked = np.empty(probs.shape[1])
-    weighted = np.empty(probs.shape[1])
+    asked, alpha, work = np.empty(probs.shape[1]), np.empty(probs.shape[1]), np.empty(probs.shape[1])
     unequal = error_costs.size > 0
     for row in range(probs.shape[0]):
         counts, size, out = votes[row], pool_sizes[row], probs[row]
@@ -63,7 +63,7 @@ def decide_batch_into(
         belief_into(posterior, theta, phi, tau, bias, logs, mean, counts, size, out)
         labels[row] = pick_label(out, 0.0)
         if unequal:
-            labels[row] = cheapest_answer(error_costs, out, 0.0, weighted)
+            labels[row] = cheapest_answer(error_costs, out, 0.0, work)
         code = stop_before_rule(counts, size, min_votes, max_votes, stops_when_settled)
         if code == RULE:
             belief = out
@@ -71,12 +71,10 @@ def decide_batch_into(
                 posterior, theta, phi, tau, bias = asking
                 belief_into(posterior, theta, phi, tau, bias, logs, mean, counts, size, asked)
                 belief = asked
-            if unequal and kind == GAIN:
-                weigh_for_gain(error_costs, belief, 0.0, weighted)
-                belief = weighted
-            elif unequal and kind == THRESHOLD:
-                weigh_for_threshold(error_costs, belief, 0.0, weighted)
-                belief = weighted
-            if rule_asks(kind, first, second, belief, counts, size - counts.sum()):
+            if kind == BLENDED:
+                _, theta, phi, tau, bias = asking
+                concentration_into(theta, phi, tau, bias, logs, alpha)
+            remaining = size - counts.sum()
+            if rule_asks(kind, first, second, belief, counts, remaining, alpha, error_costs, 0.0):
                 code = ASK
         codes[row] = code

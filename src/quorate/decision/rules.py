@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from quorate.compiled import kernel
 from quorate.decision.beta import BetaStop, beta_leads
+from quorate.decision.blended import BlendedValue, blended_gain
 from quorate.decision.counting import AskAll, Quorum, UnanimousThenCap, UntilSettled
+from quorate.decision.error_costs import weigh_for_gain, weigh_for_threshold
 from quorate.decision.model_picker import ModelPicker
 from quorate.decision.policy import QueryPolicy
 from quorate.decision.quota import EntropyQuota, RandomQuota, ReleasedModelPicker
@@ -19,7 +23,7 @@ from quorate.decision.threshold import Threshold
 from quorate.decision.value import ValueOfInformation, optimistic_gain
 from quorate.types import FloatArray, IntArray
 
-ALWAYS, THRESHOLD, GAIN, QUORUM, UNANIMOUS, BETA = range(6)
+ALWAYS, THRESHOLD, GAIN, QUORUM, UNANIMOUS, BETA, BLENDED = range(7)
 
 
 class Rule(NamedTuple):
@@ -31,12 +35,35 @@ class Rule(NamedTuple):
 
 
 @kernel
-def rule_asks(kind: int, first: float, second: float, probs: FloatArray, votes: IntArray, num_remaining: int) -> bool:
-    """True if the rule wants one more vote. probs (K,), votes (K,) counts, at least one vote remaining."""
+def rule_asks(
+    kind: int,
+    first: float,
+    second: float,
+    probs: FloatArray,
+    votes: IntArray,
+    num_remaining: int,
+    alpha: FloatArray,
+    error_costs: FloatArray,
+    tie_draw: float,
+) -> bool:
+    """True if the rule wants one more vote. probs, votes, alpha (K,), at least one vote remaining.
+
+    `alpha` is read by BLENDED only. error_costs (K, K) by truth and answer, or (0, 0): every error is one error;
+    `tie_draw` chooses among answers that cost the same.
+    """
+    weighted = probs
+    if error_costs.size > 0 and kind in (GAIN, BLENDED):
+        weighted = np.empty(probs.size)
+        weigh_for_gain(error_costs, probs, tie_draw, weighted)
+    elif error_costs.size > 0 and kind == THRESHOLD:
+        weighted = np.empty(probs.size)
+        weigh_for_threshold(error_costs, probs, tie_draw, weighted)
     if kind == THRESHOLD:
-        return bool(probs.max() <= first)
+        return bool(weighted.max() <= first)
     if kind == GAIN:
-        return optimistic_gain(probs, votes, num_remaining) > first
+        return optimistic_gain(weighted, votes, num_remaining) > first
+    if kind == BLENDED:
+        return blended_gain(first, probs, weighted, votes, num_remaining, alpha, error_costs) > first
     if kind == QUORUM:
         return bool(votes.max() < first)
     if kind == UNANIMOUS:
@@ -64,6 +91,7 @@ def rule_of(policy: QueryPolicy) -> Rule | None:
 RULES: dict[type, Callable[[Any], Rule]] = {
     Threshold: lambda policy: Rule(THRESHOLD, policy.threshold),
     ValueOfInformation: lambda policy: Rule(GAIN, policy.min_gain),
+    BlendedValue: lambda policy: Rule(BLENDED, policy.min_gain),
     Quorum: lambda policy: Rule(QUORUM, policy.votes),
     UnanimousThenCap: lambda policy: Rule(UNANIMOUS, policy.first, policy.cap),
     BetaStop: lambda policy: Rule(BETA, policy.threshold),

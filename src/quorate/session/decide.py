@@ -23,8 +23,11 @@ from quorate.decision.belief import (
 from quorate.decision.policy import PolicyState, broken_policy
 from quorate.decision.rules import rule_asks, rule_of
 from quorate.methods import Method
+from quorate.prior.concentration import concentration_into
 from quorate.session.items import ItemState, Prior
 from quorate.types import FloatArray, IntArray, PriorParams, Reason
+
+NO_COSTS = np.zeros((0, 0))  # every error is one error
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +54,13 @@ def fixed_prior(num_classifiers: int, num_classes: int) -> Prior:
     return Prior(1.0, 1.0, tau, np.zeros(num_classes), 0)
 
 
+def _prior(belief: Belief, learned: Prior, item: ItemState) -> Prior:
+    return learned if belief.learned else fixed_prior(*item.predictions.shape)
+
+
 def believe(belief: Belief, learned: Prior, item: ItemState, votes: IntArray, pool_size: int) -> FloatArray:
     """Who will win the item's pool, (K,)."""
-    prior = learned if belief.learned else fixed_prior(*item.predictions.shape)
+    prior = _prior(belief, learned, item)
     probs = np.empty(len(votes))
     belief_into(
         POSTERIORS[belief.posterior],
@@ -87,7 +94,8 @@ def decide(
     else:
         same = method.asking == method.predicting
         asking = predicting if same else believe(method.asking, learned, item, votes, pool_size)
-        reason = "ask" if _rule_asks(method, policy_state, item, asking) else stop_reason(method)
+        alpha = alpha_of(method.asking, learned, item)
+        reason = "ask" if _rule_asks(method, policy_state, item, asking, alpha) else stop_reason(method)
     label = int(pick_label(predicting, item.tie_draw))
     predicting.flags.writeable = False
     return Verdict(reason == "ask", label, float(predicting[label]), predicting, reason)
@@ -103,11 +111,22 @@ def draw_quota(method: Method, policy_state: PolicyState, item: ItemState, *, rn
     return int(draw)
 
 
-def _rule_asks(method: Method, policy_state: PolicyState, item: ItemState, probs: FloatArray) -> bool:
+def alpha_of(belief: Belief, learned: Prior, item: ItemState) -> FloatArray:
+    """What the belief expects of the votes before the first, (K,)."""
+    prior = _prior(belief, learned, item)
+    alpha = np.empty(len(item.votes))
+    concentration_into(prior.theta, prior.phi, prior.tau, prior.bias, item.log_predictions, alpha)
+    return alpha
+
+
+def _rule_asks(
+    method: Method, policy_state: PolicyState, item: ItemState, probs: FloatArray, alpha: FloatArray
+) -> bool:
     rule = rule_of(method.policy)
     if rule is not None:
-        return bool(rule_asks(*rule, probs, item.votes, item.pool_left - item.votes.sum()))
-    answer = method.policy.asks(policy_state, item.view(), probs)
+        remaining = item.pool_left - item.votes.sum()
+        return bool(rule_asks(*rule, probs, item.votes, remaining, alpha, NO_COSTS, 0.0))
+    answer = method.policy.asks(policy_state, item.view(alpha), probs)
     if not isinstance(answer, (bool, np.bool_)):
         raise broken_policy(method.policy, "asks()", answer, "True or False", "return one of these.")
     return bool(answer)

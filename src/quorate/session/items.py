@@ -81,10 +81,10 @@ class ItemState:
         """N less the abstentions: the pool whose verdict counts."""
         return max(self.pool_size - self.abstentions, int(self.votes.sum()))
 
-    def view(self) -> Item:
-        """What the policy may see."""
+    def view(self, alpha: FloatArray | None = None) -> Item:
+        """What the policy may see; `alpha` where it decides."""
         seen = _read_only(self.prediction), _read_only(self.predictions), _read_only(self.votes)
-        return Item(*seen, self.pool_left, self.quota)
+        return Item(*seen, self.pool_left, self.quota, alpha)
 
 
 def opened(event: Mapping[str, Any], number: int) -> ItemState:

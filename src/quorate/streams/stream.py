@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from quorate.compiled import kernel
 from quorate.decision.belief import ASK, INFINITE, RULE, SHORT, TIE_WIDTH, belief_into, pick_label, stop_before_rule
-from quorate.decision.error_costs import cheapest_answer, weigh_for_gain, weigh_for_threshold
+from quorate.decision.error_costs import cheapest_answer
 from quorate.decision.model_picker import picker_rate, picker_update
 from quorate.decision.quota import binomial_quantile
-from quorate.decision.rules import ALWAYS, GAIN, THRESHOLD, rule_asks
+from quorate.decision.rules import ALWAYS, BLENDED, THRESHOLD, rule_asks
 from quorate.learning.fit import INFO_SIZE, WARM, fit_kernel
 from quorate.posterior.duel import duel
 from quorate.posterior.settled import is_settled
@@ -89,17 +89,6 @@ class Outputs(NamedTuple):
 
 
 @kernel
-def _weigh(inputs: Inputs, rule_kind: int, probs: FloatArray, tie_draw: float, out: FloatArray) -> None:
-    """The probabilities as the rule is to see them, to out (K,): weighted by what errors cost, if that is given."""
-    if inputs.error_costs.size > 0 and rule_kind == GAIN:
-        weigh_for_gain(inputs.error_costs, probs, tie_draw, out)
-    elif inputs.error_costs.size > 0 and rule_kind == THRESHOLD:
-        weigh_for_threshold(inputs.error_costs, probs, tie_draw, out)
-    else:
-        out[:] = probs
-
-
-@kernel
 def _unpacked(
     packed: FloatArray, num_classifiers: int, num_classes: int
 ) -> tuple[float, float, FloatArray, FloatArray]:
@@ -144,7 +133,7 @@ def run_stream(
     fixed[2:] = 1.0 / num_classifiers
     seen = np.zeros(num_classes, dtype=np.int64)
     probs = np.empty(num_classes)
-    weighted = np.empty(num_classes)
+    work = np.empty(num_classes)
     rule_first, rule_second = state.rule
     same_belief = (
         method.ask_posterior == method.predict_posterior
@@ -153,6 +142,7 @@ def run_stream(
     )
     unequal = inputs.error_costs.size > 0
     duels = method.rule_kind == THRESHOLD and method.ask_posterior == INFINITE and not unequal
+    looks_at_alpha = duels or method.rule_kind == BLENDED
     alpha = np.empty(num_classes)
     for t in range(first, last):
         pool_size = inputs.pool_sizes[t]
@@ -172,18 +162,26 @@ def run_stream(
             code = stop_before_rule(seen, pool_size, method.min_votes, limit, method.stops_when_settled)
             if code == RULE:
                 prior = packed if method.ask_learned else fixed
-                if duels:
-                    if asked == first_look:
-                        _concentrate(prior, num_classifiers, logs, alpha)
-                    if asked < inputs.recorded[t] and duel(alpha + seen) <= rule_first - TIE_WIDTH:
-                        # hence so is max p: no need to integrate
-                        seen[inputs.votes[t, asked]] += 1
-                        asked += 1
-                        continue
+                if looks_at_alpha and asked == first_look:
+                    _concentrate(prior, num_classifiers, logs, alpha)
+                if duels and asked < inputs.recorded[t] and duel(alpha + seen) <= rule_first - TIE_WIDTH:
+                    # hence so is max p: no need to integrate
+                    seen[inputs.votes[t, asked]] += 1
+                    asked += 1
+                    continue
                 if method.rule_kind != ALWAYS:
                     _believe(method.ask_posterior, prior, num_classifiers, logs, mean, seen, pool_size, probs)
-                    _weigh(inputs, method.rule_kind, probs, inputs.tie_draws[t], weighted)
-                if not rule_asks(method.rule_kind, rule_first, rule_second, weighted, seen, pool_size - asked):
+                if not rule_asks(
+                    method.rule_kind,
+                    rule_first,
+                    rule_second,
+                    probs,
+                    seen,
+                    pool_size - asked,
+                    alpha,
+                    inputs.error_costs,
+                    inputs.tie_draws[t],
+                ):
                     break
             elif code != ASK:
                 break
@@ -198,7 +196,7 @@ def run_stream(
         tie_draw = inputs.tie_draws[t] if t < method.stop_asking else 0.0
         label = pick_label(probs, tie_draw)
         if unequal:
-            label = cheapest_answer(inputs.error_costs, probs, tie_draw, weighted)
+            label = cheapest_answer(inputs.error_costs, probs, tie_draw, work)
         if outputs.probs.shape[0] > 0:
             outputs.probs[t] = probs
         outputs.costs[t] = asked

@@ -1,5 +1,6 @@
 """Empty, old, new and foreign databases: what becomes of each, on SQLite and PostgreSQL alike."""
 
+import json
 import multiprocessing
 import re
 import shutil
@@ -293,3 +294,26 @@ def test_workers_that_start_at_once_upgrade_once(database_url):
 def test_the_migrations_come_with_the_package():
     names = {path.name for path in Path(upgrade.FOLDER).glob("r*.py")}
     assert "r0001_first_schema.py" in names
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"method": "quorate", "threshold": None}, "quorate:rule=optimistic"),
+        ({"method": "quorate:min_gain=0.01,bias=false"}, "quorate:rule=optimistic,min_gain=0.01,bias=false"),
+        ({"method": "quorate", "threshold": 0.9}, "quorate"),
+        ({"method": "quorate:threshold=0.9"}, "quorate:threshold=0.9"),
+        ({"method": "finexp:threshold=0.9"}, "finexp:threshold=0.9"),
+    ],
+)
+def test_projects_from_before_rules_had_names_go_on_by_theirs(store, settings, named):
+    with store.write() as connection:
+        upgrade.bring_to(connection, "0004")
+        row = {"settings": json.dumps(settings)}
+        connection.execute(
+            text("INSERT INTO projects (id, name, settings, created) VALUES ('p', 'pets', :settings, 0)"), row
+        )
+    prepare(store)
+    with store.read() as connection:
+        stored = connection.execute(text("SELECT settings FROM projects")).scalar_one()
+    assert json.loads(stored) == settings | {"method": named}

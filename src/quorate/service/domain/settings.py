@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
 from quorate.catalogue import parse_method
+from quorate.decision.blended import BlendedValue
+from quorate.decision.look_ahead import look_ahead_size, num_states
 from quorate.decision.policy import Stateless
 from quorate.decision.quota import QuotaPolicy
 from quorate.errors import shown
@@ -29,6 +31,7 @@ BY_PAIRS = 1.4e-10
 BY_LEVELS, CROWDED = 1e-12, 20
 BY_VOTES, BY_VOTES_OF_PAIRS, BY_POINTS = 2e-8, 2e-9, 1.2e-9  # above SMALL_POOL: K N, K^2 N, K N^2
 BY_CLASS = 2e-5  # infinite pools
+BY_STATE = 5e-8  # of the look-ahead of the blended rule
 
 
 def belief_seconds(posterior: str, num_classes: int, pool_size: int) -> float:
@@ -50,9 +53,12 @@ def belief_seconds(posterior: str, num_classes: int, pool_size: int) -> float:
 
 
 def decision_seconds(method: Method, num_classes: int, pool_size: int) -> float:
-    """How long one decision takes at most: one belief, or two where asking and predicting differ."""
+    """How long one decision takes at most: a belief, or two where asking and predicting differ, and looking ahead."""
     beliefs = {method.asking, method.predicting}
-    return sum(belief_seconds(belief.posterior, num_classes, pool_size) for belief in beliefs)
+    seconds = sum(belief_seconds(belief.posterior, num_classes, pool_size) for belief in beliefs)
+    if isinstance(method.policy, BlendedValue):
+        seconds += BY_STATE * num_states(*look_ahead_size(num_classes, pool_size))
+    return seconds
 
 
 def decisions_ahead(method: Method, num_classes: int, pool_size: int, *, most: int) -> int:

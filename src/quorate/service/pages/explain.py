@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from quorate.decision.belief import TIE_WIDTH
+from quorate.decision.blended import BlendedValue, blended_gain
 from quorate.decision.policy import QueryPolicy
 from quorate.decision.value import optimistic_gain
 from quorate.service.access.log import owner_of_link
 from quorate.service.domain.item_projection import ABSENT
 from quorate.service.domain.trail import same
 from quorate.service.pages.formats import decimal, percent, plural
+from quorate.types import FloatArray
 
 TOLD = ("ask", "label", "confidence", "reason")  # of a decision, on the page
 
@@ -150,6 +152,7 @@ class DecisionFacts:
     most_votes: int | None
     classes: Sequence[str]
     num_abstained: int = 0
+    alpha: FloatArray | None = None  # what the belief expects of the votes before the first; read by the blended rule
 
     @property
     def num_votes(self) -> int:
@@ -187,7 +190,7 @@ def _asked(decided: DecisionFacts, policy: QueryPolicy) -> str:
     least = getattr(policy, "min_gain", None)
     if least is not None and decided.probs is not None:
         return (
-            f"{after}: a {_next(decided)} vote may be worth {_points(_gain(decided))} of accuracy, more than "
+            f"{after}: a {_next(decided)} vote may be worth {_points(_gain(decided, policy))} of accuracy, more than "
             f"{_needed(least)}; {_sure(decided)} so far."
         )
     threshold = getattr(policy, "threshold", None)
@@ -206,7 +209,7 @@ def _not_worth_it(decided: DecisionFacts, policy: QueryPolicy) -> str:
     least = getattr(policy, "min_gain", None)
     if least is None or decided.probs is None:
         return f"{_closed(decided)}: another vote was not worth its price; {_sure(decided)}."
-    worth = _points(_gain(decided))
+    worth = _points(_gain(decided, policy))
     most = "" if worth == TINY else "at most "
     return (
         f"{_closed(decided)}: a {_next(decided)} vote was worth {most}{worth} of accuracy, not "
@@ -315,9 +318,14 @@ def _next(decided: DecisionFacts) -> str:
     return NUMBERS[place] if place < len(NUMBERS) else "further"
 
 
-def _gain(decided: DecisionFacts) -> float:
-    probs, votes = np.asarray(decided.probs, float), np.asarray(decided.votes, np.int64)
-    return float(optimistic_gain(probs, votes, decided.pool_left - decided.num_votes))
+def _gain(decided: DecisionFacts, policy: QueryPolicy) -> float:
+    """What the policy took another vote to be worth, at most."""
+    probs, votes = np.array(decided.probs, float), np.array(decided.votes, np.int64)
+    left = decided.pool_left - decided.num_votes
+    if isinstance(policy, BlendedValue) and decided.alpha is not None:
+        least = float(policy.min_gain)
+        return float(blended_gain(least, probs, probs, votes, left, decided.alpha, np.zeros((0, 0))))
+    return float(optimistic_gain(probs, votes, left))
 
 
 def _points(share: float) -> str:

@@ -27,6 +27,8 @@ from quorate.service.pages.explain import DecisionFacts, Step, audit_sentence, b
 from quorate.service.pages.formats import Fields, whole_number
 from quorate.service.pages.rendering import REST, ChartLine, OwnerVisit, ViewerVisit, bar, line_chart, swatch
 from quorate.service.store.schema import accounts, events, items
+from quorate.session.decide import alpha_of
+from quorate.session.items import opened
 
 PER_PAGE = 50
 ORDERS: dict[str, tuple[str, Sequence[ColumnElement[Any]]]] = {
@@ -216,6 +218,7 @@ def _why(
         pool_size=pool, pool_left=max(pool - abstained, sum(step.votes)),
         min_votes=opening["min_votes"], most_votes=min(limits, default=None),
         num_abstained=abstained, classes=project.settings.shown_classes,
+        alpha=alpha_of(version.method.asking, version.prior, opened(opening, row.number)),
     )  # fmt: skip
     return because(decided, version.method.policy)
 

@@ -1,0 +1,269 @@
+"""What the next votes are expected to change: G, the knowledge gradient, over every way in which they can fall.
+
+Takes alpha, the votes seen, who may win the pool, and the table of error costs if errors cost unequally; gives the
+best expected gain per vote. Called by `decision.blended`; compiled.
+
+The votes to come are Polya draws. With x (C,) counts of them, beta = alpha + votes and S = sum(beta),
+`P_k(x) = sum_c (beta_c + x_c) / (S + |x|) P_k(x + e_c)`, and after the last vote P is the winner's share. One sweep
+from the last vote back to now gives P everywhere; at each level the mean of the best answer's P is what stopping there
+is worth. With more than GROUPS classes the likeliest are followed one by one and the others vote as one.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from quorate.compiled import kernel
+from quorate.types import FloatArray, IntArray
+
+MOST_STATES = 4096  # counts x that are looked at, however many classes and voters there are
+MOST_GROUPS, FEWEST_GROUPS = 6, 3  # classes followed one by one, and one group of all others
+
+
+@kernel
+def num_states(num_groups: int, num_votes: int) -> int:
+    """In how many ways 0 to `num_votes` votes can fall on `num_groups` groups: binom(votes + groups, groups).
+
+    >>> num_states(2, 2)
+    6
+    """
+    total = 1
+    for group in range(1, num_groups + 1):
+        total = total * (num_votes + group) // group
+    return total
+
+
+@kernel
+def look_ahead_size(num_classes: int, num_remaining: int) -> tuple[int, int]:
+    """Groups of classes and votes looked ahead, such that at most MOST_STATES states are looked at.
+
+    As many groups as leave room for every remaining vote; if even the fewest do not, as if the pool ended earlier.
+
+    >>> look_ahead_size(10, 6), look_ahead_size(10, 10), look_ahead_size(3, 100), look_ahead_size(1000, 10**9)
+    ((6, 6), (5, 10), (3, 27), (3, 27))
+    """
+    groups = min(num_classes, MOST_GROUPS)
+    horizon = min(num_remaining, MOST_STATES)
+    while groups > FEWEST_GROUPS and num_states(groups, horizon) > MOST_STATES:
+        groups -= 1
+    while num_states(groups, horizon) > MOST_STATES:
+        horizon -= 1
+    return groups, horizon
+
+
+@kernel
+def expected_gain(
+    alpha: FloatArray, votes: IntArray, num_remaining: int, probs: FloatArray, error_costs: FloatArray
+) -> float:
+    """G = max over 1 <= j <= H of (E[what the best answer is worth after j more votes] - what it is worth now) / j.
+
+    alpha, votes, probs (K,), at least one vote remaining; error_costs (K, K) by truth and answer, or (0, 0). An answer
+    is worth its probability, or minus what it costs on average. Exact if K <= 6 and the pool is looked at to its end.
+    """
+    num_classes = votes.size
+    groups, horizon = look_ahead_size(num_classes, num_remaining)
+    explicit = groups if groups == num_classes else groups - 1
+    chosen = np.empty(explicit, np.int64)
+    _choose_into(probs, error_costs, chosen)
+    counts, beta = np.zeros(groups, np.int64), np.zeros(groups)
+    _group_into(alpha, votes, chosen, counts, beta)
+    costs = _group_costs(probs, error_costs, chosen)
+    total = beta.sum()
+
+    ranks, weights = _ranks(groups, horizon), _weights(beta, total, horizon)
+    winners = np.empty((ranks[groups - 1, horizon + 1], explicit))  # P of the states of one level
+    worth = np.empty(horizon + 1)
+    _last_into(horizon, counts, winners)
+    for level in range(horizon, -1, -1):
+        if level < horizon:
+            _step_back(level, beta, total, ranks, winners)
+        worth[level] = _worth(level, weights, winners, costs)
+    best = 0.0
+    for level in range(1, horizon + 1):
+        best = max(best, (worth[level] - worth[0]) / level)
+    return best
+
+
+@kernel
+def _choose_into(probs: FloatArray, error_costs: FloatArray, chosen: IntArray) -> None:
+    """The classes with most at stake, to `chosen`: the likeliest; with costs the dearest on average, and the answer."""
+    stakes = probs.copy()
+    if error_costs.size > 0:
+        answer, least = 0, math.inf
+        for k in range(probs.size):
+            cost = 0.0
+            for truth in range(probs.size):
+                cost += probs[truth] * error_costs[truth, k]
+            if cost < least:
+                answer, least = k, cost
+            stakes[k] = probs[k] * error_costs[k].max()
+        stakes[answer] = math.inf
+    for place in range(chosen.size):
+        chosen[place] = stakes.argmax()
+        stakes[chosen[place]] = -1.0
+
+
+@kernel
+def _group_into(alpha: FloatArray, votes: IntArray, chosen: IntArray, counts: IntArray, beta: FloatArray) -> None:
+    """Votes and beta of each chosen class; of the others, if any, the most votes of one of them, and beta together."""
+    explicit = chosen.size
+    for k in range(votes.size):
+        place = explicit
+        for i in range(explicit):
+            if chosen[i] == k:
+                place = i
+        counts[place] = max(counts[place], votes[k])
+        beta[place] += alpha[k] + votes[k]
+
+
+@kernel
+def _group_costs(probs: FloatArray, error_costs: FloatArray, chosen: IntArray) -> FloatArray:
+    """(m + 1, m) what answering a chosen class costs, by the chosen class that wins, or another on average; (0, 0)."""
+    if error_costs.size == 0:
+        return np.zeros((0, 0))
+    explicit = chosen.size
+    costs, others = np.zeros((explicit + 1, explicit)), probs.copy()
+    for i in range(explicit):
+        others[chosen[i]] = 0.0
+        for j in range(explicit):
+            costs[i, j] = error_costs[chosen[i], chosen[j]]
+    mass = others.sum()
+    for k in range(probs.size):
+        for j in range(explicit):
+            if mass > 0.0:
+                costs[explicit, j] += others[k] / mass * error_costs[k, chosen[j]]
+    return costs
+
+
+@kernel
+def _ranks(groups: int, horizon: int) -> IntArray:
+    """(C, H + 2) binom(s + i - 1, i): how many counts of i groups have a sum below s.
+
+    With s_i = x_1 + .. + x_i, the sum of these over i < C is the place of x among the counts of its level.
+    """
+    ranks = np.zeros((groups, horizon + 2), np.int64)
+    for s in range(1, horizon + 2):
+        ranks[0, s] = 1
+        for i in range(1, groups):
+            ranks[i, s] = ranks[i, s - 1] + ranks[i - 1, s]
+    return ranks
+
+
+@kernel
+def _weights(beta: FloatArray, total: float, horizon: int) -> FloatArray:
+    """(C + 1, H + 1) w_c(x) = Gamma(beta_c + x) / (Gamma(beta_c) x!) without its scale; in the last row that of S.
+
+    The probability of x after |x| votes is the product of the w_c(x_c) over w_S(|x|).
+    """
+    weights = np.ones((beta.size + 1, horizon + 1))
+    for c in range(beta.size + 1):
+        start = beta[c] if c < beta.size else total
+        for x in range(horizon):
+            weights[c, x + 1] = weights[c, x] * ((start + x) / (total + horizon) / (x + 1.0))
+    return weights
+
+
+@kernel
+def _advance(sums: IntArray) -> bool:
+    """Go to the partial sums of the next state of the level; False after the last one."""
+    for i in range(sums.size - 1):
+        if sums[i] < sums[i + 1]:
+            sums[i] += 1
+            return True
+        sums[i] = 0
+    return False
+
+
+@kernel
+def _last_into(horizon: int, counts: IntArray, winners: FloatArray) -> None:
+    """Write the winner's share of every state after the last vote; of the classes in one group at most one wins."""
+    groups, explicit = counts.size, winners.shape[1]
+    sums = np.zeros(groups, np.int64)
+    sums[groups - 1] = horizon
+    for rank in range(winners.shape[0]):
+        top, tied = 0, 0
+        if groups > explicit:
+            top, tied = max(counts[explicit], min(horizon - sums[explicit - 1], 1)), 1
+        before = 0
+        for k in range(explicit):
+            count = counts[k] + sums[k] - before
+            before = sums[k]
+            if count > top:
+                top, tied = count, 0
+            if count == top:
+                tied += 1
+            winners[rank, k] = count
+        for k in range(explicit):
+            winners[rank, k] = 1.0 / tied if winners[rank, k] == top else 0.0
+        _advance(sums)
+
+
+@kernel
+def _step_back(level: int, beta: FloatArray, total: float, ranks: IntArray, winners: FloatArray) -> None:
+    """`winners` of the states of the next level become those of this one: the mean over who votes next.
+
+    In place: a state's successors have its rank or a higher one.
+    """
+    groups, explicit = beta.size, winners.shape[1]
+    sums, mean = np.zeros(groups, np.int64), np.empty(explicit)
+    sums[groups - 1] = level
+    scale = 1.0 / (total + level)
+    for rank in range(ranks[groups - 1, level + 1]):
+        mean[:] = 0.0
+        place = rank
+        for c in range(groups - 1, -1, -1):
+            if c < groups - 1:
+                place += ranks[c, sums[c] + 1]
+            share = (beta[c] + (sums[c] - (sums[c - 1] if c > 0 else 0))) * scale
+            for k in range(explicit):
+                mean[k] += share * winners[place, k]
+        for k in range(explicit):
+            winners[rank, k] = mean[k]
+        _advance(sums)
+
+
+@kernel
+def _worth(level: int, weights: FloatArray, winners: FloatArray, costs: FloatArray) -> float:
+    """What stopping at this level is worth: the mean over its states of what the best answer is worth there.
+
+    A class of the group of others can be the answer once it has a vote: its probability is the group's, by votes.
+    """
+    groups, explicit = weights.shape[0] - 1, winners.shape[1]
+    sums = np.zeros(groups, np.int64)
+    sums[groups - 1] = level
+    total, is_last = 0.0, False
+    rank = 0
+    while not is_last:
+        probability, before = 1.0, 0
+        for c in range(groups):
+            probability *= weights[c, sums[c] - before]
+            before = sums[c]
+        best, others = 0.0, 1.0
+        if costs.size > 0:
+            best = -_least_cost(winners[rank], costs)
+        else:
+            for k in range(explicit):
+                best = max(best, winners[rank, k])
+                others -= winners[rank, k]
+            if groups > explicit and level > sums[explicit - 1]:
+                best = max(best, others / (level - sums[explicit - 1]))
+        total += probability * best
+        is_last = not _advance(sums)
+        rank += 1
+    return float(total / weights[groups, level])
+
+
+@kernel
+def _least_cost(winners: FloatArray, costs: FloatArray) -> float:
+    """What the cheapest answer among the chosen classes costs on average; winners (m,), costs (m + 1, m)."""
+    least, others = math.inf, 1.0
+    for k in range(winners.size):
+        others -= winners[k]
+    for answer in range(winners.size):
+        cost = others * costs[winners.size, answer]
+        for k in range(winners.size):
+            cost += winners[k] * costs[k, answer]
+        least = min(least, cost)
+    return float(least)

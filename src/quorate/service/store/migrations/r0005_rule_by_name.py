@@ -1,0 +1,36 @@
+"""The stopping rule of projects that are there already, by name: "quorate" asked by the optimistic value until now."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0005"
+down_revision = "0004"
+
+PROJECTS = sa.table("projects", sa.column("id"), sa.column("settings"))
+
+
+def upgrade() -> None:
+    """Name the rule in the settings of each project that asks by what a vote is worth."""
+    connection = op.get_bind()
+    for project_id, text in connection.execute(sa.select(PROJECTS.c.id, PROJECTS.c.settings)).all():
+        try:
+            settings = json.loads(text)
+        except ValueError:  # not written by quorate
+            continue
+        stored = json.dumps(settings | {"method": _with_rule(settings)})
+        if stored != text:
+            connection.execute(sa.update(PROJECTS).where(PROJECTS.c.id == project_id).values(settings=stored))
+
+
+def _with_rule(settings: dict[str, Any]) -> str:
+    method: str = settings.get("method", "quorate")
+    name, _, knobs = method.partition(":")
+    by_threshold = settings.get("threshold") is not None or "threshold" in knobs
+    if name.strip() != "quorate" or by_threshold or "rule" in knobs:
+        return method
+    return f"{name.strip()}:{','.join(['rule=optimistic', *filter(None, [knobs])])}"

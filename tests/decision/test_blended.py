@@ -1,0 +1,67 @@
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quorate.decision.blended import BlendedValue, blended_gain
+from quorate.decision.value import optimistic_gain
+from quorate.errors import InvalidInput
+from quorate.posterior.finite import plurality_finite
+from quorate.types import Item
+from tests.oracles_look_ahead import obvious_expected_gain
+
+ALPHA, VOTES, POOL = np.array([2.0, 0.6, 0.4]), np.array([2, 1, 0]), 6
+NO_COSTS = np.zeros((0, 0))
+
+
+def item(alpha=ALPHA, votes=VOTES, pool_size=POOL):
+    prediction = np.array(alpha) / np.sum(alpha)
+    probs = plurality_finite(alpha, votes, pool_size=pool_size)
+    return Item(prediction, prediction[None], np.array(votes), pool_size, alpha=np.array(alpha)), probs
+
+
+def obvious_asks(seen, probs, min_gain):
+    """The rule, word for word."""
+    optimistic = optimistic_gain(probs, seen.votes, seen.num_remaining)
+    expected = obvious_expected_gain(seen.alpha, seen.votes, seen.num_remaining)
+    return optimistic >= min_gain and math.sqrt(optimistic * expected) > min_gain
+
+
+@given(st.floats(1e-4, 0.5), st.lists(st.integers(0, 2), min_size=3, max_size=3), st.integers(1, 3))
+def test_it_asks_by_the_definition(min_gain, votes, remaining):
+    seen, probs = item(votes=np.array(votes), pool_size=sum(votes) + remaining)
+    assert BlendedValue(min_gain).asks(None, seen, probs) == obvious_asks(seen, probs, min_gain)
+
+
+def test_it_asks_up_to_its_gain_and_no_further():
+    seen, probs = item()
+    gain = blended_gain(-1.0, probs, probs, VOTES, POOL - 3, ALPHA, NO_COSTS)
+    assert BlendedValue(gain - 1e-9).asks(None, seen, probs)
+    assert not BlendedValue(gain).asks(None, seen, probs)
+
+
+def test_it_never_asks_where_the_optimistic_value_does_not():
+    seen, probs = item()
+    assert not BlendedValue(optimistic_gain(probs, VOTES, POOL - 3)).asks(None, seen, probs)
+
+
+def test_at_no_price_it_asks_while_another_class_can_lead():
+    assert BlendedValue(0).asks(None, *item())
+    assert BlendedValue(0).asks(None, *item(ALPHA, np.array([45, 5, 0]), 100))  # further than it looks ahead
+    assert not BlendedValue(0).asks(None, *item(ALPHA, np.array([3, 0, 0]), 5))
+
+
+def test_an_item_without_alpha_counts_the_prediction_as_one_vote():
+    seen, probs = item(ALPHA / ALPHA.sum())
+    for min_gain in (0.01, 0.05, 0.1, 0.2):
+        policy = BlendedValue(min_gain)
+        assert policy.asks(None, replace(seen, alpha=None), probs) == policy.asks(None, seen, probs)
+
+
+def test_a_negative_price_is_refused():
+    with pytest.raises(InvalidInput) as caught:
+        BlendedValue(-1)
+    assert caught.value.field == "min_gain"
