@@ -18,7 +18,7 @@ import numpy as np
 from quorate.compiled import kernel
 from quorate.types import FloatArray, IntArray
 
-MOST_STATES = 4096  # counts x that are looked at, however many classes and voters there are
+MOST_STATES = 1024  # counts x that are looked at, however many classes and voters there are
 MOST_GROUPS, FEWEST_GROUPS = 6, 3  # classes followed one by one, and one group of all others
 
 
