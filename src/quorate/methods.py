@@ -206,17 +206,20 @@ def method(
     return replace(built, name=name, knobs=MappingProxyType(_resolved(build, built, knobs)))
 
 
-def stored_method(name: str, knobs: Mapping[str, Any]) -> Method:
-    """The method that a journal or a file stores by name and parameters: what `Method.describe` gave.
+def stored_knobs(name: str, knobs: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that a journal or a file stores. Before quorate's rules had names there was one, "optimistic".
 
-    Before quorate's rules had names there was one, "optimistic".
-
-    >>> stored_method("quorate", {"min_gain": 0.002}).policy, stored_method("quorate", {"threshold": 0.9}).policy
-    (ValueOfInformation(min_gain=0.002), Threshold(threshold=0.9))
+    >>> stored_knobs("quorate", {"min_gain": 0.002}), stored_knobs("quorate", {"threshold": 0.9})
+    ({'min_gain': 0.002, 'rule': 'optimistic'}, {'threshold': 0.9})
     """
     if name == "quorate" and "rule" not in knobs and "threshold" not in knobs:
-        return method(name, **knobs, rule="optimistic")
-    return method(name, **knobs)
+        return {**knobs, "rule": "optimistic"}
+    return {**knobs}
+
+
+def stored_method(name: str, knobs: Mapping[str, Any]) -> Method:
+    """The method that a journal or a file stores by name and parameters: what `Method.describe` gave."""
+    return method(name, **stored_knobs(name, knobs))
 
 
 def as_method(given: Method | str | QueryPolicy) -> Method:

@@ -15,6 +15,9 @@ import pytest
 from typer.testing import CliRunner
 
 from quorate.cli.main import app
+from quorate.decision.value import ValueOfInformation
+from quorate.errors import JournalMismatch
+from quorate.methods import method
 from quorate.session import JsonlJournal, Session
 
 BEFORE = Path(__file__).parent / "version_0_1"
@@ -106,3 +109,26 @@ def _rows(file):
 def _without_new(items, before):
     """The fields that the version before had."""
     return [{name: item[name] for name in old} for item, old in zip(items, before, strict=True)]
+
+
+def test_a_journal_without_the_name_of_its_rule_goes_on_by_the_rule_of_its_time(tmp_path):
+    path = shutil.copy(BEFORE / "journal-quorate.jsonl", tmp_path)
+    with closing(JsonlJournal(path)) as journal:
+        session = Session.resume(journal)
+        assert session.method.knobs["rule"] == "optimistic"
+    with closing(JsonlJournal(path)) as journal:
+        same = method("quorate", rule="optimistic")
+        assert Session.resume(journal, method=same).method.policy == ValueOfInformation(0.002)
+    with closing(JsonlJournal(path)) as journal, pytest.raises(JournalMismatch):
+        Session.resume(journal, method=method("quorate"))
+
+
+def test_a_new_journal_names_its_rule(tmp_path):
+    for rule in ("blended", "optimistic"):
+        path = tmp_path / f"{rule}.jsonl"
+        with closing(JsonlJournal(path)) as journal:
+            session = Session(method("quorate", rule=rule), classes=CLASSES, pool_size=5, journal=journal)
+            session.open("x", [0.5, 0.3, 0.2])
+        assert json.loads(path.read_text().splitlines()[0])["method"]["knobs"]["rule"] == rule
+        with closing(JsonlJournal(path)) as journal:
+            assert Session.resume(journal, verify=True).method == session.method

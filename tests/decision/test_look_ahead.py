@@ -3,6 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from quorate import compiled
+from quorate.decision import look_ahead
 from quorate.decision.look_ahead import MOST_STATES, expected_gain, look_ahead_size, num_states
 from quorate.posterior.finite import plurality_finite
 from tests.oracles_look_ahead import obvious_expected_gain
@@ -90,6 +92,22 @@ def test_grouping_the_least_likely_classes_costs_little_accuracy():
     assert np.abs(errors).mean() < 0.004
 
 
+def test_looking_less_far_than_the_pool_reaches_costs_little_accuracy(monkeypatch):
+    """The error that docs/maths.md states, against a look-ahead to the end of the pool, which takes 5456 states."""
+    rng = np.random.default_rng(3)
+    items = []
+    for _ in range(8):
+        alpha = 4 * rng.dirichlet(np.ones(3)) + 0.3
+        items.append((alpha, rng.multinomial(rng.integers(12), rng.dirichlet(alpha)), 30))
+    found = np.array([gain(*item) for item in items])
+    monkeypatch.setattr(look_ahead, "MOST_STATES", 5456)
+    monkeypatch.setattr(compiled._state, "compiled", False)  # which reads the number as it is now
+    monkeypatch.setattr(compiled._state, "fixed", True)
+    exact = np.array([gain(*item) for item in items])
+    assert look_ahead_size(3, 30) == (3, 30)
+    np.testing.assert_allclose(found, exact, rtol=0.05, atol=4e-4)
+
+
 @pytest.mark.parametrize("classes", [2, 3, 4, 7, 16, 1000])
 @pytest.mark.parametrize("remaining", [1, 6, 10, 11, 27, 28, 100, 5000, 10**9])
 def test_the_number_of_states_is_bounded(classes, remaining):
@@ -102,5 +120,5 @@ def test_the_number_of_states_is_bounded(classes, remaining):
 def test_extreme_beliefs_give_a_number():
     for alpha in ([1e-300, 1e-300, 1e-300], [1e100, 1e-100, 1.0], [1e-6] * 9, [1e6] * 9):
         for remaining in (1, 6, 100, 5000):
-            found = gain(alpha, np.zeros(len(alpha), dtype=int), remaining)
-            assert 0.0 <= found <= 1.0
+            alpha, votes = np.array(alpha), np.zeros(len(alpha), dtype=int)
+            assert 0.0 <= expected_gain(alpha, votes, remaining, alpha / alpha.sum(), NO_COSTS) <= 1.0

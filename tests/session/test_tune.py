@@ -7,7 +7,7 @@ import pytest
 
 from quorate import errors
 from quorate.decision.policy import Stateless
-from quorate.methods import method
+from quorate.methods import DEFAULT_MIN_GAIN, method
 from quorate.session import JsonlJournal, MemoryJournal, Session
 from quorate.session.decide import decide, prior_of
 from quorate.session.items import advance, opened
@@ -84,7 +84,7 @@ def test_one_small_event_is_written_and_none_for_a_value_already_in_force():
     session.tune(min_gain=np.float64(0.5))
     assert session.knobs == {"min_gain": 0.5}
     assert session.settings["method"]["name"] == "quorate"
-    assert session.settings["method"]["knobs"]["min_gain"] == 0.002
+    assert session.settings["method"]["knobs"]["min_gain"] == DEFAULT_MIN_GAIN
 
 
 def test_decisions_name_the_tuning_they_were_made_under_and_older_ones_name_none():
@@ -179,7 +179,7 @@ def test_only_the_policy_can_be_tuned():
         session.tune()
     assert caught.value.field == "knobs"
     assert session._state.seq == 0
-    assert session.knobs == {"min_gain": 0.002}
+    assert session.knobs == {"min_gain": DEFAULT_MIN_GAIN}
 
 
 def test_a_users_policy_is_tuned_by_its_fields():
@@ -217,7 +217,7 @@ def test_a_failed_write_leaves_the_knob_as_it_was():
     session = make("quorate", journal=Full())
     with pytest.raises(errors.JournalError):
         session.tune(min_gain=0.5)
-    assert session.knobs == {"min_gain": 0.002}
+    assert session.knobs == {"min_gain": DEFAULT_MIN_GAIN}
 
 
 def test_a_tuned_method_keeps_everything_but_its_policy():

@@ -18,7 +18,7 @@ import numpy as np
 from quorate.compiled import kernel
 from quorate.types import FloatArray, IntArray
 
-MOST_STATES = 4096  # counts x that are looked at, however many classes and voters there are
+MOST_STATES = 1024  # counts x that are looked at, however many classes and voters there are
 MOST_GROUPS, FEWEST_GROUPS = 6, 3  # classes followed one by one, and one group of all others
 
 
@@ -39,10 +39,10 @@ def num_states(num_groups: int, num_votes: int) -> int:
 def look_ahead_size(num_classes: int, num_remaining: int) -> tuple[int, int]:
     """Groups of classes and votes looked ahead, such that at most MOST_STATES states are looked at.
 
-    As many groups as leave room for every remaining vote; if even the fewest do not, as if the pool ended earlier.
+    As many groups as leave room for every remaining vote; if even the fewest do not, fewer votes.
 
     >>> look_ahead_size(10, 6), look_ahead_size(10, 10), look_ahead_size(3, 100), look_ahead_size(1000, 10**9)
-    ((6, 6), (5, 10), (3, 27), (3, 27))
+    ((6, 6), (4, 10), (3, 16), (3, 16))
     """
     groups = min(num_classes, MOST_GROUPS)
     horizon = min(num_remaining, MOST_STATES)
@@ -60,7 +60,8 @@ def expected_gain(
     """G = max over 1 <= j <= H of (E[what the best answer is worth after j more votes] - what it is worth now) / j.
 
     alpha, votes, probs (K,), at least one vote remaining; error_costs (K, K) by truth and answer, or (0, 0). An answer
-    is worth its probability, or minus what it costs on average. Exact if K <= 6 and the pool is looked at to its end.
+    is worth its probability, or minus what it costs on average. Exact if K <= 6 and the pool is looked at to its end;
+    else after the last vote looked at the winner is about as likely as the remaining votes make it (`_likely_into`).
     """
     num_classes = votes.size
     groups, horizon = look_ahead_size(num_classes, num_remaining)
@@ -75,12 +76,16 @@ def expected_gain(
     ranks, weights = _ranks(groups, horizon), _weights(beta, total, horizon)
     winners = np.empty((ranks[groups - 1, horizon + 1], explicit))  # P of the states of one level
     worth = np.empty(horizon + 1)
-    _last_into(horizon, counts, winners)
+    if horizon == num_remaining:
+        _last_into(horizon, counts, winners)
+    else:
+        _likely_into(horizon, num_remaining - horizon, counts, beta, total, num_classes - explicit, winners)
     for level in range(horizon, -1, -1):
         if level < horizon:
             _step_back(level, beta, total, ranks, winners)
         worth[level] = _worth(level, weights, winners, costs)
-    best = 0.0
+    at_best = 1.0 if costs.size == 0 else 0.0
+    best = (at_best - worth[0]) / num_remaining if horizon < num_remaining else 0.0  # all votes leave no doubt
     for level in range(1, horizon + 1):
         best = max(best, (worth[level] - worth[0]) / level)
     return best
@@ -197,6 +202,44 @@ def _last_into(horizon: int, counts: IntArray, winners: FloatArray) -> None:
             winners[rank, k] = count
         for k in range(explicit):
             winners[rank, k] = 1.0 / tied if winners[rank, k] == top else 0.0
+        _advance(sums)
+
+
+@kernel
+def _likely_into(
+    horizon: int, unseen: int, counts: IntArray, beta: FloatArray, total: float, num_others: int, winners: FloatArray
+) -> None:
+    """Write who is likely to win in every state after which `unseen` votes remain: P_k ~ prod_j P(k beats j).
+
+    The lead of k over j has the mean and variance of Polya draws, and about a logistic distribution. The classes of
+    the last group are taken to be alike.
+    """
+    groups, explicit = counts.size, winners.shape[1]
+    sums, final, share = np.zeros(groups, np.int64), np.empty(groups), np.empty(groups)
+    sums[groups - 1] = horizon
+    spread = unseen * (total + horizon + unseen) / (total + horizon + 1.0)
+    for rank in range(winners.shape[0]):
+        before = 0
+        for c in range(groups):
+            x, before = sums[c] - before, sums[c]
+            share[c] = (beta[c] + x) / (total + horizon)
+            final[c] = counts[c] + x + unseen * share[c]
+            if c >= explicit:
+                share[c] /= num_others
+                final[c] = max(counts[c], min(x, 1)) + unseen * share[c]
+        mass = 0.0
+        for k in range(groups):
+            weight = 1.0 if k < explicit else 1.0 * num_others
+            for j in range(groups):
+                if j != k:
+                    gap = share[k] - share[j]
+                    width = math.sqrt(spread * (share[k] + share[j] - gap * gap)) + 1e-9
+                    weight /= 1.0 + math.exp(min(max(1.702 * (final[j] - final[k]) / width, -500.0), 500.0))
+            mass += weight
+            if k < explicit:
+                winners[rank, k] = weight
+        for k in range(explicit):
+            winners[rank, k] /= mass
         _advance(sums)
 
 

@@ -142,7 +142,7 @@ def grid(name: str, *, pool_size: int, num_classes: int, quick: bool = False) ->
         return settings("scale", _rounded(unit * scales))
     doubts = _doubts(many, num_classes)
     if name == "quorate":
-        return settings("min_gain", _rounded(doubts))
+        return settings("min_gain", _rounded(0.5 * doubts))  # a vote is worth about half of the doubt, or less
     if "threshold" in method(name).knobs:
         return settings("threshold", _rounded(1.0 - doubts))
     raise AssertionError(name)
@@ -151,7 +151,7 @@ def grid(name: str, *, pool_size: int, num_classes: int, quick: bool = False) ->
 def _doubts(many: int, num_classes: int) -> np.ndarray:
     """1 = never ask, down to 0 = until settled: evenly where most items are still in doubt, then evenly in the log.
 
-    A threshold is 1 - doubt. With no vote yet, `quorate` asks by the very same rule: the doubt against its `min_gain`.
+    A threshold is 1 - doubt.
     """
     wide = (many - 2) * 3 // 5
     evenly = np.linspace(1.0 - 1.0 / num_classes, 0.08, wide)

@@ -36,10 +36,10 @@ LEARNED, FIXED_ASK, OURS = "learned", "fixed-ask", "quorate"
 VALUES = {
     LEARNED: (0.4, 0.55, 0.7, 0.8, 0.87, 0.92, 0.95, 0.975, 0.99),
     FIXED_ASK: (0.16, 0.22, 0.28, 0.34, 0.4, 0.48, 0.56, 0.64, 0.72),
-    OURS: (0.6, 0.45, 0.3, 0.2, 0.1, 0.05, 0.025, 0.01, 0.003),
+    OURS: (0.25, 0.18, 0.13, 0.09, 0.05, 0.03, 0.016, 0.007, 0.002),
 }
 FEW_VALUES = {LEARNED: (0.75, 0.9, 0.96, 0.985), FIXED_ASK: (0.22, 0.44, 0.6, 0.72)}
-QUICK_VALUES = {LEARNED: (0.75, 0.93, 0.975), FIXED_ASK: (0.22, 0.48, 0.72), OURS: (0.2, 0.03, 0.005)}
+QUICK_VALUES = {LEARNED: (0.75, 0.93, 0.975), FIXED_ASK: (0.22, 0.48, 0.72), OURS: (0.09, 0.018, 0.0035)}
 
 
 def cell_heads(value: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from quorate.errors import JournalCorrupt, JournalError, JournalMismatch, QuorateError
-from quorate.methods import METHODS, Method, stored_method
+from quorate.methods import METHODS, Method, method, stored_knobs
 from quorate.session.event_checks import Recomputed, check_after, check_before
 from quorate.session.journal import FIRST_SEQ, Event, Header
 from quorate.session.state import Settings, State, apply, checked_settings
@@ -20,15 +20,15 @@ def settings_from(header: Header | None, given: Method | None, expected: dict[st
         fix = "start with Session(..., journal=journal)."
         raise broken("journal", None, "a journal with a session to resume, not an empty one", fix, error=JournalError)
     try:
-        name, knobs = header["method"]["name"], header["method"]["knobs"]
+        name = header["method"]["name"]
+        knobs = stored_knobs(name, header["method"]["knobs"])
         stored = {key: header[key] for key in Settings.__dataclass_fields__ if key != "method"}
         is_ours = name in METHODS
     except (KeyError, TypeError) as cause:
         rule = f"a session's journal, whose header has {cause}"
         raise JournalCorrupt(field="journal", value=header, rule=rule, fix="check the path.", line=1) from cause
     if given is not None:
-        stored_as = stored_method(name, knobs).describe() if is_ours else {"name": name, "knobs": knobs}
-        _compare("method", given.describe(), stored_as)
+        _compare("method", given.describe(), {"name": name, "knobs": knobs})
     elif not is_ours:
         rule = f"the policy the journal was written with, {name!r}, which is not one of ours"
         fix = "pass it: Session.resume(journal, method=quorate.method(YourPolicy()))."
@@ -39,7 +39,7 @@ def settings_from(header: Header | None, given: Method | None, expected: dict[st
             raise broken(key, value, rule, "check its name.", error=JournalMismatch)
         _compare(key, list(value) if key == "classes" else value, stored[key])
     try:
-        return checked_settings(given or stored_method(name, knobs), **stored)
+        return checked_settings(given or method(name, **knobs), **stored)
     except Exception as cause:  # a method's parameters may be wrong in any way
         raise _corrupt("the session's header", 1, cause) from cause
 
