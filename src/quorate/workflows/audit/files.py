@@ -12,7 +12,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -281,11 +281,8 @@ class Panels:
 def read_panels(table: VotesTable, wanted: Iterable[str]) -> Panels:
     """The votes on the wanted items. A blank label is a vote that is missing; of a worker's votes the last counts."""
     with source_is("votes"):
-        read = read_votes(
-            table.path, format=table.format, task=table.task, worker=table.worker, label=table.label,
-            timestamp=table.timestamp, abstain_labels=table.abstain_labels, ignore_columns=table.ignore_columns,
-            strict=table.strict, as_read=table.as_read,
-        )  # fmt: skip
+        given = asdict(table)
+        read = read_votes(given.pop("path"), **given)
     if not table.as_read:
         refuse_misread_votes(read, blanks_expected=True, in_order=False)
     names = _by_id(wanted)

@@ -21,7 +21,7 @@ import numpy as np
 from quorate.compiled import sources_digest, wait_until_compiled
 from quorate.errors import ClusterError, shown
 from quorate.session.batch import BatchDecisions, Decider
-from quorate.tables.options import HARD_LABEL_ACCURACY, Format
+from quorate.tables.options import TableOptions
 from quorate.tables.readers.arrow import pa
 from quorate.tables.readers.frames import TEXTS, OwnTypes
 from quorate.tables.readers.sources import Opened, TableBatch
@@ -42,24 +42,9 @@ class Told(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """How to read the tables; None: found out. `task` to `timestamp` and `format` are of the votes, `ids` of arrays.
+class ReadOptions(TableOptions):
+    """How to read the tables of a score: `classes` are those of the parameters, `batch_rows` rows come at a time."""
 
-    `accuracy` of hard labels, `abstain` labels that mean no answer, `ignore_columns` of the votes, `as_read` no table
-    is doubted.
-    """
-
-    id_column: str | None = None
-    ids: Sequence[object] | None = None
-    task: str | None = None
-    worker: str | Sequence[str] | None = None
-    label: str | None = None
-    timestamp: str | None = None
-    format: Format = "auto"
-    accuracy: float = HARD_LABEL_ACCURACY
-    abstain: tuple[str, ...] = ()
-    ignore_columns: str | Sequence[str] | None = None
-    as_read: bool = False
     batch_rows: int = 50_000
 
 

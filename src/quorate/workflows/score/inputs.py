@@ -31,7 +31,7 @@ from quorate.tables.votes.clean import clean, settle, tidy_ids
 from quorate.tables.votes.codes import Coded, Raw, by_first, constant, encode
 from quorate.tables.votes.formats import Layout, choose
 from quorate.tables.votes.layouts import looks_like_counts
-from quorate.tables.votes.names import find_column, name_texts
+from quorate.tables.votes.names import abstain_names, find_column, name_texts
 from quorate.tables.votes.read import read_votes
 from quorate.types import PredictionLike, TableLike
 from quorate.validate import broken
@@ -140,13 +140,12 @@ def _first_rows(given: Given, seen: SeenIds) -> tuple[Given, list[Fired]]:
 
 
 def _table_model(opened: Opened, name: str, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> Model:
-    how: dict[str, Any] = {"id_column": reading.id_column, "accuracy": reading.accuracy, "as_read": reading.as_read}
-    how["task"] = reading.task
+    how = reading.keywords(from_table)
 
     def rows() -> Iterator[Rows]:
         cleaner = _Cleaner(classes, reading, told)
         for part, batch in parts(opened, reading.batch_rows):
-            yield cleaner.rows(from_table(part, name, classes=classes, **how), batch.done, batch.total)
+            yield cleaner.rows(from_table(part, name, **how), batch.done, batch.total)
 
     return Model(name, opened.name, rows, own=_own_types(opened, classes, reading))
 
@@ -199,10 +198,7 @@ def _mapped(file: Path) -> np.ndarray:
 
 def _whole_models(file: Path, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> list[Model]:
     """Read whole, given in batches."""
-    found = read_predictions(
-        file, classes=classes, id_column=reading.id_column, ids=reading.ids, accuracy=reading.accuracy,
-        as_read=reading.as_read, task=reading.task,
-    )  # fmt: skip
+    found = read_predictions(file, **reading.keywords(read_predictions))
 
     def rows(number: int) -> Iterator[Rows]:
         source: Aligned = aligned(found.tables[number], classes, given=True)
@@ -261,14 +257,7 @@ def vote_layout(opened: Opened, classes: tuple[str, ...], reading: ReadOptions) 
     free = reading.format == "auto" and reading.label is None and reading.worker is None and not is_long
     if free and looks_like_counts(head(opened), named):
         reading = replace(reading, format="counts")
-    return _chosen(opened, classes, reading)
-
-
-def _chosen(opened: Opened, classes: tuple[str, ...], reading: ReadOptions) -> Layout:
-    return choose(
-        opened, format=reading.format, task=reading.task, worker=reading.worker, label=reading.label,
-        timestamp=reading.timestamp, classes=classes, as_read=reading.as_read,
-    )  # fmt: skip
+    return choose(opened, **reading.keywords(choose))
 
 
 def counted_votes(opened: Opened, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> Iterator[Rows]:
@@ -278,8 +267,8 @@ def counted_votes(opened: Opened, classes: tuple[str, ...], reading: ReadOptions
         column = find_column("task", opened.columns, named=reading.task, source=opened.name)
         pieces = _whole_items(pieces, opened, str(column))
     for part, batch in pieces:
-        how = _chosen(part, classes, reading)
-        raw = clean(how.read(None), classes, reading.abstain)
+        how = choose(part, **reading.keywords(choose))
+        raw = clean(how.read(None), classes, abstain_names(reading.abstain_labels, classes))
         yield counted(raw, classes, told, batch.done, batch.total, (*part.entries, *how.entries))
 
 
@@ -302,11 +291,7 @@ def counted(
 @source_is("votes")
 def all_votes(source: TableLike, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> Rows:
     """Counts by item of a whole table, read into memory, in whatever order its rows stand."""
-    votes = read_votes(
-        source, format=reading.format, task=reading.task, worker=reading.worker, label=reading.label,
-        timestamp=reading.timestamp, classes=classes, abstain_labels=reading.abstain or None,
-        ignore_columns=reading.ignore_columns, as_read=reading.as_read,
-    )  # fmt: skip
+    votes = read_votes(source, **reading.keywords(read_votes))
     if not reading.as_read:
         refuse_misread_votes(votes, typed_classes=False, in_order=False)
     told.decide(votes.decisions)
