@@ -21,6 +21,7 @@ from quorate.streams.classifier_saving import classifier_report
 from quorate.streams.control import Speed
 from quorate.streams.error_costs import ErrorCosts, read_error_costs
 from quorate.streams.pools import Order, PartlyVoted, PoolSize, build_pools
+from quorate.streams.runs import StreamOptions
 from quorate.tables import Joined, join, read_predictions, read_votes
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
 from quorate.tables.readers.arrow import TEXT, pa
@@ -90,9 +91,7 @@ def run(
     ['cat', 'dog', 'cat', 'dog']
     """
     aim = Aim(threshold, target_error, budget, audit_rate, audit_focus, control_speed, sureness, class_targets)
-    plan = build_plan(
-        method, aim, seed=seed, min_votes=min_votes, max_votes=max_votes, window=window, refit_every=refit_every
-    )
+    plan = build_plan(method, aim, seed=seed, options=StreamOptions(window, refit_every, min_votes, max_votes))
     paid = None if price is None else bounded(price, where="price", least=0.0)
     folder = None if out is None else check_free(out, overwrite=overwrite)
     columns = table_options(tables)

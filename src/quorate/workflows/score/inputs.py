@@ -28,7 +28,7 @@ from quorate.tables.readers.open_files import ending_of, existing, open_file
 from quorate.tables.readers.sources import Opened, TableBatch, head, without_columns
 from quorate.tables.rules import Fired, fired
 from quorate.tables.votes.clean import clean, settle, tidy_ids
-from quorate.tables.votes.codes import Coded, Raw, by_first, constant, encode
+from quorate.tables.votes.codes import Coded, Raw, by_first, encode
 from quorate.tables.votes.formats import Layout, choose
 from quorate.tables.votes.layouts import looks_like_counts
 from quorate.tables.votes.names import abstain_names, find_column, name_texts
@@ -40,15 +40,14 @@ from quorate.workflows.score.batches import (
     Follower,
     InOrder,
     Model,
-    NoVotes,
     ReadOptions,
     Rows,
-    Told,
     joined,
     parts,
     reader,
     sliced,
 )
+from quorate.workflows.score.output import Findings
 
 Digests = NDArray[np.uint64]
 
@@ -80,7 +79,7 @@ class SeenIds:
 
 
 @source_is("predictions")
-def models(source: PredictionLike, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> list[Model]:
+def models(source: PredictionLike, classes: tuple[str, ...], reading: ReadOptions, told: Findings) -> list[Model]:
     """The classifiers of one source: a table has one, an array (models, items, classes) or an .npz several."""
     if not isinstance(source, (str, Path, np.ndarray)):
         return [_table_model(open_frame(source), "model-0", classes, reading, told)]
@@ -98,7 +97,7 @@ def models(source: PredictionLike, classes: tuple[str, ...], reading: ReadOption
 class _Cleaner:
     """What turns the rows of one classifier, batch by batch, into probabilities; the first batch is doubted."""
 
-    def __init__(self, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> None:
+    def __init__(self, classes: tuple[str, ...], reading: ReadOptions, told: Findings) -> None:
         self._classes, self._told = classes, told
         self._seen, self._doubts = SeenIds(), not reading.as_read
 
@@ -117,9 +116,7 @@ class _Cleaner:
 
 def _first_rows(given: Given, seen: SeenIds) -> tuple[Given, list[Fired]]:
     """The rows without an id, and those whose item is there for the first time; an entry for the others."""
-    nobody = constant(None, len(given.rows))
-    raw = Raw(given.source, given.task, nobody, nobody, None, given.rows, (), len(given.rows), has_workers=False)
-    task, _ = tidy_ids(given.task, raw)
+    task, _ = tidy_ids(given.task, given.source, given.rows)
     named = np.flatnonzero(task.codes >= 0)
     fresh = np.ones(len(given.rows), dtype=bool)
     fresh[named] = seen.first(task.texts(named).to_pylist())
@@ -139,7 +136,7 @@ def _first_rows(given: Given, seen: SeenIds) -> tuple[Given, list[Fired]]:
     return kept, [entry]
 
 
-def _table_model(opened: Opened, name: str, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> Model:
+def _table_model(opened: Opened, name: str, classes: tuple[str, ...], reading: ReadOptions, told: Findings) -> Model:
     how = reading.keywords(from_table)
 
     def rows() -> Iterator[Rows]:
@@ -164,7 +161,7 @@ def _own_types(opened: Opened, classes: tuple[str, ...], reading: ReadOptions) -
 
 
 def _array_models(
-    array: np.ndarray, name: str, classes: tuple[str, ...], reading: ReadOptions, told: Told
+    array: np.ndarray, name: str, classes: tuple[str, ...], reading: ReadOptions, told: Findings
 ) -> list[Model]:
     """Slices of an array, which may lie on disk; without ids its items are called "0", "1", ..."""
     if array.ndim not in (2, 3) or array.shape[-1] != len(classes):
@@ -196,7 +193,7 @@ def _mapped(file: Path) -> np.ndarray:
         raise broken("predictions", str(file), rule, "save it again with numpy.save.") from cause
 
 
-def _whole_models(file: Path, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> list[Model]:
+def _whole_models(file: Path, classes: tuple[str, ...], reading: ReadOptions, told: Findings) -> list[Model]:
     """Read whole, given in batches."""
     found = read_predictions(file, **reading.keywords(read_predictions))
 
@@ -223,14 +220,14 @@ def voters(
     classes: tuple[str, ...],
     match: str,
     reading: ReadOptions,
-    told: Told,
+    told: Findings,
 ) -> tuple[Follower, OwnTypes]:
     """Who gives the votes of the items: in the order of the table, batch by batch, or by id from memory.
 
     And the types of ids and labels, if the votes are a frame.
     """
     if votes is None:
-        return NoVotes(len(classes)), TEXTS
+        return ById(iter(()), num_classes=len(classes)), TEXTS
     if isinstance(votes, (str, Path)):
         file = existing(votes)
         if ending_of(file) in (".json", ".jsonl", ".ndjson") and is_label_studio(file):
@@ -260,7 +257,7 @@ def vote_layout(opened: Opened, classes: tuple[str, ...], reading: ReadOptions) 
     return choose(opened, **reading.keywords(choose))
 
 
-def counted_votes(opened: Opened, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> Iterator[Rows]:
+def counted_votes(opened: Opened, classes: tuple[str, ...], reading: ReadOptions, told: Findings) -> Iterator[Rows]:
     """Counts by item, batch by batch, in the order of the table; the votes of an item must stand together."""
     pieces = parts(opened, reading.batch_rows)
     if reading.format == "long":
@@ -273,7 +270,7 @@ def counted_votes(opened: Opened, classes: tuple[str, ...], reading: ReadOptions
 
 
 def counted(
-    raw: Raw, classes: tuple[str, ...], told: Told, done: int = 0, total: int = 0, more: Sequence[Fired] = ()
+    raw: Raw, classes: tuple[str, ...], told: Findings, done: int = 0, total: int = 0, more: Sequence[Fired] = ()
 ) -> Rows:
     """Clean votes -> counts of the votes that count, by item in the order of its first vote."""
     kept, entries = settle(raw)
@@ -289,7 +286,7 @@ def counted(
 
 
 @source_is("votes")
-def all_votes(source: TableLike, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> Rows:
+def all_votes(source: TableLike, classes: tuple[str, ...], reading: ReadOptions, told: Findings) -> Rows:
     """Counts by item of a whole table, read into memory, in whatever order its rows stand."""
     votes = read_votes(source, **reading.keywords(read_votes))
     if not reading.as_read:
@@ -298,7 +295,7 @@ def all_votes(source: TableLike, classes: tuple[str, ...], reading: ReadOptions,
     return counted(votes.raw, classes, told)
 
 
-def _by_id(votes: TableLike, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> Follower:
+def _by_id(votes: TableLike, classes: tuple[str, ...], reading: ReadOptions, told: Findings) -> Follower:
     def rows() -> Iterator[Rows]:
         yield all_votes(votes, classes, reading, told)
 
