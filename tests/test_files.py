@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from quorate import files
-from quorate.files import UNFINISHED, atomic_file, write_atomic, write_contents, write_folder
+from quorate.files import UNFINISHED, atomic_file, write_atomic, write_folder
 
 
 def names(folder):
@@ -51,7 +51,7 @@ def test_a_folder_with_its_marker_is_complete(tmp_path):
     folder = tmp_path / "results"
     left = tmp_path / f"{UNFINISHED}results" / "a.csv"  # by a killed writer
     write_atomic(left, "half")
-    write_contents(folder, {"a.csv": b"1", "summary.json": b"old"})
+    write_folder(folder, {"a.csv": b"1", "summary.json": b"old"})
     (folder / "mine.txt").write_text("mine")
 
     def fail(path):
@@ -68,14 +68,14 @@ def test_a_folder_with_its_marker_is_complete(tmp_path):
 def test_the_folder_may_be_the_current_one(tmp_path, monkeypatch):
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    written = write_contents(Path(), {"a.csv": b"1", "summary.json": b"2"})
+    written = write_folder(Path(), {"a.csv": b"1", "summary.json": b"2"})
     assert names(tmp_path / "here") == ["a.csv", "summary.json"] and names(tmp_path) == ["here"]
     assert [path.read_bytes() for path in written] == [b"1", b"2"]
 
 
 def test_a_writer_killed_between_two_files_leaves_no_marker(tmp_path, monkeypatch):
     folder = tmp_path / "results"
-    write_contents(folder, {"a.csv": b"1", "b.csv": b"1", "summary.json": b"old"})
+    write_folder(folder, {"a.csv": b"1", "b.csv": b"1", "summary.json": b"old"})
     replace, moved = files.Path.replace, []
 
     def killed(path, target):
@@ -86,5 +86,5 @@ def test_a_writer_killed_between_two_files_leaves_no_marker(tmp_path, monkeypatc
 
     monkeypatch.setattr(files.Path, "replace", killed)
     with pytest.raises(KeyboardInterrupt):
-        write_contents(folder, {"a.csv": b"2", "b.csv": b"2", "summary.json": b"new"})
+        write_folder(folder, {"a.csv": b"2", "b.csv": b"2", "summary.json": b"new"})
     assert names(folder) == ["a.csv", "b.csv"]

@@ -13,12 +13,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
 from quorate.errors import JournalError, JournalLocked
+from quorate.validate import broken
 
+Content = str | bytes | Callable[[Path], object]  # of a file: text in UTF-8, bytes, or what writes it
 UNFINISHED = ".half-"  # names of temporary files begin with this; who finds one of a killed writer may delete it
 
 if sys.platform == "win32":
@@ -140,38 +141,51 @@ def write_atomic(path: Path, content: str | bytes, *, durable: bool = True) -> P
     return path
 
 
-def write_folder(folder: Path, writers: Mapping[str, Callable[[Path], object]]) -> tuple[Path, ...]:
+def check_free(out: str | Path, *, overwrite: bool) -> Path:
+    """The folder to write to: new or empty, or any folder if `overwrite`; never one with files otherwise.
+
+    Its parent is made if it is not there.
+    """
+    folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise broken("out", str(out), "a folder, not a file", "name another folder.")
+    if not overwrite and folder.is_dir() and any(folder.iterdir()):
+        fix = "name another folder, or pass `overwrite=True`."
+        raise broken("out", str(out), "an empty folder; this one holds files", fix)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder.parent, os.W_OK):  # better said now than after the run
+        rule = f"a folder that can be written to, unlike {str(folder.parent)!r}"
+        raise broken("out", str(out), rule, "name another folder.")
+    return folder
+
+
+def write_folder(folder: Path, files: Mapping[str, Content]) -> tuple[Path, ...]:
     """Write several files that belong together; the last one marks the folder as complete.
 
-    Each writer gets the path to write to. An old marker is removed before the first file is replaced and the new one
-    comes last, so that a folder with a marker is complete. Other files in the folder are left alone.
+    A file is its content, or a function that gets the path to write to. An old marker is removed before the first file
+    is replaced and the new one comes last, so that a folder with a marker is complete. Other files in the folder are
+    left alone.
     """
-    *_, marker = writers
+    *_, marker = files
     place = folder.absolute()  # "." has no name of its own
     beside = place.with_name(f"{UNFINISHED}{place.name}")
     shutil.rmtree(beside, ignore_errors=True)  # by a writer that was killed
     beside.mkdir(parents=True)
     try:
-        for name, write in writers.items():
-            write(beside / name)
+        for name, content in files.items():
+            if callable(content):
+                content(beside / name)
+            else:
+                (beside / name).write_bytes(content.encode() if isinstance(content, str) else content)
             _sync_file(beside / name)
         folder.mkdir(exist_ok=True)
         (folder / marker).unlink(missing_ok=True)
-        for name in writers:
+        for name in files:
             (beside / name).replace(folder / name)
         sync_directory(folder)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
-    return tuple(folder / name for name in writers)
-
-
-def write_contents(folder: Path, contents: Mapping[str, bytes]) -> tuple[Path, ...]:
-    """`write_folder` for contents that are already there, the marker last."""
-    return write_folder(folder, {name: partial(_write_bytes, content) for name, content in contents.items()})
-
-
-def _write_bytes(content: bytes, path: Path) -> None:
-    path.write_bytes(content)
+    return tuple(folder / name for name in files)
 
 
 def _sync_file(path: Path) -> None:

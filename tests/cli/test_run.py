@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from quorate.workflows.run.files import FILES
+from quorate.workflows.run.result import FILES
 from tests.workflows.run import run_data
 
 

@@ -13,7 +13,7 @@ from quorate.streams.pools import Order, PartlyVoted
 from quorate.tables.options import OPTIONS
 from quorate.types import Reason
 from quorate.workflows.run import run
-from quorate.workflows.run.files import FILES
+from quorate.workflows.run.result import FILES
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "run.md").read_text()

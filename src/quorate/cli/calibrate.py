@@ -9,6 +9,7 @@ import typer
 from quorate.catalogue import parse_method
 from quorate.cli.options import Json, PredictionTables, VotesTable, method_names, reads_tables
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
+from quorate.files import check_free
 from quorate.tables.options import TableKeywords, TableOptions
 from quorate.version import __version__
 from quorate.workflows.calibrate import Calibration
@@ -21,7 +22,6 @@ from quorate.workflows.calibrate.report import (
     group_row,
     write_calibration,
 )
-from quorate.workflows.run.files import check_free
 
 MethodSpec = Annotated[
     str,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import re
 import sys
 import time
@@ -106,9 +105,9 @@ def fail(message: str) -> None:
 
 def print_json(content: dict[str, Any]) -> None:
     """Strict JSON on stdout, nothing else; what is not a finite number is null."""
-    from quorate.reports.plain_json import plain
+    from quorate.reports.plain_json import json_page
 
-    print(json.dumps(plain(content), indent=2, ensure_ascii=False, allow_nan=False))
+    print(json_page(content), end="")
 
 
 def print_lines(*lines: str) -> None:

@@ -182,7 +182,7 @@ def _class_targets(given: list[str] | None) -> dict[str, float] | None:
 
 
 def _print(result: RunResult, out: str) -> None:
-    from quorate.workflows.run.files import FILES
+    from quorate.workflows.run.result import FILES
     from quorate.workflows.run.summary import class_table_rows, table_rows
 
     print_lines(result.headline(), "")

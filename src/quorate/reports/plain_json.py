@@ -5,6 +5,7 @@ Called wherever JSON is written: `cli.output.print_json` and the summaries of re
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import overload
@@ -35,3 +36,12 @@ def plain(value: object) -> object:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def json_page(content: Mapping[str, object], *, indent: int = 2) -> str:
+    """Strict JSON as a file holds it: indented, with a line end; what is not a finite number is null.
+
+    >>> json_page({"error": float("nan")}, indent=0)
+    '{\\n"error": null\\n}\\n'
+    """
+    return json.dumps(plain(content), indent=indent, ensure_ascii=False, allow_nan=False) + "\n"

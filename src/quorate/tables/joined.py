@@ -193,7 +193,7 @@ def join(
 
 
 def _refuse_misread_predictions(votes: Votes, sources: Sequence[Aligned]) -> None:
-    names = votes.raw.task.names.take(pa.array(_voted(votes)))
+    names = votes.raw.task.names.take(pa.array(votes.voted))
     for source in sources:
         present, usable = looked_up(source, names)[1:]
         if present.any():  # that no id is in both has its own error
@@ -281,7 +281,7 @@ def _with_predictions(
     for source, (_, present, _) in zip(sources, found, strict=True):
         entries += _unmatched(votes, source, names, present)
     every = pa.concat_arrays([source.table.ids for source in sources]).unique()
-    apart = every.filter(pc.invert(pc.is_in(every, value_set=votes.raw.task.names.take(pa.array(_voted(votes))))))
+    apart = every.filter(pc.invert(pc.is_in(every, value_set=votes.raw.task.names.take(pa.array(votes.voted)))))
     if len(apart):
         where = ", ".join(source.table.source for source in sources)
         entries += fired_whole("prediction-without-votes", where, apart, of="items")
@@ -290,11 +290,6 @@ def _with_predictions(
     models = tuple(source.table.model for source in sources)
     usable = tuple(int(each.sum()) for _, _, each in found)
     return _Outcome(np.stack([probs for probs, _, _ in found]), models, usable, apart, unvoted), entries
-
-
-def _voted(votes: Votes) -> IntArray:
-    """Codes of every item with a vote that counts."""
-    return by_first(votes.raw.task.codes[votes.counts_vote], len(votes.raw.task.names))
 
 
 def _unmatched(votes: Votes, source: Aligned, names: pa.Array, present: np.ndarray) -> list[Fired]:

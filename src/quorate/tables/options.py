@@ -114,8 +114,8 @@ class TableOptions:
         """Classes may be numbers, as a classifier's `classes_` are."""
         object.__setattr__(self, "classes", class_texts(self.classes))
 
-    def keywords(self, taken_by: type) -> dict[str, Any]:
-        """The options as keyword arguments, as far as `taken_by`, a TypedDict or a dataclass, has them.
+    def keywords(self, taken_by: object) -> dict[str, Any]:
+        """The options as keyword arguments, as far as `taken_by`, a function, a TypedDict or a dataclass, has them.
 
         >>> TableOptions(task="photo").keywords(ScoreKeywords)["task"]
         'photo'
@@ -194,9 +194,10 @@ def check_names(given: Mapping[str, object], known: Collection[str]) -> None:
             raise broken(name, value, f"one of {', '.join(map(repr, known))}", fix)
 
 
-def _names(keywords: type) -> Collection[str]:
-    """The names of the fields of a TypedDict or a dataclass."""
-    return keywords.__annotations__
+def _names(keywords: object) -> Collection[str]:
+    """The names of the arguments of a function, or of the fields of a TypedDict or a dataclass."""
+    found: Collection[str] = keywords.__annotations__
+    return found
 
 
 def shows(keywords: type) -> Callable[[F], F]:

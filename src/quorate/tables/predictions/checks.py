@@ -13,7 +13,7 @@ import numpy as np
 from quorate.tables.readers.arrow import pa
 from quorate.tables.rules import SUM_ROUNDING, SUM_TOLERANCE, Fired
 from quorate.tables.votes.clean import tidy_ids
-from quorate.tables.votes.codes import Coded, Raw, constant, encode, hits
+from quorate.tables.votes.codes import Coded, encode, hits
 from quorate.types import FloatArray, IntArray
 
 _OF_ROWS = ("blank-prediction", "bad-probability", "sum-off", "sum-near-one")
@@ -64,9 +64,7 @@ class CheckedPredictions:
 
 def checked(given: Given) -> CheckedPredictions:
     """Tidy ids, the last prediction of each item, and the rows that are no probabilities marked."""
-    nobody = constant(None, len(given.rows))
-    raw = Raw(given.source, given.task, nobody, nobody, None, given.rows, (), len(given.rows), has_workers=False)
-    task, of_ids = tidy_ids(given.task, raw)
+    task, of_ids = tidy_ids(given.task, given.source, given.rows)
     last, repeated = _last_of_each(given, task)
     usable, unusable = _judged(given, task, last)
     at = np.flatnonzero(last)

@@ -6,6 +6,7 @@ Called by `predictions`. Which form a table has is decided by its columns, and t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -257,11 +258,7 @@ def _scores(opened: Opened, model: str, item: str, score: str, classes: tuple[st
         raise broken("source", opened.name, rule, fix)
     given = _vectors(opened, model, item, {score: classes[1]}, [score])
     decision = f"one score {score!r} per item: the probability of {classes[1]!r}, the rest for {classes[0]!r}"
-    return Given(
-        *(model, given.source, given.classes, given.task, given.values, given.unsaid, given.is_blank, given.rows, True),
-        decisions=_told(opened, decision),
-        entries=given.entries,
-    )
+    return replace(given, shares_rest=True, decisions=_told(opened, decision))
 
 
 def _told(opened: Opened, decision: str) -> tuple[str, ...]:

@@ -135,13 +135,7 @@ def read_cells(opened: Opened, task: str, column: str, form: str, progress: Prog
     """The votes of the cells of a column."""
     classes: dict[str, None] = {}
     raw = collect(_chunks(opened, task, column, form, classes, progress), opened.name, has_workers=False)
-    if form == "list":
-        return raw
-    return Raw(
-        *(raw.source, raw.task, raw.worker, raw.label, None, raw.rows, raw.entries, raw.num_rows),
-        has_workers=False,
-        classes=tuple(classes),
-    )
+    return raw if form == "list" else replace(raw, classes=tuple(classes))
 
 
 def _chunks(

@@ -25,8 +25,8 @@ def clean(raw: Raw, classes: Sequence[str] | None, abstain: Sequence[str] = ()) 
     filled, entries = _without_blanks(raw)
     filled, abstained = _without_abstentions(filled, abstain)
     entries += abstained
-    task, of_task = tidy_ids(filled.task, filled)
-    worker, of_worker = tidy_ids(filled.worker, filled)
+    task, of_task = tidy_ids(filled.task, filled.source, filled.rows, worker=filled.worker)
+    worker, of_worker = tidy_ids(filled.worker, filled.source, filled.rows, task=filled.task, worker=filled.worker)
     tidy = replace(filled, task=task, worker=worker)
     labelled, of_label = relabelled(tidy, classes, given=classes is not None)
     broken = _line_breaks(labelled)
@@ -35,14 +35,18 @@ def clean(raw: Raw, classes: Sequence[str] | None, abstain: Sequence[str] = ()) 
     return replace(labelled, entries=everything)
 
 
-def tidy_ids(coded: Coded, raw: Raw) -> tuple[Coded, list[Fired]]:
-    """Ids compared as text: outer white space goes, 7.0 is 7, leading zeros stay."""
+def tidy_ids(
+    coded: Coded, source: str, rows: IntArray, *, task: Coded | None = None, worker: Coded | None = None
+) -> tuple[Coded, list[Fired]]:
+    """Ids compared as text: outer white space goes, 7.0 is 7, leading zeros stay. `task`, `worker`: of each row."""
     spaced = pc.utf8_trim_whitespace(coded.names)
     whole = pc.replace_substring_regex(spaced, WHOLE_NUMBER, r"\1")
     entries = [
         entry
         for rule, before, after in (("id-space", coded.names, spaced), ("id-number", spaced, whole))
-        for entry in _entry(rule, raw, _cells(coded, changed(before, after)), coded)
+        for entry in hits(
+            rule, source, rows, _cells(coded, changed(before, after)), task or coded, worker=worker, value=coded
+        )
     ]
     blank = pc.equal(whole, "")
     if not pc.any(blank).as_py() and not changed(coded.names, whole).any():

@@ -136,14 +136,21 @@ def read_counts(opened: Opened, task: str, classes: Sequence[str], progress: Pro
         entries.extend(batch.entries)
     table = np.concatenate(parts) if parts else np.empty((0, len(classes)))
     row = np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
-    plain = _as_raw(opened.name, merge(items), row, tuple(entries))
-    tidy, more = tidy_ids(plain.task, plain)
-    keep, refused = _usable(opened.name, tidy, table, row)
+    item, more = tidy_ids(merge(items), opened.name, row)
+    keep, refused = _usable(opened.name, item, table, row)
     counts = np.where(keep[:, None], table, 0).astype(np.int64)
     check_votes(opened.name, int(counts.sum()))
-    raw = _expanded(plain, tidy, counts, classes)
+    at, column = np.nonzero(counts)
+    times = counts[at, column]
+    at, column = np.repeat(at, times), np.repeat(column, times)
     return Raw(
-        *(raw.source, raw.task, raw.worker, raw.label, None, raw.rows, (*entries, *more, *refused)),
+        source=opened.name,
+        task=Coded(item.codes[at], item.names),
+        worker=constant(None, len(at)),
+        label=Coded(column.astype(np.int32), pa.array(list(classes), type=TEXT)),
+        time=None,
+        rows=row[at],
+        entries=(*entries, *more, *refused),
         num_rows=len(row),
         has_workers=False,
         classes=tuple(classes),
@@ -159,11 +166,6 @@ def looks_like_counts(table: pa.Table, columns: Sequence[str]) -> bool:
         if not np.all((numbers >= 0) & (numbers == np.floor(numbers))):
             return False
     return True
-
-
-def _as_raw(source: str, task: Coded, rows: IntArray, entries: tuple[Fired, ...]) -> Raw:
-    nobody = constant(None, len(rows))
-    return Raw(source, task, nobody, nobody, None, rows, entries, len(rows), has_workers=False)
 
 
 def _usable(source: str, task: Coded, table: np.ndarray, rows: IntArray) -> tuple[np.ndarray, list[Fired]]:
@@ -183,13 +185,3 @@ def _usable(source: str, task: Coded, table: np.ndarray, rows: IntArray) -> tupl
     found = (("missing-task", absent), ("bad-count", ~absent & ~good), ("repeated-counts", usable & ~last))
     entries = [entry for rule, hit in found for entry in hits(rule, source, rows, hit, task, value=shown)]
     return last, entries
-
-
-def _expanded(raw: Raw, task: Coded, table: np.ndarray, classes: Sequence[str]) -> Raw:
-    row, column = np.nonzero(table)
-    times = table[row, column]
-    row, column = np.repeat(row, times), np.repeat(column, times)
-    label = Coded(column.astype(np.int32), pa.array(list(classes), type=TEXT))
-    items = Coded(task.codes[row], task.names)
-    nobody = constant(None, len(row))
-    return Raw(raw.source, items, nobody, label, None, raw.rows[row], (), len(raw.rows), has_workers=False)

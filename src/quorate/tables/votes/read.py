@@ -24,7 +24,7 @@ from quorate.tables.votes.clean import clean, settle
 from quorate.tables.votes.codes import Raw, by_first, collect
 from quorate.tables.votes.formats import choose
 from quorate.tables.votes.names import abstain_names, class_texts, differ_by_case, means_no_answer, name_texts
-from quorate.types import TableLike
+from quorate.types import IntArray, TableLike
 from quorate.validate import broken
 
 
@@ -65,14 +65,17 @@ class Votes:
     @property
     def items(self) -> tuple[str, ...]:
         """Ids of the items with a vote, in the order of their first vote in the source."""
-        used = by_first(self.raw.task.codes[self.counts_vote], len(self.raw.task.names))
-        return tuple(self.raw.task.names.take(pa.array(used)).to_pylist())
+        return tuple(self.raw.task.names.take(pa.array(self.voted)).to_pylist())
+
+    @property
+    def voted(self) -> IntArray:
+        """Codes of the items with a vote that counts, in the order of their first vote in the source."""
+        return by_first(self.raw.task.codes[self.counts_vote], len(self.raw.task.names))
 
     @property
     def report(self) -> Report:
         """What was decided and which rules fired."""
-        used = by_first(self.raw.task.codes[self.counts_vote], len(self.raw.task.names))
-        totals = {"rows": self.raw.num_rows, "votes": self.num_votes, "items": len(used)}
+        totals = {"rows": self.raw.num_rows, "votes": self.num_votes, "items": len(self.voted)}
         return Report(self.decisions, totals, (*self.raw.entries, *self.settled))
 
 

@@ -5,7 +5,6 @@ What `quorate audit draw` and `quorate audit report` do; the maths is in `quorat
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -28,6 +27,8 @@ from quorate.audit import (
 from quorate.audit.batch import most_errors
 from quorate.audit.statement import BATCH, RUNNING, rounded_up
 from quorate.errors import InvalidInput, shown, source_is
+from quorate.files import check_free
+from quorate.moved import renamed
 from quorate.posterior.settled import is_settled
 from quorate.validate import broken, members
 from quorate.version import __version__
@@ -43,7 +44,6 @@ from quorate.workflows.audit.files import (
     write_draw,
 )
 from quorate.workflows.audit.report import write_audit
-from quorate.workflows.run.files import check_free
 
 NUM_CHECKPOINTS = 10
 USEFUL = 0.1  # a bound above this share of the unsettled items says little
@@ -396,9 +396,4 @@ def _batch(
         return None, str(refused)
 
 
-def __getattr__(name: str) -> type[AuditFindings]:
-    """The documented name of 0.1, for one release."""
-    if name != "AuditReport":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    warnings.warn("AuditReport is now AuditFindings; import that.", DeprecationWarning, stacklevel=2)
-    return AuditFindings
+__getattr__ = renamed(__name__, {"AuditReport": "AuditFindings"})  # the documented name of 0.1, for one release

@@ -1,6 +1,6 @@
 """The files of an audit: decisions in; the draw, with its seed, in and out; the votes of the panels in.
 
-Tables of decisions are CSV, or JSONL or Parquet if the ending says so. Votes of the panels are read by the rules of
+Decisions are a table of any kind that is read elsewhere. Votes of the panels are read by the rules of
 every other table of votes: ids are compared as text (7.0 is 7), blank labels are votes that are still missing, and
 votes for items that were not audited are counted. Called by `workflows.audit`.
 """
@@ -12,17 +12,22 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
-from quorate.errors import InvalidInput, shown, source_is
+import numpy as np
+
+from quorate.errors import shown, source_is
 from quorate.files import atomic_file
-from quorate.parquet import parquet_batches
 from quorate.reasons import CERTAIN
 from quorate.tables.misread_checks import FEWEST, refuse_misread_votes
 from quorate.tables.options import Format
+from quorate.tables.readers.arrow import pa
+from quorate.tables.readers.open_files import existing, open_file
 from quorate.tables.report import Report
+from quorate.tables.rules import RULES
+from quorate.tables.votes.codes import encode
 from quorate.tables.votes.names import whole_number
 from quorate.tables.votes.read import Votes, read_votes
 from quorate.types import Reason
@@ -31,7 +36,6 @@ from quorate.version import __version__
 
 Row = dict[str, str]
 
-CELL_BYTES = 200  # of a cell of Parquet as text, in a row that is a dict
 ITEM = ("item", "task", "id", "item_id", "task_id")
 MARK = "# quorate audit draw "
 COLUMNS = ("item", "rate", "audited", "expected_loss", "label", "pool_size")
@@ -118,7 +122,7 @@ def read_decisions(path: str | Path) -> tuple[list[ClosedItem], int]:
 
 def read_draw(path: str | Path) -> DrawFile:
     """A draw that `write_draw` wrote."""
-    file = _existing(path)
+    file = existing(path)
     try:
         with file.open(encoding="utf-8", newline="") as text:
             head = text.readline()
@@ -157,50 +161,23 @@ def write_draw(draw: DrawFile, path: str | Path) -> None:
             writer.writerow((*cells, "" if row.pool_size is None else row.pool_size))
 
 
-def _existing(path: str | Path) -> Path:
-    file = Path(path)
-    if not file.is_file():
-        raise broken("path", str(path), "a file that exists", "check its name.")
-    return file
-
-
 def _read(path: str | Path) -> list[Row]:
     """The rows of a table, every cell as text, stripped; "" for none."""
-    file = _existing(path)
-    readers = {".parquet": _parquet, ".pq": _parquet, ".jsonl": _jsonl, ".ndjson": _jsonl}
-    try:
-        rows = readers.get(file.suffix.lower(), _csv)(file)
-    except InvalidInput:
-        raise
-    except (ValueError, csv.Error) as cause:
-        raise broken("path", str(path), f"a table ({cause})", "save it again as CSV in UTF-8.") from cause
-    return [{str(name).strip(): _text(value) for name, value in row.items()} for row in rows]
-
-
-def _csv(file: Path) -> list[dict[str, Any]]:
-    with file.open(encoding="utf-8-sig", newline="") as text:
-        reader = csv.DictReader(text)
-        rows = list(reader)
-    for number, row in enumerate(rows, start=1):
-        if None in row or None in row.values():
-            raise ValueError(f"row {number} has another number of cells than the header")
+    opened = open_file(path)
+    names = [name.strip() for name in opened.columns]
+    rows: list[Row] = []
+    for batch in opened.read(None):
+        for entry in batch.entries:  # a row that cannot be read may be an item
+            rule = f"rows that can be read, not {RULES[entry.rule].told(entry.count)}"
+            raise broken("source", str(path), rule, "save it again as CSV in UTF-8.")
+        cells = [_cells(batch.table[name]) for name in opened.columns]
+        rows += [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)]
     return rows
 
 
-def _jsonl(file: Path) -> list[dict[str, Any]]:
-    with file.open(encoding="utf-8-sig") as text:
-        rows = [json.loads(line) for line in text if line.strip()]
-    if not all(isinstance(row, dict) for row in rows):
-        raise ValueError("a line is not a JSON object")
-    return rows
-
-
-def _parquet(file: Path) -> list[dict[str, Any]]:
-    return [row for batch in parquet_batches(file, cell_bytes=CELL_BYTES) for row in batch.to_pylist()]
-
-
-def _text(value: object) -> str:
-    return "" if value is None else str(value).strip()
+def _cells(column: pa.ChunkedArray) -> list[str]:
+    coded = encode(column)
+    return [(text or "").strip() for text in coded.texts(np.arange(len(coded.codes))).to_pylist()]
 
 
 def _column(rows: Sequence[Row], names: Sequence[str], path: str | Path) -> str:
@@ -281,11 +258,8 @@ class Panels:
 def read_panels(table: VotesTable, wanted: Iterable[str]) -> Panels:
     """The votes on the wanted items. A blank label is a vote that is missing; of a worker's votes the last counts."""
     with source_is("votes"):
-        read = read_votes(
-            table.path, format=table.format, task=table.task, worker=table.worker, label=table.label,
-            timestamp=table.timestamp, abstain_labels=table.abstain_labels, ignore_columns=table.ignore_columns,
-            strict=table.strict, as_read=table.as_read,
-        )  # fmt: skip
+        given = asdict(table)
+        read = read_votes(given.pop("path"), **given)
     if not table.as_read:
         refuse_misread_votes(read, blanks_expected=True, in_order=False)
     names = _by_id(wanted)

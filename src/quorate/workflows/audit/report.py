@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quorate.audit import ASSUMPTIONS
 from quorate.audit.statement import rounded_up
-from quorate.files import write_contents
+from quorate.files import write_folder
 from quorate.reports import render
-from quorate.reports.plain_json import plain
+from quorate.reports.plain_json import json_page
 from quorate.reports.section import Chart, Document, Section, Table
 from quorate.reports.svg import lines
 from quorate.version import __version__
@@ -100,5 +99,4 @@ def _picture(found: AuditFindings) -> Chart | None:
 
 def write_audit(found: AuditFindings, folder: Path) -> tuple[Path, ...]:
     """report.html and audit.json, which comes last: a folder that has it is complete."""
-    text = json.dumps(plain(found.summary()), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    return write_contents(folder, dict(zip(FILES, (page(found).encode(), text.encode()), strict=True)))
+    return write_folder(folder, dict(zip(FILES, (page(found), json_page(found.summary())), strict=True)))

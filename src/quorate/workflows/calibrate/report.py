@@ -6,20 +6,17 @@ the command.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quorate.files import write_folder
+from quorate.files import Content, check_free, write_folder
 from quorate.reports import render
 from quorate.reports.figures import BLUE, GRID, QUIET, DrawnFigure, draw_all
-from quorate.reports.plain_json import plain
+from quorate.reports.plain_json import json_page
 from quorate.reports.section import Document, Figure, Section, Table, data_section
 from quorate.version import __version__
 from quorate.workflows.calibrate.measure import Bin, Honesty
-from quorate.workflows.run.files import check_free
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,18 +94,17 @@ def write_calibration(found: Calibration, folder: str | Path, *, overwrite: bool
     a folder that has it is complete.
     """
     place = check_free(folder, overwrite=overwrite)
-    text = json.dumps(plain(found.summary()), indent=2, ensure_ascii=False, allow_nan=False)
     drawn = draw_all([reliability_figure(found)])
-    contents = {SUMMARY: f"{text}\n".encode(), "report.html": page(found, drawn).encode()}
-    for name, picture in drawn.items():
-        contents |= {f"{name}.png": picture.png, f"{name}.svg": picture.svg}
-    writers: dict[str, Callable[[Path], object]] = {
-        name: partial(Path.write_bytes, data=content) for name, content in contents.items()
+    files: dict[str, Content] = {
+        SUMMARY: json_page(found.summary()),
+        "report.html": page(found, drawn),
     }
+    for name, picture in drawn.items():
+        files |= {f"{name}.png": picture.png, f"{name}.svg": picture.svg}
     if found.report is not None:
-        writers[REJECTS] = found.report.write_rejects
-    write_folder(place, dict(reversed(writers.items())))
-    return tuple(place / name for name in writers)
+        files[REJECTS] = found.report.write_rejects
+    write_folder(place, dict(reversed(files.items())))
+    return tuple(place / name for name in files)
 
 
 def page(found: Calibration, drawn: Mapping[str, DrawnFigure] | None = None) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from quorate.catalogue import parse_method
+from quorate.files import check_free
 from quorate.methods import METHODS as EVERY_METHOD
 from quorate.posterior.settled import plurality_shares
 from quorate.reports.figures import canvas
@@ -31,7 +32,7 @@ from quorate.workflows.plan.forecast import resampled
 from quorate.workflows.plan.pools import FEWEST_ITEMS, PartlyVoted, Pilot, pilot_of
 from quorate.workflows.plan.report import plan_figure
 from quorate.workflows.plan.words import free_folder, prediction_files
-from quorate.workflows.run.files import PredictionSources, VoteSource, check_free, read_inputs
+from quorate.workflows.run import PredictionSources, VoteSource, read_inputs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quorate.files import write_folder
+from quorate.files import Content, write_folder
 from quorate.reports import render
 from quorate.reports.figures import INK, QUIET, DrawnFigure, draw_all
 from quorate.reports.format import interval
-from quorate.reports.plain_json import plain
+from quorate.reports.plain_json import json_page
 from quorate.reports.plots import STYLES, TICKS
 from quorate.reports.section import Document, Figure, Section, Table, data_section
 from quorate.version import __version__
@@ -249,20 +248,15 @@ def write_plan(plan: Plan, folder: Path) -> tuple[Path, ...]:
     plan.json comes last: a folder that has it is complete.
     """
     drawn = draw_all([plan_figure(plan)])
-    contents = {
-        "curves.csv": _curves_csv(plan).encode(),
-        "report.html": page(plan, drawn).encode(),
-        "plan.json": (
-            json.dumps(plain(summarise(plan)), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        ).encode(),
+    files: dict[str, Content] = {
+        "curves.csv": _curves_csv(plan),
+        "rejects.csv": plan.report.write_rejects,
+        "report.html": page(plan, drawn),
+        "plan.json": json_page(summarise(plan)),
     }
     if drawn:
-        contents["plan.png"] = drawn[KEY].png
-    writers: dict[str, Callable[[Path], object]] = {
-        name: partial(Path.write_bytes, data=content) for name, content in contents.items()
-    }
-    writers["rejects.csv"] = plan.report.write_rejects
-    return write_folder(folder, {name: writers[name] for name in FILES if name in writers})
+        files["plan.png"] = drawn[KEY].png
+    return write_folder(folder, {name: files[name] for name in FILES if name in files})
 
 
 KEY = "plan"

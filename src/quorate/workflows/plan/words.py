@@ -20,7 +20,7 @@ from quorate.tables.predictions.read import named_sources
 from quorate.tables.readers.open_files import ending_of
 from quorate.workflows.plan.advice import needed_pilot
 from quorate.workflows.plan.forecast import Forecast
-from quorate.workflows.run.files import PredictionSources
+from quorate.workflows.run import PredictionSources
 from quorate.workflows.run.notes import found_in
 
 if TYPE_CHECKING:

@@ -6,24 +6,35 @@ Reads the tables, replays the stream under a method, asking only as far as it wo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
+import numpy as np
+
 from quorate.decision.policy import QueryPolicy
+from quorate.errors import source_is
+from quorate.files import check_free
 from quorate.methods import REFIT_EVERY, WINDOW, Method
 from quorate.streams.classifier_saving import classifier_report
 from quorate.streams.control import Speed
 from quorate.streams.error_costs import ErrorCosts, read_error_costs
 from quorate.streams.pools import Order, PartlyVoted, PoolSize, build_pools
-from quorate.tables import Joined
-from quorate.tables.options import TableKeywords, shows, table_options
+from quorate.streams.runs import StreamOptions
+from quorate.tables import Joined, join, read_predictions, read_votes
+from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
+from quorate.tables.readers.arrow import TEXT, pa
 from quorate.tables.readers.sources import Progress
+from quorate.tables.votes.names import abstain_names
 from quorate.tables.votes.vote_order import VoteOrder, vote_order
-from quorate.validate import bounded
-from quorate.workflows.run.files import PredictionSources, VoteSource, check_free, read_as, read_inputs, write_run
+from quorate.types import PredictionLike, TableLike, VoteDataset
+from quorate.validate import bounded, broken
 from quorate.workflows.run.replay import Aim, RunPlan, build_plan, control_summary, replayed, until_settled
-from quorate.workflows.run.result import RunResult
+from quorate.workflows.run.result import RunResult, write_run
+
+VoteSource = TableLike | np.ndarray | VoteDataset
+PredictionSources = PredictionLike | Sequence[PredictionLike] | Mapping[str, PredictionLike] | None
 
 
 @shows(TableKeywords)
@@ -80,9 +91,7 @@ def run(
     ['cat', 'dog', 'cat', 'dog']
     """
     aim = Aim(threshold, target_error, budget, audit_rate, audit_focus, control_speed, sureness, class_targets)
-    plan = build_plan(
-        method, aim, seed=seed, min_votes=min_votes, max_votes=max_votes, window=window, refit_every=refit_every
-    )
+    plan = build_plan(method, aim, seed=seed, options=StreamOptions(window, refit_every, min_votes, max_votes))
     paid = None if price is None else bounded(price, where="price", least=0.0)
     folder = None if out is None else check_free(out, overwrite=overwrite)
     columns = table_options(tables)
@@ -146,3 +155,65 @@ def _settings(joined: Joined, plan: RunPlan, *, order: Order, shuffled: str | No
         "models": list(joined.models),
         "classes": list(joined.classes),
     }
+
+
+def read_inputs(
+    votes: VoteSource,
+    predictions: PredictionSources,
+    columns: TableOptions,
+    *,
+    by_time: bool,
+    progress: Progress | None,
+) -> tuple[Joined, bool]:
+    """Votes and predictions joined, and whether the votes of an item have an order: those of counts have none.
+
+    `by_time`: votes in the order of their times, else of their rows.
+    """
+    if isinstance(votes, VoteDataset):
+        columns = replace(columns, classes=columns.classes or votes.classes)
+        given = dict(zip(votes.models, np.asarray(votes.predictions), strict=True))
+        predictions = given if predictions is None else predictions
+        votes = votes.votes
+    if isinstance(votes, np.ndarray):  # which says what it is
+        columns, table = replace(columns, as_read=True), _long_table(votes, columns)
+        if columns.ids is None:  # rows of the predictions are those of the votes, voted on or not
+            columns = replace(columns, ids=list(range(len(votes))))
+    else:
+        table = votes
+    with source_is("votes"):
+        read = read_votes(table, progress=progress, **columns.keywords(read_votes))
+    if not by_time and read.raw.time is not None:
+        read = replace(read, raw=replace(read.raw, time=None))
+    said = None
+    if predictions is not None:
+        with source_is("predictions"):
+            said = read_predictions(predictions, **columns.keywords(read_predictions))
+    has_order = read.raw.classes is None  # only counts come with classes of their own
+    return join(read, said, **columns.keywords(join)), has_order
+
+
+def read_as(columns: TableOptions) -> dict[str, Any]:
+    """How labels were read, for summary.json and params.json: whoever decides on must read them alike."""
+    named = abstain_names(columns.abstain_labels, columns.classes)
+    return {"accuracy": columns.accuracy, "abstain_labels": list(named)}
+
+
+def _long_table(votes: np.ndarray, columns: TableOptions) -> pa.Table:
+    """An array (items, votes) of class numbers, -1 for none, as a long table; `classes` and `ids` name them."""
+    if votes.ndim != 2 or votes.dtype.kind not in "iu":
+        rule = "whole numbers (items, votes per item), -1 for none"
+        raise broken("votes", f"{votes.dtype} {votes.shape}", rule, "pass such an array, or a table.")
+    rows, places = np.nonzero(votes >= 0)
+    numbers = votes[rows, places]
+    most = int(numbers.max(initial=0))
+    names = [str(number) for number in range(most + 1)] if columns.classes is None else list(columns.classes)
+    ids = [str(number) for number in range(len(votes))] if columns.ids is None else [str(each) for each in columns.ids]
+    for what, found, needed in (("classes", names, most + 1), ("ids", ids, len(votes))):
+        if len(found) < needed:
+            raise broken(what, len(found), f"{needed} names for these `votes`", "name them all.")
+    return pa.table(
+        {
+            "task": pa.array(ids, type=TEXT).take(pa.array(rows)),
+            "label": pa.array(names, type=TEXT).take(pa.array(numbers)),
+        }
+    )

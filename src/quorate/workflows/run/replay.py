@@ -31,7 +31,7 @@ from quorate.streams.simulate import simulate_stream
 from quorate.streams.target_error import AUDIT_RATE, FOCUS, SURENESS, TargetErrorControl
 from quorate.tables.readers.sources import Progress
 from quorate.types import FloatArray, IntArray
-from quorate.validate import bounded, broken, fraction, vote_limits, whole
+from quorate.validate import bounded, broken, fraction, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +57,12 @@ class Aim:
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """A checked replay: the method, its aim and its limits."""
+    """A checked replay: the method, its aim and how the stream is run."""
 
     method: Method
     aim: Aim
     seed: int
-    min_votes: int
-    max_votes: int | None
-    window: int | None
-    refit_every: int
+    options: StreamOptions
 
     @property
     def draws_quotas(self) -> bool:
@@ -85,38 +82,17 @@ class RunPlan:
             "audit_rate": aim.audit_rate if held is None else held.audit_rate,
             "audit_focus": None if held is None else held.focus,
             "control_speed": None if aim.budget is None else aim.control_speed,
-            "min_votes": self.min_votes,
-            "max_votes": self.max_votes,
-            "window": self.window,
-            "refit_every": self.refit_every,
+            "min_votes": self.options.min_votes,
+            "max_votes": self.options.max_votes,
+            "window": self.options.window,
+            "refit_every": self.options.refit_every,
         }
 
 
-def build_plan(
-    method: str | Method | QueryPolicy,
-    aim: Aim,
-    *,
-    seed: int,
-    min_votes: int,
-    max_votes: int | None,
-    window: int | None,
-    refit_every: int,
-) -> RunPlan:
+def build_plan(method: str | Method | QueryPolicy, aim: Aim, *, seed: int, options: StreamOptions) -> RunPlan:
     """Check what was asked for before anything is read."""
     _check_aim(aim)
-    chosen = _method(method, aim.threshold)
-    low = whole(min_votes, where="min_votes", least=0)
-    high = None if max_votes is None else whole(max_votes, where="max_votes", least=0)
-    vote_limits(low, high)
-    plan = RunPlan(
-        method=chosen,
-        aim=aim,
-        seed=whole(seed, where="seed", least=0),
-        min_votes=low,
-        max_votes=high,
-        window=None if window is None else whole(window, where="window"),
-        refit_every=whole(refit_every, where="refit_every"),
-    )
+    plan = RunPlan(_method(method, aim.threshold), aim, whole(seed, where="seed", least=0), options)
     _control(plan, mean_pool=1)  # refuses what a controller cannot do
     return plan
 
@@ -204,10 +180,10 @@ def replayed(
         audit_rate=plan.aim.audit_rate or 0.0,
         ids=ids,
         seed=plan.seed,
-        window=plan.window,
-        refit_every=plan.refit_every,
-        min_votes=plan.min_votes,
-        max_votes=plan.max_votes,
+        window=plan.options.window,
+        refit_every=plan.options.refit_every,
+        min_votes=plan.options.min_votes,
+        max_votes=plan.options.max_votes,
         progress=None if progress is None else lambda done, total: progress(done, total, "replaying the votes"),
     )
 

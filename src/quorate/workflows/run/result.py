@@ -1,29 +1,33 @@
-"""`RunResult`: decisions, errors, costs and what was learned, as tables, as a figure and in a notebook."""
+"""`RunResult`: decisions, errors, costs and what was learned, as tables, as a figure, in a notebook and as files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quorate.errors import MissingExtra
+from quorate.files import Content, write_folder
 from quorate.methods import Method
 from quorate.reports import render
 from quorate.reports.figures import BLUE, MISSING, QUIET, RC, can_plot
+from quorate.reports.plain_json import json_page
 from quorate.reports.section import Table
 from quorate.session.tuning import tuned
 from quorate.streams.classifier_saving import ClassifierReport
 from quorate.streams.pools import Pools
 from quorate.streams.replay import ReplayResult
 from quorate.tables import Report
-from quorate.tables.readers.arrow import TEXT, pa
+from quorate.tables.readers.arrow import TEXT, arrow_csv, pa, pq
 from quorate.tables.readers.frames import TEXTS, OwnTypes, give_back, in_own_type
 from quorate.tables.report import SCHEMA, reject_tables
 from quorate.tables.votes.vote_order import VoteOrder
 from quorate.types import FloatArray, IntArray, PriorParams
+from quorate.workflows.params_file import write_params
 from quorate.workflows.run.notes import notes
 from quorate.workflows.run.report import page, stretches_of
 from quorate.workflows.run.summary import headline, item_errors, summarise
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
 DECISION_COLUMNS = (
     "item", "consensus_label", "confidence", "num_votes", "agreement", "stop_reason", "cost", "pool_size", "audited",
 )  # fmt: skip
+FILES = ("decisions.parquet", "decisions.csv", "rejects.csv", "params.json", "report.html", "summary.json")
 SHOWN = 5  # decisions in a notebook
 
 
@@ -188,3 +193,35 @@ def figure(result: RunResult) -> Figure:
         errors.plot(at, [100 * each for each in stretches_of(item_errors(result))[1]], color=BLUE, linewidth=2)
         errors.set(title="Wrong answers over time, %", xlabel="items", ylim=(0, None))
     return drawn
+
+
+def write_run(result: RunResult, folder: Path) -> tuple[Path, ...]:
+    """Write all files of a run; other files in the folder are left alone. One with a summary.json is complete."""
+    options = arrow_csv.WriteOptions(quoting_style="needed")
+    files: dict[str, Content] = {
+        "decisions.parquet": lambda path: pq.write_table(result.table, path, compression="zstd"),
+        "decisions.csv": lambda path: arrow_csv.write_csv(result.table, str(path), write_options=options),
+        "rejects.csv": result.report.write_rejects,
+        "params.json": partial(_params, result),
+        "report.html": result.to_html(),
+        "summary.json": json_page(result.summary()),
+    }
+    return write_folder(folder, {name: files[name] for name in FILES})
+
+
+def _params(result: RunResult, path: Path) -> None:
+    write_params(
+        path,
+        result.params,
+        classes=result.classes,
+        models=result.models,
+        method=result.last_method,
+        pool_size=result.pools.params_pool_size,
+        fitted_after=result.outcome.fitted_after,
+        pool_rule="largest-recorded" if result.pools.pool_size is None else "given",
+        min_votes=result.settings["min_votes"],
+        max_votes=result.settings["max_votes"],
+        error_costs=result.error_costs,
+        accuracy=result.settings["accuracy"],
+        abstain_labels=result.settings["abstain_labels"],
+    )

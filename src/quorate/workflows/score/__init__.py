@@ -137,7 +137,8 @@ def score(
         raise broken("match", match, f"one of {', '.join(MATCHES)}", "pass `match='auto'`.")
     reading = ReadOptions(
         accuracy=known.accuracy if accuracy is None else fraction(accuracy, where="accuracy"),
-        abstain=abstain_names(known.abstain_labels if abstain_labels is None else abstain_labels, known.classes),
+        classes=known.classes,
+        abstain_labels=abstain_names(known.abstain_labels if abstain_labels is None else abstain_labels, known.classes),
         batch_rows=whole(batch_rows, where="batch_rows", most=10_000_000),
         **tables,
     )

@@ -21,45 +21,19 @@ import numpy as np
 from quorate.compiled import sources_digest, wait_until_compiled
 from quorate.errors import ClusterError, shown
 from quorate.session.batch import BatchDecisions, Decider
-from quorate.tables.options import HARD_LABEL_ACCURACY, Format
+from quorate.tables.options import TableOptions
 from quorate.tables.readers.arrow import pa
 from quorate.tables.readers.frames import TEXTS, OwnTypes
 from quorate.tables.readers.sources import Opened, TableBatch
-from quorate.tables.rules import Fired
 from quorate.types import FloatArray, IntArray
 from quorate.validate import broken
 from quorate.workflows.dask_cluster import connected, dask
 
 
-class Told(Protocol):
-    """Who is told what reading found: `add` the rules that fired, `decide` how a table was understood."""
-
-    def add(self, entries: Sequence[Fired]) -> None:
-        """Rules that fired."""
-
-    def decide(self, decisions: Sequence[str]) -> None:
-        """Sentences about a table."""
-
-
 @dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """How to read the tables; None: found out. `task` to `timestamp` and `format` are of the votes, `ids` of arrays.
+class ReadOptions(TableOptions):
+    """How to read the tables of a score: `classes` are those of the parameters, `batch_rows` rows come at a time."""
 
-    `accuracy` of hard labels, `abstain` labels that mean no answer, `ignore_columns` of the votes, `as_read` no table
-    is doubted.
-    """
-
-    id_column: str | None = None
-    ids: Sequence[object] | None = None
-    task: str | None = None
-    worker: str | Sequence[str] | None = None
-    label: str | None = None
-    timestamp: str | None = None
-    format: Format = "auto"
-    accuracy: float = HARD_LABEL_ACCURACY
-    abstain: tuple[str, ...] = ()
-    ignore_columns: str | Sequence[str] | None = None
-    as_read: bool = False
     batch_rows: int = 50_000
 
 
@@ -214,21 +188,6 @@ class ById:
     def finish(self) -> int:
         """Items that are not in the first table."""
         return len(self._place) - int(self._asked[list(self._place.values())].sum())
-
-
-class NoVotes:
-    """No votes at all."""
-
-    def __init__(self, num_classes: int) -> None:
-        self._num_classes = num_classes
-
-    def take(self, ids: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Zeros."""
-        return np.zeros((len(ids), self._num_classes)), np.zeros(len(ids), dtype=bool)
-
-    def finish(self) -> int:
-        """None is left."""
-        return 0
 
 
 def item_batches(first: Model, others: Sequence[Follower], votes: Follower, pool_size: int) -> Iterator[ItemBatch]:

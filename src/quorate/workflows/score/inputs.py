@@ -28,10 +28,10 @@ from quorate.tables.readers.open_files import ending_of, existing, open_file
 from quorate.tables.readers.sources import Opened, TableBatch, head, without_columns
 from quorate.tables.rules import Fired, fired
 from quorate.tables.votes.clean import clean, settle, tidy_ids
-from quorate.tables.votes.codes import Coded, Raw, by_first, constant, encode
+from quorate.tables.votes.codes import Coded, Raw, by_first, encode
 from quorate.tables.votes.formats import Layout, choose
 from quorate.tables.votes.layouts import looks_like_counts
-from quorate.tables.votes.names import find_column, name_texts
+from quorate.tables.votes.names import abstain_names, find_column, name_texts
 from quorate.tables.votes.read import read_votes
 from quorate.types import PredictionLike, TableLike
 from quorate.validate import broken
@@ -40,15 +40,14 @@ from quorate.workflows.score.batches import (
     Follower,
     InOrder,
     Model,
-    NoVotes,
     ReadOptions,
     Rows,
-    Told,
     joined,
     parts,
     reader,
     sliced,
 )
+from quorate.workflows.score.output import Findings
 
 Digests = NDArray[np.uint64]
 
@@ -80,7 +79,7 @@ class SeenIds:
 
 
 @source_is("predictions")
-def models(source: PredictionLike, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> list[Model]:
+def models(source: PredictionLike, classes: tuple[str, ...], reading: ReadOptions, told: Findings) -> list[Model]:
     """The classifiers of one source: a table has one, an array (models, items, classes) or an .npz several."""
     if not isinstance(source, (str, Path, np.ndarray)):
         return [_table_model(open_frame(source), "model-0", classes, reading, told)]
@@ -98,7 +97,7 @@ def models(source: PredictionLike, classes: tuple[str, ...], reading: ReadOption
 class _Cleaner:
     """What turns the rows of one classifier, batch by batch, into probabilities; the first batch is doubted."""
 
-    def __init__(self, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> None:
+    def __init__(self, classes: tuple[str, ...], reading: ReadOptions, told: Findings) -> None:
         self._classes, self._told = classes, told
         self._seen, self._doubts = SeenIds(), not reading.as_read
 
@@ -117,9 +116,7 @@ class _Cleaner:
 
 def _first_rows(given: Given, seen: SeenIds) -> tuple[Given, list[Fired]]:
     """The rows without an id, and those whose item is there for the first time; an entry for the others."""
-    nobody = constant(None, len(given.rows))
-    raw = Raw(given.source, given.task, nobody, nobody, None, given.rows, (), len(given.rows), has_workers=False)
-    task, _ = tidy_ids(given.task, raw)
+    task, _ = tidy_ids(given.task, given.source, given.rows)
     named = np.flatnonzero(task.codes >= 0)
     fresh = np.ones(len(given.rows), dtype=bool)
     fresh[named] = seen.first(task.texts(named).to_pylist())
@@ -139,14 +136,13 @@ def _first_rows(given: Given, seen: SeenIds) -> tuple[Given, list[Fired]]:
     return kept, [entry]
 
 
-def _table_model(opened: Opened, name: str, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> Model:
-    how: dict[str, Any] = {"id_column": reading.id_column, "accuracy": reading.accuracy, "as_read": reading.as_read}
-    how["task"] = reading.task
+def _table_model(opened: Opened, name: str, classes: tuple[str, ...], reading: ReadOptions, told: Findings) -> Model:
+    how = reading.keywords(from_table)
 
     def rows() -> Iterator[Rows]:
         cleaner = _Cleaner(classes, reading, told)
         for part, batch in parts(opened, reading.batch_rows):
-            yield cleaner.rows(from_table(part, name, classes=classes, **how), batch.done, batch.total)
+            yield cleaner.rows(from_table(part, name, **how), batch.done, batch.total)
 
     return Model(name, opened.name, rows, own=_own_types(opened, classes, reading))
 
@@ -165,7 +161,7 @@ def _own_types(opened: Opened, classes: tuple[str, ...], reading: ReadOptions) -
 
 
 def _array_models(
-    array: np.ndarray, name: str, classes: tuple[str, ...], reading: ReadOptions, told: Told
+    array: np.ndarray, name: str, classes: tuple[str, ...], reading: ReadOptions, told: Findings
 ) -> list[Model]:
     """Slices of an array, which may lie on disk; without ids its items are called "0", "1", ..."""
     if array.ndim not in (2, 3) or array.shape[-1] != len(classes):
@@ -197,12 +193,9 @@ def _mapped(file: Path) -> np.ndarray:
         raise broken("predictions", str(file), rule, "save it again with numpy.save.") from cause
 
 
-def _whole_models(file: Path, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> list[Model]:
+def _whole_models(file: Path, classes: tuple[str, ...], reading: ReadOptions, told: Findings) -> list[Model]:
     """Read whole, given in batches."""
-    found = read_predictions(
-        file, classes=classes, id_column=reading.id_column, ids=reading.ids, accuracy=reading.accuracy,
-        as_read=reading.as_read, task=reading.task,
-    )  # fmt: skip
+    found = read_predictions(file, **reading.keywords(read_predictions))
 
     def rows(number: int) -> Iterator[Rows]:
         source: Aligned = aligned(found.tables[number], classes, given=True)
@@ -227,14 +220,14 @@ def voters(
     classes: tuple[str, ...],
     match: str,
     reading: ReadOptions,
-    told: Told,
+    told: Findings,
 ) -> tuple[Follower, OwnTypes]:
     """Who gives the votes of the items: in the order of the table, batch by batch, or by id from memory.
 
     And the types of ids and labels, if the votes are a frame.
     """
     if votes is None:
-        return NoVotes(len(classes)), TEXTS
+        return ById(iter(()), num_classes=len(classes)), TEXTS
     if isinstance(votes, (str, Path)):
         file = existing(votes)
         if ending_of(file) in (".json", ".jsonl", ".ndjson") and is_label_studio(file):
@@ -261,30 +254,23 @@ def vote_layout(opened: Opened, classes: tuple[str, ...], reading: ReadOptions) 
     free = reading.format == "auto" and reading.label is None and reading.worker is None and not is_long
     if free and looks_like_counts(head(opened), named):
         reading = replace(reading, format="counts")
-    return _chosen(opened, classes, reading)
+    return choose(opened, **reading.keywords(choose))
 
 
-def _chosen(opened: Opened, classes: tuple[str, ...], reading: ReadOptions) -> Layout:
-    return choose(
-        opened, format=reading.format, task=reading.task, worker=reading.worker, label=reading.label,
-        timestamp=reading.timestamp, classes=classes, as_read=reading.as_read,
-    )  # fmt: skip
-
-
-def counted_votes(opened: Opened, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> Iterator[Rows]:
+def counted_votes(opened: Opened, classes: tuple[str, ...], reading: ReadOptions, told: Findings) -> Iterator[Rows]:
     """Counts by item, batch by batch, in the order of the table; the votes of an item must stand together."""
     pieces = parts(opened, reading.batch_rows)
     if reading.format == "long":
         column = find_column("task", opened.columns, named=reading.task, source=opened.name)
         pieces = _whole_items(pieces, opened, str(column))
     for part, batch in pieces:
-        how = _chosen(part, classes, reading)
-        raw = clean(how.read(None), classes, reading.abstain)
+        how = choose(part, **reading.keywords(choose))
+        raw = clean(how.read(None), classes, abstain_names(reading.abstain_labels, classes))
         yield counted(raw, classes, told, batch.done, batch.total, (*part.entries, *how.entries))
 
 
 def counted(
-    raw: Raw, classes: tuple[str, ...], told: Told, done: int = 0, total: int = 0, more: Sequence[Fired] = ()
+    raw: Raw, classes: tuple[str, ...], told: Findings, done: int = 0, total: int = 0, more: Sequence[Fired] = ()
 ) -> Rows:
     """Clean votes -> counts of the votes that count, by item in the order of its first vote."""
     kept, entries = settle(raw)
@@ -300,20 +286,16 @@ def counted(
 
 
 @source_is("votes")
-def all_votes(source: TableLike, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> Rows:
+def all_votes(source: TableLike, classes: tuple[str, ...], reading: ReadOptions, told: Findings) -> Rows:
     """Counts by item of a whole table, read into memory, in whatever order its rows stand."""
-    votes = read_votes(
-        source, format=reading.format, task=reading.task, worker=reading.worker, label=reading.label,
-        timestamp=reading.timestamp, classes=classes, abstain_labels=reading.abstain or None,
-        ignore_columns=reading.ignore_columns, as_read=reading.as_read,
-    )  # fmt: skip
+    votes = read_votes(source, **reading.keywords(read_votes))
     if not reading.as_read:
         refuse_misread_votes(votes, typed_classes=False, in_order=False)
     told.decide(votes.decisions)
     return counted(votes.raw, classes, told)
 
 
-def _by_id(votes: TableLike, classes: tuple[str, ...], reading: ReadOptions, told: Told) -> Follower:
+def _by_id(votes: TableLike, classes: tuple[str, ...], reading: ReadOptions, told: Findings) -> Follower:
     def rows() -> Iterator[Rows]:
         yield all_votes(votes, classes, reading, told)
 

@@ -15,7 +15,7 @@ from quorate.errors import InvalidInput
 from quorate.workflows.audit import draw_audit
 from quorate.workflows.params_file import read_params
 from quorate.workflows.run import run
-from quorate.workflows.run.files import FILES
+from quorate.workflows.run.result import FILES
 from tests.workflows.run import run_data
 
 
