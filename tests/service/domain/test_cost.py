@@ -2,13 +2,14 @@
 
 import re
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from quorate import method
 from quorate.errors import InvalidInput
-from quorate.posterior.finite import finite_into
+from quorate.posterior.finite import SMALL_POOL, finite_into
 from quorate.service.domain import settings as cost
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
@@ -78,3 +79,18 @@ def test_the_largest_pool_that_is_taken_is_fast_indeed(num_classes):
         finite_into(np.ones(num_classes), np.zeros(num_classes, np.int64), pool_size, out)
         times.append(time.perf_counter() - begin)
     assert min(times) < 6 * cost.DECISION_SECONDS  # a slow, busy machine; without a bound it is seconds to minutes
+
+
+@pytest.mark.parametrize("num_classes", [2, 5, 10, 50, 100, 200])
+def test_every_pool_up_to_the_largest_is_taken(num_classes):
+    most = cost.largest_pool(method("quorate"), num_classes)
+    for pool_size in {1, 50, 100, SMALL_POOL, SMALL_POOL + 1, most // 2, most}:
+        cost.check_pool(method("quorate"), num_classes, pool_size)
+
+
+def test_the_docs_name_the_bounds():
+    page = (Path(__file__).parents[3] / "docs" / "service.md").read_text(encoding="utf-8")
+    (told,) = re.findall(r"about (4,440 with 5.*?) \(", page, re.DOTALL)
+    for pool_size, num_classes in re.findall(r"([\d,]+) with (\d+)", told):
+        most = cost.largest_pool(method("quorate"), int(num_classes))
+        assert int(pool_size.replace(",", "")) == pytest.approx(most, rel=0.02), num_classes

@@ -23,12 +23,13 @@ AHEAD_SECONDS = 0.05  # all decisions that are looked at ahead of one vote toget
 BATCH_SECONDS = 60.0  # all decisions of one batch of items together
 
 # Seconds of one belief, measured on one core of 2.1 to 3 GHz (benchmarks/decision_cost.py). Finite pools: levels that
-# three or more classes can tie at cost K N^3 up to SMALL_POOL and K N^2 beyond; while K is small few of them matter.
-BASE = 2e-5
-BY_PAIRS = 1.4e-10
-BY_LEVELS, CROWDED = 1e-12, 20
-BY_VOTES, BY_VOTES_OF_PAIRS, BY_POINTS = 2e-8, 2e-9, 1.2e-9  # above SMALL_POOL: K N, K^2 N, K N^2
-BY_CLASS = 2e-5  # infinite pools
+# three or more classes can tie at cost K N^3 up to SMALL_POOL and K N^2 beyond; while K is small few of them matter,
+# and of very many classes few can tie.
+BASE, BY_CLASS = 2e-5, 2e-6
+BY_PAIRS, MANY = 1.4e-10, 50
+BY_LEVELS, CROWDED = 1e-12, 12
+BY_VOTES, BY_VOTES_OF_PAIRS, BY_POINTS = 2e-8, 2e-9, 1e-10  # above SMALL_POOL: K N, K^2 N, K N^2
+BY_CLASS_INFINITE = 2e-5
 
 
 def belief_seconds(posterior: str, num_classes: int, pool_size: int) -> float:
@@ -40,13 +41,14 @@ def belief_seconds(posterior: str, num_classes: int, pool_size: int) -> float:
     if posterior == "vote_share":
         return BASE
     if posterior == "infinite":
-        return BASE + BY_CLASS * num_classes
+        return BASE + BY_CLASS_INFINITE * num_classes
+    squared = num_classes * float(pool_size) ** 2
+    crowd = min(num_classes, CROWDED) if num_classes > 3 else 0
     if pool_size > SMALL_POOL:
-        votes = (BY_VOTES + BY_VOTES_OF_PAIRS * num_classes) * num_classes * pool_size
-        return BASE + votes + (BY_POINTS * num_classes * float(pool_size) ** 2 if num_classes > 3 else 0.0)
-    pairs = BY_PAIRS * float(num_classes) ** 2 * float(pool_size) ** 2
-    levels = BY_LEVELS * min(num_classes, CROWDED) * num_classes * float(pool_size) ** 3 if num_classes > 3 else 0.0
-    return BASE + pairs + levels
+        by_vote = (BY_VOTES + BY_VOTES_OF_PAIRS * num_classes) * num_classes * pool_size + BY_POINTS * crowd * squared
+    else:
+        by_vote = (BY_PAIRS * min(num_classes, MANY) + BY_LEVELS * crowd * pool_size) * squared
+    return BASE + BY_CLASS * num_classes + by_vote
 
 
 def decision_seconds(method: Method, num_classes: int, pool_size: int) -> float:
