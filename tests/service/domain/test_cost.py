@@ -10,7 +10,7 @@ import pytest
 from quorate import method
 from quorate.errors import InvalidInput
 from quorate.posterior.finite import SMALL_POOL, finite_into
-from quorate.service.domain import settings as cost
+from quorate.service.domain import cost
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
 
@@ -68,6 +68,12 @@ def test_look_ahead_fits_its_budget_with_every_pool_that_is_taken():
             spent = ahead * cost.decision_seconds(method("quorate"), num_classes, pool_size)
             assert spent <= cost.AHEAD_SECONDS, (num_classes, pool_size)
     assert cost.decisions_ahead(method("quorate"), 3, 7, most=60) == 60
+
+
+def test_little_is_looked_at_ahead_until_kernels_are_compiled(monkeypatch):
+    monkeypatch.setattr(cost, "status", lambda: "compiling")
+    assert cost.decisions_ahead(method("quorate"), 10, 12, most=4) <= 4
+    assert cost.decisions_ahead(method("quorate"), 10, 50, most=60) < 10
 
 
 @pytest.mark.parametrize("num_classes", [2, 3, 5, 10, 50])
