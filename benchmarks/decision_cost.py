@@ -1,4 +1,4 @@
-"""Measures one exact belief by classes and pool beside the service's model of it (`service/domain/settings.py`).
+"""Measures one exact belief by classes and pool beside the service's model of it (`service/domain/cost.py`).
 
     python benchmarks/decision_cost.py
 
@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 from quorate.posterior.finite import finite_into
-from quorate.service.domain.settings import DECISION_SECONDS, belief_seconds
+from quorate.service.domain.cost import DECISION_SECONDS, belief_seconds
 
 CASES = [
     (2, 1000), (2, 10_000), (2, 100_000), (3, 3000), (5, 1000), (10, 50), (10, 150), (10, 200), (10, 500), (10, 1000),

@@ -28,7 +28,7 @@ from matplotlib import pyplot as plt
 
 from quorate.posterior.finite import finite_into, winners_into
 from quorate.rng import stream
-from quorate.service.domain.settings import belief_seconds
+from quorate.service.domain.cost import belief_seconds
 
 COMPILE = "from quorate import plurality_finite as f; f([1.0, 1.0], [0, 0], pool_size=5)"
 EXACT = -1.0  # what `winners_into` takes for the exact method

@@ -15,7 +15,6 @@ from typing import Any, Protocol
 
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
 from starlette.concurrency import run_in_threadpool
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -68,6 +67,7 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
         title="quorate",
         version=__version__,
         summary="Experts vote; quorate decides when enough have.",
+        description=DESCRIPTION,
         openapi_tags=TAGS,
         openapi_url="/api/v1/openapi.json",
         docs_url=None,  # they would load scripts from elsewhere
@@ -147,14 +147,11 @@ answer as `cursor`. Errors are
 
 def described(app: FastAPI) -> None:
     """Let `app.openapi()` give the completed description."""
+    plain = app.openapi
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            found = get_openapi(
-                title=app.title, version=app.version, summary=app.summary, description=DESCRIPTION, routes=app.routes,
-                tags=TAGS,
-            )  # fmt: skip
-            app.openapi_schema = _with_problems(found)
+            app.openapi_schema = _with_problems(plain())
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]

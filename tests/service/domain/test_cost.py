@@ -2,14 +2,15 @@
 
 import re
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from quorate import method
 from quorate.errors import InvalidInput
-from quorate.posterior.finite import finite_into
-from quorate.service.domain import settings as cost
+from quorate.posterior.finite import SMALL_POOL, finite_into
+from quorate.service.domain import cost
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.settings import ProjectSettings
 
@@ -69,6 +70,12 @@ def test_look_ahead_fits_its_budget_with_every_pool_that_is_taken():
     assert cost.decisions_ahead(method("quorate"), 3, 7, most=60) == 60
 
 
+def test_little_is_looked_at_ahead_until_kernels_are_compiled(monkeypatch):
+    monkeypatch.setattr(cost, "status", lambda: "compiling")
+    assert cost.decisions_ahead(method("quorate"), 10, 12, most=4) <= 4
+    assert cost.decisions_ahead(method("quorate"), 10, 50, most=60) < 10
+
+
 @pytest.mark.parametrize("num_classes", [2, 3, 5, 10, 50])
 def test_the_largest_pool_that_is_taken_is_fast_indeed(num_classes):
     pool_size, out = cost.largest_pool(method("quorate"), num_classes), np.empty(num_classes)
@@ -78,3 +85,18 @@ def test_the_largest_pool_that_is_taken_is_fast_indeed(num_classes):
         finite_into(np.ones(num_classes), np.zeros(num_classes, np.int64), pool_size, out)
         times.append(time.perf_counter() - begin)
     assert min(times) < 6 * cost.DECISION_SECONDS  # a slow, busy machine; without a bound it is seconds to minutes
+
+
+@pytest.mark.parametrize("num_classes", [2, 5, 10, 50, 100, 200])
+def test_every_pool_up_to_the_largest_is_taken(num_classes):
+    most = cost.largest_pool(method("quorate"), num_classes)
+    for pool_size in {1, 50, 100, SMALL_POOL, SMALL_POOL + 1, most // 2, most}:
+        cost.check_pool(method("quorate"), num_classes, pool_size)
+
+
+def test_the_docs_name_the_bounds():
+    page = (Path(__file__).parents[3] / "docs" / "service.md").read_text(encoding="utf-8")
+    (told,) = re.findall(r"about (4,440 with 5.*?) \(", page, re.DOTALL)
+    for pool_size, num_classes in re.findall(r"([\d,]+) with (\d+)", told):
+        most = cost.largest_pool(method("quorate"), int(num_classes))
+        assert int(pool_size.replace(",", "")) == pytest.approx(most, rel=0.02), num_classes

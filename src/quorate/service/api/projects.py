@@ -109,6 +109,30 @@ class ProjectChange(In):
     settings: SettingsChange | None = None
 
 
+class SettingsOut(Out):
+    """Every setting."""
+
+    classes: list[str]
+    pool_size: int
+    models: list[str]
+    method: str
+    threshold: float | None
+    budget: float | None
+    target_error: float | None
+    price: float
+    currency: str
+    instructions: str
+    min_votes: int
+    max_votes: int | None
+    audit_rate: float
+    lease_seconds: float
+    undo_seconds: float
+    window: int
+    refit_every: int
+    seed: int
+    display_names: dict[str, str]
+
+
 class NoteOut(Out):
     """A choice that is allowed and may not be meant: what it is, what would be usual, and what to do."""
 
@@ -135,7 +159,7 @@ class ProjectOut(ProjectRow):
     display_names: Annotated[dict[str, str], Field(description="What to show for a class, where it is another name.")]
     instructions: str
     acted: Annotated[int, Field(description="Items the caller has acted on.")]
-    settings: ProjectSettings | None = None
+    settings: SettingsOut | None = None
     counts: Counts | None = None
     notes: list[NoteOut] = Field(default_factory=list, description="Warnings, when the project is made.")
 
@@ -210,6 +234,6 @@ def told(projects_: Projects, project: Project, who: Principal, role: Role) -> P
         display_names=settings.display_names,
         instructions=settings.instructions,
         acted=acted,
-        settings=settings if sees_all else None,
+        settings=SettingsOut.model_validate(settings) if sees_all else None,
         counts=numbers,
     )

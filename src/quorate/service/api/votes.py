@@ -252,14 +252,8 @@ async def _answer(http: HttpRequest, caller: Member, asked: Request, count: int,
     if not recorded.repeated:
         http.app.state.metrics.acts.labels(recorded.kind).inc()
     decision = None if asked.served else await run_in_threadpool(decided, projects_of(http), asked, recorded)
-    return VotedOut(
-        recorded=RecordedOut(
-            item=recorded.item, kind=recorded.kind, label=recorded.label, time=recorded.time,
-            undo_until=recorded.undo_until, repeated=recorded.repeated,
-        ),
-        decision=decision,
-        next=_leased(asked.project_id, answer),
-    )  # fmt: skip
+    told = RecordedOut.model_validate(recorded)
+    return VotedOut(recorded=told, decision=decision, next=_leased(asked.project_id, answer))
 
 
 def decided(projects_: Projects, asked: Request, recorded: RecordedVote) -> DecidedOut:

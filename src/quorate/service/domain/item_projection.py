@@ -15,8 +15,9 @@ import numpy as np
 
 from quorate.audit import draw
 from quorate.posterior.settled import is_settled, plurality_shares
+from quorate.service.domain.cost import decisions_ahead
 from quorate.service.domain.projects import Project
-from quorate.service.domain.settings import decisions_ahead, target_control
+from quorate.service.domain.settings import target_control
 from quorate.session import Session
 from quorate.session.items import ItemState
 from quorate.types import Decision, IntArray

@@ -16,9 +16,9 @@ from typing import Any, Literal
 from sqlalchemy import Connection, insert, select, update
 
 from quorate.service.domain.addresses import host_of, may_be_public, refuse_private
+from quorate.service.domain.cost import check_batch, check_pool
 from quorate.service.domain.item_projection import FARTHEST, after_event, audit_draw
 from quorate.service.domain.projects import Project, Projects, archived
-from quorate.service.domain.settings import check_batch, check_pool
 from quorate.service.domain.webhooks import announce, closed
 from quorate.service.store.bulk import among, change_rows, encode
 from quorate.service.store.schema import events, items, projects

@@ -31,10 +31,10 @@ from sqlalchemy import (
     update,
 )
 
+from quorate.service.domain.cost import decisions_ahead
 from quorate.service.domain.events import item_events
 from quorate.service.domain.item_projection import votes_to_settle
 from quorate.service.domain.projects import Project, Projects, unknown
-from quorate.service.domain.settings import decisions_ahead
 from quorate.service.store.bulk import among, each_of, insert_rows
 from quorate.service.store.schema import ballots, items, leases, projects
 

@@ -1,0 +1,108 @@
+"""What a decision costs, by method, classes and pool: too slow a pool is refused, looking ahead is bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from quorate.compiled import status
+from quorate.decision.blended import BlendedValue
+from quorate.decision.look_ahead import look_ahead_size, num_states
+from quorate.methods import Method
+from quorate.posterior.finite import SMALL_POOL
+from quorate.validate import MOST_VOTES, broken
+
+DECISION_SECONDS = 0.05  # one decision: what is believed of one item, after one vote
+AHEAD_SECONDS = 0.05  # all decisions that are looked at ahead of one vote together
+INTERPRETED = 600.0  # times as long, until kernels are compiled
+BATCH_SECONDS = 60.0  # all decisions of one batch of items together
+
+# Seconds of one belief, measured on one core of 2.1 to 3 GHz (benchmarks/decision_cost.py). Finite pools: levels that
+# three or more classes can tie at cost K N^3 up to SMALL_POOL and K N^2 beyond; while K is small few of them matter,
+# and of very many classes few can tie.
+BASE, BY_CLASS = 2e-5, 2e-6
+BY_PAIRS, MANY = 1.4e-10, 50
+BY_LEVELS, CROWDED = 1e-12, 12
+BY_VOTES, BY_VOTES_OF_PAIRS, BY_POINTS = 2e-8, 2e-9, 1e-10  # above SMALL_POOL: K N, K^2 N, K N^2
+BY_CLASS_INFINITE = 2e-5
+BY_STATE = 5e-8  # of the look-ahead of the blended rule
+
+
+def belief_seconds(posterior: str, num_classes: int, pool_size: int) -> float:
+    """How long one belief takes at most.
+
+    >>> belief_seconds("finite", 10, 50) < 1e-4 < 0.1 < belief_seconds("finite", 10, 5000) < 1
+    True
+    """
+    if posterior == "vote_share":
+        return BASE
+    if posterior == "infinite":
+        return BASE + BY_CLASS_INFINITE * num_classes
+    squared = num_classes * float(pool_size) ** 2
+    crowd = min(num_classes, CROWDED) if num_classes > 3 else 0
+    if pool_size > SMALL_POOL:
+        by_vote = (BY_VOTES + BY_VOTES_OF_PAIRS * num_classes) * num_classes * pool_size + BY_POINTS * crowd * squared
+    else:
+        by_vote = (BY_PAIRS * min(num_classes, MANY) + BY_LEVELS * crowd * pool_size) * squared
+    return BASE + BY_CLASS * num_classes + by_vote
+
+
+def decision_seconds(method: Method, num_classes: int, pool_size: int) -> float:
+    """How long one decision takes at most: a belief, or two where asking and predicting differ, and looking ahead."""
+    beliefs = {method.asking, method.predicting}
+    seconds = sum(belief_seconds(belief.posterior, num_classes, pool_size) for belief in beliefs)
+    if isinstance(method.policy, BlendedValue):
+        seconds += BY_STATE * num_states(*look_ahead_size(num_classes, pool_size))
+    return seconds
+
+
+def decisions_ahead(method: Method, num_classes: int, pool_size: int, *, most: int) -> int:
+    """How many decisions may be looked at ahead of one vote: up to `most`, as long as they fit AHEAD_SECONDS."""
+    slower = 1.0 if status() == "compiled" else INTERPRETED
+    return min(most, int(AHEAD_SECONDS / (slower * decision_seconds(method, num_classes, pool_size))))
+
+
+def opening_seconds(method: Method, num_classes: int, pool_size: int, *, ahead: int) -> float:
+    """How long an item takes at most when it comes in: one decision, and up to `ahead` that are looked at ahead."""
+    looks = 1 + decisions_ahead(method, num_classes, pool_size, most=ahead)
+    return looks * decision_seconds(method, num_classes, pool_size)
+
+
+def check_batch(method: Method, num_classes: int, pool_sizes: Iterable[int], *, ahead: int) -> None:
+    """Raise unless all items of a batch, with pools of these sizes, come in within BATCH_SECONDS."""
+    spent = 0.0
+    sizes = list(pool_sizes)
+    for number, pool_size in enumerate(sizes):
+        spent += opening_seconds(method, num_classes, pool_size, ahead=ahead)
+        if spent > BATCH_SECONDS:
+            rule = f"a batch that is decided within {BATCH_SECONDS:g} s: here the first {number} items"
+            raise broken("items", f"{len(sizes)} entries", rule, f"send at most {number} at once.")
+
+
+def largest_pool(method: Method, num_classes: int) -> int:
+    """The largest pool that one decision is fast enough for.
+
+    >>> from quorate import method
+    >>> largest_pool(method("quorate"), 2) > largest_pool(method("quorate"), 10) > 500
+    True
+    """
+    least, most = 1, MOST_VOTES
+    while least < most:
+        middle = (least + most + 1) // 2
+        if decision_seconds(method, num_classes, middle) <= DECISION_SECONDS:
+            least = middle
+        else:
+            most = middle - 1
+    return least
+
+
+def check_pool(method: Method, num_classes: int, pool_size: int, *, where: str = "pool_size") -> None:
+    """Raise unless a decision about a pool of this size is fast enough."""
+    if decision_seconds(method, num_classes, pool_size) <= DECISION_SECONDS:
+        return
+    most = largest_pool(method, num_classes)
+    rule = (
+        f"at most {most} with {num_classes} classes and method {method.name!r}, "
+        f"so that a decision takes at most {1000 * DECISION_SECONDS:g} ms"
+    )
+    fix = "lower it, merge classes, or use the method 'infexp', which takes any pool."
+    raise broken(where, pool_size, rule, fix)
