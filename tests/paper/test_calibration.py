@@ -9,9 +9,9 @@ import pytest
 from quorate.datasets import cifar10h, synthetic, vote_dataset
 from quorate.paper import calibration, two_phase
 from quorate.paper import calibration as calibration_plots
-from quorate.paper.phase_runs import runs
+from quorate.paper.phase_runs import rows_of, runs
+from quorate.paper.report import Context
 from quorate.paper.runs import run_job
-from quorate.paper.section import Context
 
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
 
@@ -74,7 +74,7 @@ def test_a_cell_that_not_every_stream_comes_near_has_no_verdict():
     toy = synthetic(num_items=1200, num_classes=3, pool_size=7, accuracy=0.6, seed=2)
     row = next(row for row in runs(context_of({"cifar10h": toy}), "cifar10h") if row.kind.method == "finexp")
     far = replace(row.outcomes[0], costs=row.outcomes[0].costs + 100)
-    cells = calibration.rows_of(toy, [row, replace(row, outcomes=(row.outcomes[0], far))])
+    cells = rows_of(toy, [row, replace(row, outcomes=(row.outcomes[0], far))], calibration.cell, calibration.BUDGETS)
     judged = {cell.budget for cell in cells if cell.num_streams == 1 and cell.verdict is not None}
     assert judged
     halves = [cell for cell in cells[len(cells) // 2 :] if cell.budget in judged]

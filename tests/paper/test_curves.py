@@ -11,8 +11,8 @@ from quorate.paper import curves
 from quorate.paper.curves import claims, paired
 from quorate.paper.curves_output import smooth
 from quorate.paper.readings import CurvePanel, SeedCurve
+from quorate.paper.report import Context
 from quorate.paper.runs import run_job
-from quorate.paper.section import Context
 from quorate.reports.section import Section
 
 

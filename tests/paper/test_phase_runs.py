@@ -12,7 +12,7 @@ from quorate.datasets.content import PAPERS_OWN, has_papers_own
 from quorate.methods import method
 from quorate.paper import phase_runs
 from quorate.paper.published import Printed
-from quorate.paper.section import Context
+from quorate.paper.report import Context
 
 SUFFIX = " (another classifier)"
 

@@ -11,8 +11,8 @@ from quorate.paper.as_published import importance_log_likelihood, importance_sam
 from quorate.paper.design import Job
 from quorate.paper.published_variants import released_confidence, released_example, rows_of, shortfall
 from quorate.paper.readings import JobOutcome
+from quorate.paper.report import Context
 from quorate.paper.runs import run_job
-from quorate.paper.section import Context
 from quorate.streams import prepare
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from quorate.paper.report import page
-from quorate.paper.section import Part, Reproduction
+from quorate.paper.report import Part, Reproduction, page
 from quorate.reports.figures import HEAVY, DrawnFigure, draw
 from quorate.reports.section import Claim, Figure, Section, Table
 

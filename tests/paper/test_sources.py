@@ -65,7 +65,7 @@ def test_a_missing_file_is_said_with_what_it_costs(folder, tmp_path):
 
 def test_a_file_that_cannot_be_read_says_why(tmp_path):
     np.savez(tmp_path / "cifar10h.npz", nothing=np.zeros(3))
-    said, _ = Sources(tmp_path).left_out(["two-phase"])
+    (said,) = Sources(tmp_path).left_out(["two-phase"])
     assert "cifar10h.npz" in said
     assert "expected 'probs'" in said
 

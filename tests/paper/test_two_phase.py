@@ -9,9 +9,9 @@ import pytest
 from quorate.datasets import accuracies, cifar10h, synthetic
 from quorate.methods import method
 from quorate.paper import two_phase
-from quorate.paper.phase_runs import KINDS, runs
+from quorate.paper.phase_runs import BUDGETS, KINDS, rows_of, runs
+from quorate.paper.report import Context
 from quorate.paper.runs import run_job
-from quorate.paper.section import Context
 from quorate.paper.sources import _thinned
 from quorate.streams import prepare, simulate
 
@@ -67,7 +67,7 @@ def infexp_runs(toy):
 
 def test_every_seed_counts_once_and_the_error_is_over_seeds(toy, infexp_runs):
     assert [outcome.job.seed for outcome in infexp_runs.outcomes] == [3, 4]
-    row = next(row for row in two_phase.rows_of(toy, [infexp_runs]) if row.budget == 1.0)
+    row = next(row for row in rows_of(toy, [infexp_runs], two_phase.cell, BUDGETS) if row.budget == 1.0)
     read = [np.interp(1.0, outcome.costs[:, 0], two_phase.gains(outcome, toy)) for outcome in infexp_runs.outcomes]
     assert row.num_streams == 2
     assert row.value == pytest.approx(np.mean(read))
@@ -78,14 +78,13 @@ def test_every_seed_counts_once_and_the_error_is_over_seeds(toy, infexp_runs):
 def test_a_cell_that_not_every_stream_reaches_has_no_verdict_and_says_how_many_do(toy, infexp_runs):
     first, second = infexp_runs.outcomes
     short = replace(second, costs=second.costs * 0.9 / second.costs[:, :1].max())
-    rows = {
-        row.budget: row for row in two_phase.rows_of(toy, [replace(infexp_runs, outcomes=(first, short))])
-    }  # fmt: skip
+    both = replace(infexp_runs, outcomes=(first, short))
+    rows = {row.budget: row for row in rows_of(toy, [both], two_phase.cell, BUDGETS)}
     assert rows[1.0].num_streams == 1
     assert rows[1.0].paper is not None
     assert rows[1.0].verdict is None
     none = replace(infexp_runs, outcomes=(short, short))
-    unreached = [row for row in two_phase.rows_of(toy, [none]) if row.num_streams == 0]
+    unreached = [row for row in rows_of(toy, [none], two_phase.cell, BUDGETS) if row.num_streams == 0]
     assert [row.budget for row in unreached] == [1.0, 2.0, 3.0]
     assert all(math.isnan(row.value) and row.verdict is None for row in unreached)
 
@@ -94,7 +93,7 @@ def test_a_cell_that_not_every_stream_reaches_has_no_verdict_and_says_how_many_d
 def test_a_small_printed_gain_can_be_missed(toy, infexp_runs, monkeypatch, gain, verdict):
     monkeypatch.setattr(two_phase, "beside", lambda *_: 85)
     monkeypatch.setattr(two_phase, "gains", lambda outcome, _: np.full(len(outcome.job.knobs), gain))
-    row = next(row for row in two_phase.rows_of(toy, [infexp_runs]) if row.budget == 1.0)
+    row = next(row for row in rows_of(toy, [infexp_runs], two_phase.cell, BUDGETS) if row.budget == 1.0)
     assert (row.paper, row.paper_se) == (0.13, 0.02)
     assert row.verdict == f"{verdict} (another classifier)"
 

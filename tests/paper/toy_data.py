@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from quorate.paper.design import Job, settings
-from quorate.paper.section import Context
+from quorate.paper.report import Context
 from quorate.reports.section import Claim, Figure, Section, Table
 
 NOISE = (80, 95, 110, 125)

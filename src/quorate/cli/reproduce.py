@@ -13,9 +13,8 @@ from rich.table import Table as Grid
 
 from quorate.cli.options import Json
 from quorate.cli.output import print_json, print_lines, progress_bar
-from quorate.paper.report import QUICK, headline
+from quorate.paper.report import QUICK, VERDICTS, Part, Reproduction, headline, summary_of, verdict_counts
 from quorate.paper.reproduce import reproduce as run
-from quorate.paper.section import VERDICTS, Part, Reproduction, summary_of, verdict_counts
 from quorate.reports.format import Cell, number
 from quorate.reports.plain_json import plain
 from quorate.reports.section import Table

@@ -1,20 +1,171 @@
-"""The name of a data set -> its published files in the cache, verified. Called by `quorate data fetch`."""
+"""The name of a data set -> its published files in the cache, verified. Called by `quorate data fetch`.
+
+A file is written to `NAME.part` by one writer at a time, resumed, and removed if it is not the published one.
+"""
 
 from __future__ import annotations
 
 import logging
+import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Literal
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from quorate.datasets.catalogue import PublishedFile, Source, digests, matches, source
-from quorate.datasets.download import Report, ResumingDownloader, part_file, prove
-from quorate.datasets.places import cache_folder, extra, find
+from quorate.datasets.content import cache_folder, extra, find
 from quorate.errors import DownloadError
+
+try:
+    from fcntl import LOCK_EX, LOCK_NB, flock
+except ImportError:  # Windows has no locks on folders: every part is its writer's own there, and none is resumed
+    flock = None  # type: ignore[assignment]
+
+
+@contextmanager
+def part_file(final: Path) -> Iterator[Path]:
+    """The path to write what shall become `final`, nobody else's while the block runs.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, part_file(Path(folder) / "a.pkl") as ours:
+    ...     with part_file(Path(folder) / "a.pkl") as theirs:
+    ...         ours.name, theirs == ours
+    ('a.pkl.part', False)
+    """
+    with _alone(final.parent) as alone:
+        if alone:
+            yield final.with_name(f"{final.name}.part")
+            return
+        own = final.with_name(f".{final.name}.{uuid4().hex}.part")
+        try:
+            yield own
+        finally:
+            own.unlink(missing_ok=True)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[bool]:
+    """Whether this writer has the folder's lock; it falls with the block, or with the process, however it ends."""
+    if flock is None:
+        yield False
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        yield _locked(handle)
+    finally:
+        os.close(handle)
+
+
+def _locked(handle: int) -> bool:
+    try:
+        flock(handle, LOCK_EX | LOCK_NB)
+    except OSError:  # another has it, or this file system has no locks
+        return False
+    return True
+
+
+Report = Callable[[int, int, str], None]  # bytes done, bytes in all, what
+MOST_BYTES = 2**29  # of a file whose size is not known
+ATTEMPTS = 5  # each goes on where the one before broke off
+CHUNK = 4096  # bytes; what is under way when a transfer breaks is lost
+TIMEOUT = (10.0, 60.0)  # seconds to connect, and of silence
+
+
+@dataclass(frozen=True, slots=True)
+class ResumingDownloader:
+    """Called by pooch as `downloader(url, output_file, pooch)`; leaves a verified file, or raises `DownloadError`."""
+
+    file: PublishedFile
+    part: Path
+    report: Report | None = None
+
+    def __call__(self, url: str, output_file: str, _pooch: object = None, check_only: bool = False) -> None:
+        """Download, verify, and only then give the file its name."""
+        resumed = self.part.exists()
+        self._transfer(url)
+        if resumed and not matches(digests(self.part), self.file):
+            self.part.unlink()  # what was there may be of another version: once more, from the start
+            self._transfer(url)
+        prove(self.part, self.file, origin=url)
+        self.part.replace(output_file)
+
+    def _transfer(self, url: str) -> None:
+        """Bring `part` to the end, in several goes if need be."""
+        requests = extra("requests")
+        trouble: Exception | None = None
+        for _ in range(ATTEMPTS):
+            have = self._size()
+            try:
+                if self._stream(requests, url, have):
+                    return
+            except requests.RequestException as problem:
+                trouble = problem
+                if self._size() <= have:  # nothing came: asking again would not help
+                    break
+        raise DownloadError(self._broken(url, trouble))
+
+    def _stream(self, requests: ModuleType, url: str, have: int) -> bool:
+        """One request, from byte `have` on; True if the file is complete as far as can be told."""
+        headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
+        with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:
+            if answer.status_code == 416 and have:  # nothing after `have`: complete, or not this file
+                return True
+            goes_on = answer.status_code == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
+            if answer.status_code != 200 and not goes_on:
+                raise DownloadError(f"{url} answers {answer.status_code} {answer.reason}; it may have moved.")
+            start = have if goes_on else 0
+            total = self._total(url, start, answer.headers.get("Content-Length"))
+            with self.part.open("ab" if goes_on else "wb") as out:
+                for chunk in answer.iter_content(CHUNK):
+                    out.write(chunk)
+                    start += len(chunk)
+                    self._check_growth(url, start, total)
+        return self.file.size is None or start >= self.file.size
+
+    def _total(self, url: str, start: int, length: str | None) -> int:
+        """Bytes of the whole file; refuses at once what cannot be the published one."""
+        total = start + int(length) if length and length.isdigit() else (self.file.size or 0)
+        if self.file.size is not None and total > self.file.size:
+            self.part.unlink(missing_ok=True)
+            raise DownloadError(
+                f"{url} offers {total} bytes; the published {self.file.name} has {self.file.size}. It is not that "
+                "file: try another mirror."
+            )
+        return total
+
+    def _check_growth(self, url: str, done: int, total: int) -> None:
+        if self.report is not None:
+            self.report(done, max(total, done), self.file.name)
+        if done > (self.file.size or MOST_BYTES):
+            self.part.unlink(missing_ok=True)
+            raise DownloadError(f"{url} sends more than {self.file.size or MOST_BYTES} bytes; try another mirror.")
+
+    def _size(self) -> int:
+        return self.part.stat().st_size if self.part.exists() else 0
+
+    def _broken(self, url: str, trouble: Exception | None) -> str:
+        if have := self._size():
+            wanted = f" of {self.file.size}" if self.file.size else ""
+            return f"the transfer of {url} broke off after {have}{wanted} bytes; run the same command again to go on."
+        return f"cannot reach {urlsplit(url).netloc or url} ({type(trouble).__name__})."
+
+
+def prove(path: Path, file: PublishedFile, *, origin: str) -> None:
+    """Remove and refuse a copy that is not the published file."""
+    found = digests(path)
+    if not matches(found, file):
+        path.unlink()
+        known = f"sha256 {file.sha256}" if file.sha256 else f"git blob {file.git_blob}"
+        got = found.sha256 if file.sha256 else found.git_blob
+        raise DownloadError(
+            f"{origin} is not the published {file.name}: expected {known}, got {got} ({found.size} bytes). The copy "
+            "was removed; try again, or another mirror."
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,7 @@ import numpy as np
 from quorate.datasets import chaosnli, cifar10h, imagenet16h, imagenet16h_shift
 from quorate.datasets.arrays import load_npz
 from quorate.datasets.catalogue import CATALOGUE, Digests, PublishedFile, digests, matches
-from quorate.datasets.content import accuracies, checksum
-from quorate.datasets.places import PICKLES, find
+from quorate.datasets.content import PICKLES, accuracies, checksum, find
 from quorate.datasets.plain_pickle import read_pickle
 from quorate.datasets.prediction_files import Paths
 from quorate.errors import QuorateError

@@ -11,7 +11,6 @@ from inspect import isawaitable, iscoroutine
 from typing import Any
 
 from quorate.errors import InvalidInput
-from quorate.live.item_run import ItemRun
 from quorate.live.judges import Ask, Judge, Jury
 from quorate.live.results import LiveResult
 from quorate.live.work_list import (
@@ -19,6 +18,7 @@ from quorate.live.work_list import (
     AskFailed,
     Entries,
     ErrorCare,
+    ItemRun,
     OnError,
     OnItem,
     WorkList,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,30 +12,27 @@ import numpy as np
 from quorate.datasets.content import vote_counts
 from quorate.learning.problem import unpack
 from quorate.paper.phase_runs import (
+    Found,
     PhaseCell,
     Runs,
     beside,
-    cautions,
     cell_heads,
     cell_of,
+    found_on,
     is_like_papers,
     key_of,
-    known,
     nearest,
     phase_one_costs,
     plain,
-    reached_or_printed,
-    runs,
-    said_of,
+    section_of,
     seeds,
     sets_of,
-    size_claims,
     whole_fit,
     whose,
 )
 from quorate.paper.published import tau_correlation
 from quorate.paper.readings import JobOutcome, at_cost, mean_se
-from quorate.paper.section import Context
+from quorate.paper.report import Context
 from quorate.posterior.settled import plurality_shares
 from quorate.reports.figures import BLUE, INK, ORANGE, QUIET
 from quorate.reports.section import Claim, Figure, Section, Table
@@ -133,70 +130,34 @@ def correlations(tau: FloatArray, accuracy: FloatArray) -> FloatArray:
     return np.asarray(found)
 
 
-def rows_of(dataset: VoteDataset, all_runs: Sequence[Runs]) -> list[PhaseCell]:
-    """The cells, row by row."""
-    return reached_or_printed([_cell(dataset, row, budget) for row in all_runs for budget in BUDGETS])
-
-
-def precisions(dataset: VoteDataset, all_runs: Sequence[Runs]) -> dict[tuple[str, str, float], float]:
-    """(classifier, method, budget) -> the correlation of tau with precision instead of accuracy, mean over seeds."""
-    return {
-        (row.model, row.kind.name, budget): mean_se(
-            [_at(*curve, budget) for curve in _curves(dataset, row, class_precision(dataset, row.model))]
-        )[0]
-        for row in all_runs
-        for budget in BUDGETS
-    }
-
-
 def section(context: Context) -> Section:
     """The experiment: figures, tables, and what the paper says of it."""
-    title = "Calibration: what tau learns of the classifier"
-    if not sets_of(context):
-        return Section("calibration", title, ("CIFAR-10H was not found: nothing was run.",), (), (), ())
-    found = [_correlations_on(context, data) for data in sets_of(context)]
-    return Section(
-        key="calibration",
-        title=title,
-        lead=(*_lead(len(seeds(context))), *(said_of(each.rows, whose(each.dataset)) for each in found)),
-        claims=tuple(claim for each in found for claim in _claims(each.dataset, each.rows, each.tops)),
-        tables=tuple(_table(each) for each in found),
-        figures=tuple(_figure(each) for each in found),
-        cautions=(
-            *cautions([each.dataset for each in found]),
+    found = [found_on(context, data, cell, BUDGETS, ceiling) for data in sets_of(context)]
+    return section_of(
+        "calibration",
+        "Calibration: what tau learns of the classifier",
+        found,
+        lead=_lead(len(seeds(context))),
+        claim=_rises,
+        size="Correlations have the printed size and sign: within 0.05 or 3 combined standard errors, or higher",
+        table=_table,
+        figure=_figure,
+        row=lambda each, cell: plain(cell, "correlation") | {"precision_correlation": _with_precision(each, cell)},
+        more_cautions=(
             "With its class bias the tau of quorate means something else: what a class gets regardless of the "
             "prediction is in the bias, not in tau. Its rows are for reference.",
             "Ten classes make a noisy correlation: where it swings between seeds, its standard error is wide, and "
             "'agrees' says little.",
         ),
-        summary={key: value for each in found for key, value in _summary(each).items()},
     )
 
 
-class _Correlations(NamedTuple):
-    """What was found with the classifiers of one data set. `also`: with precision; `tops`: by classifier, all votes."""
-
-    data: str
-    dataset: VoteDataset
-    done: tuple[Runs, ...]
-    rows: list[PhaseCell]
-    also: dict[tuple[str, str, float], float]
-    tops: dict[str, float]
-
-
-def _correlations_on(context: Context, data: str) -> _Correlations:
-    dataset, done = context.datasets[data], runs(context, data)
-    rows = rows_of(dataset, done)
-    tops = {row.model: _ceiling(dataset, row.model, context.seeds[0]) for row in rows}
-    return _Correlations(data, dataset, done, rows, precisions(dataset, done), tops)
-
-
-def _summary(found: _Correlations) -> dict[str, Any]:
-    rows = [
-        plain(row, "correlation") | {"precision_correlation": known(found.also[row.model, row.method, row.budget])}
-        for row in found.rows
-    ]
-    return {key_of("calibration", found.data): rows, key_of("calibration_ceiling", found.data): found.tops}
+def _with_precision(found: Found, cell: PhaseCell) -> float | None:
+    """The cell's correlation with precision instead of accuracy; None if no seed reaches the budget."""
+    row = next(row for row in found.done if (row.model, row.kind.name) == (cell.model, cell.method))
+    curves = _curves(found.dataset, row, class_precision(found.dataset, row.model))
+    mean = mean_se([_at(*curve, cell.budget) for curve in curves])[0]
+    return None if math.isnan(mean) else mean
 
 
 def _verdicts(dataset: VoteDataset, model: str) -> tuple[FloatArray, FloatArray]:
@@ -213,7 +174,8 @@ def _curves(dataset: VoteDataset, row: Runs, aim: FloatArray) -> list[tuple[Floa
     ]
 
 
-def _cell(dataset: VoteDataset, row: Runs, budget: float) -> PhaseCell:
+def cell(dataset: VoteDataset, row: Runs, budget: float) -> PhaseCell:
+    """One cell: the correlation at this budget beside the printed one."""
     curves = _curves(dataset, row, class_accuracy(dataset, row.model))
     read = [_at(*curve, budget) for curve in curves]
     accuracy = beside(dataset, row.model, PAPER_ACCURACIES)
@@ -239,49 +201,38 @@ def _lead(num_seeds: int) -> tuple[str, ...]:
     )
 
 
-def _ceiling(dataset: VoteDataset, model: str, seed: int) -> float:
+def ceiling(dataset: VoteDataset, model: str, seed: int) -> float:
     """The correlation of tau fitted to every vote of every item."""
     tau = whole_fit(dataset, model, seed).tau
     return float(correlations(tau[None], class_accuracy(dataset, model))[0])
 
 
-def _claims(dataset: VoteDataset, rows: list[PhaseCell], tops: Mapping[str, float]) -> tuple[Claim, ...]:
-    judged = [row for row in rows if row.verdict is not None]
-    if not judged:
-        return ()
-    size = "Correlations have the printed size and sign: within 0.05 or 3 combined standard errors, or higher"
-    return (_rises(dataset, judged, tops), *size_claims(dataset, judged, size))
-
-
-def _rises(dataset: VoteDataset, paper: list[PhaseCell], tops: Mapping[str, float]) -> Claim:
-    most = ", ".join(f"{model} {top:.2f}" for model, top in tops.items())
-    values = [row.value for row in paper]
+def _rises(found: Found, judged: list[PhaseCell]) -> Claim:
+    most = ", ".join(f"{model} {top:.2f}" for model, top in found.tops.items())
+    values = [cell.value for cell in judged]
     positive = [value for value in values if value > 0]
     return Claim(
-        f"tau rises with the accuracy per class wherever the paper prints a correlation, on {whose(dataset)}.",
-        len(positive) == len(paper),
-        f"positive in {len(positive)} of {len(paper)} cells, from {min(values):.2f} to "
-        f"{max(values):.2f}. tau fitted to every vote of every item would correlate by {most}: what a classifier "
-        "leaves to tau varies",
-        is_like_papers(dataset),
+        f"tau rises with the accuracy per class wherever the paper prints a correlation, on {whose(found.dataset)}.",
+        len(positive) == len(judged),
+        f"positive in {len(positive)} of {len(judged)} cells, from {min(values):.2f} to {max(values):.2f}. tau fitted "
+        f"to every vote of every item would correlate by {most}: what a classifier leaves to tau varies",
+        is_like_papers(found.dataset),
     )
 
 
-def _table(found: _Correlations) -> Table:
+def _table(found: Found) -> Table:
     return Table(
         key=key_of("calibration", found.data),
         title=f"Pearson correlation of learned tau and accuracy per class, {whose(found.dataset)}",
         heads=("classifier", *cell_heads("correlation"), "with precision"),
-        rows=tuple(
-            (row.model, *row.shown(), known(found.also[row.model, row.method, row.budget])) for row in found.rows
-        ),
+        rows=tuple((row.model, *row.shown(), _with_precision(found, row)) for row in found.rows),
         note=f"A stream is read only within {NEAR:g} votes of one of its runs. Agrees: the printed sign, and "
         f"within {TOLERANCE:g} or 3 combined standard errors. Binned: runs within 0.1 of the budget.",
         text_columns=2,
     )
 
 
-def _figure(found: _Correlations) -> Figure:
+def _figure(found: Found) -> Figure:
     dataset, done = found.dataset, found.done
     shown = [name for name in (nearest(dataset, (70, 50))).values() if name in {row.model for row in done}]
     panels = tuple(_panel(dataset, model, done) for model in dict.fromkeys(shown))

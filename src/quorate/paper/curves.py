@@ -11,7 +11,7 @@ from quorate.datasets import accuracies
 from quorate.paper.curves_output import figures, groups, mean_ratio, summary, tables
 from quorate.paper.design import PAPER_METHODS, Job, grid, settings
 from quorate.paper.readings import HIGH, LOW, CurvePanel, JobOutcome, SeedCurve, seeds_se
-from quorate.paper.section import Context
+from quorate.paper.report import Context
 from quorate.reports.section import Claim, Section
 from quorate.types import FloatArray, VoteDataset
 

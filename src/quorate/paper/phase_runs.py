@@ -8,9 +8,10 @@ window. Once with the classifiers at hand, once with some trained on uneven clas
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,9 +21,9 @@ from quorate.learning.fit import fit
 from quorate.paper.design import Job, Knobs, settings
 from quorate.paper.published import Printed, difference_se, elsewhere, verdict
 from quorate.paper.readings import JobOutcome, mean_se, near_cost
-from quorate.paper.section import Context
+from quorate.paper.report import Context
 from quorate.reports.format import Cell
-from quorate.reports.section import Claim
+from quorate.reports.section import Claim, Figure, Section, Table
 from quorate.streams import prepare
 from quorate.types import FloatArray, PriorParams, VoteDataset
 
@@ -158,6 +159,80 @@ def runs(context: Context, data: str) -> tuple[Runs, ...]:
     return tuple(Runs(*row, tuple(done[job] for job in jobs[row])) for row in rows)
 
 
+class Found(NamedTuple):
+    """What an experiment reads from the runs with the classifiers of one data set.
+
+    `tops`: by classifier, what parameters fitted to every vote of every item give.
+    """
+
+    data: str
+    dataset: VoteDataset
+    done: tuple[Runs, ...]
+    rows: list[PhaseCell]
+    tops: dict[str, float]
+
+
+CellOf = Callable[[VoteDataset, Runs, float], PhaseCell]
+
+
+def rows_of(dataset: VoteDataset, done: Sequence[Runs], cell: CellOf, budgets: Sequence[float]) -> list[PhaseCell]:
+    """The cells to show: a budget that no seed reaches stays if the paper prints a figure for it."""
+    cells = [cell(dataset, row, budget) for row in done for budget in budgets]
+    return [cell for cell in cells if cell.num_streams or cell.paper is not None]
+
+
+def found_on(
+    context: Context,
+    data: str,
+    cell: CellOf,
+    budgets: Sequence[float],
+    top: Callable[[VoteDataset, str, int], float],
+) -> Found:
+    """Run the experiment on a data set and read its cells and `tops`."""
+    dataset, done = context.datasets[data], runs(context, data)
+    rows = rows_of(dataset, done, cell, budgets)
+    models = dict.fromkeys(row.model for row in rows)
+    return Found(data, dataset, done, rows, {model: top(dataset, model, context.seeds[0]) for model in models})
+
+
+def section_of(
+    key: str,
+    title: str,
+    found: Sequence[Found],
+    *,
+    lead: Sequence[str],
+    claim: Callable[[Found, list[PhaseCell]], Claim],
+    size: str,
+    table: Callable[[Found], Table],
+    figure: Callable[[Found], Figure],
+    row: Callable[[Found, PhaseCell], dict[str, Cell]],
+    more_cautions: Sequence[str] = (),
+) -> Section:
+    """The section of an experiment: for each data set a claim, that figures have the printed `size`, table and figure.
+
+    summary.json holds the cells as `row` gives them, and the `tops`.
+    """
+    if not found:
+        return Section(key, title, ("CIFAR-10H was not found: nothing was run.",))
+    claims: list[Claim] = []
+    summary: dict[str, object] = {}
+    for each in found:
+        judged = [cell for cell in each.rows if cell.verdict is not None]
+        claims += [claim(each, judged), *size_claims(each.dataset, judged, size)] if judged else []
+        summary[key_of(key, each.data)] = [row(each, cell) for cell in each.rows]
+        summary[key_of(f"{key}_ceiling", each.data)] = each.tops
+    return Section(
+        key=key,
+        title=title,
+        lead=(*lead, *(said_of(each.rows, whose(each.dataset)) for each in found)),
+        claims=tuple(claims),
+        tables=tuple(map(table, found)),
+        figures=tuple(map(figure, found)),
+        cautions=(*cautions([each.dataset for each in found]), *more_cautions),
+        summary=summary,
+    )
+
+
 def seeds(context: Context) -> tuple[int, ...]:
     """The seeds in use: all, or the first if it must be quick."""
     return context.seeds[:1] if context.quick else context.seeds
@@ -274,11 +349,6 @@ def cell_of(
         paper_se=printed.se if printed else None,
         verdict=found,
     )
-
-
-def reached_or_printed(cells: Sequence[PhaseCell]) -> list[PhaseCell]:
-    """The cells to show: a budget that no seed reaches stays if the paper prints a figure for it."""
-    return [cell for cell in cells if cell.num_streams or cell.paper is not None]
 
 
 def size_claims(dataset: VoteDataset, judged: Sequence[PhaseCell], text: str) -> list[Claim]:

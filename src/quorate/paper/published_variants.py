@@ -17,7 +17,7 @@ import numpy as np
 from quorate.paper import as_published
 from quorate.paper.design import Job, Knobs, settings
 from quorate.paper.readings import JobOutcome, at_cost
-from quorate.paper.section import Context
+from quorate.paper.report import Context
 from quorate.posterior.finite import plurality_finite
 from quorate.prior.concentration import concentration
 from quorate.reports.format import Cell

@@ -19,10 +19,9 @@ from quorate.errors import InvalidInput, MissingExtra, QuorateError
 from quorate.files import write_atomic
 from quorate.paper import calibration, curves, published_variants, shift, two_phase
 from quorate.paper.cluster import backend_for
-from quorate.paper.exports import distinct, json_text, table_csv, write_runs
-from quorate.paper.report import page
-from quorate.paper.section import Context, Part, Reproduction, summary_of
+from quorate.paper.report import Context, Part, Reproduction, page, summary_of
 from quorate.paper.sources import USES, Sources, data_folder
+from quorate.paper.store import distinct, json_text, table_csv, write_runs
 from quorate.paper.sweep import STEPS, Progress, RunTally
 from quorate.reports.figures import DrawnFigure, draw
 from quorate.reports.section import Section

@@ -11,11 +11,10 @@ from queue import Empty, SimpleQueue
 
 from quorate.errors import QuorateError
 from quorate.paper.design import Job
-from quorate.paper.exports import Record, run_records
 from quorate.paper.readings import JobOutcome
 from quorate.paper.runs import run_job
 from quorate.paper.sources import Sources
-from quorate.paper.store import RunStore
+from quorate.paper.store import Record, RunStore, run_records
 from quorate.types import VoteDataset
 from quorate.validate import broken, whole
 

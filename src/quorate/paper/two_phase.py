@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,28 +14,26 @@ from quorate.paper.phase_runs import (
     ASKED_ITEMS,
     BUDGETS,
     PAPER_ACCURACIES,
+    Found,
     PhaseCell,
     Runs,
     beside,
-    cautions,
     cell_heads,
     cell_of,
+    found_on,
     is_like_papers,
     key_of,
     phase_one_costs,
     plain,
-    reached_or_printed,
-    runs,
-    said_of,
+    section_of,
     seeds,
     sets_of,
-    size_claims,
     whole_fit,
     whose,
 )
 from quorate.paper.published import two_phase_gain
 from quorate.paper.readings import JobOutcome, at_cost
-from quorate.paper.section import Context
+from quorate.paper.report import Context
 from quorate.prior.concentration import concentration
 from quorate.reports.figures import INK, ORANGE, PURPLE, QUIET
 from quorate.reports.plots import STYLES
@@ -143,57 +141,25 @@ def tolerance(printed: float) -> float:
     return min(TOLERANCE, abs(printed) / 2)
 
 
-def rows_of(dataset: VoteDataset, all_runs: Iterable[Runs]) -> list[PhaseCell]:
-    """The cells of the table, row by row."""
-    return reached_or_printed([_cell(dataset, row, budget) for row in all_runs for budget in BUDGETS])
-
-
 def section(context: Context) -> Section:
     """The experiment: runs, tables, figures, and what the paper says of it."""
-    title = "Two phases: learn with experts, then answer without them"
-    if not sets_of(context):
-        return Section("two_phase", title, ("CIFAR-10H was not found: nothing was run.",), (), (), ())
-    found = [_gains_on(context, data) for data in sets_of(context)]
-    return Section(
-        key="two_phase",
-        title=title,
-        lead=(
-            *_lead(found[0].dataset, len(seeds(context))),
-            *(said_of(each.rows, whose(each.dataset)) for each in found),
-        ),
-        claims=tuple(claim for each in found for claim in _claims(each.dataset, each.rows, each.tops)),
-        tables=tuple(_table(each) for each in found),
-        figures=tuple(_figure(each) for each in found),
-        cautions=cautions([each.dataset for each in found]),
-        summary={key: value for each in found for key, value in _summary(each).items()},
+    found = [found_on(context, data, cell, BUDGETS, ceiling) for data in sets_of(context)]
+    return section_of(
+        "two_phase",
+        "Two phases: learn with experts, then answer without them",
+        found,
+        lead=_lead(context),
+        claim=_beats,
+        size="Gains have the printed size and sign: within 0.25 points (or half of the gain) or 3 combined standard "
+        "errors, or larger",
+        table=_table,
+        figure=_figure,
+        row=lambda each, cell: plain(cell, "gain") | {"accuracy": round(_accuracy(each.dataset, cell.model), 2)},
     )
 
 
-class _Gains(NamedTuple):
-    """What was found with the classifiers of one data set. `tops`: by classifier, the gain of all votes."""
-
-    data: str
-    dataset: VoteDataset
-    done: tuple[Runs, ...]
-    rows: list[PhaseCell]
-    accuracy: dict[str, float]
-    tops: dict[str, float]
-
-
-def _gains_on(context: Context, data: str) -> _Gains:
-    dataset, done = context.datasets[data], runs(context, data)
-    rows = rows_of(dataset, done)
-    accuracy = dict(zip(dataset.models, (100 * accuracies(dataset)).round(2).tolist(), strict=True))
-    tops = {model: ceiling(dataset, model, context.seeds[0]) for model in dict.fromkeys(row.model for row in rows)}
-    return _Gains(data, dataset, done, rows, accuracy, tops)
-
-
-def _summary(found: _Gains) -> dict[str, Any]:
-    rows = [plain(row, "gain") | {"accuracy": found.accuracy[row.model]} for row in found.rows]
-    return {key_of("two_phase", found.data): rows, key_of("two_phase_ceiling", found.data): found.tops}
-
-
-def _cell(dataset: VoteDataset, row: Runs, budget: float) -> PhaseCell:
+def cell(dataset: VoteDataset, row: Runs, budget: float) -> PhaseCell:
+    """One cell: the gain at this budget beside the printed one."""
     curves = [(phase_one_costs(outcome), gains(outcome, dataset)) for outcome in row.outcomes]
     read = [float(at_cost(*curve, budget)) for curve in curves]
     accuracy = beside(dataset, row.model, PAPER_ACCURACIES)
@@ -202,55 +168,48 @@ def _cell(dataset: VoteDataset, row: Runs, budget: float) -> PhaseCell:
     return cell_of(dataset, row, budget, read, curves, paper_accuracy=accuracy, printed=printed, points=points)
 
 
-def _lead(dataset: VoteDataset, num_seeds: int) -> tuple[str, ...]:
-    rest = dataset.num_items - ASKED_ITEMS
+def _accuracy(dataset: VoteDataset, model: str) -> float:
+    """The classifier's own, in percent."""
+    return float(100 * accuracies(dataset)[dataset.models.index(model)])
+
+
+def _lead(context: Context) -> tuple[str, ...]:
     return (
-        f"Experts are asked about the first {ASKED_ITEMS} items of CIFAR-10H; the other {rest} are answered from the "
+        f"Experts are asked about the first {ASKED_ITEMS} items of CIFAR-10H; the others are answered from the "
         "classifier and what was learned, with no vote at all.",
         "Gain: accuracy on those items less the classifier's own, in points, against the plurality of the pool. It is "
-        f"read at 1, 2 and 3 votes an item in the first phase; mean over {num_seeds} seed(s) and its standard error. "
-        "Binned: the paper's way, the mean of all runs within 0.1 of the budget.",
+        f"read at 1, 2 and 3 votes an item in the first phase; mean over {len(seeds(context))} seed(s) and its "
+        "standard error. Binned: the paper's way, the mean of all runs within 0.1 of the budget.",
     )
 
 
-def _claims(dataset: VoteDataset, rows: list[PhaseCell], tops: Mapping[str, float]) -> tuple[Claim, ...]:
-    judged = [row for row in rows if row.verdict is not None]
-    if not judged:
-        return ()
-    size = (
-        "Gains have the printed size and sign: within 0.25 points (or half of the gain) or 3 combined standard errors, "
-        "or larger"
-    )
-    return (_beats(dataset, judged, tops), *size_claims(dataset, judged, size))
-
-
-def _beats(dataset: VoteDataset, printed: list[PhaseCell], tops: Mapping[str, float]) -> Claim:
-    most = ", ".join(f"{model} {top:+.2f}" for model, top in tops.items())
-    wins = [row for row in printed if row.value > 0]
-    least = min(printed, key=lambda row: row.value)
+def _beats(found: Found, judged: list[PhaseCell]) -> Claim:
+    most = ", ".join(f"{model} {top:+.2f}" for model, top in found.tops.items())
+    wins = [cell for cell in judged if cell.value > 0]
+    least = min(judged, key=lambda cell: cell.value)
     return Claim(
-        f"What was learned beats the classifier alone wherever the paper prints a gain, on {whose(dataset)}.",
-        len(wins) == len(printed),
-        f"in {len(wins)} of {len(printed)} cells; least {least.value:+.2f} points ({least.method} "
-        f"on {least.model} at {least.budget:g}). Parameters fitted to every vote of every item would gain {most}: "
-        "where that is about nothing, the classifier's own choice leaves nothing for tau to mend",
-        is_like_papers(dataset),
+        f"What was learned beats the classifier alone wherever the paper prints a gain, on {whose(found.dataset)}.",
+        len(wins) == len(judged),
+        f"in {len(wins)} of {len(judged)} cells; least {least.value:+.2f} points ({least.method} on {least.model} at "
+        f"{least.budget:g}). Parameters fitted to every vote of every item would gain {most}: where that is about "
+        "nothing, the classifier's own choice leaves nothing for tau to mend",
+        is_like_papers(found.dataset),
     )
 
 
-def _table(found: _Gains) -> Table:
+def _table(found: Found) -> Table:
     return Table(
         key=key_of("two_phase", found.data),
         title=f"Accuracy gained without asking, points, over {whose(found.dataset)}",
         heads=("classifier", *cell_heads("gain")),
-        rows=tuple((f"{row.model} ({found.accuracy[row.model]:.1f} %)", *row.shown()) for row in found.rows),
+        rows=tuple((f"{row.model} ({_accuracy(found.dataset, row.model):.1f} %)", *row.shown()) for row in found.rows),
         note="Gamma(1.1, 1): the hyperprior the paper gives FinExp. Agrees: the printed sign, and within 3 combined "
         "standard errors or within 0.25 points, half of the printed gain if that is less.",
         text_columns=2,
     )
 
 
-def _figure(found: _Gains) -> Figure:
+def _figure(found: Found) -> Figure:
     panels = [_panel(found.dataset, model, [runs for runs in found.done if runs.model == model])
               for model in dict.fromkeys(runs.model for runs in found.done)]  # fmt: skip
     return Figure(
@@ -266,7 +225,7 @@ def _figure(found: _Gains) -> Figure:
 
 
 def _panel(dataset: VoteDataset, model: str, runs: Sequence[Runs]) -> GainPanel:
-    accuracy = 100 * accuracies(dataset)[dataset.models.index(model)]
+    accuracy = _accuracy(dataset, model)
     grid = np.arange(0.3, 3.51, 0.1)
     lines = []
     for row in runs:

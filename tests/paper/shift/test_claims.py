@@ -5,10 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from quorate.paper.shift.areas import fused_ratios
-from quorate.paper.shift.claims import claims, fused_sentence, mp_sentence, time_claim
-from quorate.paper.shift.streams import Course
-from quorate.paper.shift.table import cells
+from quorate.paper.shift.claims import claims, fused_ratios, fused_sentence, mp_sentence, time_claim
+from quorate.paper.shift.streams import Course, cells
 from tests.paper.made_streams import made
 
 PRE, WHOLE = cells(made(), "pre-shift cost"), cells(made(), "whole-stream cost")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from quorate.datasets.arrays import load_npz
-from quorate.paper.section import Context
+from quorate.paper.report import Context
 from quorate.paper.shift import section
 from quorate.paper.shift.streams import DATA, LABELS
 from quorate.paper.store import RunStore

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from quorate.datasets import synthetic
 from quorate.paper.design import Job, settings
 from quorate.paper.readings import JobOutcome
+from quorate.paper.report import Context
 from quorate.paper.runs import run_job
-from quorate.paper.section import Context
 from quorate.paper.shift.streams import (
     DATA,
     FUSED,

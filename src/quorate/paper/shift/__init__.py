@@ -10,12 +10,31 @@ from dataclasses import replace
 from typing import Any
 
 from quorate.paper.readings import mean_se
-from quorate.paper.section import Context
+from quorate.paper.report import Context
 from quorate.paper.shift import plots
-from quorate.paper.shift.areas import FusedRatio, area_ratios, fused_ratios
-from quorate.paper.shift.claims import claims, fused_sentence, mp_sentence, time_claim
-from quorate.paper.shift.streams import DATA, LABELS, WINDOW, Course, Streams, courses, first_model, orderings, streams
-from quorate.paper.shift.table import Cell, as_row, cells
+from quorate.paper.shift.claims import (
+    FusedRatio,
+    area_ratios,
+    claims,
+    fused_ratios,
+    fused_sentence,
+    mp_sentence,
+    time_claim,
+)
+from quorate.paper.shift.streams import (
+    DATA,
+    LABELS,
+    WINDOW,
+    Cell,
+    Course,
+    Streams,
+    as_row,
+    cells,
+    courses,
+    first_model,
+    orderings,
+    streams,
+)
 from quorate.reports.section import Figure, Section, Table
 from quorate.types import VoteDataset
 

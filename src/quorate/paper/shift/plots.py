@@ -16,14 +16,16 @@ from quorate.paper.readings import at_cost, mean_se
 from quorate.paper.shift.streams import (
     ARCHITECTURE_BUDGET,
     FUSED,
+    GROUPINGS,
     LABELS,
     Course,
+    Grouping,
     Streams,
     band,
+    errors_at,
     first_model,
     moving_average,
 )
-from quorate.paper.shift.table import GROUPINGS, Grouping, errors_at
 from quorate.reports.figures import BLUE, GRID, QUIET
 from quorate.reports.plots import STYLES, TICKS
 from quorate.types import FloatArray

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from quorate.paper.shift.areas import (
+from quorate.paper.shift.claims import (
     area_of,
     area_ratios,
     best_single_finexp,

@@ -10,8 +10,8 @@ from pyarrow import parquet
 
 from quorate.datasets import synthetic
 from quorate.paper.design import Job, settings
-from quorate.paper.exports import distinct, json_text, run_records, table_csv, write_runs
 from quorate.paper.runs import run_job
+from quorate.paper.store import distinct, json_text, run_records, table_csv, write_runs
 from quorate.reports.section import Table
 
 

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from quorate.paper.published import shift_error
-from quorate.paper.shift.streams import LABELS, Streams
-from quorate.paper.shift.table import as_row, cells, count, errors_at
+from quorate.paper.shift.streams import LABELS, Streams, as_row, cells, count, errors_at
 from tests.paper.made_streams import made, outcome, straight
 
 

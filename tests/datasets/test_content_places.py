@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from quorate.datasets.places import beside, cache_folder, find, locate
+from quorate.datasets.content import beside, cache_folder, find, locate
 from quorate.errors import InvalidInput, MissingExtra
 
 
