@@ -19,11 +19,16 @@ REQUIRED = {
     "eager_finexp",
     "eager_quorate",
     "fresh_process",
+    "large_pool_10_50",
+    "large_pool_10_200",
 }
 REPORTED = {
     "monte_carlo_infinite",
     "monte_carlo_finite_6",
     "monte_carlo_finite_50",
+    "first_start",
+    "first_run",
+    "first_demo",
     "compile_vote",
     "compile_simulate",
     "journal",
