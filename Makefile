@@ -6,7 +6,9 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 CORE := prior posterior learning decision session streams methods audit densities validate rng
 CHECKED := $(addprefix tests/,prior posterior decision learning session streams audit conformance properties) $(wildcard tests/test_*.py)
-COMPILED := posterior densities.py streams/fixed_paths.py workflows/decide.py workflows/plan/__init__.py workflows/score/__init__.py
+# tests that call kernels which `quorate.compile_kernels` compiles only as parts of others
+INNER := conjugate_gradients or report_says_what_is_true or products_and_diagonal or softmax_of_the_window or our_exponential or \
+  small_pools_agree or small_pools_by_the_large_method or takes_strided_rows or equal_costs_leave or votes_against_a_class
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 unexport PYTHONDONTWRITEBYTECODE  # else every process that a test starts would compile all it imports
 comma := ,
@@ -59,8 +61,8 @@ kernels: .kernels/ready
 	@echo "compiling the kernels the tests begin with (.kernels/made)"
 	@mkdir -p .kernels
 	@export NUMBA_CACHE_DIR=$(CURDIR)/.kernels/made QUORATE_KERNELS=compiled $(ONE_THREAD); \
-	{ $(PYTHON) -m quorate.compile_kernels && $(PYTHON) -m quorate demo --quick --out .kernels/demo && \
-	  $(PYTHON) -m pytest -q -p no:cacheprovider $(addprefix src/quorate/,$(COMPILED)); } >.kernels/log 2>&1 \
+	{ $(PYTHON) -m quorate.compile_kernels && \
+	  $(PYTHON) -m pytest -q -p no:cacheprovider tests/learning tests/posterior tests/decision -k "$(INNER)"; } >.kernels/log 2>&1 \
 	  || { cat .kernels/log; exit 1; }
 	@touch $@
 
@@ -76,9 +78,9 @@ check: $(VENV)/.ready-dev ## While you work: lint, and the unit tests of the cor
 
 test: $(VENV)/.ready-dev ## Lint, then all tests but the slow ones, with the coverage of the core (must be 95 %)
 	@$(MAKE) --no-print-directory --jobs=2 kernels lint $(VENV)/.ready-imports
-	@# one process more than cores: some tests wait for servers
+	@# two processes more than cores: many tests wait for servers and browsers
 	@echo "pytest: tests and examples, on every core (skipped ones are listed with their reason at the end)"
-	@$(PYTHON) -m pytest -m "not slow and not timing" -n $$($(PYTHON) -c 'import os; print(os.cpu_count() + 1)') --dist worksteal --cov --cov-report= --durations=15
+	@$(PYTHON) -m pytest -m "not slow and not timing" -n $$($(PYTHON) -c 'import os; print(os.cpu_count() + 2)') --dist worksteal --cov --cov-report= --durations=15
 	@echo "pytest: what measures time, alone"
 	@NUMBA_CACHE_DIR=$(CURDIR)/.kernels/gw0 $(PYTHON) -m pytest -m "timing and not slow" $$(grep -rl --include='*.py' 'mark\.timing' tests)
 	@echo "Coverage of the core (compiled kernel bodies cannot be traced and are left out):"

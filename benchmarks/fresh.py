@@ -26,8 +26,20 @@ import quorate, quorate.datasets
 quorate.simulate(quorate.datasets.synthetic(num_items=100), "quorate", seed=0)
 """
 IMPORTS = "import numpy, scipy.special"
+RUN = """
+import quorate, quorate.datasets
+data = quorate.datasets.synthetic(num_items=800, num_classes=10, pool_size=6, seed=1)
+quorate.run(data.votes, data.predictions[0], classes=data.classes)
+"""
+DEMO = "from quorate.workflows.demo import run_demo; run_demo({folder!r})"
+CPU = """
+import time
+print(time.process_time())
+"""
 COMPILE_LIMIT = 60.0
 START_LIMIT = 1.5
+RUN_LIMIT = 10.0
+DEMO_LIMIT = 35.0
 
 
 def start_row(rounds: int) -> Row:
@@ -60,18 +72,38 @@ def compile_row(key: str, what: str, code: str, *, quick: bool) -> Row:
 
 def first_start_row() -> Row:
     """The first process ever on a machine, which runs kernels interpreted: CPU seconds."""
-    row = Row(
-        "first_start",
-        "first process ever: import quorate, open an item, cast a vote",
-        "1.5 s of CPU",
-        "interpreted kernels",
+    return _first_row(
+        "first_start", "first process ever: import quorate, open an item, cast a vote", OPEN_AND_VOTE, START_LIMIT
     )
-    row.required, row.theirs = "under 1.5 s", START_LIMIT
+
+
+def first_run_row(*, quick: bool) -> Row:
+    """`quorate run` as the first process ever: interpreted, while another process compiles. CPU seconds of the run."""
+    code = RUN.replace("800", "80") if quick else RUN
+    return _first_row("first_run", "first process ever: quorate.run on 800 items", code, RUN_LIMIT)
+
+
+def first_demo_row(*, quick: bool) -> Row:
+    """The demo as the first process ever: it waits for the compiler. Seconds on the clock, so let nothing else run."""
+    row = Row("first_demo", "first process ever: quorate demo", "35 s", "on the clock, all cores")
+    row.required, row.theirs = "under 35 s", DEMO_LIMIT
+    if quick:
+        row.note, row.gates = "not measured in a quick run", False
+        return row
     with tempfile.TemporaryDirectory() as folder:
-        before = _cpu_of_children()
-        _python(OPEN_AND_VOTE, NUMBA_CACHE_DIR=folder, QUORATE_KERNELS="")
-        row.ours = _cpu_of_children() - before
-    row.ratio, row.met = row.ours / START_LIMIT, row.ours < START_LIMIT
+        begin = time.perf_counter()
+        _python(DEMO.format(folder=f"{folder}/demo"), NUMBA_CACHE_DIR=f"{folder}/cache", QUORATE_KERNELS="")
+        row.ours = time.perf_counter() - begin
+    row.ratio, row.met = row.ours / DEMO_LIMIT, row.ours < DEMO_LIMIT
+    return row
+
+
+def _first_row(key: str, what: str, code: str, limit: float) -> Row:
+    row = Row(key, what, f"{limit:g} s of CPU", "interpreted kernels")
+    row.required, row.theirs = f"under {limit:g} s", limit
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # a child may still compile into it
+        row.ours = float(_printed(code + CPU, NUMBA_CACHE_DIR=folder, QUORATE_KERNELS=""))
+    row.ratio, row.met = row.ours / limit, row.ours < limit
     return row
 
 
@@ -113,4 +145,11 @@ def _cpu_of_children() -> float:
 
 
 def _python(code: str, **environment: str) -> None:
-    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | environment, stderr=subprocess.DEVNULL)
+    _printed(code, **environment)
+
+
+def _printed(code: str, **environment: str) -> str:
+    command, quiet = [sys.executable, "-c", code], subprocess.DEVNULL
+    return subprocess.run(
+        command, check=True, env=os.environ | environment, stdout=subprocess.PIPE, stderr=quiet, text=True
+    ).stdout

@@ -14,7 +14,17 @@ from collections.abc import Callable
 
 from common import say  # first: it sets one thread before NumPy loads
 from first_serve import serve_rows
-from fresh import OPEN_AND_VOTE, SIMULATE, compile_row, first_start_row, journal_row, start_row
+from fresh import (
+    OPEN_AND_VOTE,
+    SIMULATE,
+    compile_row,
+    first_demo_row,
+    first_run_row,
+    first_start_row,
+    journal_row,
+    start_row,
+)
+from large_pools import pool_rows
 from posteriors import finite_rows, infinite_rows
 from report import Row, show, write_json
 from streams import eager_rows, finexp_row, infexp_row, refit_row
@@ -28,6 +38,7 @@ def steps(*, quick: bool) -> list[Step]:
     return [
         ("plurality_infinite", lambda: infinite_rows(batch=batch, part=part, rounds=rounds)),
         ("plurality_finite", lambda: finite_rows(batch=batch, part=part, rounds=rounds)),
+        ("plurality_finite, large pools", lambda: pool_rows(quick=quick)),
         ("warm refit", lambda: refit_row(count=2 if quick else 6, steps=20 if quick else 1000, rounds=rounds)),
         ("InfExp stream", lambda: infexp_row(items=60 if quick else 2400, rounds=1 if quick else 3)),
         ("FinExp stream", lambda: finexp_row(refits=1 if quick else 3, samples=10 if quick else 1000,
@@ -36,6 +47,8 @@ def steps(*, quick: bool) -> list[Step]:
         ("fresh process", lambda: start_row(1 if quick else 9)),
         ("first start", first_start_row),
         ("first start of the service", serve_rows),
+        ("first run of 800 items", lambda: first_run_row(quick=quick)),
+        ("first demo", lambda: first_demo_row(quick=quick)),
         ("first run: open and vote", lambda: compile_row(
             "compile_vote", "first run ever: open an item and cast a vote", OPEN_AND_VOTE, quick=quick)),
         ("first run: simulate", lambda: compile_row(

@@ -17,12 +17,13 @@ from quorate.datasets import synthetic
 from quorate.decision.look_ahead import expected_gain
 from quorate.densities import log_gamma
 from quorate.learning.fit import fit
-from quorate.methods import METHODS
+from quorate.methods import METHODS, method
 from quorate.posterior.duel import duel
 from quorate.posterior.finite import plurality_finite
 from quorate.posterior.infinite import plurality_infinite
 from quorate.session import Session
-from quorate.streams import simulate
+from quorate.streams import prepare, simulate
+from quorate.streams.classifier_saving import classifier_report
 
 FIRST_START = """
 import sys
@@ -137,12 +138,13 @@ def test_where_python_overflows_compiled_code_answers():
 @pytest.fixture
 def fresh(monkeypatch, tmp_path):
     """A state as at a first start, whose child process runs `code`."""
+    children = []
 
     def start(code, folder=tmp_path):
         monkeypatch.delenv(compiled.SWITCH, raising=False)
         marker = None if folder is None else folder / "marker"
         monkeypatch.setattr(compiled, "marker_file", lambda: marker)
-        popen, children = subprocess.Popen, []
+        popen = subprocess.Popen
 
         def stub(_, **how):
             children.append(popen([sys.executable, "-c", code.format(marker=str(marker))], **how))
@@ -152,7 +154,9 @@ def fresh(monkeypatch, tmp_path):
         monkeypatch.setattr(compiled, "_state", compiled._State())
         return compiled._state, children
 
-    return start
+    yield start
+    for child in children:
+        child.wait()
 
 
 def test_the_process_switches_when_the_child_has_compiled(fresh):
@@ -215,3 +219,20 @@ def test_without_a_folder_for_the_cache_there_are_answers(tmp_path):
     env.pop(compiled.SWITCH, None)
     done = subprocess.run([sys.executable, "-c", FIRST_START], env=env, capture_output=True, text=True, check=True)
     assert "interpreted" in done.stdout
+
+
+@pytest.mark.parametrize("started", ["run", "again"])
+def test_a_first_run_leaves_out_what_the_classifier_saves_and_the_next_has_it(fresh, started):
+    """Interpreted, sixteen more runs would take a minute."""
+    _, children = fresh("pass" if started == "run" else "import pathlib; pathlib.Path({marker!r}).touch()")
+    if started == "again":
+        compiled.wait_until_compiled()
+    data = synthetic(num_items=120, num_classes=3, pool_size=3, seed=1)
+    stream = prepare(data, 3, 0, 1)
+    report = classifier_report(
+        stream, method("quorate"), models=["a"], classes=data.classes, votes=1.0, truth=np.eye(3)[data.votes[:, 0]],
+        is_scored=np.ones(120, dtype=bool),
+    )  # fmt: skip
+    assert report.too_soon == (started == "run") == (report.here is None)
+    assert len(children) == 1
+    assert report.sentence()

@@ -1,12 +1,14 @@
 """Compile every kernel into the cache on disk: `python -m quorate.compile_kernels`. Started by `quorate.compiled`.
 
-Makes each kind of call once on a tiny stream, then leaves the marker that says that the method's kernels are there.
-A second process that comes at the same time waits for the first.
+Makes each kind of call once on a tiny stream, then leaves the marker that says that the method's kernels are there;
+those of crowds follow. Where there are two processors, a second process compiles the streams (`python -m
+quorate.compile_kernels streams`). A process that finds another one at work waits for it.
 """
 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -16,6 +18,7 @@ import numpy as np
 from quorate import compiled, files
 from quorate.datasets import synthetic
 from quorate.decision.belief import FINITE
+from quorate.decision.error_costs import cheapest_answer
 from quorate.densities import log_dirichlet_multinomial
 from quorate.experts.ballots import from_matrix
 from quorate.experts.crowd_stream import run_crowd
@@ -27,6 +30,7 @@ from quorate.session import Session
 from quorate.session.batch import decide_items
 from quorate.streams import prepare, simulate
 from quorate.streams.fixed_paths import fixed_paths
+from quorate.streams.stream import complete_panel
 from quorate.types import PriorParams, VoteDataset
 
 
@@ -50,20 +54,27 @@ def session_calls() -> list[Callable[[], object]]:
     return [partial(live, _data(), "quorate"), partial(live, _data(), "mp")]
 
 
-def calls() -> list[Callable[[], object]]:
-    """What compiles all kernels: the session first, because a service waits for it."""
+def stream_calls() -> list[Callable[[], object]]:
+    """What compiles the kernels of recorded streams."""
     data = _data()
+    return [
+        partial(simulate, data, "quorate", seed=0, window=4, refit_every=2),
+        partial(fixed_paths, prepare(data, 3, 0, 3), FINITE),
+    ]
+
+
+def single_calls() -> list[Callable[[], object]]:
+    """What compiles the kernels that Python calls one by one."""
     alpha, votes = np.ones((2, 3)), np.ones((2, 3), dtype=np.int64)
     params = PriorParams(theta=1.0, phi=1.0, tau=np.ones(3))
     return [
-        *session_calls(),
-        partial(simulate, data, "quorate", seed=0, window=4, refit_every=2),
         partial(decide_items, method("quorate"), params, np.ones((2, 1, 3)) / 3, votes, pool_size=5),
-        partial(fixed_paths, prepare(data, 3, 0, 3), FINITE),
         partial(plurality_finite, alpha, votes, pool_size=5),
         partial(plurality_infinite, alpha, votes),
         partial(log_dirichlet_multinomial, votes, alpha),
-        partial(concentration, params, data.predictions[0]),
+        partial(concentration, params, alpha / 3),
+        partial(complete_panel, np.zeros(3, dtype=np.int16), 1, 3, 3, np.zeros(3, dtype=np.int64)),
+        partial(cheapest_answer, np.ones((3, 3)), np.ones(3) / 3, 0.5, np.empty(3)),
     ]
 
 
@@ -83,12 +94,29 @@ def main() -> None:
     with files.alone(marker.with_suffix(".lock")):
         if marker.exists():
             return
-        for call in calls():
-            call()
+        second = _second_process()
+        _make([*session_calls(), *single_calls()])
+        if second is None or second.wait() != 0:
+            _make(stream_calls())
         marker.touch()
-        for call in calls_of_crowds():
-            call()
+        _make(calls_of_crowds())
+
+
+def _second_process() -> subprocess.Popen[bytes] | None:
+    """Compiles the streams meanwhile; None where there is no processor for it."""
+    if (os.cpu_count() or 1) < 2 or not sys.executable:
+        return None
+    return subprocess.Popen([sys.executable, "-P", "-m", "quorate.compile_kernels", "streams"])
+
+
+def _make(calls: list[Callable[[], object]]) -> None:
+    for call in calls:
+        call()
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:] == ["streams"]:
+        compiled.compile_here()
+        _make(stream_calls())
+    else:
+        main()

@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from functools import cache, cached_property, update_wrapper
+from functools import cache, cached_property, partial, update_wrapper
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -33,6 +33,7 @@ SWITCH = "QUORATE_KERNELS"
 PATIENCE = 2.0  # seconds of interpreted work before a child process compiles
 LOOK_EVERY, TELL_EVERY = 0.2, 15.0  # seconds between looks at the child process, and between lines that say so
 FEW_ITEMS = 1500  # of a stream: interpreted in less time than compiling takes
+_OPTIONS = {"nogil": True, "error_model": "numpy"}  # of numba
 NO_NUMBER = (OverflowError, ZeroDivisionError, ValueError)  # where compiled code has inf or nan, Python raises
 _KERNEL_SOURCES = ("compiled.py", "densities.py", "prior", "posterior", "decision", "learning", "experts", "streams")
 
@@ -52,8 +53,8 @@ def sources_digest() -> str:
 class Kernel:
     """A numeric function that runs interpreted or compiled. Kernels call kernels in either way."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.py_func = function
+    def __init__(self, function: Callable[..., Any], plain: Callable[..., Any]) -> None:
+        self.py_func, self.plain = function, plain
         update_wrapper(self, function)
 
     def __call__(self, *arguments: object) -> object:
@@ -71,7 +72,7 @@ class Kernel:
 
     def _interpreted(self, *arguments: object) -> object:
         try:
-            return self.py_func(*arguments)
+            return self.plain(*arguments)
         except NO_NUMBER:  # raised by this kernel: those it calls have answered by themselves
             return self.dispatcher(*arguments)
 
@@ -80,9 +81,8 @@ class Kernel:
         """numba's compiler of this function, with the cache on disk where a folder can hold it."""
         _announce()
         njit = _numba("numba").njit
-        options = {"nogil": True, "error_model": "numpy"}
         try:
-            made = njit(self.py_func, cache=True, **options)
+            made = njit(self.py_func, cache=True, **_OPTIONS)
             store = made._cache
             store._cache_file = _index_file()(
                 cache_path=store._cache_path,
@@ -90,13 +90,80 @@ class Kernel:
                 source_stamp=sources_digest(),
             )
         except (RuntimeError, AttributeError, TypeError):  # no folder for a cache; or another numba: no stale code
-            made = njit(self.py_func, **options)
+            made = njit(self.py_func, **_OPTIONS)
+        if made is not self.py_func:  # as with NUMBA_DISABLE_JIT
+            made._compiler._compile_core = partial(_compile, made._compiler._compile_core)
         return cast(Callable[..., Any], made)
+
+    @cached_property
+    def _callee(self) -> object:
+        """numba's compiler of this function for the kernels that call it, whose machine code will contain it.
+
+        It makes no machine code by itself: that of inner kernels would be made again at every level of calls.
+        """
+        made = _numba("numba").njit(self.py_func, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
+        made._compiler._compile_core = partial(_compile_for_linking, made._compiler)
+        return cast(object, made)
 
     @property
     def _numba_type_(self) -> object:
         """What numba sees where a kernel calls this one: an ordinary compiled function."""
-        return cast(object, _numba("numba.core.types").Dispatcher(self.dispatcher))
+        return cast(object, _numba("numba.core.types").Dispatcher(self._callee))
+
+
+def _compile(compile_core: Callable[..., Any], args: object, return_type: object) -> object:
+    """What numba's compiler of a function does; then the kernels it contains know their constants."""
+    made = compile_core(args, return_type)
+    for constants in made._find_referenced_environments():
+        made.library.codegen.set_env(constants.env_name, constants)
+    return cast(object, made)
+
+
+def _compile_for_linking(compiler: Any, args: object, return_type: object) -> object:  # noqa: ANN401 - numba's
+    """What numba's compiler of a function does, with a library that is only linked into others."""
+    target, core = compiler.targetdescr, _numba("numba.core.compiler")
+    flags = core.Flags()
+    target.options.parse_as_flags(flags, compiler.targetoptions)
+    library = _linked_library()(target.target_context.codegen(), compiler.py_func.__qualname__)
+    return cast(
+        object,
+        core.compile_extra(
+            target.typing_context,
+            target.target_context,
+            compiler.py_func,
+            args=args,
+            return_type=return_type,
+            flags=flags,
+            locals=compiler.locals,
+            library=library,
+            pipeline_class=compiler.pipeline_class,
+        ),
+    )
+
+
+@cache
+def _linked_library() -> Callable[..., object]:
+    """numba's library of code, neither optimised nor made into machine code before another contains it."""
+    library = _numba("numba.core.codegen").JITCodeLibrary
+
+    class LinkedLibrary(library):  # type: ignore[misc, valid-type]
+        def _optimize_final_module(self) -> None:
+            pass
+
+        def _finalize_final_module(self) -> None:
+            self._finalized = True
+
+        def get_pointer_to_function(self, name: str) -> int:
+            return 0
+
+        @property
+        def codegen(self) -> object:
+            return self
+
+        def set_env(self, name: str, constants: object) -> None:
+            pass
+
+    return LinkedLibrary
 
 
 @cache
@@ -140,7 +207,12 @@ def _numba(module: str) -> Any:  # noqa: ANN401 - a module without types, import
 
 def kernel(function: Function) -> Function:
     """Run `function` compiled where machine code is there, else interpreted."""
-    return cast(Function, Kernel(function))
+    return cast(Function, Kernel(function, function))
+
+
+def kernel_or(plain: Function) -> Callable[[Function], Function]:
+    """A kernel of whose loops NumPy can do the same work: `plain`, to the same bits, runs until it is compiled."""
+    return lambda function: cast(Function, Kernel(function, plain))
 
 
 class _Thread(threading.local):
@@ -221,6 +293,12 @@ def status() -> Status:
     if _state.compiled:
         return "compiled"
     return "compiling" if _state.child is not None and not _state.failed else "interpreted"
+
+
+def will_be_compiled() -> bool:
+    """Whether kernels are being compiled, and run as plain Python until then: work that can wait should."""
+    compile_in_background()
+    return not (_state.compiled or _state.fixed or _state.failed)
 
 
 def interpret() -> None:

@@ -107,6 +107,8 @@ class Postgres:
         if like is not None:
             statement += sql.SQL(" TEMPLATE {}").format(sql.Identifier(like))
         with self.connect() as connection:
+            if like is not None and connection.info.server_version >= 150_000:
+                statement += sql.SQL(" STRATEGY file_copy")  # a third less work than through the log
             connection.execute(statement)
         return self.url(name)
 

@@ -8,10 +8,10 @@ import typer
 
 from quorate.cli.options import Json, PredictionTables, VotesTable, reads_tables
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
+from quorate.files import check_free
 from quorate.tables.options import TableKeywords, TableOptions
 from quorate.workflows.experts import ExpertsResult, rate_experts
 from quorate.workflows.experts.report import MOST_SHOWN, PEOPLE_HEADS, agreement_rows, person_row, write_experts
-from quorate.workflows.run.files import check_free
 
 FEW = 10  # people in the terminal
 

@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from quorate.compiled import kernel
+from quorate.compiled import kernel, kernel_or
 from quorate.learning.problem import Evidence, HyperpriorNumbers, Traces
 from quorate.types import FloatArray
 
@@ -105,7 +105,14 @@ def hessian(
     _to_log_scale(packed, 2 + num_classifiers * num_classes, hyperprior, gradient, out)
 
 
-@kernel
+def _plain_add_outer(out: FloatArray, cross: FloatArray, batch: FloatArray, scales: FloatArray) -> None:
+    """`_add_outer` by NumPy; what lies beyond the diagonal is overwritten at the end."""
+    row0, row1, row2, row3 = batch
+    for target, (c0, c1, c2, c3) in ((out[2:, 2:], batch[:, :, None]), (cross, scales[:, :, None])):
+        target[:] += (c0 * row0 + c1 * row1) + (c2 * row2 + c3 * row3)
+
+
+@kernel_or(_plain_add_outer)
 def _add_outer(out: FloatArray, cross: FloatArray, batch: FloatArray, scales: FloatArray) -> None:
     """out[2 + a, 2 + b] += sum_i batch[i, a] batch[i, b] for b <= a; cross[a, b] += sum_i scales[i, a] batch[i, b]."""
     row0 = batch[0]

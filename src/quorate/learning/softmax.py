@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quorate.compiled import kernel
+from quorate.compiled import kernel, kernel_or
 from quorate.types import FloatArray
 
 _PER_LN2 = 1.4426950408889634  # 1 / ln 2
@@ -19,7 +19,39 @@ _ONE = 1023 << 52  # bits of 1.0
 _LEAST = -708.0  # e^-708 is the smallest normal number, near enough to 0
 
 
-@kernel
+def _plain_softmax_rows(packed: FloatArray, log_predictions: FloatArray, out: FloatArray) -> None:
+    """`softmax_rows`, all items at once by NumPy, each in the order of the kernel."""
+    _, num_classifiers, num_classes = log_predictions.shape
+    num_logs = 2 + num_classifiers * num_classes
+    tau = packed[2:num_logs].reshape(num_classifiers, num_classes)
+    out[:] = packed[num_logs:] if packed.size > num_logs else 0.0
+    for m in range(num_classifiers):
+        out += tau[m] * log_predictions[:, m]
+    out -= out.max(axis=1, keepdims=True)
+    _plain_exponentiate(out.reshape(out.size))
+    sums = np.zeros((4, len(out)))
+    for k in range(num_classes):
+        sums[k % 4 if k < num_classes & ~3 else 0] += out[:, k]
+    out *= (1.0 / ((sums[0] + sums[1]) + (sums[2] + sums[3])))[:, None]
+
+
+def _plain_exponentiate(values: FloatArray) -> None:
+    """`exponentiate` by NumPy."""
+    x = np.where(values > _LEAST, values, _LEAST)
+    rounded = x * _PER_LN2 + _ROUNDER
+    whole = rounded - _ROUNDER
+    r = (x - whole * _LN2_HIGH) - whole * _LN2_LOW
+    rr = r * r
+    r4 = rr * rr
+    low = (1.0 + r) + rr * (0.5 + r * (1 / 6))
+    middle = (1 / 24 + r * (1 / 120)) + rr * (1 / 720 + r * (1 / 5040))
+    high = (1 / 40320 + r * (1 / 362880)) + rr * (1 / 3628800 + r * (1 / 39916800))
+    last = 1 / 479001600 + r * (1 / 6227020800)
+    values[:] = low + r4 * (middle + r4 * (high + r4 * last))
+    values *= ((rounded.view(np.int64) << 52) + _ONE).view(np.float64)
+
+
+@kernel_or(_plain_softmax_rows)
 def softmax_rows(packed: FloatArray, log_predictions: FloatArray, out: FloatArray) -> None:
     """softmax(sum_m tau_m * log f_m + bias): log_predictions (T, M, K) -> out (T, K), contiguous."""
     num_items, num_classifiers, num_classes = log_predictions.shape
@@ -78,7 +110,7 @@ def _total(row: FloatArray) -> float:
     return (a + b) + (c + d)
 
 
-@kernel
+@kernel_or(_plain_exponentiate)
 def exponentiate(values: FloatArray) -> None:
     """values (n,) <- exp(values), in place, for values <= 0; below -708 as at -708. Good to 1 part in 10^15.
 

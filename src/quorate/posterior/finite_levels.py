@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from quorate.compiled import kernel
+from quorate.compiled import kernel, kernel_or
 from quorate.posterior.finite_weights import SHIFT, UNSHIFTED_REMAINING
 from quorate.types import FloatArray, IntArray
 
@@ -37,7 +37,36 @@ def _clear_around(work: FloatArray, polynomial: int, low: int, high: int) -> Non
         work[_Index(polynomial + high + d)] = 0.0
 
 
-@kernel
+def _plain_convolve(
+    work: FloatArray,
+    source: int,
+    low: int,
+    high: int,
+    weights: FloatArray,
+    row: int,
+    needed: int,
+    node: float,
+    target: int,
+    first: int,
+    last: int,
+) -> None:
+    """`_convolve`, the loops over degrees by NumPy."""
+    work[target + first - 3 : target + first] = 0.0
+    work[target + first : target + last + 4] = 0.0
+    for x in range(max(0, (first - high) // 4 * 4), min(needed, last) + 1, 4):
+        start, stop = max(first, low + x), min(last, high + x + 3) + 1
+        if stop <= start:
+            continue
+        terms = [float(weights[row + y]) if y < needed else 0.0 for y in range(x, x + 4)]
+        if needed < x + 4:
+            terms[needed - x] = node * float(weights[row + needed])
+        begin, end = source + start - x, source + stop - x
+        work[target + start : target + stop] += (terms[0] * work[begin:end] + terms[1] * work[begin - 1 : end - 1]) + (
+            terms[2] * work[begin - 2 : end - 2] + terms[3] * work[begin - 3 : end - 3]
+        )
+
+
+@kernel_or(_plain_convolve)
 def _convolve(
     work: FloatArray,
     source: int,

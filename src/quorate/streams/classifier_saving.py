@@ -59,7 +59,8 @@ class Saving:
 class ClassifierReport:
     """What is known of the classifiers: `here` at the votes of the run, `early` at half the votes until settled.
 
-    Both None where it was not measured: no classifier, a method without a parameter that needs one, too few items.
+    Both None where it was not measured: no classifier, a method without a parameter that needs one, too few items, or
+    a first run, `too_soon`: interpreted, the replays would take a minute.
     """
 
     models: tuple[str, ...]
@@ -68,6 +69,7 @@ class ClassifierReport:
     here: Saving | None
     early: Saving | None
     swaps: tuple[Swap, ...]
+    too_soon: bool = False
 
     def describe(self) -> dict[str, Any]:
         """As plain values, for summary.json and plan.json."""
@@ -102,6 +104,8 @@ def _saved(report: ClassifierReport) -> str:
     bring = "bring" if several else "brings"
     s = report.here
     if s is None:
+        if report.too_soon:
+            return f"What {noun.lower()} {verb} is measured once quorate is compiled for this machine: run this again."
         if report.num_items >= FEWEST_ITEMS:
             return f"The saving is not measured for method {report.method}."
         return f"What {noun.lower()} {verb} is not known: {report.num_items} scored items are too few to measure it."
@@ -152,6 +156,8 @@ def classifier_report(
     scored = is_scored[rows]
     if knob is None or rule_of(method.policy) is None or scored.sum() < FEWEST_ITEMS:
         return ClassifierReport(tuple(models), method.name, int(scored.sum()), None, None, swaps)
+    if 2 * len(KNOBS[knob]) * len(rows) > compiled.FEW_ITEMS and compiled.will_be_compiled():
+        return ClassifierReport(tuple(models), method.name, int(scored.sum()), None, None, swaps, too_soon=True)
     part = _rows_of(given, rows)
     curves = [_curve(each, method, knob, truth[rows], error_costs, seed) for each in (part, _without_classifier(part))]
     weights = _draws(len(rows), scored, seed)
@@ -191,7 +197,6 @@ def _curve(
 ) -> FloatArray:
     """(2, S, n) votes and errors of each item at every value of the parameter."""
     found = []
-    compiled.prepare_for(2 * len(KNOBS[knob]) * len(part.items))
     for value in KNOBS[knob]:
         done = simulate_stream(part, tuned(method, {knob: value}), seed=seed, error_costs=error_costs)
         costs = 1.0 - np.eye(truth.shape[1]) if error_costs is None else error_costs

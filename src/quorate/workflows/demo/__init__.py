@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from quorate import compiled
 from quorate.catalogue import is_simple
 from quorate.methods import METHODS
 from quorate.reports.plots import write_plots
@@ -47,6 +48,7 @@ def run_demo(out: str | Path, *, quick: bool = False, progress: Progress | None 
     """
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
+    compiled.wait_until_compiled()  # there are hundreds of runs
     started = time.perf_counter()
     comparisons = tuple(
         run_setting(setting, quick=quick, progress=_overall(progress, number))

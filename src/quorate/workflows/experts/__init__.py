@@ -31,7 +31,7 @@ from quorate.tables.votes.names import find_column
 from quorate.types import FloatArray, IntArray, TableLike, VoteDataset
 from quorate.validate import broken, fraction
 from quorate.version import __version__
-from quorate.workflows.run.files import PredictionSources, VoteSource, read_inputs
+from quorate.workflows.run import PredictionSources, VoteSource, read_inputs
 
 ONE_SITTING = 1800.0  # seconds: a longer pause is not time spent on a vote
 FEWEST_KNOWN = 20  # items with a known truth before the scores are calibrated

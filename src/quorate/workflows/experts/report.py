@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,15 +12,14 @@ import numpy as np
 
 from quorate.experts.bootstrap import Estimate
 from quorate.experts.crowd import TYPES
-from quorate.files import write_contents
+from quorate.files import check_free, write_folder
 from quorate.posterior.settled import plurality_shares
 from quorate.reports import render
 from quorate.reports.figures import BLUE, GRID, ORANGE, QUIET, draw_all
 from quorate.reports.format import Cell, interval, number, percent
-from quorate.reports.plain_json import plain
+from quorate.reports.plain_json import json_page
 from quorate.reports.section import Document, Figure, Section, Table, data_section
 from quorate.version import __version__
-from quorate.workflows.run.files import check_free
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
@@ -85,16 +83,15 @@ def agreement_rows(result: ExpertsResult) -> list[tuple[Cell, ...]]:
 def write_experts(result: ExpertsResult, folder: str | Path, *, overwrite: bool = False) -> tuple[Path, ...]:
     """All files, whole or not at all; a folder that holds files is refused unless `overwrite`. summary.json is last."""
     place = check_free(folder, overwrite=overwrite)
-    text = json.dumps(plain(result.summary()), indent=2, ensure_ascii=False, allow_nan=False)
-    contents = {
-        "report.html": page(result).encode(),
+    files = {
+        "report.html": page(result),
         "people.csv": _csv(*_people_table(result)),
         "confusion.csv": _csv(*_confusion_table(result)),
         "pairs.csv": _csv(*_pairs_table(result)),
         "consensus.csv": _csv(*_consensus_table(result)),
-        "summary.json": f"{text}\n".encode(),
+        "summary.json": json_page(result.summary()),
     }
-    return write_contents(place, contents)
+    return write_folder(place, files)
 
 
 def page(result: ExpertsResult) -> str:
@@ -180,12 +177,12 @@ def _share(found: Estimate) -> str:
     return percent(None if np.isnan(found.value) else found.value)
 
 
-def _csv(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+def _csv(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(heads)
     writer.writerows([_cell(each) for each in row] for row in rows)
-    return text.getvalue().encode()
+    return text.getvalue()
 
 
 def _cell(value: object) -> object:
