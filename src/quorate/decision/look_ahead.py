@@ -134,7 +134,9 @@ def _group_costs(probs: FloatArray, error_costs: FloatArray, chosen: IntArray) -
         others[chosen[i]] = 0.0
         for j in range(explicit):
             costs[i, j] = error_costs[chosen[i], chosen[j]]
-    mass = others.sum()
+    mass = 0.0  # added one by one: NumPy adds in another order than compiled code
+    for k in range(probs.size):
+        mass += others[k]
     for k in range(probs.size):
         for j in range(explicit):
             if mass > 0.0:
