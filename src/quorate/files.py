@@ -16,8 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
-from quorate.errors import JournalError, JournalLocked
-from quorate.validate import broken
+from quorate.errors import InvalidInput, JournalError, JournalLocked
 
 Content = str | bytes | Callable[[Path], object]  # of a file: text in UTF-8, bytes, or what writes it
 UNFINISHED = ".half-"  # names of temporary files begin with this; who finds one of a killed writer may delete it
@@ -148,14 +147,14 @@ def check_free(out: str | Path, *, overwrite: bool) -> Path:
     """
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
-        raise broken("out", str(out), "a folder, not a file", "name another folder.")
+        raise InvalidInput(field="out", value=str(out), rule="a folder, not a file", fix="name another folder.")
     if not overwrite and folder.is_dir() and any(folder.iterdir()):
         fix = "name another folder, or pass `overwrite=True`."
-        raise broken("out", str(out), "an empty folder; this one holds files", fix)
+        raise InvalidInput(field="out", value=str(out), rule="an empty folder; this one holds files", fix=fix)
     folder.parent.mkdir(parents=True, exist_ok=True)
     if not os.access(folder.parent, os.W_OK):  # better said now than after the run
         rule = f"a folder that can be written to, unlike {str(folder.parent)!r}"
-        raise broken("out", str(out), rule, "name another folder.")
+        raise InvalidInput(field="out", value=str(out), rule=rule, fix="name another folder.")
     return folder
 
 

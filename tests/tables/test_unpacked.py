@@ -209,7 +209,7 @@ def test_ragged_rows_are_listed_up_to_a_number_and_counted_beyond_it(tmp_path, m
 
 
 def test_a_batch_of_json_is_bounded_by_its_cells(tmp_path, monkeypatch):
-    monkeypatch.setattr("quorate.tables.readers.open_files.JSON_BYTES", 1000)
+    monkeypatch.setattr("quorate.tables.readers.sources.TEXT_BYTES", 1000)
     (tmp_path / "v.jsonl").write_text('{"item":"a","worker":"b","label":"cat"}\n' * 100 + "bad\n")
     opened = open_file(tmp_path / "v.jsonl")
     sizes = [batch.table.num_rows for batch in opened.read(None)]

@@ -8,7 +8,7 @@ import typer
 
 from quorate.audit import ASSUMPTIONS
 from quorate.cli.main import Commands
-from quorate.cli.options import Json, reads_tables
+from quorate.cli.options import Json, Overwrite, reads_tables
 from quorate.cli.output import print_json, print_lines, print_table
 from quorate.tables.options import TableOptions
 from quorate.version import __version__
@@ -101,7 +101,7 @@ def report(
     ] = None,
     reading: TableOptions,
     out: Annotated[str | None, typer.Option("--out", "-o", help="Folder for report.html and audit.json.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the report in the folder.")] = False,
+    overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """What the audits prove: how many closed items can be wrong, however often you look, and at the end of a batch.

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from quorate.catalogue import parse_method
-from quorate.cli.options import Json, PredictionTables, VotesTable, method_names, reads_tables
+from quorate.cli.options import Json, MethodSpec, Overwrite, PredictionTables, VotesTable, reads_tables
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
 from quorate.files import check_free
 from quorate.tables.options import TableKeywords, TableOptions
@@ -23,15 +23,6 @@ from quorate.workflows.calibrate.report import (
     write_calibration,
 )
 
-MethodSpec = Annotated[
-    str,
-    typer.Option(
-        "--method",
-        "-m",
-        help="A method, with parameters if you like: finexp:threshold=0.9.",
-        autocompletion=method_names,
-    ),
-]
 PoolSize = Annotated[
     int | None, typer.Option("--pool-size", "-n", help="Experts per item, drawn by seed; none: all who voted on it.")
 ]
@@ -56,7 +47,7 @@ def calibrate(
     bins: Annotated[int, typer.Option(help="Bins of about equally many decisions.")] = 10,
     reading: TableOptions,
     out: Out = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the calibration in the folder.")] = False,
+    overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Is the confidence honest? Replays recorded votes, and compares each confidence with the whole pool's verdict.

@@ -8,7 +8,7 @@ import typer
 
 from quorate import compiled
 from quorate.catalogue import parse_method
-from quorate.cli.options import Json, class_list, method_names
+from quorate.cli.options import Json, MethodSpec, class_list
 from quorate.cli.output import print_json, print_lines, print_table
 from quorate.validate import broken
 from quorate.version import __version__
@@ -27,15 +27,7 @@ def decide(
         str | None, typer.Option("--votes", "-v", help="Votes so far, a count per class in the same order, e.g. 1,0,0.")
     ] = None,
     classes: Annotated[str | None, typer.Option(help="Names of the classes, e.g. cat,dog,bird.")] = None,
-    method: Annotated[
-        str,
-        typer.Option(
-            "--method",
-            "-m",
-            help="A method, with parameters if you like: quorum:votes=4. See quorate methods.",
-            autocompletion=method_names,
-        ),
-    ] = "quorate",
+    method: MethodSpec = "quorate",
     threshold: Annotated[
         float | None, typer.Option(help="Stop once the answer is this sure, 0 to 1 (methods that have this parameter).")
     ] = None,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from quorate.cli.options import Json
 from quorate.cli.output import print_json, print_lines, print_table, progress_bar
 from quorate.reports.figures import MISSING
 from quorate.streams.curves import COUPLED, Comparison, Matched, equal_error_sentence, verdict
@@ -24,7 +25,7 @@ def demo(
     quick: Annotated[
         bool, typer.Option("--quick", help="Short streams and few parameter values: to see that all works.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, for programs.")] = False,
+    json: Json = False,
 ) -> None:
     """Every method on four built-in streams at equal budgets: tables, a plot and a report you can open offline.
 

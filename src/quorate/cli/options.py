@@ -50,6 +50,19 @@ def values_of(module: str, name: str) -> Callable[[str], list[str]]:
 method_names = one_of(*METHODS)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is in the folder.")]
+MethodSpec = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        "-m",
+        help="A method; parameters behind a colon: quorum:votes=4. See quorate methods.",
+        autocompletion=method_names,
+    ),
+]
+ErrorCostsFile = Annotated[
+    str | None, typer.Option(help="CSV of what errors cost: a row per truth, a column per answer; blank is 1.")
+]
 
 
 def class_list(text: str) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from quorate.cli.options import PredictionTables, VotesTable, one_of, reads_tables
+from quorate.cli.options import ErrorCostsFile, Json, Overwrite, PredictionTables, VotesTable, one_of, reads_tables
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
 from quorate.methods import METHODS
 from quorate.reports.figures import MISSING, can_plot
@@ -30,7 +30,9 @@ def plan(
     target_error: Annotated[
         float | None,
         typer.Option(
-            help="Share of wrong answers to stay within; default: the pilot's ties and a point.", rich_help_panel=GOAL
+            help="Share of wrong answers to stay within, with --error-costs their cost per item; default: the pilot's "
+            "ties and a point.",
+            rich_help_panel=GOAL,
         ),
     ] = None,
     budget: Annotated[
@@ -70,13 +72,7 @@ def plan(
             autocompletion=one_of(*get_args(PartlyVoted)),
         ),
     ] = "complete",
-    error_costs: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=PILOT,
-            help="CSV of what errors cost: a row per truth, a column per answer; blank is 1. Errors are then costs.",
-        ),
-    ] = None,
+    error_costs: ErrorCostsFile = None,
     orderings: Annotated[int, typer.Option(help="Orders in which the pilot is met.", rich_help_panel=PILOT)] = 4,
     draws: Annotated[int, typer.Option(help="Pilots resampled from this one.", rich_help_panel=PILOT)] = 1000,
     most_items: Annotated[
@@ -93,8 +89,8 @@ def plan(
         str | None,
         typer.Option("--out", "-o", help="Folder for report.html, plan.json, curves.csv, rejects.csv and the figure."),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the plan in the folder.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON, for programs.")] = False,
+    overwrite: Overwrite = False,
+    json: Json = False,
 ) -> None:
     """What should the next batch be asked? A setting for a target error or a budget, and how sure it is.
 

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
-from quorate.cli.options import PredictionTables, VotesTable, method_names, one_of, reads_tables, values_of
+from quorate.cli.options import (
+    ErrorCostsFile,
+    Json,
+    MethodSpec,
+    Overwrite,
+    PredictionTables,
+    VotesTable,
+    one_of,
+    reads_tables,
+    values_of,
+)
 from quorate.cli.output import print_json, print_lines, print_table, print_understood, progress_bar
 from quorate.methods import REFIT_EVERY, WINDOW
 from quorate.streams.control import Speed
@@ -29,15 +39,7 @@ def run(
     votes: VotesTable,
     out: Annotated[str, typer.Option("--out", "-o", help="Folder for the decisions, the summary and the report.")],
     predictions: PredictionTables = None,
-    method: Annotated[
-        str,
-        typer.Option(
-            "--method",
-            "-m",
-            help="A method; parameters behind a colon: quorum:votes=4. See quorate methods.",
-            autocompletion=method_names,
-        ),
-    ] = "quorate",
+    method: MethodSpec = "quorate",
     threshold: Annotated[
         float | None,
         typer.Option(help="Stop when the answer is surer than this, 0 to 1.", rich_help_panel=CONTROL),
@@ -118,13 +120,7 @@ def run(
     max_votes: Annotated[
         int | None, typer.Option(help="Most votes asked of an item; none: its pool.", rich_help_panel=REPLAY)
     ] = None,
-    error_costs: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=REPLAY,
-            help="CSV of what errors cost: a row per truth, a column per answer; blank is 1.",
-        ),
-    ] = None,
+    error_costs: ErrorCostsFile = None,
     price: Annotated[float | None, typer.Option(help="Price of a vote, in your money.", rich_help_panel=REPLAY)] = None,
     window: Annotated[
         int, typer.Option(help="Items with votes that are learned from; 0: all.", rich_help_panel=REPLAY)
@@ -132,8 +128,8 @@ def run(
     refit_every: Annotated[int, typer.Option(help="Learn every N items.", rich_help_panel=REPLAY)] = REFIT_EVERY,
     seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same files.")] = 0,
     reading: TableOptions,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in the folder.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, for programs.")] = False,
+    overwrite: Overwrite = False,
+    json: Json = False,
 ) -> None:
     """Decisions from your own tables: how many votes would have been enough, and how often would that be wrong?
 

@@ -79,14 +79,16 @@ def read_predictions(
     >>> found.classes, found.report.count("sum-near-one")
     (('cat', 'dog'), 1)
     """
-    known, id_column, task = class_texts(classes), name_texts(id_column), name_texts(task)
-    sure = fraction(accuracy, where="accuracy")
+    known = class_texts(classes)
+    how: dict[str, Any] = {
+        "classes": known,
+        "id_column": name_texts(id_column),
+        "accuracy": fraction(accuracy, where="accuracy"),
+        "as_read": as_read,
+        "task": name_texts(task),
+    }
     given = [
-        table
-        for name, source in named_sources(sources)
-        for table in _open(
-            source, name, known, id_column=id_column, ids=ids, accuracy=sure, field=field, as_read=as_read, task=task
-        )
+        table for name, source in named_sources(sources) for table in _open(source, name, how, ids=ids, field=field)
     ]
     tables = tuple(checked(table) for table in _with_unique_names(given))
     entries = tuple(entry for table in tables for entry in table.entries)
@@ -118,25 +120,10 @@ def named_sources(sources: PredictionSources) -> list[tuple[str | None, Predicti
 
 
 def _open(
-    source: PredictionLike,
-    name: str | None,
-    classes: tuple[str, ...] | None,
-    *,
-    id_column: str | None,
-    ids: Sequence[Any] | None,
-    accuracy: float,
-    field: str | None,
-    as_read: bool,
-    task: str | None,
+    source: PredictionLike, name: str | None, how: dict[str, Any], *, ids: Sequence[Any] | None, field: str | None
 ) -> list[Given]:
-    """Every classifier of one source, as given."""
-    how: dict[str, Any] = {
-        "classes": classes,
-        "id_column": id_column,
-        "accuracy": accuracy,
-        "as_read": as_read,
-        "task": task,
-    }
+    """Every classifier of one source, as given; `how`: as `from_table` takes it."""
+    classes = how["classes"]
     if isinstance(source, np.ndarray):
         return from_array(source, name or "model-0", classes=classes, ids=ids)
     if not isinstance(source, (str, Path)):
@@ -150,7 +137,7 @@ def _open(
     if ending in (".npy", ".npz"):
         return from_file(file, model, classes=classes, ids=ids)
     if ending in (".json", ".jsonl", ".ndjson") and is_label_studio(file):
-        return from_studio(file, model, task=id_column, field=field, accuracy=accuracy)
+        return from_studio(file, model, task=how["id_column"], field=field, accuracy=how["accuracy"])
     return [from_table(open_file(file), model, **how)]
 
 

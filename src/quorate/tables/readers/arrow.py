@@ -24,6 +24,7 @@ except ImportError as cause:  # pragma: no cover - the tests have it
     raise MissingExtra(f"quorate.tables reads files with PyArrow, which is not installed: {INSTALL}") from cause
 
 TEXT = pa.large_string()  # 64-bit offsets: the names of many long ids pass 2 GB
+PACKINGS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
@@ -57,6 +58,11 @@ class Counted(io.RawIOBase):
         return self.read(1 << 20 if size < 0 else size)
 
 
+def packing(file: Path) -> str | None:
+    """What a file is packed with, by its ending; None: not at all."""
+    return PACKINGS.get(file.suffix.lower())
+
+
 def encoding_of(head: bytes) -> tuple[str, bool]:
     """The encoding, and whether a byte-order mark says so."""
     for mark, encoding in _MARKS:
@@ -65,4 +71,4 @@ def encoding_of(head: bytes) -> tuple[str, bool]:
     return "utf-8", False
 
 
-__all__ = ["INSTALL", "TEXT", "Counted", "arrow_csv", "encoding_of", "pa", "pc", "pq"]
+__all__ = ["INSTALL", "PACKINGS", "TEXT", "Counted", "arrow_csv", "encoding_of", "pa", "packing", "pc", "pq"]

@@ -19,7 +19,7 @@ import numpy as np
 from quorate.errors import InvalidInput
 from quorate.tables.predictions.checks import Given
 from quorate.tables.predictions.forms import from_labels
-from quorate.tables.readers.arrow import TEXT, Counted, encoding_of, pa
+from quorate.tables.readers.arrow import TEXT, Counted, encoding_of, pa, packing
 from quorate.tables.readers.sources import Progress, as_numbers, seconds
 from quorate.tables.rules import fired
 from quorate.tables.votes.codes import Chunk, Coded, encode
@@ -43,8 +43,8 @@ def records(path: Path) -> Iterator[tuple[int, Any, int]]:
 def _sized(path: Path) -> Iterator[tuple[int, Any, int, int]]:
     """The same, with the characters of each record."""
     try:
-        with pa.OSFile(str(path)) as raw, pa.input_stream(raw, compression=_compression(path)) as stream:
-            text = _text(Counted(stream, path) if _compression(path) else stream, encoding_of(_first_bytes(path))[0])
+        with pa.OSFile(str(path)) as raw, pa.input_stream(raw, compression=packing(path)) as stream:
+            text = _text(Counted(stream, path) if packing(path) else stream, encoding_of(_first_bytes(path))[0])
             each = _lines(text, path) if is_lines(path) else _elements(text, path)
             for number, record, size in each:
                 yield number, record if isinstance(record, dict) else None, raw.tell(), size
@@ -88,12 +88,8 @@ def json_text(value: object) -> str | None:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _compression(path: Path) -> str | None:
-    return {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(path.suffix.lower())
-
-
 def _first_bytes(path: Path) -> bytes:
-    with pa.OSFile(str(path)) as raw, pa.input_stream(raw, compression=_compression(path)) as stream:
+    with pa.OSFile(str(path)) as raw, pa.input_stream(raw, compression=packing(path)) as stream:
         return bytes(stream.read(4))
 
 

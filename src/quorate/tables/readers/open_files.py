@@ -3,39 +3,40 @@
 Text is read as text (ids keep their zeros), in blocks; nothing is ever unpickled. Called by `votes` and
 `predictions`. Of delimited text, encoding, delimiter and header are found from the first bytes. PyArrow hands over
 rows with too many or too few cells one by one while it parses, before or after the rows around them; so the numbers
-of the good rows are found from how many good rows stand before each bad one.
+of the good rows are found from how many good rows stand before each bad one. Of an Excel workbook the first sheet is
+read, or the one named behind a #; that needs openpyxl, which comes with the extra `tables`.
 """
 
 from __future__ import annotations
 
 import csv
+import re
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
-from quorate.errors import InvalidInput
+from quorate.errors import InvalidInput, MissingExtra
 from quorate.parquet import parquet_batches
-from quorate.tables.readers.arrow import TEXT, Counted, arrow_csv, encoding_of, pa, pq
+from quorate.tables.readers.arrow import INSTALL, PACKINGS, TEXT, Counted, arrow_csv, encoding_of, pa, packing, pq
 from quorate.tables.readers.json_files import first_records, has_mark, is_lines, json_text, records
-from quorate.tables.readers.sheets import open_sheet, sheet_of
-from quorate.tables.readers.sources import Opened, Reader, TableBatch, unique_columns
+from quorate.tables.readers.sources import Opened, Reader, TableBatch, text_batches, text_size, unique_columns
 from quorate.tables.rules import Fired, fired
+from quorate.tables.votes.names import cell_text
 from quorate.types import IntArray
 from quorate.unpacked import VOTE_BYTES, check_size
 from quorate.validate import broken
 
 BLOCK_BYTES = 8 << 20  # text read at a time
-BLOCK_ROWS = 1 << 17  # rows of JSON read at a time
-JSON_BYTES = 1 << 26  # cells of JSON read at a time
-CELL_BYTES = 8  # of a cell besides its text
 MOST_RAGGED = 100_000  # rows with too many or too few cells that are listed; all are counted
 HEAD_BYTES = 1 << 20  # the header must end within these
 _TEXT_ENDINGS = (".csv", ".tsv", ".tab", ".txt")
-_PACKED = (".gz", ".bz2", ".zst")
 
 
 def open_file(path: str | Path) -> Opened:
@@ -51,7 +52,7 @@ def open_file(path: str | Path) -> Opened:
     if ending not in openers:
         raise broken("source", str(path), f"a file that ends in one of {sorted(openers)}", "save it as CSV or Parquet.")
     opened = openers[ending](file)
-    is_packed = file.suffix.lower() in _PACKED or opened.kind in ("parquet", "xlsx")
+    is_packed = file.suffix.lower() in PACKINGS or opened.kind in ("parquet", "xlsx")
     return replace(opened, read=partial(_counted, file, opened.read)) if is_packed else opened
 
 
@@ -78,7 +79,7 @@ def ending_of(file: Path) -> str:
     """The ending that says the format; .csv.gz is .csv, book.xlsx#sheet is .xlsx."""
     file, _ = sheet_of(file)
     suffixes = [suffix.lower() for suffix in file.suffixes]
-    return suffixes[-2] if len(suffixes) > 1 and suffixes[-1] in _PACKED else suffixes[-1] if suffixes else ""
+    return suffixes[-2] if len(suffixes) > 1 and suffixes[-1] in PACKINGS else suffixes[-1] if suffixes else ""
 
 
 def _open_text(file: Path) -> Opened:
@@ -107,8 +108,8 @@ def _read_text(file: Path, found: Sniffed, columns: Sequence[str] | None) -> Ite
     ragged = Ragged(file.name, MOST_RAGGED)
     total = file.stat().st_size
     try:
-        with pa.OSFile(str(file)) as raw, pa.input_stream(raw, compression=_packing(file)) as stream:
-            counted = Counted(stream, file) if _packing(file) else stream
+        with pa.OSFile(str(file)) as raw, pa.input_stream(raw, compression=packing(file)) as stream:
+            counted = Counted(stream, file) if packing(file) else stream
             for chunk in _csv_reader(counted, found, columns, ragged.keep_apart):
                 rows = ragged.row_numbers(chunk.num_rows)
                 yield TableBatch(pa.Table.from_batches([chunk]), rows, raw.tell(), total, ragged.entries())
@@ -138,10 +139,6 @@ def _csv_reader(
             strings_can_be_null=False,
         ),
     )
-
-
-def _packing(file: Path) -> str | None:
-    return {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(file.suffix.lower())
 
 
 def _empty(columns: Sequence[str], total: int, entries: tuple[Any, ...]) -> TableBatch:
@@ -177,32 +174,11 @@ def _open_json(file: Path) -> Opened:
 
 def _read_json(file: Path, every: Sequence[str], columns: Sequence[str] | None) -> Iterator[TableBatch]:
     wanted = list(columns if columns is not None else every)
-    total = file.stat().st_size
-    cells: list[list[str | None]] = []
-    rows: list[int] = []
-    bad: list[int] = []
-    length = 0
-    for number, record, done in records(file):
-        if record is None:
-            bad.append(number)
-        else:
-            cells.append([json_text(record.get(name)) for name in wanted])
-            rows.append(number)
-            length += sum(CELL_BYTES + len(cell or "") for cell in cells[-1])
-        if len(rows) + len(bad) >= BLOCK_ROWS or length >= JSON_BYTES:
-            yield _json_batch(file.name, wanted, cells, rows, bad, done, total)
-            cells, rows, bad, length = [], [], [], 0
-    if rows or bad:
-        yield _json_batch(file.name, wanted, cells, rows, bad, total, total)
-
-
-def _json_batch(
-    name: str, wanted: list[str], cells: list[list[str | None]], rows: list[int], bad: list[int], done: int, total: int
-) -> TableBatch:
-    by_column = list(zip(*cells, strict=True)) or [()] * len(wanted)
-    table = pa.table({each: pa.array(column, type=TEXT) for each, column in zip(wanted, by_column, strict=True)})
-    entries = (fired("bad-line", name, bad),) if bad else ()
-    return TableBatch(table, np.asarray(rows, dtype=np.int64), done, total, entries)
+    rows = (
+        (number, None if record is None else [json_text(record.get(name)) for name in wanted], done)
+        for number, record, done in records(file)
+    )
+    return text_batches(file.name, wanted, rows, file.stat().st_size)
 
 
 DELIMITERS = (",", "\t", ";", "|")
@@ -304,3 +280,97 @@ class Ragged:
         entry = fired("ragged-row", self._source, self._rows, count=count, values=self._texts)
         self._rows, self._texts, self._unlisted = [], [], 0
         return (entry,)
+
+
+XML_IN_MEMORY = 5  # bytes that a byte of a workbook's XML takes while it is read
+MOST_NAMED = 10  # sheets in a message
+
+
+def sheet_of(path: Path) -> tuple[Path, str | None]:
+    """A workbook and the sheet named behind a #, None if there is none: a file called so is taken as it is.
+
+    >>> book, sheet = sheet_of(Path("book.xlsx#probs"))
+    >>> book.name, sheet, sheet_of(Path("votes#2.xlsx"))[1]
+    ('book.xlsx', 'probs', None)
+    """
+    found = re.fullmatch(r"(.+\.xls[xm])#(.+)", path.name, flags=re.IGNORECASE)
+    if found is None or path.is_file():
+        return path, None
+    return path.with_name(found[1]), found[2]
+
+
+def open_sheet(path: Path) -> Opened:
+    """The first sheet of a workbook, or that of `book.xlsx#sheet`; the sheets that are not read are named."""
+    file, sheet = sheet_of(path)
+    rows = _rows(file, sheet)
+    header = next(rows, ())
+    titles = next(rows, ())  # the names of the sheets come second
+    columns = [cell_text(cell) or "" for cell in header]
+    while columns and not columns[-1]:
+        columns.pop()
+    read = titles[0] if sheet is None else sheet
+    others = [title for title in titles if title != read]
+    if not columns:
+        rule = f"a header in the first row of the sheet {read!r}, which is empty"
+        raise broken("source", str(path), rule, f"put the header first{_instead(file, others)}.")
+    more = f"; not read: {', '.join(map(repr, others[:MOST_NAMED]))}{' ...' if others[MOST_NAMED:] else ''}"
+    return Opened(
+        name=path.name,
+        kind="xlsx",
+        columns=unique_columns(columns, path.name),
+        read=partial(_read, file, sheet, tuple(columns)),
+        decisions=(f"{path.name}: sheet {read!r}{more if others else ''}",),
+        advice=_instead(file, others),
+    )
+
+
+def _instead(file: Path, others: Sequence[str]) -> str:
+    """Which other sheets there are, and how to name one."""
+    if not others:
+        return ""
+    return f"; other sheets are {list(others[:MOST_NAMED])}: to read one, name it: {file.name}#{others[0]}"
+
+
+def _rows(file: Path, sheet: str | None) -> Iterator[tuple[Any, ...]]:
+    """The header, the titles of the sheets, then the rows."""
+    try:
+        import openpyxl  # noqa: PLC0415
+    except ImportError as cause:  # pragma: no cover - the tests have it
+        raise MissingExtra(f"Excel sheets are read with openpyxl, which is not installed: {INSTALL}") from cause
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # openpyxl warns of styles and validations it does not keep: no data
+        try:
+            with ZipFile(file) as archive:
+                check_size(file, XML_IN_MEMORY * sum(part.file_size for part in archive.infolist()))
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+        except InvalidInput:
+            raise
+        except (BadZipFile, KeyError, ValueError, OSError) as cause:
+            raise broken("source", str(file), f"an Excel workbook ({cause})", "save it as .xlsx.") from cause
+        try:
+            titles = tuple(each.title for each in book.worksheets)
+            if sheet is not None and sheet not in titles:
+                rule = f"one of the sheets {list(titles[:MOST_NAMED])} behind the #"
+                raise broken("source", f"{file}#{sheet}", rule, "name one of them.")
+            found = book.worksheets[0 if sheet is None else titles.index(sheet)].iter_rows(values_only=True)
+            yield next(found, ())
+            yield titles
+            yield from found
+        finally:
+            book.close()
+
+
+def _read(file: Path, sheet: str | None, every: tuple[str, ...], columns: Sequence[str] | None) -> Iterator[TableBatch]:
+    wanted = list(columns if columns is not None else every)
+    places = [every.index(name) for name in wanted]
+    return text_batches(file.name, wanted, _numbered(file, sheet, places))
+
+
+def _numbered(file: Path, sheet: str | None, places: Sequence[int]) -> Iterator[tuple[int, list[str | None], int]]:
+    """The rows below the header as text; refused once they take more memory than a file may unpack to."""
+    num_bytes = 0
+    for number, row in enumerate(islice(_rows(file, sheet), 2, None), start=2):
+        cells = [cell_text(row[at]) if at < len(row) else None for at in places]
+        num_bytes += text_size(cells)  # a shared string counts in every cell
+        check_size(file, num_bytes)
+        yield number, cells, number

@@ -6,7 +6,7 @@ be text: they become floats and seconds since 1970, NaN where they cannot be rea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 
 from quorate.tables.readers.arrow import TEXT, pa, pc
-from quorate.tables.rules import MOST_SAMPLES, Fired, fired_whole
+from quorate.tables.rules import MOST_SAMPLES, Fired, fired, fired_whole
 from quorate.tables.votes.codes import encode
 from quorate.types import FloatArray, IntArray
 from quorate.validate import broken
 
 Progress = Callable[[int, int, str], None]
+TEXT_BYTES, TEXT_ROWS, TEXT_CELLS = 1 << 26, 1 << 17, 1 << 22  # of a batch of text; a sheet may be 16384 columns wide
+CELL_BYTES = 8  # of a cell besides its text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,6 +97,43 @@ def batches(opened: Opened, columns: Sequence[str] | None, progress: Progress | 
             progress(min(batch.done, total), total, what)
     if progress is not None:
         progress(total, total, what)
+
+
+def text_batches(
+    name: str, wanted: Sequence[str], rows: Iterable[tuple[int, list[str | None] | None, int]], total: int | None = None
+) -> Iterator[TableBatch]:
+    """Rows of text in batches of bounded size: (number, a cell for each column wanted, how far reading is).
+
+    Instead of cells None: a record that cannot be read. `total`: how far it is at the end; None: as far as the row.
+    """
+    cells: list[list[str | None]] = []
+    numbers: list[int] = []
+    bad: list[int] = []
+    size = done = 0
+
+    def batch() -> TableBatch:
+        by_column = list(zip(*cells, strict=True)) or [()] * len(wanted)
+        table = pa.table({each: pa.array(column, type=TEXT) for each, column in zip(wanted, by_column, strict=True)})
+        entries = (fired("bad-line", name, bad),) if bad else ()
+        return TableBatch(table, np.asarray(numbers, dtype=np.int64), done, done if total is None else total, entries)
+
+    for number, row, done in rows:  # noqa: B007 - `batch` reads it
+        if row is None:
+            bad.append(number)
+        else:
+            cells.append(row)
+            numbers.append(number)
+            size += text_size(row)
+        if size >= TEXT_BYTES or len(numbers) + len(bad) >= min(TEXT_ROWS, TEXT_CELLS // max(1, len(wanted))):
+            yield batch()
+            cells, numbers, bad, size = [], [], [], 0
+    if numbers or bad:
+        yield batch()
+
+
+def text_size(row: Sequence[str | None]) -> int:
+    """Bytes of a row in memory, about."""
+    return sum(CELL_BYTES + len(cell or "") for cell in row)
 
 
 def unique_columns(columns: Sequence[str], name: str) -> tuple[str, ...]:

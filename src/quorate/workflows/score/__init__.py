@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
@@ -76,24 +76,9 @@ class Scores:
 
     def summary(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "out": self.out,
-            "num_items": self.num_items,
-            "num_votes": self.num_votes,
-            "ask": self.num_ask,
-            "stop": self.num_items - self.num_ask,
-            "reasons": self.reasons,
-            "expected_errors": self.expected_errors,
-            "left_over": self.left_over,
-            "models": list(self.models),
-            "method": self.method,
-            "pool_size": self.pool_size,
-            "pool_rule": self.pool_rule,
-            "seconds": self.seconds,
-            "rejects": self.rejects,
-            "tables": self.report.as_dict(),
-            "version": __version__,
-        }
+        found = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "report"}
+        stop = self.num_items - self.num_ask
+        return found | {"ask": self.num_ask, "stop": stop, "tables": self.report.as_dict(), "version": __version__}
 
 
 @shows(ScoreKeywords)
