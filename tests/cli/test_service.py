@@ -9,7 +9,7 @@ pytest.importorskip("fastapi")
 pytest.importorskip("sqlalchemy")
 
 from quorate.service.access.accounts import create_account, disable_account
-from quorate.service.access.credentials import list_keys, look
+from quorate.service.access.credentials import list_keys, look_at_link
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.projects import Projects
@@ -83,14 +83,14 @@ def test_an_owner_who_lost_the_cookie_gets_a_link(run, database):
     store = Store(str(database))
     first = run("service", "owner-link", "--database", database, "--json")
     token = json.loads(first.stdout)["link"].rpartition("/")[2]
-    assert look(store, token, now=0.0).account_id is None  # nobody yet: it makes the first owner
+    assert look_at_link(store, token, now=0.0).account_id is None  # nobody yet: it makes the first owner
     assert "valid for 24 hours" in run("service", "owner-link", "--database", database).stdout
     nobody = run("service", "owner-link", "--account", "nobody", "--database", database)
     assert nobody.exit_code == 1 and "nobody; expected the id of an account" in nobody.stderr
     ada = create_account(store, "Ada", may_create=True, now=1.0)
     create_account(store, "Bob", now=1.0)
     link = json.loads(run("service", "owner-link", "--database", database, "--json").stdout)["link"]
-    assert look(store, link.rpartition("/")[2], now=2.0).account_id == ada.id
+    assert look_at_link(store, link.rpartition("/")[2], now=2.0).account_id == ada.id
     eve = create_account(store, "Eve", may_create=True, now=1.0)
     refused = run("service", "owner-link", "--database", database)
     assert refused.exit_code == 1
