@@ -19,7 +19,7 @@ class JobOutcome:
     `sizes` (B,) items of each phase   `costs` (Q, B) votes per item   `errors` (Q, B) share wrong, expected over ties
     `drawn_errors` (Q, B) share wrong against the consensus whose ties were drawn   `confidence` (Q, B) mean of it,
     after the experts left that of the first tenth of the items
-    `params` (Q, P) parameters at the end as learning packs them, (Q, 0) if nothing is learned
+    `params` (Q, P) parameters at the end as learning packs them, (Q, 0) if nothing is learned, NaN at threshold 1
     `item_costs`, `item_errors` (Q, T) where the job keeps items, else (Q, 0)
     `seconds` it took, where it was run just now; not part of the result, hence not stored with it
     """

@@ -243,13 +243,14 @@ def _summary(done: Reproduction) -> Section:
     cards = [(f"{held} of {total}", f"{what} hold") for what, held, total in _held(done)]
     cards += [(str(cells[name]), f"cells: {name}") for name in OWN_VERDICTS if any(cells[own] for own in OWN_VERDICTS)]
     cards.append((f"{done.num_run + done.num_stored:,}", f"runs, seeds {_seeds(done)}"))
+    shown = tuple(name for name in VERDICTS if cells[name])
     rows: list[tuple[Cell, ...]] = [
-        (table.title, *(counts.get(name, 0) for name in VERDICTS))
+        (table.title, *(counts.get(name, 0) for name in shown))
         for part in done.parts
         for table in part.section.tables
         if (counts := verdict_counts(table))
     ]
-    verdicts = Table("", "Verdicts: cells beside the paper's figures, by table", ("table", *VERDICTS), tuple(rows))
+    verdicts = Table("", "Verdicts: cells beside the paper's figures, by table", ("table", *shown), tuple(rows))
     return Section(
         "summary",
         "Summary",
@@ -261,7 +262,7 @@ def _summary(done: Reproduction) -> Section:
 
 
 def _section(part: Part, done: Reproduction) -> Section:
-    """The experiment's section; tables and figures say which command made them and which file holds them."""
+    """The experiment's section without its claims, which the summary has; tables and figures say what made them."""
 
     def made(stem: str, kind: str) -> str:
         return f"Made by `{done.command(part.name)}`, also in `{kind.format(stem)}`"
@@ -276,6 +277,7 @@ def _section(part: Part, done: Reproduction) -> Section:
     return replace(
         part.section,
         key=part.name,
+        claims=(),
         tables=tuple(shown(table) for table in part.section.tables),
         figures=tuple(replace(figure, key=stem, source=made(stem, "figures/{}.svg")) for figure, stem in figures),
     )
