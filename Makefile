@@ -117,6 +117,7 @@ docs-experiments: $(VENV)/.ready-dev ## Redo the paper on the data in QUORATE_DA
 docs-figures: $(VENV)/.ready-dev ## The figures of the docs
 	@$(PYTHON) benchmarks/docs_figures.py
 	@$(PYTHON) benchmarks/growth.py
+	@$(PYTHON) benchmarks/large_pools.py
 
 docs-screenshots: $(VENV)/.ready-dev ## The pictures of the service in the docs (needs Chromium; a minute)
 	@$(PYTHON) -m tests.service.pages.docs_pictures
