@@ -6,8 +6,8 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 CORE := prior posterior learning decision session streams methods audit densities validate rng
 CHECKED := $(addprefix tests/,prior posterior decision learning session streams audit conformance properties) $(wildcard tests/test_*.py)
-# tests that call kernels which `quorate.compile_kernels` compiles only as parts of others
-INNER := conjugate_gradients or report_says_what_is_true or products_and_diagonal or softmax_of_the_window or our_exponential or \
+# tests that compile the kernels of sessions; and those that call kernels which others only contain
+BEGIN := session_calls or single_calls or conjugate_gradients or report_says_what_is_true or products_and_diagonal or softmax_of_the_window or our_exponential or \
   small_pools_agree or small_pools_by_the_large_method or takes_strided_rows or equal_costs_leave or votes_against_a_class
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 unexport PYTHONDONTWRITEBYTECODE  # else every process that a test starts would compile all it imports
@@ -61,8 +61,9 @@ kernels: .kernels/ready
 	@echo "compiling the kernels the tests begin with (.kernels/made)"
 	@mkdir -p .kernels
 	@export NUMBA_CACHE_DIR=$(CURDIR)/.kernels/made QUORATE_KERNELS=compiled $(ONE_THREAD); \
-	{ $(PYTHON) -m quorate.compile_kernels && \
-	  $(PYTHON) -m pytest -q -p no:cacheprovider tests/learning tests/posterior tests/decision -k "$(INNER)"; } >.kernels/log 2>&1 \
+	{ $(PYTHON) -m quorate.compile_kernels streams & \
+	  $(PYTHON) -m pytest -q -p no:cacheprovider $(addprefix tests/,test_compile_kernels.py learning posterior decision) -k "$(BEGIN)" && \
+	  wait $$!; } >.kernels/log 2>&1 \
 	  || { cat .kernels/log; exit 1; }
 	@touch $@
 
@@ -116,6 +117,7 @@ docs-experiments: $(VENV)/.ready-dev ## Redo the paper on the data in QUORATE_DA
 docs-figures: $(VENV)/.ready-dev ## The figures of the docs
 	@$(PYTHON) benchmarks/docs_figures.py
 	@$(PYTHON) benchmarks/growth.py
+	@$(PYTHON) benchmarks/large_pools.py
 
 docs-screenshots: $(VENV)/.ready-dev ## The pictures of the service in the docs (needs Chromium; a minute)
 	@$(PYTHON) -m tests.service.pages.docs_pictures

@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 KERNELS = Path(__file__).resolve().parents[1] / ".kernels"
@@ -21,7 +22,6 @@ def _settle_worker(worker: str) -> None:
     if "NUMBA_CACHE_DIR" not in os.environ:
         _begin_from(KERNELS / "made", KERNELS / worker)
         os.environ["NUMBA_CACHE_DIR"] = str(KERNELS / worker)
-    os.environ.setdefault("QUORATE_KERNELS", "compiled")
 
 
 def _begin_from(made: Path, own: Path) -> None:
@@ -66,12 +66,20 @@ def pytest_runtest_protocol(item):
         plugin.cov_controller.resume()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """No examples are looked for in tests: there are none, and looking through every name takes seconds."""
+    found = yield
+    return [each for each in found if not isinstance(each, DoctestModule)]
+
+
 def in_memory() -> Path | None:
     """A folder in memory, if there is room: processes are killed here, not the machine, so nobody waits for a disk."""
     folder = Path("/dev/shm")
     return folder if os.access(folder, os.W_OK) and shutil.disk_usage(folder).free > 2**30 else None
 
 
+os.environ.setdefault("QUORATE_KERNELS", "compiled")
 if worker := os.environ.get("PYTEST_XDIST_WORKER"):
     _settle_worker(worker)
 if in_memory():

@@ -8,6 +8,14 @@ import pytest
 from quorate import compile_kernels, compiled
 
 
+@pytest.mark.parametrize(
+    "calls", [compile_kernels.session_calls, compile_kernels.single_calls, compile_kernels.stream_calls]
+)
+def test_every_call_can_be_made(calls):
+    for call in calls():
+        call()
+
+
 @pytest.fixture
 def made(monkeypatch, tmp_path):
     """The calls that were made in this process, none of which compiles anything; and the marker."""
