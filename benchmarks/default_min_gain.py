@@ -30,7 +30,7 @@ from quorate.methods import DEFAULT_MIN_GAIN
 from quorate.rng import stream as random_stream
 from quorate.streams.scenarios import SETTINGS
 
-GRID = [0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.05, 0.1]
+GRID = [0.0002, 0.0003, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1]
 WIDE = [*GRID, 0.2, 0.4, 0.7]  # for the curve, down to hardly asking
 THRESHOLDS = [0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.87, 0.92, 0.95, 0.98, 0.995]
 RULES = ["blended", "optimistic"]
