@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.decision.policy import QueryPolicy
-from quorate.methods import Method, as_method
+from quorate.methods import REFIT_EVERY, WINDOW, Method, as_method
 from quorate.posterior.settled import plurality_shares
 from quorate.reasons import CERTAIN
 from quorate.rng import uniform
@@ -22,7 +22,7 @@ from quorate.session.tuning import policy_knobs
 from quorate.streams.class_targets import ClassTargetControl
 from quorate.streams.control import Control, check_rule
 from quorate.streams.prepare import Stream
-from quorate.streams.runs import REFIT_EVERY, WINDOW, CompiledRun, SessionRun, StreamOptions, start_run
+from quorate.streams.runs import CompiledRun, SessionRun, StreamOptions, start_run
 from quorate.streams.stream import complete_panel
 from quorate.types import FloatArray, IntArray, PriorParams
 from quorate.validate import broken, fraction, whole

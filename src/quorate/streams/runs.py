@@ -19,7 +19,7 @@ from quorate.decision.model_picker import ModelPicker
 from quorate.decision.quota import QuotaPolicy
 from quorate.decision.rules import Rule, rule_of
 from quorate.learning.problem import pack, unpack
-from quorate.methods import Method
+from quorate.methods import REFIT_EVERY, WINDOW, Method
 from quorate.session import Session
 from quorate.session.decide import stop_reason
 from quorate.streams.prepare import Stream
@@ -38,8 +38,6 @@ from quorate.streams.stream import (
 )
 from quorate.types import FloatArray, IntArray, PriorParams
 from quorate.validate import vote_limits, whole
-
-WINDOW, REFIT_EVERY = 500, 20  # items that learning looks at; closed items between two fits
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ import numpy as np
 
 from quorate.decision.policy import QueryPolicy
 from quorate.learning.problem import unpack
-from quorate.methods import Method, as_method
+from quorate.methods import REFIT_EVERY, WINDOW, Method, as_method
 from quorate.posterior.settled import plurality_shares
 from quorate.streams.prepare import Stream, prepare
-from quorate.streams.runs import REFIT_EVERY, WINDOW, StreamOptions, start_run
+from quorate.streams.runs import StreamOptions, start_run
 from quorate.types import FloatArray, IntArray, PriorParams, VoteDataset
 from quorate.validate import broken, whole
 

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
@@ -15,7 +14,7 @@ from quorate.errors import InvalidInput
 from quorate.workflows.audit import draw_audit
 from quorate.workflows.params_file import read_params
 from quorate.workflows.run import run
-from quorate.workflows.run.result import FILES
+from quorate.workflows.run.result import FILES, RunResult, write_run
 from tests.workflows.run import run_data
 
 
@@ -59,10 +58,11 @@ def test_the_params_can_be_scored_with_and_the_summary_is_what_the_result_says(w
     assert json.loads((folder / "summary.json").read_text()) == json.loads(json.dumps(result.summary()))
 
 
-def test_a_number_that_is_not_finite_is_null_in_the_summary(tmp_path):
-    result = SimpleNamespace(summary=lambda: {"error": float("nan"), "votes": 3})
-    FILES["summary.json"](result, tmp_path / "summary.json")
-    assert json.loads((tmp_path / "summary.json").read_text()) == {"error": None, "votes": 3}
+def test_a_number_that_is_not_finite_is_null_in_the_summary(written, tmp_path, monkeypatch):
+    monkeypatch.setattr(RunResult, "summary", lambda self: {"error": float("nan"), "votes": 3})
+    monkeypatch.setattr(RunResult, "to_html", lambda self: "")
+    write_run(written[0], tmp_path / "out")
+    assert json.loads((tmp_path / "out" / "summary.json").read_text()) == {"error": None, "votes": 3}
 
 
 def test_rejects_name_row_and_reason(written):
@@ -127,14 +127,14 @@ def test_a_folder_with_other_files_and_a_file_are_refused(tables, tmp_path):
 KILLED = """
 import os, signal
 from pathlib import Path
-from quorate.workflows.run import files as run_files
+from quorate.workflows.run import result as run_result
 from quorate.workflows.run import run
 
 def half(result, path):
     path.write_text("hal")
     os.kill(os.getpid(), signal.SIGKILL)
 
-run_files.FILES["params.json"] = half
+run_result._params = half
 run({votes!r}, {probs!r}, out={out!r}, overwrite=True)
 """
 
