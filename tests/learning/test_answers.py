@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 from scipy.optimize import approx_fprime, minimize
 from scipy.special import gammaln
 
-from quorate.learning.answers import AnswerFit, Shrinkage, ShrunkPosterior, answer_params, minimised
+from quorate.learning.answers import (
+    AnswerFit,
+    Shrinkage,
+    ShrunkPosterior,
+    alike_params,
+    answer_params,
+    minimised,
+    shrunk_params,
+)
 from quorate.learning.fit import fit
 from quorate.prior.concentration import concentration
 from quorate.prior.hyperprior import hyperprior
@@ -96,7 +104,7 @@ def test_the_variances_are_a_fixed_point_of_the_update():
         squares = point**2 + np.diag(np.linalg.inv(objective.hessian()))
         tau, bias = ((5 * 0.02 + squares[part].sum()) / (5 + 3) for part in (slice(2, 5), slice(5, 8)))
         objective.use_variances(tau, bias)
-    found = answer_params(asking, logs, votes, PRIOR)
+    found = shrunk_params(asking, logs, votes, PRIOR)
     packed = objective.packed(point)
     assert found.theta == pytest.approx(packed[0], rel=0.02)
     np.testing.assert_allclose(found.tau, packed[2:5], rtol=0.02)
@@ -108,7 +116,7 @@ def test_without_variance_the_answers_are_the_classifiers():
     votes[:, 0] += 3  # everybody likes class 0: without shrinkage the bias says so
     predictions = np.exp(logs[:, 0])
     asking, _ = fit(predictions, votes, bias=True)
-    found = answer_params(asking, logs, votes, PRIOR, Shrinkage(strength=1e6, variance=1e-9))
+    found = shrunk_params(asking, logs, votes, PRIOR, Shrinkage(strength=1e6, variance=1e-9))
     assert np.ptp(found.tau) < 1e-4
     assert found.bias is not None
     assert np.abs(found.bias).max() < 1e-4
@@ -120,7 +128,7 @@ def test_with_much_variance_the_answers_are_those_of_asking():
     logs, votes = problem(num_items=3000, seed=5)
     predictions = np.exp(logs[:, 0])
     asking, _ = fit(predictions, votes, bias=True)
-    found = answer_params(asking, logs, votes, PRIOR, Shrinkage(strength=1e6, variance=1.0, level_variance=100.0))
+    found = shrunk_params(asking, logs, votes, PRIOR, Shrinkage(strength=1e6, variance=1.0, level_variance=100.0))
     expected = concentration(asking, predictions)
     np.testing.assert_allclose(concentration(found, predictions), expected, rtol=0.03)  # the priors differ still
 
@@ -130,8 +138,8 @@ def test_with_much_variance_the_answers_are_those_of_asking():
 def test_renaming_the_classes_renames_the_parameters(seed, order):
     logs, votes = problem(seed=seed, num_items=12)
     start = PriorParams(1.0, 1.0, np.ones(3), np.zeros(3))
-    found = answer_params(start, logs, votes, PRIOR)
-    renamed = answer_params(start, logs[..., order], votes[:, order], PRIOR)
+    found = shrunk_params(start, logs, votes, PRIOR)
+    renamed = shrunk_params(start, logs[..., order], votes[:, order], PRIOR)
     assert renamed.theta == pytest.approx(found.theta, rel=1e-4)
     np.testing.assert_allclose(renamed.tau, found.tau[list(order)], rtol=1e-4)
     assert found.tau.min() > 0
@@ -152,3 +160,28 @@ def test_a_fit_is_kept_until_there_is_more_to_learn_from():
     assert answers.params((1, 0), start, logs, votes) is first
     assert answers.params((1, 1), start, logs, votes) is not first
     assert AnswerFit(None).params((1, 0), start, logs, votes) is start
+
+
+def test_classes_are_told_apart_only_where_that_pays_on_votes_held_out():
+    logs, votes = problem(num_items=400, seed=6)
+    predictions = np.exp(logs[:, 0])
+    asking, _ = fit(predictions, votes, bias=True)
+    fair = answer_params(asking, logs, votes, PRIOR)  # voters follow the classifier: nothing to mend
+    assert np.ptp(fair.tau) == 0
+    assert (concentration(fair, predictions).argmax(axis=1) == predictions.argmax(axis=1)).all()
+    alike = alike_params(asking, logs, votes, PRIOR)
+    assert fair.theta == alike.theta
+    votes[:, 0] += 2  # everybody likes class 0, and the classifier does not know
+    biased, _ = fit(predictions, votes, bias=True)
+    mended = answer_params(biased, logs, votes, PRIOR)
+    said = concentration(mended, predictions).argmax(axis=1)
+    assert (said == 0).sum() > 1.2 * (predictions.argmax(axis=1) == 0).sum()
+
+
+def test_alike_is_the_limit_of_no_variance():
+    logs, votes = problem(num_classifiers=2, num_items=200)
+    start = PriorParams(1.0, 1.0, np.full((2, 3), 0.5), np.zeros(3))
+    limit = shrunk_params(start, logs, votes, PRIOR, Shrinkage(strength=1e6, variance=1e-9))
+    found = alike_params(start, logs, votes, PRIOR)
+    assert found.theta == pytest.approx(limit.theta, rel=1e-4)
+    np.testing.assert_allclose(found.tau, limit.tau, rtol=1e-3)

@@ -19,22 +19,14 @@ from quorate.learning.learner import refit
 from quorate.methods import REFIT_EVERY, WINDOW, Method, as_method
 from quorate.reasons import REASONS
 from quorate.session import resume as resuming
-from quorate.session.decide import (
-    MOST_STATES,
-    Verdict,
-    believe,
-    decide,
-    draw_quota,
-    prior_of,
-    safe_ahead,
-    updated_state,
-)
+from quorate.session.decide import MOST_STATES, Verdict, believe, decide, draw_quota, safe_ahead, updated_state
 from quorate.session.inputs import checked_id, checked_time, class_number, parse_prediction
 from quorate.session.items import ABSTAINED, ItemState, advance, opened
 from quorate.session.journal import Event, Journal
 from quorate.session.jsonl import as_journal
 from quorate.session.state import (
     Settings,
+    answer_prior,
     apply,
     checked_settings,
     decision_record,
@@ -223,8 +215,7 @@ class Session:
     def predict(self, prediction: PredictionValue, pool_size: int | None = None) -> Decision:
         """The answer with no experts at all (the query-free phase): no item is opened, nothing is stored.
 
-        A method with a class bias answers by parameters of its own, which trust the votes seen less than asking
-        does, so that the answers are not worse than the classifier's (`learning.answers`).
+        Not worse than the classifier's own: `quorate` answers by more careful parameters (`learning.answers`).
         """
         with self._lock:
             settings = self._state.settings
@@ -232,10 +223,8 @@ class Session:
             size = settings.pool_size if pool_size is None else members(pool_size)
             event = {"prediction": probs, "pool_size": size, "quota": None, "tie_draw": 0.0}
             item = opened(event | {"min_votes": 0, "max_votes": None}, 0)
-            state, window = self._state, self._state.window
-            learned_from = state.prior.seq, state.votes_since_fit
-            params = self._answer_fit.params(learned_from, state.params, window.log_predictions, window.votes)
-            verdict = decide(state.method, prior_of(params, 0), state.policy_state, item, closing=True)
+            prior = answer_prior(self._state, self._answer_fit)
+            verdict = decide(self._state.method, prior, self._state.policy_state, item, closing=True)
             return self._decision(verdict, 0)
 
     def decision(self, item_id: str) -> Decision:

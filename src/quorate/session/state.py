@@ -14,6 +14,7 @@ from hashlib import blake2b
 from typing import Any
 
 from quorate.errors import InvalidInput, JournalCorrupt, RequestReused, UnknownItem
+from quorate.learning.answers import AnswerFit
 from quorate.learning.learner import Window
 from quorate.methods import Method
 from quorate.reasons import REASONS
@@ -149,6 +150,13 @@ def initial(settings: Settings, params: PriorParams | None = None) -> State:
         policy_state=through_json(settings.method.policy.init(num_classes), settings.method),
         window=Window(settings.window, settings.num_classifiers, num_classes),
     )
+
+
+def answer_prior(state: State, fit: AnswerFit) -> Prior:
+    """The prior for answers without votes: the same for the same events, live or resumed."""
+    learned_from = state.prior.seq, state.votes_since_fit  # any change of the window changes one of them
+    params = fit.params(learned_from, state.params, state.window.log_predictions, state.window.votes)
+    return prior_of(params, state.prior.seq)
 
 
 def learn_event(state: State, params: PriorParams) -> Event:
