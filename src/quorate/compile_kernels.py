@@ -25,6 +25,7 @@ from quorate.experts.crowd_stream import run_crowd
 from quorate.methods import method
 from quorate.posterior.finite import plurality_finite
 from quorate.posterior.infinite import plurality_infinite
+from quorate.posterior.settled import plurality_share_into
 from quorate.prior.concentration import concentration
 from quorate.session import Session
 from quorate.session.batch import decide_items
@@ -75,6 +76,7 @@ def single_calls() -> list[Callable[[], object]]:
         partial(concentration, params, alpha / 3),
         partial(complete_panel, np.zeros(3, dtype=np.int16), 1, 3, 3, np.zeros(3, dtype=np.int64)),
         partial(cheapest_answer, np.ones((3, 3)), np.ones(3) / 3, 0.5, np.empty(3)),
+        partial(plurality_share_into, votes[0], np.empty(3)),
     ]
 
 
