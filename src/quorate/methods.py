@@ -29,7 +29,7 @@ from quorate.types import PriorParams
 from quorate.validate import broken
 
 DEFAULT_RULE = "blended"
-DEFAULT_MIN_GAIN = 0.002  # chosen by `make default-min-gain` (docs/default-min-gain.md)
+DEFAULT_MIN_GAIN = 0.0005  # chosen by `make default-min-gain` (docs/default-min-gain.md)
 OPTIMISTIC_MIN_GAIN = 0.002  # the default of rule="optimistic", chosen in the same way
 
 VOTES = Belief("vote_share", learned=False)
