@@ -31,7 +31,7 @@ from quorate.validate import broken
 
 WINDOW, REFIT_EVERY = 500, 20  # items that learning looks at; closed items between two fits
 DEFAULT_RULE = "blended"
-DEFAULT_MIN_GAIN = 0.002  # chosen by `make default-min-gain` (docs/default-min-gain.md)
+DEFAULT_MIN_GAIN = 0.0005  # chosen by `make default-min-gain` (docs/default-min-gain.md)
 OPTIMISTIC_MIN_GAIN = 0.002  # the default of rule="optimistic", chosen in the same way
 
 VOTES = Belief("vote_share", learned=False)

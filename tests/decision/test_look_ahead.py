@@ -118,7 +118,7 @@ def test_the_number_of_states_is_bounded(classes, remaining):
 
 
 def test_extreme_beliefs_give_a_number():
-    for weights in ([1e-300, 1e-300, 1e-300], [1e100, 1e-100, 1.0], [1e-6] * 9, [1e6] * 9):
+    for values in ([1e-300, 1e-300, 1e-300], [1e100, 1e-100, 1.0], [1e-6] * 9, [1e6] * 9):
+        alpha, votes = np.array(values), np.zeros(len(values), dtype=int)
         for remaining in (1, 6, 100, 5000):
-            alpha, votes = np.array(weights), np.zeros(len(weights), dtype=int)
             assert 0.0 <= expected_gain(alpha, votes, remaining, alpha / alpha.sum(), NO_COSTS) <= 1.0

@@ -396,11 +396,11 @@ def _spec(chosen: Method) -> str:
 
 
 def _turned(chosen: Method) -> dict[str, Any]:
-    """The parameters to write down; how it learns only where that is not the default."""
+    """The parameters to write down; how it learns, and by which rule it asks, only where that is not the default."""
     default = method(chosen.name).knobs
     return {
         key: value
         for key, value in chosen.knobs.items()
         if isinstance(value, (bool, int, float, str))
-        and (value != default.get(key) or key not in ("hyperprior", "bias"))
+        and (value != default.get(key) or key not in ("hyperprior", "bias", "rule"))
     }
