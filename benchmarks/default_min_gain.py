@@ -126,8 +126,8 @@ def main():
             if real:
                 worst = np.maximum(worst, points[:, 1])
     console.print(table)
-    if not os.environ.get("QUORATE_DATA"):
-        console.print("QUORATE_DATA is not set: the default is chosen on the real sets, so nothing is chosen here.")
+    if not worst.any():
+        console.print("The default is chosen on the real sets, in the folder QUORATE_DATA: none was measured.")
         return
     chosen = max((gain for gain, above in zip(GRID, worst, strict=True) if above <= ALLOWED), default=None)
     console.print(f"largest min_gain within {100 * ALLOWED:g} point of the floor on every real set: {chosen}")
