@@ -18,8 +18,11 @@ from common import machine, say
 from quorate import compiled
 from quorate.experts.ballots import Ballots
 from quorate.experts.calibration import calibrated, temperature
+from quorate.experts.copies import copied_pairs
 from quorate.experts.crowd import type_weights
 from quorate.experts.crowd_stream import run_crowd
+from quorate.experts.pairs import votes_side_by_side
+from quorate.experts.quality import FEWEST_NAMED, LIKELY
 from quorate.validate import floored
 
 SPAMMERS = ("guesses", "one label", "copies the classifier", "copies a person")
@@ -118,7 +121,7 @@ def auc(scores, is_spam):
 def accuracy_rows(folder, seeds):
     """Truth accuracy at equal votes, beside the majority of as many votes."""
     cases = [
-        ("product", crowd_of(folder, "product"), (1, 2, 3)),
+        ("product", crowd_of(folder, "product"), (2, 3)),
         ("dog", crowd_of(folder, "dog"), (2, 4, 10)),
         ("CIFAR-10H, no classifier", images_of(folder, "cifar10h"), (2,)),
         ("CIFAR-10H, cnn-89", images_of(folder, "cifar10h", "cnn-89"), (1, 2)),
@@ -142,14 +145,15 @@ def spam_lines(folder, seeds):
         for seed in seeds:
             ballots, kind = with_spammers(honest, predictions, seed)
             run = at_votes(ballots, shown, 2, seed)
-            weights = np.empty((len(kind), 4))
+            careless, votes = np.zeros(len(kind)), run.state.labels.sum(axis=1)
             for e in range(len(kind)):
-                type_weights(run.state.evidence[e, 1], weights[e])
-            careless, votes = 1 - weights[:, 0], run.state.labels.sum(axis=1)
+                weights = np.empty(4)
+                type_weights(run.state.evidence[e, 1], weights)
+                careless[e] = 1 - weights[0]
             seen = votes > 0
             looked_at = [seen & ((kind == 0) | (kind == k)) for k in (1, 2, 3)]
             areas = [auc(careless[each], kind[each] > 0) for each in looked_at]
-            named = seen & (careless > 0.5)
+            named = (votes >= FEWEST_NAMED) & (careless > LIKELY)
             blamed = (named & (kind == 0)).sum() / (seen & (kind == 0)).sum()
             errors = 100 - right(run.online, truth), 100 - majority(ballots, truth, 2, seed)
             found.append((*errors, *areas, (kind[named] > 0).mean(), blamed, np.median(votes[seen])))
@@ -178,6 +182,18 @@ def honesty_lines(folder, seeds):
             found.append((*sure, right(beliefs, truth) / 100))
         before, after, share = np.mean(found, axis=0)
         yield f"{name}: mean score {before:.2f}, calibrated on {KNOWN} items {after:.2f}, right {share:.2f}"
+
+
+def copied_lines(folder):
+    """How many pairs of real people are suspected."""
+    for name, (ballots, _, _) in (
+        ("dog", crowd_of(folder, "dog")),
+        ("product", crowd_of(folder, "product")),
+        ("ImageNet-16H", images_of(folder, "imagenet16h")),
+    ):
+        pairs = votes_side_by_side(ballots)
+        found = copied_pairs(ballots, run_crowd(ballots), side_by_side=pairs)
+        yield f"{name}: {len(found)} of {len(pairs[1])} pairs"
 
 
 def cost_line():
@@ -213,6 +229,9 @@ def main():
         say(line)
     say("\nA fifth of spammers in CIFAR-10H, 2 votes per item")
     for line in spam_lines(Path(folder), seeds):
+        say(line)
+    say("\nPairs of honest people that look copied")
+    for line in copied_lines(Path(folder)):
         say(line)
     say("\nHow sure, how often right")
     for line in honesty_lines(Path(folder), seeds):

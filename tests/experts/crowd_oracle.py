@@ -132,4 +132,6 @@ def run(votes_of, num_people, log_f, doubt, draws):
                 oracle.revise(int(draw * i))
         if (i + 1) % 20 == 0:
             oracle.refit()
+    for i in range(n):
+        oracle.revise(i)
     return oracle, online

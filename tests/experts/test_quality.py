@@ -87,7 +87,7 @@ class TestCalibration:
         rng = np.random.default_rng(0)
         beliefs = rng.dirichlet([0.2, 0.2, 0.2], size=200)
         truth = np.where(rng.random(200) < 0.7, beliefs.argmax(axis=1), rng.integers(3, size=200))
-        grid = np.exp(np.linspace(-2, 5, 5000))
+        grid = np.exp(np.linspace(0, 5, 5000))
         losses = [-np.log(calibrated(beliefs, t)[np.arange(200), truth]).sum() for t in grid]
         assert temperature(beliefs, truth) == pytest.approx(grid[int(np.argmin(losses))], rel=2e-3)
 
@@ -98,6 +98,9 @@ class TestCalibration:
         found = calibrated(belief, t)
         assert found.sum() == pytest.approx(1)
         assert found[0, belief[0].argmax()] == pytest.approx(found.max())
+
+    def test_right_answers_alone_do_not_make_it_surer(self):
+        assert temperature(np.array([[0.9, 0.1]] * 20), np.zeros(20, dtype=int)) == pytest.approx(1, abs=1e-3)
 
     def test_limits(self):
         belief = np.array([[0.7, 0.2, 0.1]])

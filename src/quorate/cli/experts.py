@@ -23,7 +23,7 @@ ExcludeBelow = Annotated[
     float | None,
     typer.Option(
         "--exclude-below",
-        help="Leave out people whose estimated accuracy is lower, such as 0.6, and compute everything again.",
+        help="Exclude people whose estimated accuracy is lower, such as 0.6, and compute everything again.",
     ),
 ]
 Out = Annotated[
@@ -52,7 +52,7 @@ def experts(
     """How good and how careful is each person, and how far do they agree? From votes that name their voters.
 
     Estimated accuracy and confusion of each person, careless voting with the evidence, pairs that look copied, kappa
-    and alpha, and how many independent people an item's votes are worth. Nobody is left out unless you ask for it.
+    and alpha, and how many independent people an item's votes are worth. Nobody is excluded unless you ask for it.
 
     Example: quorate experts --votes votes.csv --predictions probs.parquet --out experts
     """
@@ -74,9 +74,8 @@ def experts(
 
 def _print(found: ExpertsResult) -> None:
     print_lines(found.answer, "")
-    ranked = sorted(found.people, key=lambda each: -each.quality.accuracy.value)
-    shown = ranked if len(ranked) <= 2 * FEW else [*ranked[:FEW], *ranked[-FEW:]]
-    title = "People by estimated accuracy" + ("" if len(shown) == len(ranked) else f", {FEW} highest and lowest")
+    shown = found.ranked(2 * FEW)
+    title = "People by estimated accuracy" + ("" if len(shown) == len(found.people) else f", {FEW} highest and lowest")
     print_table(title, PEOPLE_HEADS, [tuple(map(str, person_row(each))) for each in shown])
     print_table("Agreement", ("measure", "value", "95 % interval"), [tuple(map(str, r)) for r in agreement_rows(found)])
     for each in found.careless[:FEW]:
@@ -88,4 +87,4 @@ def _print(found: ExpertsResult) -> None:
         print_lines(f"Pairs that look copied: {names}")
     if found.exclude_below is not None:
         left = ", ".join(each.quality.person for each in found.excluded[:MOST_SHOWN]) or "nobody"
-        print_lines(f"Left out, estimated accuracy below {found.exclude_below:g}: {left}")
+        print_lines(f"Excluded, estimated accuracy below {found.exclude_below:g}: {left}")

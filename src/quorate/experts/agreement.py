@@ -16,7 +16,7 @@ import numpy as np
 
 from quorate.experts.ballots import Ballots
 from quorate.experts.bootstrap import BOOTSTRAPS, Estimate, drawn_again, estimate, mean_of
-from quorate.experts.pairs import PairAgreement, pair_agreements
+from quorate.experts.pairs import PairAgreement, SideBySide, pair_agreements, votes_side_by_side
 from quorate.experts.panel_size import effective_size
 from quorate.posterior.settled import plurality_shares
 from quorate.types import FloatArray, IntArray
@@ -74,7 +74,12 @@ class Agreement:
 
 
 def agreement_of(
-    ballots: Ballots, *, truth: IntArray | None = None, bootstraps: int = BOOTSTRAPS, seed: int = 0
+    ballots: Ballots,
+    *,
+    truth: IntArray | None = None,
+    side_by_side: SideBySide | None = None,
+    bootstraps: int = BOOTSTRAPS,
+    seed: int = 0,
 ) -> Agreement:
     """All measures of agreement. `truth` (num_items,) the true class of each item, -1 unknown: for `effective_size`.
 
@@ -90,7 +95,9 @@ def agreement_of(
         fix = "agreement needs several people on the same items."
         raise broken("votes", int(shared.sum()), "at least 2 items with 2 votes or more", fix)
     rng = np.random.default_rng(seed)
-    pairs, cohen = pair_agreements(ballots, bootstraps, rng)
+    pairs, cohen = pair_agreements(
+        ballots, votes_side_by_side(ballots) if side_by_side is None else side_by_side, bootstraps, rng
+    )
     pairwise, fleiss, krippendorff = _panel(counts[shared], bootstraps, rng)
     return Agreement(
         num_items=int(shared.sum()),

@@ -15,7 +15,7 @@ FEWEST_DEFINED = 10  # bootstrap values that an interval needs
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure with the interval that holds 95 % of its bootstrap values; nan where it is not defined."""
+    """A figure with a 95 % interval, by bootstrap unless its owner says otherwise; nan where it is not defined."""
 
     value: float
     low: float

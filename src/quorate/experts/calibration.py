@@ -3,7 +3,7 @@
     p_k ~ r_k^(1/T),   T maximises sum_i log p_i[truth of i]
 
 The crowd model is too sure of itself, because people err on the same items. One number learned from known items repairs
-most of that. T > 1 makes scores less sure.
+most of that. T is at least 1: scores never become surer.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from scipy.optimize import minimize_scalar
 
 from quorate.types import FloatArray, IntArray
 
-LOG_RANGE = (-2.0, 5.0)  # of log T
+LOG_RANGE = (0.0, 5.0)  # of log T: a few right answers must not make scores surer still
 FLOOR = 1e-12
 
 
@@ -25,10 +25,10 @@ def temperature(beliefs: FloatArray, truth: IntArray) -> float:
     """
     rows = np.arange(len(truth))
 
-    def loss(log_t: float) -> float:
+    def negative_log_likelihood(log_t: float) -> float:
         return -float(np.log(np.maximum(calibrated(beliefs, float(np.exp(log_t)))[rows, truth], FLOOR)).sum())
 
-    return float(np.exp(minimize_scalar(loss, bounds=LOG_RANGE, method="bounded").x))
+    return float(np.exp(minimize_scalar(negative_log_likelihood, bounds=LOG_RANGE, method="bounded").x))
 
 
 def calibrated(beliefs: FloatArray, t: float) -> FloatArray:

@@ -1,29 +1,31 @@
-"""Pairs of people who agree more often than their skills explain: one may have copied from the other.
+"""Pairs of people who agree more often than their skills and the items explain: one may have copied from the other.
 
-For two people a and b on the items both voted on, with r the belief of the crowd model in the item's class:
+For two people a and b on the n items both voted on, with r the belief of the crowd model in the item's class:
 
-    expected = sum_i p_i,   p_i = sum_z r_i(z) sum_y q_a[z,y] q_b[z,y]
-    deviation = (equal - expected) / sqrt(sum_i p_i (1 - p_i))
+    p_i = max( sum_z r_i(z) sum_y q_a[z,y] q_b[z,y],  how often two other voters of item i agree ),   p = mean_i p_i
+    P(as many equal votes by chance) <= exp(-n KL(equal / n, p))        (Chernoff's bound, also for unequal p_i)
 
-The null allows for what each person is like: two very good people agree nearly always and are not suspected. Pairs are
-named only where the one-sided normal tail, times the number of pairs looked at, is below `LEVEL`.
+The null allows for what each person is like, and for items that everybody answers alike, rightly or wrongly. A pair is
+named only where the bound, times the number of pairs looked at, is below `LEVEL`. Pairs who both copy the classifier
+agree by that, and are not named.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import rel_entr
 
 from quorate.experts.ballots import Ballots
-from quorate.experts.crowd import careful_likelihood
+from quorate.experts.crowd import rows_of
 from quorate.experts.crowd_stream import CrowdRun
-from quorate.experts.pairs import votes_side_by_side
-from quorate.types import FloatArray
+from quorate.experts.pairs import Records, SideBySide, votes_side_by_side
+from quorate.types import FloatArray, IntArray
 
 LEVEL = 0.01
-FEWEST_SHARED = 20  # items two people share before they are compared
+FEWEST_TO_SUSPECT = 20  # items two people share before they can be named
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,32 +43,45 @@ class CopiedPair:
     chance: float
 
 
-def copied_pairs(ballots: Ballots, run: CrowdRun) -> tuple[CopiedPair, ...]:
-    """Pairs that look copied, the clearest first."""
-    records, people = votes_side_by_side(ballots, fewest=FEWEST_SHARED)
+def copied_pairs(
+    ballots: Ballots, run: CrowdRun, *, copiers: Collection[str] = (), side_by_side: SideBySide | None = None
+) -> tuple[CopiedPair, ...]:
+    """Pairs that look copied, the clearest first. `copiers`: people who copy the classifier."""
+    found = votes_side_by_side(ballots) if side_by_side is None else side_by_side
+    records, people = found
     K = len(ballots.classes)
-    rows = {int(e): _rows(run, int(e), K) for e in np.unique(people)}
+    rows = {int(e): rows_of(run.state, int(e)) for e in np.unique(people)}
     alike = np.array([(rows[int(a)] * rows[int(b)]).sum(axis=1) for a, b in people]).reshape(-1, K)
-    p = np.clip((run.revised[records.item] * alike[records.pair]).sum(axis=1), 0.0, 1.0)
+    by_skill = (run.revised[records.item] * alike[records.pair]).sum(axis=1)
+    p = np.clip(np.maximum(by_skill, _others_agree(ballots.counts, records, K)), 0.0, 1.0)
     is_equal = records.cell // K == records.cell % K
-    number, equal, expected, variance = (
-        np.bincount(records.pair, weights=each, minlength=len(people)) for each in (None, is_equal, p, p * (1 - p))
+    number, equal, expected = (
+        np.bincount(records.pair, weights=each, minlength=len(people)) for each in (None, is_equal, p)
     )
-    deviation = (equal - 0.5 - expected) / np.sqrt(np.maximum(variance, 1e-12))
-    found = []
-    for pair in np.argsort(-deviation, kind="stable"):
-        chance = len(people) * 0.5 * math.erfc(deviation[pair] / math.sqrt(2))
-        if chance >= LEVEL:
-            break
+    looked_at = int((number >= FEWEST_TO_SUSPECT).sum())
+    chance = looked_at * np.exp(-number * _divergence(equal / number, expected / number))
+    suspected = (number >= FEWEST_TO_SUSPECT) & (equal > expected) & (chance < LEVEL)
+    named = []
+    for pair in np.flatnonzero(suspected)[np.argsort(chance[suspected], kind="stable")]:
         first, second = (ballots.people[e] for e in people[pair])
-        found.append(CopiedPair(first, second, int(number[pair]), int(equal[pair]), float(expected[pair]), chance))
-    return tuple(found)
+        if first not in copiers or second not in copiers:
+            figures = int(number[pair]), int(equal[pair]), float(expected[pair]), float(chance[pair])
+            named.append(CopiedPair(first, second, *figures))
+    return tuple(named)
 
 
-def _rows(run: CrowdRun, e: int, K: int) -> FloatArray:
-    """(K, K) q_e."""
-    rows, column = np.empty((K, K)), np.empty(K)
-    for y in range(K):
-        careful_likelihood(run.state, e, y, column)
-        rows[:, y] = column
-    return rows
+def _divergence(share: FloatArray, p: FloatArray) -> FloatArray:
+    """KL divergence of two coins; 0 log 0 is 0."""
+    inside = np.clip(p, 1e-12, 1 - 1e-12)
+    return np.asarray(rel_entr(share, inside) + rel_entr(1 - share, 1 - inside))
+
+
+def _others_agree(counts: IntArray, records: Records, K: int) -> FloatArray:
+    """How often two voters of the item agree, the pair's own votes left out; 0 where there are not two others."""
+    others = counts[records.item].astype(float)
+    rows = np.arange(len(others))
+    others[rows, records.cell // K] -= 1
+    others[rows, records.cell % K] -= 1
+    total = others.sum(axis=1)
+    agreeing = (others * (others - 1)).sum(axis=1)
+    return np.where(total >= 2, agreeing / np.maximum(total * (total - 1), 1.0), 0.0)

@@ -32,7 +32,7 @@ from quorate.types import FloatArray, IntArray
 
 TYPES = ("careful", "uniform", "habit", "copier")
 TYPE_PRIOR = (0.90, 0.05, 0.03, 0.02)
-POOLED_VOTES, OWN_VOTES = 20.0, 4.0  # c0 and kappa: votes that the first guess and the crowd's rows are worth
+POOLED_VOTES, OWN_VOTES = 20.0, 4.0  # votes that the first guess is worth to the crowd's rows, and those to a person's
 DIAGONAL = 0.75
 HABIT_VOTES = 0.3
 SKILL_VARIANCE, LEAST_SKILL = 0.3, -1.0  # a careful person is not further below the crowd
@@ -84,6 +84,16 @@ def new_state(num_people: int, num_classes: int) -> CrowdState:
         np.zeros((E, K, K)), np.zeros((E, K)), np.zeros(E), np.zeros((E, 2, len(TYPES))), np.zeros((K, K)), np.zeros(K),
         np.ones(K), np.zeros(K),
     )  # fmt: skip
+
+
+def rows_of(state: CrowdState, e: int) -> FloatArray:
+    """(K, K) q_e: how person e answers items of each class."""
+    K = len(state.pooled)
+    rows, column = np.empty((K, K)), np.empty(K)
+    for y in range(K):
+        careful_likelihood(state, e, y, column)
+        rows[:, y] = column
+    return rows
 
 
 @kernel

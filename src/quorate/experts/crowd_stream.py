@@ -1,4 +1,7 @@
-"""Recorded votes of a crowd, item by item: ask until the answer is sure enough, learn, revise two earlier items."""
+"""Recorded votes of a crowd, item by item: ask until the answer is sure enough, learn, revise two earlier items.
+
+After the last item every item is revised once, so that early answers use what was learned later.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from quorate import compiled
 from quorate.compiled import kernel
 from quorate.experts.ballots import Ballots
 from quorate.experts.crowd import (
@@ -31,7 +35,7 @@ REVISED = 2  # earlier items judged again whenever one closes
 class CrowdRun:
     """The crowd after a stream. Rows of `online` and `revised` are items in the order of `Ballots.items`.
 
-    `online` (n, K) belief when the item closed   `revised` (n, K) belief after the last item
+    `online` (n, K) belief when the item closed   `revised` (n, K) after every item was judged once more at the end
     `num_votes` (n,) votes asked for   `state` what was learned of people, classes and the prediction
     """
 
@@ -63,6 +67,7 @@ def run_crowd(
     )  # fmt: skip
     state = new_state(len(ballots.people), K)
     online, asked = np.empty((n, K)), np.empty(n, dtype=np.int64)
+    compiled.prepare_for(ballots.num_votes)
     stream(state, items, doubt, rng.random((n, REVISED)), online, asked)
     return CrowdRun(online[position], items.belief[position], asked[position], state)
 
@@ -100,3 +105,5 @@ def stream(
         if (i + 1) % REFIT_EVERY == 0:
             refit_prior(state, items, max(0, i + 1 - WINDOW), i + 1)
     items.start[num_items] = kept
+    for i in range(num_items):
+        revise_item(state, items, i)

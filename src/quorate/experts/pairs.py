@@ -15,7 +15,9 @@ from quorate.types import FloatArray, IntArray
 
 FEWEST_SHARED = 10  # items two people share before their agreement is shown
 MOST_RECORDS = 200_000  # votes side by side that are kept: the pairs with most items come first
-MOST_SIDE_BY_SIDE = 20_000_000  # looked at; in larger tables every so many items are left out
+MOST_CELLS = 5_000_000  # of the tables of all pairs, K^2 each
+MOST_SIDE_BY_SIDE = 20_000_000  # looked at; of larger tables a random part of the items
+MOST_VOTERS = 1000  # of one item; an item with more says little about one pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +55,10 @@ def cohen_kappas(tables: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def pair_agreements(
-    ballots: Ballots, bootstraps: int, rng: np.random.Generator
+    ballots: Ballots, side_by_side: SideBySide, bootstraps: int, rng: np.random.Generator
 ) -> tuple[tuple[PairAgreement, ...], Estimate | None]:
     """The pairs who share most items, and the mean of their kappas, weighted by the items they share."""
-    records, people = votes_side_by_side(ballots)
+    records, people = side_by_side
     if not len(people):
         return (), None
     K = len(ballots.classes)
@@ -84,26 +86,29 @@ def _weighted_kappa(tables: FloatArray) -> float:
 
 
 def _pair(first: str, second: str, table: FloatArray, bootstraps: int, rng: np.random.Generator) -> PairAgreement:
-    K = len(table)
-    used = np.flatnonzero(table.ravel())
-    drawn = np.zeros((bootstraps, K * K))
-    drawn[:, used] = drawn_again(table.ravel()[used].astype(np.int64), bootstraps, rng)
+    used = np.unique(np.nonzero(table))  # classes that one of the two named
+    table = table[np.ix_(used, used)]
+    drawn = drawn_again(table.ravel().astype(np.int64), bootstraps, rng).reshape(bootstraps, *table.shape)
     observed, kappa = cohen_kappas(table)
-    each, kappas = cohen_kappas(drawn.reshape(-1, K, K))
+    each, kappas = cohen_kappas(drawn.astype(float))
     return PairAgreement(
         first, second, int(table.sum()), estimate(float(observed), each), estimate(float(kappa), kappas)
     )
 
 
-def votes_side_by_side(ballots: Ballots, *, fewest: int = FEWEST_SHARED) -> tuple[Records, IntArray]:
-    """Votes side by side of the pairs who share most items, at least `fewest`; and the people (P, 2) of each pair."""
+SideBySide = tuple[Records, IntArray]
+
+
+def votes_side_by_side(ballots: Ballots) -> SideBySide:
+    """Votes side by side of the pairs who share most items, and the two people (P, 2) of each pair."""
     item, first, second = _side_by_side(ballots)
     num_people = len(ballots.people)
     code = ballots.person[first] * num_people + ballots.person[second]
     pairs, at, shared = np.unique(code, return_inverse=True, return_counts=True)
     most_first = np.argsort(-shared, kind="stable")
-    within = (shared[most_first] >= fewest) & (np.cumsum(shared[most_first]) <= MOST_RECORDS)
-    within[:1] = shared[most_first][:1] >= fewest
+    within = (shared[most_first] >= FEWEST_SHARED) & (np.cumsum(shared[most_first]) <= MOST_RECORDS)
+    within[max(MOST_CELLS // len(ballots.classes) ** 2, 1) :] = False
+    within[:1] = shared[most_first][:1] >= FEWEST_SHARED
     kept = most_first[within]
     number = np.full(len(pairs), -1)
     number[kept] = np.arange(len(kept))
@@ -118,9 +123,11 @@ def _side_by_side(ballots: Ballots) -> tuple[IntArray, IntArray, IntArray]:
     order = np.lexsort((ballots.person, ballots.item))
     number = np.bincount(ballots.item, minlength=len(ballots.items))
     starts = np.cumsum(number) - number
-    step = max(1, -(-int((number * (number - 1) // 2).sum()) // MOST_SIDE_BY_SIDE))
+    pairs_of = number * (number - 1) // 2
+    in_order = np.random.default_rng(0).permutation(len(number))
     looked_at = np.zeros(len(number), dtype=bool)
-    looked_at[::step] = True
+    looked_at[in_order] = np.cumsum(pairs_of[in_order]) <= MOST_SIDE_BY_SIDE
+    looked_at &= number <= MOST_VOTERS
     parts = []
     for m in np.unique(number[number >= 2]):
         items = np.flatnonzero((number == m) & looked_at)

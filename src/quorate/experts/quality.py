@@ -2,7 +2,8 @@
 
     accuracy_e = sum_k pi_k q_e[k,k],   variance = sum_k pi_k^2 q (1 - q) / (4 + n_e[k] + 1),   pi the share of class k
 
-The rows q_e are those of `crowd`; the variance is that of independent Dirichlet rows. Careless voting is named only
+The rows q_e are those of `crowd`; the variance is that of independent Dirichlet rows and takes the items' classes as
+known. The interval is therefore approximate, and too narrow where classes are unsure. Careless voting is named only
 where it is more probable than careful voting.
 """
 
@@ -16,7 +17,7 @@ import numpy as np
 from quorate.experts.agreement import others_plurality
 from quorate.experts.ballots import Ballots
 from quorate.experts.bootstrap import Estimate
-from quorate.experts.crowd import OWN_VOTES, TYPES, CrowdState, careful_likelihood, type_weights
+from quorate.experts.crowd import OWN_VOTES, TYPES, CrowdState, rows_of, type_weights
 from quorate.experts.crowd_stream import CrowdRun
 from quorate.posterior.settled import plurality_shares
 from quorate.types import FloatArray, IntArray
@@ -100,11 +101,7 @@ def _person(
 
 
 def _accuracy(state: CrowdState, e: int, prevalence: FloatArray) -> Estimate:
-    K = len(prevalence)
-    column, hits = np.empty(K), np.empty(K)
-    for k in range(K):
-        careful_likelihood(state, e, k, column)
-        hits[k] = column[k]
+    hits = np.diag(rows_of(state, e))
     value = float(prevalence @ hits)
     spread = hits * (1 - hits) / (OWN_VOTES + state.confusion[e].sum(axis=1) + 1)
     width = HALF_WIDTH * float(np.sqrt(prevalence**2 @ spread))

@@ -19,7 +19,8 @@ from quorate.experts.bootstrap import BOOTSTRAPS, Estimate
 from quorate.experts.calibration import calibrated, temperature
 from quorate.experts.copies import CopiedPair, copied_pairs
 from quorate.experts.crowd_stream import run_crowd
-from quorate.experts.quality import PersonQuality, quality_of
+from quorate.experts.pairs import votes_side_by_side
+from quorate.experts.quality import FEWEST_NAMED, PersonQuality, quality_of
 from quorate.tables import Joined, read_votes
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
 from quorate.tables.readers.arrow import pa
@@ -29,11 +30,12 @@ from quorate.tables.readers.sources import Progress
 from quorate.tables.report import Report
 from quorate.tables.votes.names import find_column
 from quorate.types import FloatArray, IntArray, TableLike, VoteDataset
-from quorate.validate import broken, fraction
+from quorate.validate import broken, fraction, whole
 from quorate.version import __version__
 from quorate.workflows.run import PredictionSources, VoteSource, read_inputs
 
 ONE_SITTING = 1800.0  # seconds: a longer pause is not time spent on a vote
+MOST_CELLS = 100_000_000  # people * classes^2, 8 bytes each and as many again while they are learned
 FEWEST_KNOWN = 20  # items with a known truth before the scores are calibrated
 
 
@@ -54,7 +56,7 @@ class ExpertsResult:
     """What the votes say of the people, and the class behind the votes of each item.
 
     `labels`, `scores` (num_items,) the most probable class and the model's score for it   `confidence` the score
-    calibrated on items of known truth; None if there are too few   `excluded` people left out at the user's wish
+    calibrated on items of known truth; None if there are too few   `excluded` by `exclude_below`
     """
 
     ballots: Ballots
@@ -65,7 +67,6 @@ class ExpertsResult:
     scores: FloatArray
     confidence: FloatArray | None
     truth: IntArray | None
-    has_predictions: bool
     excluded: tuple[Person, ...]
     exclude_below: float | None
     seed: int
@@ -84,10 +85,16 @@ class ExpertsResult:
         alpha, size = self.agreement.krippendorff_alpha, self.agreement.effective_size
         low, high = np.percentile(accuracies, [10, 90])
         worth = "" if np.isnan(size.value) else f"; the votes of an item are worth {size.value:.1f} independent people"
+        agreeing = "all votes are alike" if np.isnan(alpha.value) else f"their agreement is {alpha.value:.2f}"
         return (
             f"Of {num:,} people, {len(self.careless):,} look careless; most are right on {100 * low:.0f} to "
-            f"{100 * high:.0f} % of the items, their agreement is {alpha.value:.2f} (Krippendorff's alpha){worth}."
+            f"{100 * high:.0f} % of the items; {agreeing} (Krippendorff's alpha){worth}."
         )
+
+    def ranked(self, few: int) -> tuple[Person, ...]:
+        """People by falling accuracy; of more than `few` the first and the last ones."""
+        people = sorted(self.people, key=lambda each: -each.quality.accuracy.value)
+        return tuple(people if len(people) <= few else [*people[: few // 2], *people[-(few // 2) :]])
 
     def summary(self) -> dict[str, Any]:
         """For JSON."""
@@ -129,21 +136,30 @@ def rate_experts(
     """How good and how careful each person is, from votes that name their voters.
 
     `truth`: a table of items and their true classes, as far as they are known (gold items): people are compared with
-    it, and scores are calibrated by it from 20 items on. `exclude_below`: people whose estimated accuracy is lower are
-    left out and everything is computed again; nobody is left out otherwise. `seed` draws the order of the items and
-    the bootstrap. `tables`: how to read the votes, as in `quorate.run`.
+    it, and scores are calibrated by it from 20 items on. `exclude_below`: people with at least 5 votes whose estimated
+    accuracy is lower are excluded, and everything is computed again; nobody is excluded otherwise. `seed` draws the
+    order of the items and the bootstrap. `tables`: how to read the votes, as in `quorate.run`.
+
+    >>> votes = np.array([[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]])
+    >>> [each.quality.person for each in rate_experts(votes, bootstraps=20).people]
+    ['0', '1', '2']
     """
     least = None if exclude_below is None else fraction(exclude_below, where="exclude_below")
+    whole(bootstraps, where="bootstraps", least=10, most=100_000)
     joined = _read(votes, predictions, table_options(tables), progress)
     known = None if truth is None else _truth(truth, joined)
     found = _study(joined, known, np.ones(joined.num_votes, dtype=bool), bootstraps, seed, progress)
     if least is None:
         return found
-    excluded = tuple(each for each in found.people if each.quality.accuracy.value < least)
+    excluded = tuple(
+        each
+        for each in found.people
+        if each.quality.accuracy.value < least and each.quality.num_votes >= FEWEST_NAMED
+    )
     names = {each.quality.person for each in excluded}
     keep = np.array([name not in names for name in joined.workers])[joined.worker]
-    if not keep.any():
-        raise broken("exclude_below", least, "an accuracy that somebody reaches", "lower it.")
+    if len(np.unique(joined.worker[keep])) < 2:
+        raise broken("exclude_below", least, "an accuracy that at least two people reach", "lower it.")
     return replace(
         _study(joined, known, keep, bootstraps, seed, progress), excluded=excluded, exclude_below=least
     )
@@ -172,7 +188,11 @@ def _read(
     if isinstance(votes, np.ndarray):
         votes = _named(from_matrix(votes, classes=columns.classes))
     joined, _ = read_inputs(votes, predictions, columns, by_time=True, progress=progress)
-    if not len(joined.workers) or np.any(joined.worker < 0):
+    num_people, K = len(joined.workers), len(joined.classes)
+    if num_people * K**2 > MOST_CELLS:
+        rule = f"at most {MOST_CELLS} cells of confusion matrices; {num_people} people and {K} classes have more"
+        raise broken("votes", joined.name, rule, "merge rare classes, or split the people.")
+    if not num_people or np.any(joined.worker < 0):
         missing = int((joined.worker < 0).sum())
         fix = "name the column of the voters with `worker`, and leave out votes without a voter."
         raise broken("worker", f"{missing} votes without a voter", "the voter of every vote", fix)
@@ -207,8 +227,11 @@ def _truth(truth: TableLike, joined: Joined) -> IntArray:
     items = gold.raw.task.texts(gold.counts_vote).to_pylist()
     labels = gold.raw.label.texts(gold.counts_vote).to_pylist()
     for item, label in zip(items, labels, strict=True):
-        if item in position:
-            known[position[item]] = number[label]
+        place = position.get(item, -1)
+        if place >= 0 and known[place] not in (-1, number[label]):
+            raise broken("truth", f"item {item!r}", "one true class per item; there are two", "keep one row per item.")
+        if place >= 0:
+            known[place] = number[label]
     if not (known >= 0).any():
         raise broken("truth", str(truth), "true classes of items that are in `votes`; none is", "check its ids.")
     return known
@@ -219,14 +242,16 @@ def _study(
 ) -> ExpertsResult:
     """Everything, from the votes where `keep` (V,) is True."""
     ballots = _ballots(joined).only(keep)
-    predictions = joined.predictions.mean(axis=0) if len(joined.predictions) else None
+    predictions = joined.predictions.mean(axis=0) if joined.report.usable else None
     say = progress or (lambda done, total, what: None)
     say(0, 3, "learning what each person is like")
     run = run_crowd(ballots, predictions, seed=seed)
     say(1, 3, "comparing people")
-    panel = agreement_of(ballots, truth=known, bootstraps=bootstraps, seed=seed)
+    side_by_side = votes_side_by_side(ballots)
+    panel = agreement_of(ballots, truth=known, side_by_side=side_by_side, bootstraps=bootstraps, seed=seed)
     say(2, 3, "looking for copied votes")
     quality = quality_of(ballots, run, predictions=predictions, truth=known)
+    copiers = {each.person for each in quality if each.kind == "copier"}
     paces = _paces(ballots, None if joined.time is None else joined.time[keep])
     with_others = {each.person: each.with_others for each in panel.people}
     people = tuple(Person(each, with_others[each.person], paces.get(each.person)) for each in quality)
@@ -239,12 +264,11 @@ def _study(
         ballots=ballots,
         people=people,
         agreement=panel,
-        copied=copied_pairs(ballots, run),
+        copied=copied_pairs(ballots, run, copiers=copiers, side_by_side=side_by_side),
         labels=run.revised.argmax(axis=1),
         scores=run.revised.max(axis=1),
         confidence=confidence,
         truth=known,
-        has_predictions=predictions is not None,
         excluded=(),
         exclude_below=None,
         seed=seed,

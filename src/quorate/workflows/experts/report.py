@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,7 @@ KINDS = {
     "habit": "votes by habit",
     "copier": "copies the classifier",
 }
-PEOPLE_HEADS = ("person", "votes", "right, estimated", "95 % interval", "agrees with others", "looks")
+PEOPLE_HEADS = ("person", "votes", "estimated accuracy", "95 % interval", "agrees with others", "voting pattern")
 FIGURES = {
     "pairwise": "two votes on an item are alike",
     "krippendorff_alpha": "Krippendorff's alpha",
@@ -42,21 +42,21 @@ FIGURES = {
     "effective_size": "independent people an item's votes are worth",
 }
 ABOUT = (
-    "Right, estimated: the share of items on which the person gives the true class. The true class is not observed; it "
-    "is estimated from everybody's votes, weighted by how good each person is (a Dawid-Skene model that is learned "
-    "online and shrunk towards the crowd).",
+    "Estimated accuracy: the share of items on which the person gives the true class. The true class is not observed; "
+    "it is estimated from everybody's votes, weighted by how good each person is (a Dawid-Skene model that is learned "
+    "online and shrunk towards the crowd). Its interval is approximate: it takes the estimated classes as known.",
     "Agrees with others: the share of votes that equal the plurality of the other voters of the item; ties in parts.",
-    "Looks: a person is called careless only where guessing, voting by habit or copying the classifier is more "
-    "probable than careful voting. Copying can be seen only where there are predictions. It is a reason to look, not a "
-    "verdict.",
+    "Voting pattern: a person is called careless only where guessing, voting by habit or copying the classifier is "
+    "more probable than careful voting. Copying can be seen only where there are predictions. It is a reason to look, "
+    "not a verdict.",
     "Pairs look copied where they agree more often than both people's skills explain, given the number of pairs.",
-    "Alpha and kappa: 1 is full agreement, 0 what chance gives. Intervals are bootstrap intervals over items.",
+    "Alpha and kappa: 1 is full agreement, 0 what chance gives. Their intervals are bootstrap intervals over items.",
     "Independent people: people who err on the same items count for fewer. Without known true classes the plurality "
-    "stands in for them, which hides errors that most people share: the figure is then rather too high.",
+    "stands in for them, which hides errors that most people share: the figure is then an overestimate.",
 )
 SCORE = (
-    "The score of an answer is not a probability of being right: on real crowds such scores are far too sure (0.98 on "
-    "average where 0.82 were right). Pass known true classes with `--truth` to get a confidence."
+    "The score of an answer is not a probability of being right: on real crowds such scores are overconfident. With "
+    "true classes for at least 20 items there is a calibrated confidence."
 )
 
 
@@ -123,14 +123,13 @@ def _notes(result: ExpertsResult) -> tuple[str, ...]:
     said = [] if result.confidence is not None else [SCORE]
     if result.exclude_below is not None:
         names = ", ".join(each.quality.person for each in result.excluded[:MOST_SHOWN]) or "nobody"
-        said.insert(0, f"Left out at your wish, estimated accuracy below {percent(result.exclude_below)}: {names}.")
+        said.insert(0, f"Excluded, estimated accuracy below {percent(result.exclude_below)}: {names}.")
     return tuple(said)
 
 
 def _sections(result: ExpertsResult) -> tuple[Section, ...]:
-    ranked = sorted(result.people, key=lambda each: -each.quality.accuracy.value)
-    shown = ranked if len(ranked) <= MOST_SHOWN else [*ranked[: MOST_SHOWN // 2], *ranked[-MOST_SHOWN // 2 :]]
-    note = "" if len(ranked) <= MOST_SHOWN else f"The {MOST_SHOWN // 2} highest and lowest of {len(ranked):,}."
+    shown, num = result.ranked(MOST_SHOWN), len(result.people)
+    note = "" if num <= MOST_SHOWN else f"The {MOST_SHOWN // 2} highest and lowest of {num:,}."
     people = Table("", "People by estimated accuracy", PEOPLE_HEADS, tuple(map(person_row, shown)), note=note)
     panel = Table("", "The panel", ("measure", "value", "95 % interval"), tuple(agreement_rows(result)))
     sections = [Section("people", "People", tables=(people,)), Section("panel", "Agreement", tables=(panel,))]
@@ -139,7 +138,7 @@ def _sections(result: ExpertsResult) -> tuple[Section, ...]:
             (each.quality.person, KINDS[each.quality.kind], percent(1 - each.quality.kinds[0]), each.quality.evidence)
             for each in result.careless[:MOST_SHOWN]
         )
-        heads = ("person", "looks", "probability", "evidence")
+        heads = ("person", "voting pattern", "probability", "evidence")
         sections.append(Section("careless", "Who looks careless", tables=(Table("", "Careless voting", heads, rows),)))
     if result.copied:
         pairs = tuple(
@@ -165,7 +164,7 @@ def people_figure(result: ExpertsResult) -> Figure:
                 axes.plot(votes, values, "o", color=colour, markersize=4, alpha=0.7, label=f"{name} ({len(group):,})")
         chance = 100 / len(result.ballots.classes)
         axes.axhline(chance, color=QUIET, linewidth=1, linestyle=(0, (4, 3)), label="guessing")
-        axes.set(xlabel="votes", ylabel="right, estimated, %", xscale="log", ylim=(0, 101))
+        axes.set(xlabel="votes", ylabel="estimated accuracy, %", xscale="log", ylim=(0, 101))
         axes.grid(color=GRID)
         axes.legend(frameon=False, loc="lower right", fontsize=8)
 
@@ -214,12 +213,16 @@ def _three(found: Estimate) -> tuple[float, float, float]:
 
 def _confusion_table(result: ExpertsResult) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
     classes = result.ballots.classes
-    rows = (
-        (each.person, classes[row], classes[label], float(each.confusion[row, label]))
-        for each in result.agreement.people
-        for row, label in zip(*np.nonzero(each.confusion), strict=True)
-    )
-    return ("person", "others_say", "label", "votes"), rows
+
+    def rows() -> Iterator[Sequence[object]]:
+        for each in result.agreement.people:
+            shares = each.confusion / np.maximum(each.confusion.sum(axis=1, keepdims=True), 1e-12)
+            low, high = each.confusion_intervals(seed=result.seed)
+            for at in zip(*np.nonzero(each.confusion), strict=True):
+                figures = (float(table[at]) for table in (each.confusion, shares, low, high))
+                yield (each.person, classes[at[0]], classes[at[1]], *figures)
+
+    return ("person", "others_say", "label", "votes", "share", "share_low", "share_high"), rows()
 
 
 def _pairs_table(result: ExpertsResult) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
@@ -242,9 +245,10 @@ def _consensus_table(result: ExpertsResult) -> tuple[Sequence[str], Iterable[Seq
     counts, classes = result.ballots.counts, result.ballots.classes
     shares = plurality_shares(counts)
     plurality = [classes[int(row.argmax())] if row.max() == 1.0 else "" for row in shares]
+    labels = [classes[k] if voted else "" for k, voted in zip(result.labels, counts.sum(axis=1) > 0, strict=True)]
     confidence = [None] * len(counts) if result.confidence is None else result.confidence.tolist()
     rows = zip(
-        result.ballots.items, (classes[k] for k in result.labels), result.scores.tolist(), confidence,
+        result.ballots.items, labels, result.scores.tolist(), confidence,
         counts.sum(axis=1).tolist(), plurality, strict=True,
     )  # fmt: skip
     return ("item", "label", "score", "confidence", "votes", "plurality"), rows
