@@ -59,3 +59,20 @@ def test_a_cache_of_another_version_counts_as_empty(tmp_path):
     gone = b"cquorate.learning.problem\nNoSuchClass\n."
     (tmp_path / "kernel.nbi").write_bytes(pickle.dumps(numba.__version__) + gone)
     assert index.load("signature") is None
+
+
+@quorate.compiled.kernel
+def doubled(x):
+    return 2.0 * x
+
+
+@quorate.compiled.kernel
+def doubled_and_one(x):
+    return doubled(x) + 1.0
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_kernel_calls_another_in_any_version_of_numba(monkeypatch, links):
+    monkeypatch.setattr(quorate.compiled, "_links_inner_kernels", lambda: links)
+    fresh = quorate.compiled.Kernel(doubled_and_one.py_func)
+    assert fresh.dispatcher(3.0) == 7.0

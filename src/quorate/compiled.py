@@ -34,6 +34,7 @@ PATIENCE = 2.0  # seconds of interpreted work before a child process compiles
 LOOK_EVERY, TELL_EVERY = 0.2, 15.0  # seconds between looks at the child process, and between lines that say so
 FEW_ITEMS = 1500  # of a stream: interpreted in less time than compiling takes
 _OPTIONS = {"nogil": True, "error_model": "numpy"}  # of numba
+_LINKING_NUMBA = "0.68."  # the version that inner kernels are linked with; others compile for a third longer
 NO_NUMBER = (OverflowError, ZeroDivisionError, ValueError)  # where compiled code has inf or nan, Python raises
 _KERNEL_SOURCES = ("compiled.py", "densities.py", "prior", "posterior", "decision", "learning", "experts", "streams")
 
@@ -91,7 +92,7 @@ class Kernel:
             )
         except (RuntimeError, AttributeError, TypeError):  # no folder for a cache; or another numba: no stale code
             made = njit(self.py_func, **_OPTIONS)
-        if made is not self.py_func:  # as with NUMBA_DISABLE_JIT
+        if _links_inner_kernels() and made is not self.py_func:  # as with NUMBA_DISABLE_JIT
             made._compiler._compile_core = partial(_compile, made._compiler._compile_core)
         return cast(Callable[..., Any], made)
 
@@ -108,7 +109,13 @@ class Kernel:
     @property
     def _numba_type_(self) -> object:
         """What numba sees where a kernel calls this one: an ordinary compiled function."""
-        return cast(object, _numba("numba.core.types").Dispatcher(self._callee))
+        made = self._callee if _links_inner_kernels() else self.dispatcher
+        return cast(object, _numba("numba.core.types").Dispatcher(made))
+
+
+def _links_inner_kernels() -> bool:
+    """Whether this is the numba whose internals `_callee` relies on; others compile every inner kernel by itself."""
+    return version("numba").startswith(_LINKING_NUMBA)
 
 
 def _compile(compile_core: Callable[..., Any], args: object, return_type: object) -> object:
@@ -335,7 +342,7 @@ def prepare_for(num_items: int) -> None:
 
 @cache
 def marker_file() -> Path | None:
-    """The file that says that every kernel is compiled, for these sources and this machine; None: no folder for it."""
+    """The file that says that the method's kernels are compiled for these sources and this machine; None: no folder."""
     named = (sources_digest(), version("numba"), platform.python_version(), _processor())
     digest = hashlib.blake2b("\n".join(named).encode(), digest_size=16).hexdigest()
     package = Path(__file__).parent

@@ -14,6 +14,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 MOVED: dict[str, tuple[str, ...]] = {  # old -> new
+    "quorate.service.webhooks": ("quorate.service.signature",),
+    "quorate.service.webhooks.signature": ("quorate.service.signature",),
     "quorate.simulation": ("quorate.streams",),
     "quorate.simulation.prepare": ("quorate.streams.prepare",),
     "quorate.simulation.simulate": ("quorate.streams.simulate",),
@@ -27,7 +29,7 @@ MOVED: dict[str, tuple[str, ...]] = {  # old -> new
     "quorate.workflows.replay": ("quorate.streams.replay",),
     "quorate.workflows.run_result": ("quorate.workflows.run.result",),
 }
-PACKAGES = ("quorate.simulation", "quorate.experiments")
+PACKAGES = ("quorate.simulation", "quorate.experiments", "quorate.service.webhooks")
 
 
 def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], object]:

@@ -12,7 +12,8 @@ from sqlalchemy import select, update
 
 from quorate.service.config import ServiceConfig
 from quorate.service.domain import webhooks
-from quorate.service.sender import Sender, verify
+from quorate.service.sender import Sender
+from quorate.service.signature import verify
 from quorate.service.store.schema import deliveries
 from tests.processes import wait_until
 from tests.service.api.conftest import World

@@ -17,7 +17,7 @@ import pytest
 from quorate.service.api.projects import SettingsChange, SettingsIn, SettingsOut
 from quorate.service.domain.settings import FIXED, ProjectSettings
 from quorate.service.domain.webhooks import KINDS, PING, closed
-from quorate.service.sender import signed
+from quorate.service.signature import signed
 from tests.cli.serving import Serving
 from tests.missing import missing
 from tests.processes import free_port, wait_until

@@ -280,7 +280,9 @@ def _conjugate_step(objective: ShrunkPosterior, gradient: FloatArray) -> FloatAr
     direction = scale * residual
     energy = float(residual @ direction)
     goal = 1e-4 * energy
-    while energy > goal:
+    for _ in range(gradient.size):
+        if energy <= goal:
+            break
         image = objective.hessian_product(direction)
         bend = float(direction @ image)
         if not bend > 0.0:

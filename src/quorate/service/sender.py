@@ -2,20 +2,18 @@
 
 Anything but an answer of 2xx is an attempt that failed. What is sent and not yet marked when a worker dies is sent
 again by another: receivers see everything at least once, and tell a repeated one by its id. A slow receiver delays its
-own deliveries alone: each webhook has a task and a limited turn. `verify` is for receivers. Started by `app`.
+own deliveries alone: each webhook has a task and a limited turn. Started by `app`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hmac
 import logging
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from hashlib import sha256
 from itertools import groupby
 from operator import attrgetter
 from random import Random
@@ -25,6 +23,7 @@ import httpx
 
 from quorate.service.domain.addresses import NotAllowedAddress, allowed_addresses, with_address
 from quorate.service.domain.webhooks import Due, claim, delivered, postponed, refused
+from quorate.service.signature import signed
 from quorate.service.store.store import Store, StoreUnavailable
 from quorate.version import __version__
 
@@ -173,35 +172,3 @@ def _logged() -> Iterator[None]:
         log.warning("webhooks wait: %s", problem)
     except Exception:
         log.exception("webhooks failed; they go on in a while")
-
-
-ID, TIMESTAMP, SIGNATURE = "X-Quorate-Id", "X-Quorate-Timestamp", "X-Quorate-Signature"
-
-
-def signed(secret: str, delivery_id: str, body: bytes, *, now: float) -> dict[str, str]:
-    """The headers of a delivery: v1 = HMAC-SHA256(secret, timestamp "." body), hexadecimal.
-
-    >>> headers = signed("s", "d_1", b"{}", now=1731718800.9)
-    >>> headers[TIMESTAMP], headers[SIGNATURE][:11]
-    ('1731718800', 'v1=91e4ad98')
-    """
-    timestamp = str(int(now))
-    return {ID: delivery_id, TIMESTAMP: timestamp, SIGNATURE: f"v1={_digest(secret, timestamp, body)}"}
-
-
-def verify(secret: str, headers: dict[str, str], body: bytes, *, now: float, tolerance: float = 300.0) -> bool:
-    """Whether a delivery is ours and fresh; what a receiver checks before it believes the body.
-
-    >>> headers = signed("s", "d_1", b"{}", now=1000.0)
-    >>> verify("s", headers, b"{}", now=1010.0), verify("s", headers, b"{ }", now=1010.0)
-    (True, False)
-    """
-    found = {name.lower(): value for name, value in headers.items()}
-    timestamp, sent = found.get(TIMESTAMP.lower(), ""), found.get(SIGNATURE.lower(), "")
-    if not timestamp.isdigit() or abs(now - int(timestamp)) > tolerance:
-        return False
-    return hmac.compare_digest(f"v1={_digest(secret, timestamp, body)}", sent)
-
-
-def _digest(secret: str, timestamp: str, body: bytes) -> str:
-    return hmac.new(secret.encode(), timestamp.encode() + b"." + body, sha256).hexdigest()
