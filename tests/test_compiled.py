@@ -74,5 +74,5 @@ def doubled_and_one(x):
 @pytest.mark.parametrize("links", [True, False])
 def test_a_kernel_calls_another_in_any_version_of_numba(monkeypatch, links):
     monkeypatch.setattr(quorate.compiled, "_links_inner_kernels", lambda: links)
-    fresh = quorate.compiled.Kernel(doubled_and_one.py_func)
+    fresh = quorate.compiled.kernel(doubled_and_one.py_func)
     assert fresh.dispatcher(3.0) == 7.0

@@ -142,7 +142,8 @@ def grid(name: str, *, pool_size: int, num_classes: int, quick: bool = False) ->
         return settings("scale", _rounded(unit * scales))
     doubts = _doubts(many, num_classes)
     if name == "quorate":
-        return settings("min_gain", _rounded(0.5 * doubts))  # a vote is worth about half of the doubt, or less
+        gains = np.where(doubts == 1.0, 1.0, 0.5 * doubts)  # a vote is worth about half of the doubt, or less
+        return settings("min_gain", _rounded(gains))
     if "threshold" in method(name).knobs:
         return settings("threshold", _rounded(1.0 - doubts))
     raise AssertionError(name)
