@@ -9,7 +9,13 @@ from quorate import compile_kernels, compiled
 
 
 @pytest.mark.parametrize(
-    "calls", [compile_kernels.session_calls, compile_kernels.single_calls, compile_kernels.stream_calls]
+    "calls",
+    [
+        compile_kernels.session_calls,
+        compile_kernels.single_calls,
+        compile_kernels.stream_calls,
+        compile_kernels.calls_of_crowds,
+    ],
 )
 def test_every_call_can_be_made(calls):
     for call in calls():

@@ -78,7 +78,7 @@ def plan(
     most_items: Annotated[
         int,
         typer.Option(
-            help="Of a larger pilot so many items are run, drawn by the seed; 0: all. The plan says what that costs.",
+            help="Run at most this many items of the pilot, drawn by seed; 0 runs all. The plan says what that costs.",
             rich_help_panel=PILOT,
         ),
     ] = MOST_ITEMS,

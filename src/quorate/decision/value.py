@@ -1,4 +1,4 @@
-"""OVI, the optimistic value of information: our own stopping rule.
+"""The optimistic value of information: V of the blended rule, and a rule of its own (rule="optimistic").
 
 The winner's probabilities are a martingale, so the accuracy that j more votes can buy is at most the probability of
 the classes that can come to lead within j votes. Ask while the best such gain per vote exceeds `min_gain`.

@@ -86,7 +86,7 @@ class ConsensusClassifier:
     `refit_every` of them.
 
     After `fit`: `params_`, `report_`, `classes_`, `pool_size_`, `n_features_in_`. Items without votes are answered by
-    `answer_params_`, which trust the votes learned from less: the answers shall not be worse than the classifier's.
+    `answer_params_`, which trust the votes learned from less, so that answers are no worse than the classifier's.
 
     >>> predictions = [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]]
     >>> model = ConsensusClassifier(classes=["cat", "dog"]).fit(predictions, [[3, 0], [0, 2], [1, 2]])
