@@ -73,7 +73,7 @@ def experts(
 
 
 def _print(found: ExpertsResult) -> None:
-    print_lines(found.answer, "")
+    print_lines(found.answer, found.consensus, "")
     shown = found.ranked(2 * FEW)
     title = "People by estimated accuracy" + ("" if len(shown) == len(found.people) else f", {FEW} highest and lowest")
     print_table(title, PEOPLE_HEADS, [tuple(map(str, person_row(each))) for each in shown])

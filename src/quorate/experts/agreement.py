@@ -51,7 +51,7 @@ class PersonAgreement:
         return low, high
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Agreement:
     """How far the people of a panel agree.
 
@@ -71,6 +71,12 @@ class Agreement:
     effective_size: Estimate
     people: tuple[PersonAgreement, ...]
     pairs: tuple[PairAgreement, ...]
+
+    def __repr__(self) -> str:
+        return (
+            f"Agreement({self.num_people} people, {self.num_items} items, pairwise {self.pairwise.value:.3f}, "
+            f"alpha {self.krippendorff_alpha.value:.3f}, effective size {self.effective_size.value:.1f})"
+        )
 
 
 def agreement_of(

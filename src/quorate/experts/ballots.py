@@ -57,7 +57,8 @@ def from_matrix(
     if numbers.ndim != 2:
         raise broken("votes", f"shape {numbers.shape}", "a row per item, a column per person", "pass a matrix.")
     if not np.all((numbers == np.floor(numbers)) & (numbers >= NO_VOTE)):
-        raise broken("votes", votes, "class numbers from 0; -1 where somebody did not vote", "number the classes.")
+        rule = "class numbers from 0; -1 where somebody did not vote"
+        raise broken("votes", votes, rule, "number the classes, and write -1 for missing votes.")
     matrix = numbers.astype(np.int64)
     most = max(int(matrix.max(initial=1)), 1)
     names = class_names(classes) if classes is not None else tuple(str(k) for k in range(most + 1))

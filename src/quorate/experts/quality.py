@@ -24,6 +24,7 @@ from quorate.types import FloatArray, IntArray
 
 Kind = Literal["careful", "uniform", "habit", "copier"]
 LIKELY = 0.5
+COPIER = TYPES.index("copier")
 FEWEST_NAMED = 5  # votes before anybody is called careless
 HALF_WIDTH = 1.96  # of a 95 % interval, in standard deviations
 
@@ -84,6 +85,9 @@ def _person(
 ) -> PersonQuality:
     kinds = np.empty(len(TYPES))
     type_weights(state.evidence[e, 1], kinds)
+    if facts.predicted is None:  # nobody can copy a prediction that is not there
+        kinds[COPIER] = 0.0
+        kinds /= kinds.sum()
     right = facts.ballots.label[votes] == truth[facts.ballots.item[votes]]
     is_known = truth[facts.ballots.item[votes]] >= 0
     found = PersonQuality(
@@ -114,7 +118,7 @@ def _uniform(votes: IntArray, facts: _Facts) -> str:
     if not compared:
         return "The labels look like guesses; nobody else voted on these items."
     return (
-        f"Agrees with the other voters in {agreeing:.0f} of {compared} votes "
+        f"Agrees with the other voters in {agreeing:g} of {compared} votes "
         f"({100 * agreeing / compared:.0f} %); guessing gives about {guess:.0f} %."
     )
 
@@ -123,7 +127,7 @@ def _habit(votes: IntArray, facts: _Facts) -> str:
     used = np.bincount(facts.ballots.label[votes], minlength=len(facts.ballots.classes))
     agreeing, compared = _with_others(votes, facts)
     name = facts.ballots.classes[int(used.argmax())]
-    share = f" and agrees with the other voters in {agreeing:.0f} of {compared}" if compared else ""
+    share = f" and agrees with the other voters in {agreeing:g} of {compared}" if compared else ""
     return f"Gave {name!r} in {used.max()} of {len(votes)} votes{share}."
 
 

@@ -51,7 +51,7 @@ class Person:
     seconds_per_vote: float | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ExpertsResult:
     """What the votes say of the people, and the class behind the votes of each item.
 
@@ -72,6 +72,14 @@ class ExpertsResult:
     seed: int
     report: Report
 
+    def __repr__(self) -> str:
+        return f"ExpertsResult({self.answer!r})"
+
+    @property
+    def num_known(self) -> int:
+        """Items whose true class was given."""
+        return 0 if self.truth is None else int((self.truth >= 0).sum())
+
     @property
     def careless(self) -> tuple[Person, ...]:
         """People who are more probably careless than careful, the least careful first."""
@@ -84,12 +92,32 @@ class ExpertsResult:
         num, accuracies = len(self.people), [each.quality.accuracy.value for each in self.people]
         alpha, size = self.agreement.krippendorff_alpha, self.agreement.effective_size
         low, high = np.percentile(accuracies, [10, 90])
-        worth = "" if np.isnan(size.value) else f"; the votes of an item are worth {size.value:.1f} independent people"
+        most = "" if self.num_known == len(self.ballots.items) else "at most about "
+        worth = f"; the votes of an item are worth {most}{size.value:.1f} independent people"
+        worth = "" if np.isnan(size.value) else worth
         agreeing = "all votes are alike" if np.isnan(alpha.value) else f"their agreement is {alpha.value:.2f}"
         return (
             f"Of {num:,} people, {len(self.careless):,} look careless; most are right on {100 * low:.0f} to "
             f"{100 * high:.0f} % of the items; {agreeing} (Krippendorff's alpha){worth}."
         )
+
+    @property
+    def consensus(self) -> str:
+        """How the estimated classes compare with the plurality and with known classes, in one or two sentences."""
+        counts = self.ballots.counts
+        top = counts == counts.max(axis=1, keepdims=True)
+        is_tied, rows = top.sum(axis=1) > 1, np.arange(len(counts))
+        differs = int((~top[rows, self.labels] & (counts.sum(axis=1) > 0)).sum())
+        said = (
+            f"The estimated class differs from the plurality on {differs:,} of {len(counts):,} items, and settles "
+            f"{int(is_tied.sum()):,} ties; every item is in consensus.csv."
+        )
+        if self.truth is None:
+            return said
+        known = self.truth >= 0
+        right = float((self.labels == self.truth)[known].mean())
+        used = "confidence is calibrated by them" if self.confidence is not None else f"{FEWEST_KNOWN} would calibrate"
+        return f"{said} It is right on {100 * right:.1f} % of the {self.num_known:,} items of known class ({used})."
 
     def ranked(self, few: int) -> tuple[Person, ...]:
         """People by falling accuracy; of more than `few` the first and the last ones."""
@@ -105,6 +133,8 @@ class ExpertsResult:
             "num_votes": self.ballots.num_votes,
             "classes": list(self.ballots.classes),
             "answer": self.answer,
+            "consensus": self.consensus,
+            "num_known": self.num_known,
             "agreement": {name: _figures(getattr(self.agreement, name)) for name in panel},
             "careless": [each.quality.person for each in self.careless],
             "copied": [asdict(each) for each in self.copied],
@@ -221,6 +251,10 @@ def _truth(truth: TableLike, joined: Joined) -> IntArray:
         opened = open_file(Path(truth)) if isinstance(truth, (str, os.PathLike)) else open_frame(truth)
         column = find_column("truth", opened.columns)
         gold = read_votes(truth, format="long", label=column, classes=joined.classes)
+        if gold.num_votes < gold.raw.num_rows:
+            rule = f"one class of the votes per item: {', '.join(joined.classes[:12])}"
+            value = f"{gold.raw.num_rows - gold.num_votes} rows with another label, or none"
+            raise broken("truth", value, rule, "spell the classes as in `votes`, and leave out the other rows.")
     position = {name: number for number, name in enumerate(joined.items)}
     number = {name: k for k, name in enumerate(joined.classes)}
     known = np.full(joined.num_items, -1)

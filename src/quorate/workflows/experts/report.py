@@ -28,12 +28,15 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 20  # rows of a table on the page; the files have all
 KINDS = {
-    "careful": "careful",
+    "careful": "none found",
     "uniform": "guesses",
     "habit": "votes by habit",
     "copier": "copies the classifier",
 }
-PEOPLE_HEADS = ("person", "votes", "estimated accuracy", "95 % interval", "agrees with others", "voting pattern")
+PEOPLE_HEADS = (
+    "person", "votes", "estimated accuracy", "95 % interval", "right where known", "agrees with others",
+    "careless pattern",
+)  # fmt: skip
 FIGURES = {
     "pairwise": "two votes on an item are alike",
     "krippendorff_alpha": "Krippendorff's alpha",
@@ -44,9 +47,10 @@ FIGURES = {
 ABOUT = (
     "Estimated accuracy: the share of items on which the person gives the true class. The true class is not observed; "
     "it is estimated from everybody's votes, weighted by how good each person is (a Dawid-Skene model that is learned "
-    "online and shrunk towards the crowd). Its interval is approximate: it takes the estimated classes as known.",
+    "online and shrunk towards the crowd). Its interval is approximate, and too narrow where people err on the same "
+    "items. Right where known: counted on items whose true class was given; trust it where there are many.",
     "Agrees with others: the share of votes that equal the plurality of the other voters of the item; ties in parts.",
-    "Voting pattern: a person is called careless only where guessing, voting by habit or copying the classifier is "
+    "Careless pattern: a person is called careless only where guessing, voting by habit or copying the classifier is "
     "more probable than careful voting. Copying can be seen only where there are predictions. It is a reason to look, "
     "not a verdict.",
     "Pairs look copied where they agree more often than both people's skills explain, given the number of pairs.",
@@ -65,7 +69,8 @@ def person_row(each: Person) -> tuple[Cell, ...]:
     found = each.quality
     return (
         found.person, found.num_votes, percent(found.accuracy.value),
-        interval(percent(found.accuracy.low), percent(found.accuracy.high)), _share(each.with_others),
+        interval(percent(found.accuracy.low), percent(found.accuracy.high)), percent(found.with_truth),
+        _share(each.with_others),
         KINDS[found.kind],
     )  # fmt: skip
 
@@ -120,7 +125,7 @@ def document(result: ExpertsResult) -> Document:
 
 
 def _notes(result: ExpertsResult) -> tuple[str, ...]:
-    said = [] if result.confidence is not None else [SCORE]
+    said = [result.consensus] if result.confidence is not None else [result.consensus, SCORE]
     if result.exclude_below is not None:
         names = ", ".join(each.quality.person for each in result.excluded[:MOST_SHOWN]) or "nobody"
         said.insert(0, f"Excluded, estimated accuracy below {percent(result.exclude_below)}: {names}.")
@@ -138,7 +143,7 @@ def _sections(result: ExpertsResult) -> tuple[Section, ...]:
             (each.quality.person, KINDS[each.quality.kind], percent(1 - each.quality.kinds[0]), each.quality.evidence)
             for each in result.careless[:MOST_SHOWN]
         )
-        heads = ("person", "voting pattern", "probability", "evidence")
+        heads = ("person", "pattern", "probability of careless voting", "evidence")
         sections.append(Section("careless", "Who looks careless", tables=(Table("", "Careless voting", heads, rows),)))
     if result.copied:
         pairs = tuple(
@@ -193,13 +198,13 @@ def _cell(value: object) -> object:
 def _people_table(result: ExpertsResult) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
     heads = (
         "person", "votes", "accuracy", "accuracy_low", "accuracy_high", "agreement", "agreement_low", "agreement_high",
-        "known_items", "accuracy_known", "looks", *(f"probability_{name}" for name in TYPES), "evidence",
+        "known_items", "accuracy_known", "pattern", *(f"probability_{name}" for name in TYPES), "evidence",
         "seconds_per_vote",
     )  # fmt: skip
     rows = (
         (
             each.quality.person, each.quality.num_votes, *_three(each.quality.accuracy), *_three(each.with_others),
-            each.quality.num_known, each.quality.with_truth, each.quality.kind, *each.quality.kinds,
+            each.quality.num_known, each.quality.with_truth, KINDS[each.quality.kind], *each.quality.kinds,
             each.quality.evidence, each.seconds_per_vote,
         )
         for each in result.people

@@ -20,7 +20,7 @@ from quorate.workflows.plan.curves import Measured, Meter, PilotCurve, in_thread
 from quorate.workflows.plan.pools import Pilot
 
 PILOTS, RIVAL_PILOTS = 24, 8  # resampled pilots run anew: for the method advised, and for each of the others
-ANCHORS, LONGEST = 3, 2000  # at how many settings, and of how many items at most
+ANCHORS, LONGEST = 5, 2000  # at how many settings, and of how many items at most
 RATIOS = (1.0, 20.0)  # outside is the noise of a few runs: items that teach do not make each other's luck cancel
 BLOCK_CELLS = 4_000_000  # of the weights of resampled pilots, at a time
 

@@ -104,8 +104,8 @@ def _margin_note(plan: Plan) -> str:
     if chance >= asked - 0.005:
         return ""
     return (
-        f"The probability is a little below the {100 * asked:g} % asked for: the setting was chosen on this pilot, and "
-        "the best of many settings is usually a little worse on new items. A higher `--sureness` asks more votes."
+        f"The probability is below the {100 * asked:g} % asked for: the setting was chosen on this pilot, and the best "
+        "of many settings is usually worse on new items. A larger pilot narrows this."
     )
 
 
