@@ -97,8 +97,8 @@ class ExpertsResult:
         worth = "" if np.isnan(size.value) else worth
         agreeing = "all votes are alike" if np.isnan(alpha.value) else f"their agreement is {alpha.value:.2f}"
         return (
-            f"Of {num:,} people, {len(self.careless):,} look careless; most are right on {100 * low:.0f} to "
-            f"{100 * high:.0f} % of the items; {agreeing} (Krippendorff's alpha){worth}."
+            f"Of {num:,} people, {len(self.careless):,} look careless; by estimate most are right on "
+            f"{100 * low:.0f} to {100 * high:.0f} % of the items; {agreeing} (Krippendorff's alpha){worth}."
         )
 
     @property

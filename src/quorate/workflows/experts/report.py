@@ -162,7 +162,7 @@ def people_figure(result: ExpertsResult) -> Figure:
 
     def draw(figure: MplFigure) -> None:
         axes = figure.subplots()
-        for group, colour, name in ((careful, BLUE, "careful"), (result.careless, ORANGE, "looks careless")):
+        for group, colour, name in ((careful, BLUE, "no careless pattern"), (result.careless, ORANGE, "looks careless")):
             if group:
                 votes = [each.quality.num_votes for each in group]
                 values = [100 * each.quality.accuracy.value for each in group]
