@@ -162,7 +162,8 @@ def people_figure(result: ExpertsResult) -> Figure:
 
     def draw(figure: MplFigure) -> None:
         axes = figure.subplots()
-        for group, colour, name in ((careful, BLUE, "no careless pattern"), (result.careless, ORANGE, "looks careless")):
+        groups = ((careful, BLUE, "no careless pattern"), (result.careless, ORANGE, "looks careless"))
+        for group, colour, name in groups:
             if group:
                 votes = [each.quality.num_votes for each in group]
                 values = [100 * each.quality.accuracy.value for each in group]
