@@ -208,10 +208,10 @@ class Visit:
         return go(f"/p/{self.project_id}/{page}", note)
 
 
-def _visit(*roles: Role) -> Any:  # noqa: ANN401 - as FastAPI's Depends
+def _visit(*roles: Role) -> object:
     """A dependency: the visit of somebody in one of these roles (none named: any)."""
 
-    async def visit(request: Request, project_id: ProjectId, caller: Any = Depends(member(*roles))) -> Visit:  # noqa: ANN401, B008
+    async def visit(request: Request, project_id: ProjectId, caller: Member = Depends(member(*roles))) -> Visit:  # noqa: B008
         return Visit(request, project_id, caller)
 
     return Depends(visit)

@@ -38,7 +38,7 @@ metadata = MetaData(
 )
 
 
-def _partial(name: str, *columns: Any, where: ColumnElement[bool], unique: bool = False) -> Index:  # noqa: ANN401
+def _partial(name: str, *columns: ColumnElement[Any], where: ColumnElement[bool], unique: bool = False) -> Index:
     """An index of the rows that meet a condition."""
     return Index(name, *columns, unique=unique, sqlite_where=where, postgresql_where=where)
 
