@@ -1,7 +1,7 @@
 """Compile every kernel into the cache on disk: `python -m quorate.compile_kernels`. Started by `quorate.compiled`.
 
 Makes each kind of call once on a tiny stream, then leaves the marker that says that the method's kernels are there;
-those of crowds follow. Where there are two processors, a second process compiles the streams (`python -m
+those of crowds and panels follow. Where there are two processors, a second process compiles the streams (`python -m
 quorate.compile_kernels streams`). A process that finds another one at work waits for it.
 """
 
@@ -22,6 +22,10 @@ from quorate.decision.error_costs import cheapest_answer
 from quorate.densities import log_dirichlet_multinomial
 from quorate.experts.ballots import from_matrix
 from quorate.experts.crowd_stream import run_crowd
+from quorate.experts.panel import new_panel
+from quorate.experts.panel_learning import learn_item, revise_item
+from quorate.experts.panel_plan import advise
+from quorate.experts.panel_stream import run_panel
 from quorate.methods import method
 from quorate.posterior.finite import plurality_finite
 from quorate.posterior.infinite import plurality_infinite
@@ -48,6 +52,16 @@ def live(data: VoteDataset, name: str) -> None:
             session.vote(str(item), data.classes[voter % 2], f"v{voter}")
             if voter == 0:
                 session.askable_at_once(str(item))
+
+
+def live_crowd() -> None:
+    """A session that knows its people: as many items as lead to a fit, one of them with a late vote."""
+    session = Session("crowd", classes=["a", "b"], pool_size=2, experts=["ann", "bob"])
+    for item in map(str, range(20)):
+        session.open(item, 0.6)
+        session.next_expert(item)
+        for name in ("ann", "bob"):
+            session.vote(item, "a", name)
 
 
 def session_calls() -> list[Callable[[], object]]:
@@ -80,9 +94,17 @@ def single_calls() -> list[Callable[[], object]]:
     ]
 
 
-def calls_of_crowds() -> list[Callable[[], object]]:
-    """What compiles the kernels of crowds: nobody else waits for them."""
-    return [partial(run_crowd, from_matrix([[0, 1], [1, 1]]), seed=0)]
+def calls_of_experts() -> list[Callable[[], object]]:
+    """What compiles the kernels of crowds and of panels: nobody else waits for them."""
+    panel, log_f, votes = new_panel(2, 2), np.log([[0.5, 0.5]]), np.zeros(2, dtype=np.int64)
+    return [
+        partial(run_crowd, from_matrix([[0, 1], [1, 1]]), seed=0),
+        live_crowd,
+        partial(advise, panel, log_f, votes, min_gain=0.1),
+        partial(learn_item, panel, log_f, votes),
+        partial(revise_item, panel, 0, votes),
+        partial(run_panel, [[0, 1]], [[0.5, 0.5]], min_gain=0.1),
+    ]
 
 
 def main() -> None:
@@ -101,7 +123,7 @@ def main() -> None:
         if second is None or second.wait() != 0:
             _make(stream_calls())
         marker.touch()
-        _make(calls_of_crowds())
+        _make(calls_of_experts())
 
 
 def _second_process() -> subprocess.Popen[bytes] | None:

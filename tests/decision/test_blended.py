@@ -3,10 +3,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quorate.decision.blended import BlendedValue, blended_gain
+from quorate.decision.blended import BlendedValue, blended_asks, blended_gain
 from quorate.decision.value import optimistic_gain
 from quorate.errors import InvalidInput
 from quorate.posterior.finite import plurality_finite
@@ -30,6 +30,7 @@ def obvious_asks(seen, probs, min_gain):
     return optimistic >= min_gain and math.sqrt(optimistic * expected) > min_gain
 
 
+@settings(deadline=None)  # the first call may compile
 @given(st.floats(1e-4, 0.5), st.lists(st.integers(0, 2), min_size=3, max_size=3), st.integers(1, 3))
 def test_it_asks_by_the_definition(min_gain, votes, remaining):
     seen, probs = item(votes=np.array(votes), pool_size=sum(votes) + remaining)
@@ -41,6 +42,25 @@ def test_it_asks_up_to_its_gain_and_no_further():
     gain = blended_gain(-1.0, probs, probs, VOTES, POOL - 3, ALPHA, NO_COSTS)
     assert BlendedValue(gain - 1e-9).asks(None, seen, probs)
     assert not BlendedValue(gain).asks(None, seen, probs)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1), st.integers(2, 9), st.integers(1, 60), st.sampled_from([1e-4, 1e-3, 0.01, 0.1]),
+    st.booleans(),
+)  # fmt: skip
+def test_looking_only_as_far_as_needed_decides_like_the_gain_itself(seed, classes, remaining, min_gain, unequal):
+    rng = np.random.default_rng(seed)
+    alpha, votes = rng.gamma(0.5, 2.0, classes) + 1e-3, rng.integers(4, size=classes)
+    probs = plurality_finite(alpha, votes, pool_size=int(votes.sum()) + remaining)
+    costs = rng.gamma(1.0, 2.0, (classes, classes)) if unequal else NO_COSTS
+    weighted = rng.dirichlet(np.ones(classes)) if unequal else probs
+    what = probs, weighted, votes, remaining, alpha, costs
+    gain = blended_gain(-1.0, *what)
+    assert blended_asks(min_gain, *what) == (blended_gain(min_gain, *what) > min_gain) == (gain > min_gain)
+    if gain > 1e-9:
+        assert blended_asks(gain * (1 - 1e-6), *what)
+        assert not blended_asks(gain * (1 + 1e-6), *what)
 
 
 def test_it_never_asks_where_the_optimistic_value_does_not():

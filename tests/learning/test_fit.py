@@ -14,7 +14,7 @@ from quorate.learning.objective import (
 )
 from quorate.learning.problem import HyperpriorNumbers, checked_window, compress, pack, unpack
 from quorate.prior.concentration import concentration
-from quorate.prior.hyperprior import hyperprior
+from quorate.prior.hyperprior import Hyperprior, hyperprior
 from quorate.types import PriorParams
 
 
@@ -168,11 +168,35 @@ def test_conjugate_gradients_and_dense_newton_agree(num_classifiers, with_bias, 
             packed = np.concatenate([packed, np.zeros(6)])
         for dense in (True, False):
             out, info = np.empty(packed.size), np.empty(INFO_SIZE)
-            numbers = HyperpriorNumbers(prior.shape, prior.rate, prior.bias_sd)
+            numbers = HyperpriorNumbers(*prior.numbers)
             minimise(packed, compress(log_predictions, counts), numbers, dense, TIGHT, out, info)
             assert report_of(info).converged
             results.append(out)
     np.testing.assert_allclose(results, np.tile(results[0], (len(results), 1)), rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_the_scatter_of_the_bias_is_learned_with_it(dense):
+    """A Normal of the scatter that the bias shows, s^2 = (df sd^2 + sum b^2) / (df + K), has the same optimum."""
+    prior = hyperprior("adaptive")
+    predictions, votes = voted(truth(1, 6, True), 300, seed=4)
+    log_predictions, counts, tau_shape = checked_window(predictions, votes)
+    start = pack(prior.mode(6, with_bias=True))
+    out, info = np.empty(start.size), np.empty(INFO_SIZE)
+    minimise(start, compress(log_predictions, counts), HyperpriorNumbers(*prior.numbers), dense, TIGHT, out, info)
+    assert report_of(info).converged
+    learned = unpack(out, tau_shape)
+    scatter = np.sqrt((prior.bias_df * prior.bias_sd**2 + (learned.bias**2).sum()) / (prior.bias_df + 6))
+    known, _ = fit(predictions, votes, bias=True, hyperprior=Hyperprior(prior.shape, prior.rate, float(scatter)))
+    np.testing.assert_allclose(pack(learned), pack(known), rtol=1e-5, atol=1e-5)
+
+
+def test_a_classifier_without_bias_gets_less_of_it():
+    predictions, votes = voted(truth(1, 6, False), 300, seed=5)
+    sizes = [
+        np.abs(fit(predictions, votes, bias=True, hyperprior=name)[0].bias).sum() for name in ("default", "adaptive")
+    ]
+    assert sizes[1] < 0.9 * sizes[0]
 
 
 def test_a_thousand_classes_are_fitted_without_a_matrix():
@@ -216,7 +240,7 @@ def test_factor_of_an_indefinite_matrix_gives_a_descent_and_a_broken_one_the_gra
 @kernel
 def _fit_inside(start, log_predictions, votes, num_items, out, info):
     """As a compiled simulation calls it."""
-    fit_kernel(start, log_predictions, votes, num_items, 3.0, 2.0, 1.0, TIGHT, out, info)
+    fit_kernel(start, log_predictions, votes, num_items, 3.0, 2.0, 1.0, 0.0, TIGHT, out, info)
 
 
 def test_calls_from_python_and_from_a_kernel_agree_bit_for_bit():

@@ -43,7 +43,7 @@ def params_at(point, like):
     return unpack(np.concatenate([np.exp(point[:end]), point[end:]]), like.tau.shape)
 
 
-CASES = [(m, b, name) for m in (1, 3) for b in (False, True) for name in ("default", "paper")]
+CASES = [(m, b, name) for m in (1, 3) for b in (False, True) for name in ("default", "paper", "adaptive")]
 
 
 @pytest.mark.parametrize(("num_classifiers", "with_bias", "name"), CASES)

@@ -1,9 +1,10 @@
-"""Gamma on theta, phi, tau; Normal on the bias; the mode, where learning starts."""
+"""Gamma on theta, phi, tau; Normal or Student's on the bias; the mode, where learning starts."""
 
 import math
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_t
 
 from quorate.errors import InvalidInput
 from quorate.prior.hyperprior import HYPERPRIORS, Hyperprior, hyperprior
@@ -15,6 +16,28 @@ def test_names_give_the_two_hyperpriors_of_the_paper():
     assert hyperprior("paper") == Hyperprior(1.1, 1.0)
     own = Hyperprior(2.0, 5.0, bias_sd=0.5)
     assert hyperprior(own) is own
+
+
+def test_the_adaptive_one_is_the_default_but_for_the_bias():
+    one, other = hyperprior("adaptive"), hyperprior("default")
+    params = PriorParams(0.7, 1.3, [0.2, 0.4, 0.5])
+    assert one.log_density(params) == other.log_density(params)
+    assert one.mode(3, with_bias=True).bias.tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(("sd", "df"), [(1.0, 3.0), (0.5, 1.5), (2.0, 40.0)])
+def test_a_bias_of_unknown_scatter_has_students_distribution(sd, df):
+    params = PriorParams(0.7, 1.3, [0.2, 0.4, 0.5], [0.3, -0.1, 1.2])
+    plain = PriorParams(0.7, 1.3, [0.2, 0.4, 0.5])
+    prior = Hyperprior(3.0, 2.0, bias_sd=sd, bias_df=df)
+    expected = multivariate_t(np.zeros(3), sd**2 * np.eye(3), df=df).logpdf(params.bias)
+    assert prior.log_density(params) - prior.log_density(plain) == pytest.approx(expected, rel=1e-10)
+
+
+def test_with_many_degrees_of_freedom_the_scatter_is_as_good_as_known():
+    params = PriorParams(0.7, 1.3, [0.2, 0.4], [0.3, -0.1])
+    known, learned = Hyperprior(3.0, 2.0, bias_sd=0.5), Hyperprior(3.0, 2.0, bias_sd=0.5, bias_df=1e7)
+    assert learned.log_density(params) == pytest.approx(known.log_density(params), abs=1e-5)
 
 
 def test_unknown_name_lists_the_known_ones():
@@ -35,7 +58,7 @@ def test_what_has_no_mode_is_refused(values):
 
 
 @pytest.mark.parametrize("value", ["x", "3", None, [3.0], {}, True])
-@pytest.mark.parametrize("where", ["shape", "rate", "bias_sd"])
+@pytest.mark.parametrize("where", ["shape", "rate", "bias_sd", "bias_df"])
 def test_nonsense_is_refused_by_name(where, value):
     with pytest.raises(InvalidInput) as caught:
         Hyperprior(**({"shape": 3.0, "rate": 2.0} | {where: value}))

@@ -30,6 +30,7 @@ def vote_share_into(votes: IntArray, prediction: FloatArray, out: FloatArray) ->
 
 VOTE_SHARE, FINITE, INFINITE = range(3)
 POSTERIORS = {"vote_share": VOTE_SHARE, "finite": FINITE, "infinite": INFINITE}
+PEOPLE_POSTERIORS = ("crowd", "crowd_calibrated", "panel", "panel_all")  # computed by a session that knows the people
 TIE_WIDTH = 1e-9  # classes this close to the top are tied: which of two equal floats is larger is round-off
 NO_LIMIT = 2**62  # votes, where nothing limits them
 ASK, SETTLED, EXHAUSTED, QUOTA, RULE, SHORT = range(6)  # SHORT: more votes were wanted than were recorded
@@ -55,9 +56,12 @@ def reasons_of(codes: IntArray, by_rule: Reason) -> NDArray[np.str_]:
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """Which posterior of the winner, and whether its prior is learned or stays at theta = phi = tau = 1."""
+    """Which posterior of the winner, and whether its prior is learned or stays at theta = phi = tau = 1.
 
-    posterior: Literal["vote_share", "finite", "infinite"]
+    The posteriors of people (`PEOPLE_POSTERIORS`) come with the item: they depend on who voted.
+    """
+
+    posterior: Literal["vote_share", "finite", "infinite", "crowd", "crowd_calibrated", "panel", "panel_all"]
     learned: bool
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.compiled import kernel
-from quorate.decision.look_ahead import expected_gain
+from quorate.decision.look_ahead import expected_gain, gain_or_enough
 from quorate.decision.policy import Stateless
 from quorate.decision.value import optimistic_gain
 from quorate.types import FloatArray, IntArray, Item
@@ -41,6 +41,25 @@ def blended_gain(
     return min(optimistic, math.sqrt(optimistic * expected))
 
 
+@kernel
+def blended_asks(
+    min_gain: float,
+    probs: FloatArray,
+    weighted: FloatArray,
+    votes: IntArray,
+    num_remaining: int,
+    alpha: FloatArray,
+    error_costs: FloatArray,
+) -> bool:
+    """`blended_gain` > min_gain, looking ahead no further than this needs."""
+    optimistic = optimistic_gain(weighted, votes, num_remaining)
+    if optimistic <= min_gain or min_gain == 0.0:
+        return optimistic > min_gain
+    enough = min_gain * min_gain / optimistic
+    expected = gain_or_enough(alpha, votes, num_remaining, probs, error_costs, enough)
+    return min(optimistic, math.sqrt(optimistic * expected)) > min_gain
+
+
 @dataclass(frozen=True, slots=True)
 class BlendedValue(Stateless):
     """Ask while a further vote is worth more than `min_gain` (in probability of a right answer per vote).
@@ -62,4 +81,4 @@ class BlendedValue(Stateless):
         alpha = np.array(item.prediction if item.alpha is None else item.alpha)
         seen, votes = np.array(probs), np.array(item.votes)  # copies: a kernel is compiled anew for read-only arrays
         least = float(self.min_gain)
-        return bool(blended_gain(least, seen, seen, votes, item.num_remaining, alpha, np.zeros((0, 0))) > least)
+        return bool(blended_asks(least, seen, seen, votes, item.num_remaining, alpha, np.zeros((0, 0))))

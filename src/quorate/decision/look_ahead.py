@@ -20,6 +20,7 @@ from quorate.types import FloatArray, IntArray
 
 MOST_STATES = 1024  # counts x that are looked at, however many classes and voters there are
 MOST_GROUPS, FEWEST_GROUPS = 6, 3  # classes followed one by one, and one group of all others
+_SURELY = 1.0 + 1e-9  # more than this times as much is more whatever the rounding
 
 
 @kernel
@@ -63,6 +64,23 @@ def expected_gain(
     is worth its probability, or minus what it costs on average. Exact if K <= 6 and the pool is looked at to its end;
     else after the last vote looked at the winner is about as likely as the remaining votes make it (`_likely_into`).
     """
+    found: float = gain_or_enough(alpha, votes, num_remaining, probs, error_costs, math.inf)
+    return found
+
+
+@kernel
+def gain_or_enough(
+    alpha: FloatArray,
+    votes: IntArray,
+    num_remaining: int,
+    probs: FloatArray,
+    error_costs: FloatArray,
+    enough: float,
+) -> float:
+    """`expected_gain`, or less of it that is more than `enough`: then the levels nearer to now need not be looked at.
+
+    P is a martingale, so its mean at the last level is P now: that level alone bounds G from below.
+    """
     num_classes = votes.size
     groups, horizon = look_ahead_size(num_classes, num_remaining)
     explicit = groups if groups == num_classes else groups - 1
@@ -80,11 +98,19 @@ def expected_gain(
         _last_into(horizon, counts, winners)
     else:
         _likely_into(horizon, num_remaining - horizon, counts, beta, total, num_classes - explicit, winners)
-    for level in range(horizon, -1, -1):
-        if level < horizon:
-            _step_back(level, beta, total, ranks, winners)
-        worth[level] = _worth(level, weights, winners, costs)
     at_best = 1.0 if costs.size == 0 else 0.0
+    means = np.zeros(explicit)
+    worth[horizon] = _worth(horizon, weights, winners, costs, means)
+    if enough < math.inf:
+        now = means.max() if costs.size == 0 else -_least_cost(means, costs)
+        known: float = (worth[horizon] - now) / horizon
+        if horizon < num_remaining:
+            known = max(known, (at_best - now) / num_remaining)
+        if known > enough * _SURELY:
+            return known
+    for level in range(horizon - 1, -1, -1):
+        _step_back(level, beta, total, ranks, winners)
+        worth[level] = _worth(level, weights, winners, costs, means)
     best = (at_best - worth[0]) / num_remaining if horizon < num_remaining else 0.0  # all votes leave no doubt
     for level in range(1, horizon + 1):
         best = max(best, (worth[level] - worth[0]) / level)
@@ -270,9 +296,10 @@ def _step_back(level: int, beta: FloatArray, total: float, ranks: IntArray, winn
 
 
 @kernel
-def _worth(level: int, weights: FloatArray, winners: FloatArray, costs: FloatArray) -> float:
+def _worth(level: int, weights: FloatArray, winners: FloatArray, costs: FloatArray, means: FloatArray) -> float:
     """What stopping at this level is worth: the mean over its states of what the best answer is worth there.
 
+    `means` (m,) becomes the mean of P.
     A class of the group of others can be the answer once it has a vote: its probability is the group's, by votes.
     """
     groups, explicit = weights.shape[0] - 1, winners.shape[1]
@@ -280,6 +307,7 @@ def _worth(level: int, weights: FloatArray, winners: FloatArray, costs: FloatArr
     sums[groups - 1] = level
     total, is_last = 0.0, False
     rank = 0
+    means[:] = 0.0
     while not is_last:
         probability, before = 1.0, 0
         for c in range(groups):
@@ -295,8 +323,12 @@ def _worth(level: int, weights: FloatArray, winners: FloatArray, costs: FloatArr
             if groups > explicit and level > sums[explicit - 1]:
                 best = max(best, others / (level - sums[explicit - 1]))
         total += probability * best
+        for k in range(explicit):
+            means[k] += probability * winners[rank, k]
         is_last = not _advance(sums)
         rank += 1
+    for k in range(explicit):
+        means[k] /= weights[groups, level]
     return float(total / weights[groups, level])
 
 

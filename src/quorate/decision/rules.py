@@ -13,7 +13,7 @@ import numpy as np
 
 from quorate.compiled import kernel
 from quorate.decision.beta import BetaStop, beta_leads
-from quorate.decision.blended import BlendedValue, blended_gain
+from quorate.decision.blended import BlendedValue, blended_asks
 from quorate.decision.counting import AskAll, Quorum, UnanimousThenCap, UntilSettled
 from quorate.decision.error_costs import weigh_for_gain, weigh_for_threshold
 from quorate.decision.model_picker import ModelPicker
@@ -63,7 +63,7 @@ def rule_asks(
     if kind == GAIN:
         return optimistic_gain(weighted, votes, num_remaining) > first
     if kind == BLENDED:
-        return blended_gain(first, probs, weighted, votes, num_remaining, alpha, error_costs) > first
+        return blended_asks(first, probs, weighted, votes, num_remaining, alpha, error_costs)
     if kind == QUORUM:
         return bool(votes.max() < first)
     if kind == UNANIMOUS:

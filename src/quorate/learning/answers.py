@@ -21,7 +21,7 @@ from quorate.prior.concentration import concentration
 from quorate.prior.hyperprior import Hyperprior
 from quorate.types import FloatArray, IntArray, PriorParams
 
-_FLAT = HyperpriorNumbers(shape=1.0, rate=1e-20, bias_sd=1e10)  # leaves the likelihood alone
+_FLAT = HyperpriorNumbers(shape=1.0, rate=1e-20, bias_sd=1e10, bias_df=0.0)  # leaves the likelihood alone
 _MAX_ROUNDS, _SAME_VARIANCE = 50, 0.01  # of the variances; below a change of 1 % they count as found
 _MAX_STEPS, _MAX_STEP, _SMALL_GRADIENT = 100, 3.0, 1e-8
 

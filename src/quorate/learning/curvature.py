@@ -180,9 +180,34 @@ def _to_log_scale(
             out[b, a] = out[a, b]
         # In a logarithm, the chain rule adds the likelihood's gradient and the Gamma prior its rate * value:
         # together gradient + shape - 1.
-        out[a, a] += (
-            gradient[a] + hyperprior.shape - 1.0 if a < num_logs else 1.0 / (hyperprior.bias_sd * hyperprior.bias_sd)
-        )
+        if a < num_logs:
+            out[a, a] += gradient[a] + hyperprior.shape - 1.0
+    bend, turn = bias_curvature(packed, num_logs, hyperprior)
+    for a in range(num_logs, packed.size):
+        out[a, a] += bend
+        if turn > 0.0:
+            for b in range(num_logs, packed.size):
+                out[a, b] -= turn * (packed[a] * packed[b])
+
+
+@kernel
+def bias_curvature(packed: FloatArray, num_logs: int, hyperprior: HyperpriorNumbers) -> tuple[float, float]:
+    """c and e such that the second derivatives of -log p(bias) are c I - e bias bias'; e = 0 for a Normal."""
+    variance = hyperprior.bias_sd * hyperprior.bias_sd
+    if hyperprior.bias_df == 0.0 or packed.size == num_logs:
+        return 1.0 / variance, 0.0
+    total = hyperprior.bias_df * variance + sum_of_squares(packed, num_logs)
+    bend = (hyperprior.bias_df + (packed.size - num_logs)) / total
+    return bend, 2.0 * bend / total
+
+
+@kernel
+def sum_of_squares(packed: FloatArray, first: int) -> float:
+    """Of packed[first:], one by one."""
+    total = 0.0
+    for p in range(first, packed.size):
+        total += packed[p] * packed[p]
+    return total
 
 
 @kernel
@@ -224,8 +249,9 @@ def hessian_diagonal(
     out[0], _, out[1] = _scalars(packed, evidence, traces)
     for a in range(num_logs):
         out[a] = gradient[a] + hyperprior.shape - 1.0 - out[a] * packed[a] * packed[a]
+    bend, turn = bias_curvature(packed, num_logs, hyperprior)
     for a in range(num_logs, packed.size):
-        out[a] = 1.0 / (hyperprior.bias_sd * hyperprior.bias_sd) - out[a]
+        out[a] = bend - turn * packed[a] * packed[a] - out[a]
 
 
 @kernel
@@ -300,5 +326,9 @@ def hessian_product(
     out[1] += phi_theta * moved[0] + phi_phi * moved[1]
     for a in range(num_logs):
         out[a] = (gradient[a] + hyperprior.shape - 1.0) * direction[a] - packed[a] * out[a]
+    bend, turn = bias_curvature(packed, num_logs, hyperprior)
+    across = 0.0  # bias' direction
     for a in range(num_logs, packed.size):
-        out[a] = direction[a] / (hyperprior.bias_sd * hyperprior.bias_sd) - out[a]
+        across += packed[a] * direction[a]
+    for a in range(num_logs, packed.size):
+        out[a] = direction[a] * bend - turn * across * packed[a] - out[a]

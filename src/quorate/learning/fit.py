@@ -56,8 +56,7 @@ def fit(
     log_predictions, counts, tau_shape = checked_window(predictions, votes)
     packed = _packed_start(start, prior, tau_shape, bias=bias)
     out, info = np.empty(packed.size), np.empty(INFO_SIZE)
-    hyper = prior.shape, prior.rate, prior.bias_sd
-    fit_kernel(packed, log_predictions, counts, counts.shape[0], *hyper, TIGHT, out, info)
+    fit_kernel(packed, log_predictions, counts, counts.shape[0], *prior.numbers, TIGHT, out, info)
     return unpack(out, tau_shape), report_of(info)
 
 
@@ -103,6 +102,7 @@ def fit_kernel(
     shape: float,
     rate: float,
     bias_sd: float,
+    bias_df: float,
     tolerance: float,
     out: FloatArray,
     info: FloatArray,
@@ -113,7 +113,8 @@ def fit_kernel(
     a bias is learned iff P = 2 + M K + K. `info` (INFO_SIZE,) is read by `report_of`.
     """
     evidence = compress(log_predictions[:num_items], votes[:num_items])
-    minimise(start, evidence, HyperpriorNumbers(shape, rate, bias_sd), start.size <= DENSE_LIMIT, tolerance, out, info)
+    numbers = HyperpriorNumbers(shape, rate, bias_sd, bias_df)
+    minimise(start, evidence, numbers, start.size <= DENSE_LIMIT, tolerance, out, info)
 
 
 @kernel

@@ -82,7 +82,7 @@ class _Evaluation:
             raise broken("params", params, rule, "pass parameters for as many classifiers and classes.")
         self.packed = pack(params)
         self.evidence = compress(log_predictions, counts)
-        self.hyperprior = HyperpriorNumbers(prior.shape, prior.rate, prior.bias_sd)
+        self.hyperprior = HyperpriorNumbers(*prior.numbers)
         self.traces = empty_traces(self.evidence)
         self.gradient = np.empty(self.packed.size)
         self.value = float(evaluate(self.packed, self.evidence, self.hyperprior, self.traces, self.gradient))
@@ -180,15 +180,30 @@ def _add_hyperprior(
     packed: FloatArray, num_classifiers: int, num_logs: int, hyperprior: HyperpriorNumbers, gradient: FloatArray
 ) -> float:
     """-log p(Theta); turns the log likelihood's slope in Theta into the objective's gradient in x."""
-    shape, rate, bias_sd = hyperprior
+    shape, rate, bias_sd, bias_df = hyperprior
     value = 0.0
     for p in range(num_logs):
         own_rate = rate if p < 2 else rate * num_classifiers
         value += log_gamma(shape) - shape * math.log(own_rate)
         value += own_rate * packed[p] - (shape - 1.0) * math.log(packed[p])
         gradient[p] = own_rate * packed[p] - (shape - 1.0) - packed[p] * gradient[p]
+    if bias_df > 0.0 and packed.size > num_logs:
+        return value + _add_student(packed, num_logs, bias_sd, bias_df, gradient)
     for p in range(num_logs, packed.size):
         spread = packed[p] / bias_sd
         value += 0.5 * math.log(2.0 * math.pi) + math.log(bias_sd) + 0.5 * spread * spread
         gradient[p] = spread / bias_sd - gradient[p]
     return value
+
+
+@kernel
+def _add_student(packed: FloatArray, num_logs: int, bias_sd: float, bias_df: float, gradient: FloatArray) -> float:
+    """The same for a bias of K classes with Student's distribution: -log p, and the bias part of the gradient."""
+    num_classes = packed.size - num_logs
+    half = 0.5 * (bias_df + num_classes)
+    squares = curvature.sum_of_squares(packed, num_logs)
+    scale = bias_df * bias_sd * bias_sd
+    for p in range(num_logs, packed.size):
+        gradient[p] = 2.0 * half * packed[p] / (scale + squares) - gradient[p]
+    value = log_gamma(0.5 * bias_df) - log_gamma(half) + 0.5 * num_classes * math.log(scale * math.pi)
+    return float(value + half * math.log1p(squares / scale))

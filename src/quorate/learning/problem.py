@@ -31,11 +31,12 @@ class Evidence(NamedTuple):
 
 
 class HyperpriorNumbers(NamedTuple):
-    """The hyperprior's three numbers: see `quorate.prior.hyperprior.Hyperprior`."""
+    """The hyperprior's numbers: see `quorate.prior.hyperprior.Hyperprior`; `bias_df` 0 is a Normal."""
 
     shape: float
     rate: float
     bias_sd: float
+    bias_df: float
 
 
 class Traces(NamedTuple):
@@ -115,6 +116,15 @@ def unpack(packed: FloatArray, tau_shape: tuple[int, ...]) -> PriorParams:
     end = 2 + math.prod(tau_shape)
     bias = packed[end:] if packed.size > end else None
     return PriorParams(float(packed[0]), float(packed[1]), packed[2:end].reshape(tau_shape), bias)
+
+
+@kernel
+def unpacked(packed: FloatArray, num_classifiers: int, num_classes: int) -> tuple[float, float, FloatArray, FloatArray]:
+    """theta, phi, tau (M, K), bias (K,) of a packed vector (P,), for kernels; the bias is 0 where none is learned."""
+    end = 2 + num_classifiers * num_classes
+    tau = packed[2:end].reshape((num_classifiers, num_classes))
+    bias = packed[end:] if packed.size > end else np.zeros(num_classes)
+    return packed[0], packed[1], tau, bias
 
 
 def checked_window(predictions: ArrayLike, votes: ArrayLike) -> tuple[FloatArray, IntArray, tuple[int, ...]]:

@@ -1,4 +1,5 @@
-"""What is believed of the parameters before any vote: Gamma(shape, rate) on theta, phi and tau, a Normal on the bias.
+"""What is believed of the parameters before any vote: Gamma(shape, rate) on theta, phi and tau, a Normal or Student's
+distribution on the bias.
 
 Takes a name or an object; gives its log density and its mode, where learning starts. Called by `learning`.
 """
@@ -12,12 +13,16 @@ import numpy as np
 
 from quorate import validate
 from quorate.densities import log_gamma_density
-from quorate.types import PriorParams
+from quorate.types import FloatArray, PriorParams
 
 
 @dataclass(frozen=True, slots=True)
 class Hyperprior:
     """theta, phi ~ Gamma(shape, rate); tau ~ Gamma(shape, rate * M) for M classifiers; bias_k ~ N(0, bias_sd^2).
+
+    With `bias_df` above 0 the scatter of the bias is learned too: bias_k ~ N(0, s^2) for every class, s^2 unknown but
+    as if `bias_df` classes had shown bias_sd^2. So the bias (K,) has Student's distribution with `bias_df` degrees of
+    freedom and scale `bias_sd`. A classifier without bias between classes then gets almost none.
 
     `shape` must be above 1: at or below it the density has no interior mode, and the most probable parameters may
     be zeros. With M classifiers the rate of tau is M times larger, so that their logits together weigh as one.
@@ -29,10 +34,11 @@ class Hyperprior:
     shape: float
     rate: float
     bias_sd: float = 1.0
+    bias_df: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse what has no mode."""
-        for name in ("shape", "rate", "bias_sd"):
+        for name in ("shape", "rate", "bias_sd", "bias_df"):
             object.__setattr__(self, name, validate.bounded(getattr(self, name), where=name, least=0.0))
         if not self.shape > 1:
             rule = "a number above 1, as others have no interior mode to start from"
@@ -40,6 +46,11 @@ class Hyperprior:
         for name in ("rate", "bias_sd"):
             if not getattr(self, name) > 0:
                 raise validate.broken(name, getattr(self, name), "a number above 0", "raise it.")
+
+    @property
+    def numbers(self) -> tuple[float, float, float, float]:
+        """All four, as the kernels of learning take them."""
+        return self.shape, self.rate, self.bias_sd, self.bias_df
 
     def mode(self, num_classes: int, num_classifiers: int = 1, *, with_bias: bool = False) -> PriorParams:
         """The most probable parameters before any vote: (shape - 1) / rate, tau divided by M, bias 0.
@@ -66,15 +77,21 @@ class Hyperprior:
         scalars = log_gamma_density([params.theta, params.phi], shape=self.shape, rate=self.rate)
         trust = log_gamma_density(params.tau, shape=self.shape, rate=self.rate * params.num_classifiers)
         total = float(scalars.sum() + trust.sum())
-        if params.bias is not None:
-            spread = params.bias / self.bias_sd
-            total -= float(np.sum(0.5 * spread**2 + 0.5 * math.log(2 * math.pi) + math.log(self.bias_sd)))
-        return total
+        return total if params.bias is None else total + self._log_density_of_bias(params.bias)
+
+    def _log_density_of_bias(self, bias: FloatArray) -> float:
+        squares, num_classes, df = float(np.sum((bias / self.bias_sd) ** 2)), bias.size, self.bias_df
+        if df == 0.0:
+            return -0.5 * squares - num_classes * (0.5 * math.log(2 * math.pi) + math.log(self.bias_sd))
+        constant = math.lgamma((df + num_classes) / 2) - math.lgamma(df / 2)
+        constant -= num_classes * (0.5 * math.log(math.pi * df) + math.log(self.bias_sd))
+        return constant - 0.5 * (df + num_classes) * math.log1p(squares / df)
 
 
 HYPERPRIORS: dict[str, Hyperprior] = {
     "default": Hyperprior(shape=3.0, rate=2.0),
     "paper": Hyperprior(shape=1.1, rate=1.0),  # the paper's for FinExp; its InfExp prior is our default
+    "adaptive": Hyperprior(shape=3.0, rate=2.0, bias_df=3.0),  # the default, but the scatter of the bias is learned
 }
 
 
@@ -82,7 +99,7 @@ def hyperprior(name: str | Hyperprior) -> Hyperprior:
     """The hyperprior of that name; an object passes through.
 
     >>> hyperprior("default")
-    Hyperprior(shape=3.0, rate=2.0, bias_sd=1.0)
+    Hyperprior(shape=3.0, rate=2.0, bias_sd=1.0, bias_df=0.0)
     """
     if isinstance(name, Hyperprior):
         return name

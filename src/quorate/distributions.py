@@ -1,0 +1,154 @@
+"""Distribution functions and quantiles: normal, Student's t, beta, hypergeometric; and the softmax. NumPy alone."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from quorate.solvers import find_root
+from quorate.types import FloatArray
+
+TINY, SMALLEST = 1e-300, 5e-324  # SMALLEST is the least number above 0
+FARTHEST, PER_UNIT = 9.0, 4096  # of the normal table: beyond it, 0 and 1 to the last digit
+
+
+def softmax(values: FloatArray) -> FloatArray:
+    """exp(values) / sum(exp(values)) along the last axis."""
+    powers = np.exp(values - values.max(axis=-1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+
+
+def normal_quantile(level: float) -> float:
+    """The z with P(Z <= z) = level.
+
+    >>> round(normal_quantile(0.975), 6)
+    1.959964
+    """
+    return NormalDist().inv_cdf(level)
+
+
+def normal_cdf(values: FloatArray) -> FloatArray:
+    """P(Z <= values): a Taylor series of order 3 from the nearest point of a table.
+
+    >>> normal_cdf(np.array([-1.0, 0.0, 1.96])).round(6)
+    array([0.158655, 0.5     , 0.975002])
+    """
+    x = np.clip(values, -FARTHEST, FARTHEST)
+    nearest = np.rint(x * PER_UNIT)
+    d = x - nearest / PER_UNIT
+    index = (nearest + FARTHEST * PER_UNIT).astype(np.int64)
+    cdf, first, second, third = _normal_table()
+    return np.asarray(cdf[index] + d * (first[index] + d * (second[index] + d * third[index])))
+
+
+@cache
+def _normal_table() -> tuple[FloatArray, ...]:
+    """The distribution function at the points of the table, and its derivatives over 1, 2 and 6."""
+    points = np.arange(-FARTHEST * PER_UNIT, FARTHEST * PER_UNIT + 1) / PER_UNIT
+    cdf = np.array([0.5 * math.erfc(-x / math.sqrt(2)) for x in points])
+    density = np.exp(-0.5 * points**2) / math.sqrt(2 * math.pi)
+    return cdf, density, -points * density / 2, (points**2 - 1) * density / 6
+
+
+def beta_cdf(a: float, b: float, x: ArrayLike) -> FloatArray:
+    """I_x(a, b) = P(Beta(a, b) <= x), by its continued fraction.
+
+    >>> beta_cdf(2.0, 3.0, [0.0, 0.5, 1.0]).round(4)
+    array([0.    , 0.6875, 1.    ])
+    """
+    x = np.asarray(x, dtype=np.float64)
+    mirrored = x > (a + 1) / (a + b + 2)
+    p, q = np.where(mirrored, b, a), np.where(mirrored, a, b)
+    y = np.clip(np.where(mirrored, 1 - x, x), SMALLEST, 1.0)
+    log_front = p * np.log(y) + q * np.log1p(-np.minimum(y, 1 - 1e-16)) - _log_beta(a, b)
+    part = np.exp(log_front) / p * _beta_fraction(p, q, y)
+    part = np.where(np.where(mirrored, 1 - x, x) <= 0, 0.0, part)
+    return np.asarray(np.where(mirrored, 1 - part, part))
+
+
+def _log_beta(a: float, b: float) -> float:
+    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+
+
+def _beta_fraction(p: FloatArray, q: FloatArray, y: FloatArray) -> FloatArray:
+    """The continued fraction of I_y(p, q), by Lentz's method."""
+    c = np.ones_like(y)
+    d = 1 / (1 - (p + q) * y / (p + 1))
+    value = d
+    for m in range(1, 500):
+        for term in (
+            m * (q - m) * y / ((p + 2 * m - 1) * (p + 2 * m)),
+            -(p + m) * (p + q + m) * y / ((p + 2 * m) * (p + 2 * m + 1)),
+        ):
+            d, c = 1 / _not_zero(1 + term * d), _not_zero(1 + term / c)
+            value = value * d * c
+        if np.all(np.abs(d * c - 1) < 1e-16 * 4):
+            break
+    return value
+
+
+def _not_zero(values: FloatArray) -> FloatArray:
+    return np.where(np.abs(values) < TINY, TINY, values)
+
+
+def beta_quantile(a: float, b: float, levels: FloatArray) -> FloatArray:
+    """The x with P(Beta(a, b) <= x) = levels: Newton's steps, halving where they leave what is left.
+
+    >>> beta_quantile(2.0, 3.0, np.array([0.6875])).round(6)
+    array([0.5])
+    """
+    low, high = np.zeros_like(levels), np.ones_like(levels)
+    x = np.full_like(levels, a / (a + b))
+    for _ in range(100):
+        gap = beta_cdf(a, b, x) - levels
+        low, high = np.where(gap < 0, x, low), np.where(gap >= 0, x, high)
+        inside = np.clip(x, TINY, 1 - 1e-16)
+        log_density = (a - 1) * np.log(inside) + (b - 1) * np.log1p(-inside) - _log_beta(a, b)
+        tried = x - gap * np.exp(-np.maximum(log_density, -600.0))
+        following = np.where((tried > low) & (tried < high), tried, (low + high) / 2)
+        if np.all((np.abs(following - x) <= 1e-16) | (np.abs(gap) <= 1e-15)):
+            break
+        x = following
+    return x
+
+
+def student_cdf(x: ArrayLike, freedom: float) -> FloatArray:
+    """P(T <= x) for Student's t.
+
+    >>> student_cdf([-2.0, 0.0, 2.0], 5.0).round(4)
+    array([0.051, 0.5  , 0.949])
+    """
+    x = np.asarray(x, dtype=np.float64)
+    return np.asarray(0.5 + np.sign(x) / 2 * beta_cdf(0.5, freedom / 2, x * x / (freedom + x * x)))
+
+
+def student_quantile(level: float, freedom: float) -> float:
+    """The x with P(T <= x) = level.
+
+    >>> round(student_quantile(0.95, 7), 4)
+    1.8946
+    """
+    reach = 1.0
+    while student_cdf(reach, freedom) < max(level, 1 - level):
+        reach *= 2
+    return find_root(lambda x: float(student_cdf(x, freedom)) - level, -reach, reach)
+
+
+def hypergeometric_cdf(wrong: int, whole: int, all_wrong: int, drawn: int) -> float:
+    """P(at most `wrong` of `drawn` are wrong), drawn from `whole` of which `all_wrong` are, without replacement.
+
+    >>> round(hypergeometric_cdf(1, 10, 3, 4), 6)  # (C(7, 4) + 3 C(7, 3)) / C(10, 4)
+    0.666667
+    """
+    first, last = max(0, drawn - (whole - all_wrong)), min(drawn, all_wrong)
+    if wrong < first or wrong >= last:
+        return 0.0 if wrong < first else 1.0
+    k = np.arange(first, last, dtype=np.float64)
+    ratios = np.log(all_wrong - k) + np.log(drawn - k) - np.log(k + 1) - np.log(whole - all_wrong - drawn + k + 1)
+    logs = np.concatenate([[0.0], np.cumsum(ratios)])
+    weights = np.exp(logs - logs.max())
+    return float(weights[: wrong - first + 1].sum() / weights.sum())
