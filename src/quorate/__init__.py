@@ -2,8 +2,9 @@
 
 votes + prediction -> prior/ -> posterior/ -> decision/ -> session/ (journal) -> learning/ -> back to prior/
 
-A live loop: `Session`, `method`, `JsonlJournal`. The maths alone: `concentration`, `plurality_finite`,
-`plurality_infinite`, `fit`, `PriorParams`. Recorded streams: `simulate`, `VoteDataset`, `quorate.datasets`.
+A live loop: `Session`, `method`, `JsonlJournal`; with people known by name also `Expert` and `parse_rule`. The maths
+alone: `concentration`, `plurality_finite`, `plurality_infinite`, `fit`, `PriorParams`. Recorded streams: `simulate`,
+`VoteDataset`, `quorate.datasets`.
 Your own tables: `run`, `score`, `calibrate`, and `plan` for the next batch; `draw_audit` and `report_audit` for how
 many answers can be wrong; `rate_experts` and `agreement` for the people behind the votes.
 """
@@ -16,6 +17,16 @@ from quorate.moved import install as _install_moved
 from quorate.version import __version__
 
 if TYPE_CHECKING:
+    from quorate.experts.person import Expert
+    from quorate.experts.rules import (
+        CostOf,
+        CountAtMost,
+        DailyLimit,
+        MustConfirm,
+        NeverTogether,
+        PairsOnce,
+        parse_rule,
+    )
     from quorate.learning.fit import fit
     from quorate.live import ConsensusClassifier
     from quorate.methods import METHODS, Method, method
@@ -23,7 +34,7 @@ if TYPE_CHECKING:
     from quorate.posterior.infinite import plurality_infinite
     from quorate.prior.concentration import concentration
     from quorate.prior.hyperprior import Hyperprior
-    from quorate.session import JsonlJournal, MemoryJournal, Session, read_journal
+    from quorate.session import JsonlJournal, MemoryJournal, NextExpert, Session, read_journal
     from quorate.streams.control import BudgetControl
     from quorate.streams.simulate import Simulation, simulate
     from quorate.streams.target_error import TargetErrorControl
@@ -33,19 +44,28 @@ if TYPE_CHECKING:
     from quorate.workflows.experts import agreement, rate_experts
     from quorate.workflows.plan import plan
     from quorate.workflows.run import run
+    from quorate.workflows.run.findings import run_findings
     from quorate.workflows.score import score
 
 _ON_FIRST_USE = {  # name -> module, imported when the name is first used: `quorate --help` needs none of them
     "METHODS": "quorate.methods",
     "BudgetControl": "quorate.streams.control",
     "ConsensusClassifier": "quorate.live",
+    "CostOf": "quorate.experts.rules",
+    "CountAtMost": "quorate.experts.rules",
+    "DailyLimit": "quorate.experts.rules",
     "Decision": "quorate.types",
+    "Expert": "quorate.experts.person",
     "FitReport": "quorate.types",
     "Hyperprior": "quorate.prior.hyperprior",
     "Item": "quorate.types",
     "JsonlJournal": "quorate.session",
     "MemoryJournal": "quorate.session",
     "Method": "quorate.methods",
+    "MustConfirm": "quorate.experts.rules",
+    "NeverTogether": "quorate.experts.rules",
+    "NextExpert": "quorate.session",
+    "PairsOnce": "quorate.experts.rules",
     "PriorParams": "quorate.types",
     "Session": "quorate.session",
     "Simulation": "quorate.streams.simulate",
@@ -57,6 +77,7 @@ _ON_FIRST_USE = {  # name -> module, imported when the name is first used: `quor
     "concentration": "quorate.prior.concentration",
     "fit": "quorate.learning.fit",
     "method": "quorate.methods",
+    "parse_rule": "quorate.experts.rules",
     "plan": "quorate.workflows.plan",
     "rate_experts": "quorate.workflows.experts",
     "report_audit": "quorate.workflows.audit",
@@ -64,6 +85,7 @@ _ON_FIRST_USE = {  # name -> module, imported when the name is first used: `quor
     "plurality_infinite": "quorate.posterior.infinite",
     "read_journal": "quorate.session",
     "run": "quorate.workflows.run",
+    "run_findings": "quorate.workflows.run.findings",
     "score": "quorate.workflows.score",
     "simulate": "quorate.streams.simulate",
 }
@@ -90,13 +112,21 @@ __all__ = [
     "METHODS",
     "BudgetControl",
     "ConsensusClassifier",
+    "CostOf",
+    "CountAtMost",
+    "DailyLimit",
     "Decision",
+    "Expert",
     "FitReport",
     "Hyperprior",
     "Item",
     "JsonlJournal",
     "MemoryJournal",
     "Method",
+    "MustConfirm",
+    "NeverTogether",
+    "NextExpert",
+    "PairsOnce",
     "PriorParams",
     "QuorateError",
     "Session",
@@ -110,6 +140,7 @@ __all__ = [
     "draw_audit",
     "fit",
     "method",
+    "parse_rule",
     "plan",
     "plurality_finite",
     "plurality_infinite",
@@ -117,6 +148,7 @@ __all__ = [
     "read_journal",
     "report_audit",
     "run",
+    "run_findings",
     "score",
     "simulate",
 ]

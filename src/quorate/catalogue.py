@@ -80,6 +80,8 @@ SENTENCES = {
     "quorum": "Stops when one class has so many votes.",
     "unanimous-then-cap": "Stops if the first few agree, else goes on to a cap.",
     "beta": "Stops when the leader would surely beat the runner-up in a duel; knows no classifier and no pool.",
+    "crowd": "Seeks the true class behind the votes of named people, and learns how good each of them is.",
+    "panel": "A small panel whose members are known: plans exactly whom to ask, and learns how each of them votes.",
 }
 
 
@@ -95,8 +97,8 @@ class MethodEntry:
 def catalogue() -> tuple[MethodEntry, ...]:
     """Every method of `METHODS`, in its order.
 
-    >>> catalogue()[-1].name, catalogue()[-1].knobs
-    ('beta', {'threshold': 0.95})
+    >>> catalogue()[-2].name, catalogue()[-2].knobs
+    ('crowd', {'doubt': 0.02})
     """
     return tuple(MethodEntry(name, SENTENCES[name], dict(method(name).describe()["knobs"])) for name in METHODS)
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from inspect import signature
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from quorate.decision.belief import Belief
+from quorate.decision.belief import PEOPLE_POSTERIORS, Belief
 from quorate.decision.beta import BetaStop
 from quorate.decision.blended import BlendedValue
 from quorate.decision.counting import AskAll, Quorum, UnanimousThenCap, UntilSettled
@@ -24,6 +24,8 @@ from quorate.decision.quota import EntropyQuota, RandomQuota, ReleasedModelPicke
 from quorate.decision.threshold import Threshold
 from quorate.decision.value import ValueOfInformation
 from quorate.errors import UnknownMethod
+from quorate.experts.crowd_stream import CrowdStop
+from quorate.experts.panel_online import PanelValue
 from quorate.learning.answers import AnswerFit
 from quorate.prior.hyperprior import Hyperprior, hyperprior
 from quorate.types import PriorParams
@@ -33,6 +35,10 @@ WINDOW, REFIT_EVERY = 500, 20  # items that learning looks at; closed items betw
 DEFAULT_RULE = "blended"
 DEFAULT_MIN_GAIN = 0.0005  # chosen by `make default-min-gain` (docs/default-min-gain.md)
 OPTIMISTIC_MIN_GAIN = 0.002  # the default of rule="optimistic", chosen in the same way
+DEFAULT_DOUBT = 0.02  # of crowd
+ORDERS = ("agreement",)
+Target = Literal["plurality", "truth"]
+Given = TypeVar("Given")
 
 VOTES = Belief("vote_share", learned=False)
 
@@ -51,7 +57,10 @@ class Learner:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A complete way to decide. `asking` and `predicting` differ where one belief asks and another predicts."""
+    """A complete way to decide. `asking` and `predicting` differ where one belief asks and another predicts.
+
+    `order`: whom to ask first, where the people are known by name.
+    """
 
     name: str
     policy: QueryPolicy
@@ -59,6 +68,17 @@ class Method:
     predicting: Belief
     learner: Learner | None = None
     knobs: Mapping[str, Any] = field(default_factory=dict)
+    order: str | None = None
+
+    @property
+    def target(self) -> Target:
+        """What it answers: the plurality of the pool, or the class behind the votes."""
+        return "truth" if self.predicting.posterior.startswith("crowd") else "plurality"
+
+    @property
+    def needs_people(self) -> bool:
+        """True if it decides by who voted, so that anonymous votes are of no use to it."""
+        return self.order is not None or self.asking.posterior in PEOPLE_POSTERIORS
 
     @property
     def prior(self) -> Hyperprior:
@@ -110,10 +130,19 @@ def _quorate(
     rule: str | None = None,
     hyperprior: str | Hyperprior = "default",
     bias: bool = True,
+    order: str | None = None,
 ) -> Method:
     belief = Belief("finite", learned=True)
     policy = _value_rule(min_gain, rule) if threshold is None else _threshold_alone(threshold, min_gain, rule)
-    return Method("", policy, belief, belief, Learner(_hyperprior(hyperprior), bias=bias, shrinks_answers=True))
+    if order is not None and order not in ORDERS:
+        raise broken("order", order, "'agreement': who agreed most is asked first", "pass it, or leave it out.")
+    learner = Learner(_hyperprior(hyperprior), bias=bias, shrinks_answers=True)
+    return Method("", policy, belief, belief, learner, order=order)
+
+
+def _crowd(*, doubt: float = DEFAULT_DOUBT) -> Method:
+    asking, predicting = Belief("crowd", learned=True), Belief("crowd_calibrated", learned=True)
+    return Method("", CrowdStop(doubt), asking, predicting)
 
 
 def _value_rule(min_gain: float | None, rule: str | None) -> QueryPolicy:
@@ -154,6 +183,10 @@ def _hyperprior(name: str | Hyperprior | Mapping[str, float]) -> Hyperprior:
     return hyperprior_from(name) if isinstance(name, Mapping) else hyperprior(name)
 
 
+def _panel(*, min_gain: float = DEFAULT_MIN_GAIN) -> Method:
+    return Method("", PanelValue(min_gain), Belief("panel", learned=True), Belief("panel_all", learned=True))
+
+
 METHODS: Mapping[str, Callable[..., Method]] = MappingProxyType(
     {
         "quorate": _quorate,
@@ -172,8 +205,48 @@ METHODS: Mapping[str, Callable[..., Method]] = MappingProxyType(
         "quorum": _rule(Quorum),
         "unanimous-then-cap": _rule(UnanimousThenCap),
         "beta": _rule(BetaStop),
+        "crowd": _crowd,
+        "panel": _panel,
     }
 )
+DEFAULT_OF: Mapping[Target, str] = MappingProxyType({"plurality": "quorate", "truth": "crowd"})
+NEED_PEOPLE = ("crowd", "panel")  # decide by who voted
+ANONYMOUS = tuple(name for name in METHODS if name not in NEED_PEOPLE)
+
+
+def default_for(given: Given, target: Target | None) -> Given | str:
+    """The method as given; where that is the default by name, the default of the target.
+
+    >>> default_for("quorate", "truth"), default_for("finexp", "plurality")
+    ('crowd', 'finexp')
+    """
+    is_default = isinstance(given, str) and given == DEFAULT_OF["plurality"]
+    return DEFAULT_OF.get(target, given) if is_default and target is not None else given
+
+
+def known_target(given: object) -> Target:
+    """The target, if there is one of that name."""
+    for target in DEFAULT_OF:
+        if given == target:
+            return target
+    rule = "'plurality' (the vote of the whole pool) or 'truth' (the class behind the votes)"
+    raise broken("target", given, rule, "pass one of these.")
+
+
+def checked_target(given: object, chosen: Method) -> Target:
+    """The target that was asked for, which must be the method's own; None: the method's own."""
+    if given is None or given == chosen.target:
+        return chosen.target
+    fix = f"use a method that seeks it, such as {DEFAULT_OF[known_target(given)]!r}."
+    raise broken("target", given, f"{chosen.target!r}, which method {chosen.name!r} seeks", fix)
+
+
+def require_anonymous(chosen: Method) -> Method:
+    """The method, unless it needs to know who voted: recorded streams of anonymous votes cannot tell it."""
+    if chosen.needs_people:
+        rule = f"a method for anonymous votes; {chosen.name!r} needs to know who voted"
+        raise broken("method", chosen.name, rule, f"use one of: {', '.join(ANONYMOUS)}.", error=UnknownMethod)
+    return chosen
 
 
 def method(
@@ -189,7 +262,7 @@ def method(
     >>> method("finexp", threshold=0.9).policy
     Threshold(threshold=0.9)
     >>> sorted(METHODS)[:3]
-    ['ask-all', 'beta', 'entropy']
+    ['ask-all', 'beta', 'crowd']
     """
     if not isinstance(name, str):
         return _own(name, **knobs)

@@ -21,6 +21,8 @@ SENTENCES: dict[Reason, str] = {
     "settled": "the missing votes cannot change the winner",
     "exhausted": "the whole pool has voted",
     "closed": "it was closed by hand, or no further vote was available",
+    "nobody_left": "nobody who may be asked is left",
+    "unconfirmed": "it needs a confirmation that nobody who may be asked can give",
 }
 
 SHORT: dict[Reason, str] = {  # for tables and charts
@@ -32,4 +34,6 @@ SHORT: dict[Reason, str] = {  # for tables and charts
     "settled": "settled by votes",
     "exhausted": "whole pool voted",
     "closed": "closed by hand",
+    "nobody_left": "nobody left to ask",
+    "unconfirmed": "not confirmed",
 }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -27,12 +27,23 @@ class Frame(Protocol):
         """Its columns, or their names."""
 
 
-TableLike = str | os.PathLike[str] | Frame
+class HubDataset(Protocol):
+    """A `datasets.Dataset` of Hugging Face."""
+
+    @property
+    def column_names(self) -> object:
+        """The names of its columns."""
+
+
+TableLike = str | os.PathLike[str] | Frame | HubDataset
 PredictionLike = TableLike | ArrayLike
 _OnePrediction = ArrayLike | Mapping[str, float] | None
 PredictionValue = _OnePrediction | Sequence[_OnePrediction]  # of one item: see `quorate.Session.open`
 
-Reason = Literal["ask", "confident", "not_worth_it", "rule", "quota", "settled", "exhausted", "closed"]
+Reason = Literal[  # new ones come last: sessions keep their numbers
+    "ask", "confident", "not_worth_it", "rule", "quota", "settled", "exhausted", "closed", "nobody_left", "unconfirmed"
+]  # fmt: skip
+ConfidenceKind = Literal["probability", "score"]  # a score is not calibrated
 
 
 def frozen_array(values: ArrayLike, dtype: type = np.float64) -> NDArray[Any]:
@@ -139,6 +150,7 @@ class Decision:
     `ask` ask one more expert?   `label` class name   `confidence` probability that `label` is the pool's verdict
     `probs` (K,) the same for every class, or None where only the summary of an old item is kept
     `num_votes` votes behind this decision   `reason` why: see `quorate.types.Reason`
+    `confidence_is` "probability", or "score" where the target is the truth and too few known answers calibrate it
     """
 
     ask: bool
@@ -147,6 +159,7 @@ class Decision:
     probs: FloatArray | None
     num_votes: int
     reason: Reason
+    confidence_is: ConfidenceKind = "probability"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,6 +169,8 @@ class VoteDataset:
     `votes` (T, N) class of each vote, -1 where there is none; a column is not a person
     `predictions` (M, T, K) probabilities   `models` M names   `classes` K names
     `blocks` (T,) non-decreasing stretches of the stream: items are shuffled within a block, never across
+    `voters` (T, N) number of the person behind each vote, -1 where it is not known; None: nobody is known by name
+    `truth` (T,) the true class, -1 where it is not known; None: nowhere. It scores methods whose target is the truth
     """
 
     name: str
@@ -165,6 +180,19 @@ class VoteDataset:
     classes: tuple[str, ...]
     blocks: IntArray
     notes: tuple[str, ...] = field(default=())
+    voters: IntArray | None = None
+    truth: IntArray | None = None
+
+    def rows(self, items: IntArray | NDArray[np.bool_] | slice) -> VoteDataset:
+        """The data set with these items only, in this order."""
+        return replace(
+            self,
+            votes=frozen_array(self.votes[items], np.int16),
+            predictions=frozen_array(self.predictions[:, items]),
+            blocks=frozen_array(self.blocks[items], np.int64),
+            voters=None if self.voters is None else frozen_array(self.voters[items], np.int64),
+            truth=None if self.truth is None else frozen_array(self.truth[items], np.int64),
+        )
 
     @property
     def num_items(self) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 
 from quorate import validate
 from quorate.audit.running import level_in_range
+from quorate.distributions import hypergeometric_cdf
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,6 @@ def most_errors(num_unsettled: int, num_audited: int, num_wrong: int, *, alpha: 
     >>> most_errors(2400, 240, 0, alpha=0.05)
     28
     """
-    from scipy.stats import hypergeom  # noqa: PLC0415 - half a second to import, of every server's start
-
     level = level_in_range(alpha)
     whole = validate.whole(num_unsettled, where="num_unsettled", least=0)
     checked = validate.whole(num_audited, where="num_audited", least=0, most=whole)
@@ -46,7 +45,7 @@ def most_errors(num_unsettled: int, num_audited: int, num_wrong: int, *, alpha: 
     possible, refuted = wrong, whole - checked + wrong + 1
     while refuted - possible > 1:
         middle = (possible + refuted) // 2
-        if hypergeom.cdf(wrong, whole, middle, checked) > level:
+        if hypergeometric_cdf(wrong, whole, middle, checked) > level:
             possible = middle
         else:
             refuted = middle

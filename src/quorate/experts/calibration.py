@@ -9,8 +9,8 @@ most of that. T is at least 1: scores never become surer.
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
+from quorate.solvers import find_minimum
 from quorate.types import FloatArray, IntArray
 
 LOG_RANGE = (0.0, 5.0)  # of log T: a few right answers must not make scores surer still
@@ -28,7 +28,7 @@ def temperature(beliefs: FloatArray, truth: IntArray) -> float:
     def negative_log_likelihood(log_t: float) -> float:
         return -float(np.log(np.maximum(calibrated(beliefs, float(np.exp(log_t)))[rows, truth], FLOOR)).sum())
 
-    return float(np.exp(minimize_scalar(negative_log_likelihood, bounds=LOG_RANGE, method="bounded").x))
+    return float(np.exp(find_minimum(negative_log_likelihood, *LOG_RANGE)))
 
 
 def calibrated(beliefs: FloatArray, t: float) -> FloatArray:

@@ -16,7 +16,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import rel_entr
 
 from quorate.experts.ballots import Ballots
 from quorate.experts.crowd import rows_of
@@ -73,7 +72,11 @@ def copied_pairs(
 def _divergence(share: FloatArray, p: FloatArray) -> FloatArray:
     """KL divergence of two coins; 0 log 0 is 0."""
     inside = np.clip(p, 1e-12, 1 - 1e-12)
-    return np.asarray(rel_entr(share, inside) + rel_entr(1 - share, 1 - inside))
+    return _relative(share, inside) + _relative(1 - share, 1 - inside)
+
+
+def _relative(x: FloatArray, y: FloatArray) -> FloatArray:
+    return np.asarray(x * np.log(np.where(x > 0, x, y) / y))
 
 
 def _others_agree(counts: IntArray, records: Records, K: int) -> FloatArray:

@@ -205,17 +205,24 @@ def prior_into(state: CrowdState, log_f: FloatArray, out: FloatArray) -> None:
 
 
 @kernel
-def vote_likelihood(state: CrowdState, e: int, y: int, top: int, work: FloatArray, out: FloatArray) -> None:
-    """Write l(z) of a vote to out (K,). work (2, 4): on return the probabilities by type, and the weights."""
-    careful_likelihood(state, e, y, out)
-    careless_likelihoods(state.labels[e], y, top, work[0])
-    type_weights(state.evidence[e, 0], work[1])
+def careful_and_careless(work: FloatArray) -> tuple[float, float]:
+    """Weight of voting carefully, and the label's probability by careless types; work (2, 4): of each type, weights."""
     careful, careless = 0.0, 0.0
     for t in range(4):
         if math.isnan(work[0, t]):
             careful += work[1, t]
         else:
             careless += work[1, t] * work[0, t]
+    return careful, careless
+
+
+@kernel
+def vote_likelihood(state: CrowdState, e: int, y: int, top: int, work: FloatArray, out: FloatArray) -> None:
+    """Write l(z) of a vote to out (K,). work (2, 4): on return the probabilities by type, and the weights."""
+    careful_likelihood(state, e, y, out)
+    careless_likelihoods(state.labels[e], y, top, work[0])
+    type_weights(state.evidence[e, 0], work[1])
+    careful, careless = careful_and_careless(work)
     for z in range(out.size):
         out[z] = careful * out[z] + careless
 
@@ -231,6 +238,46 @@ def count_vote(state: CrowdState, e: int, y: int, top: int, belief: FloatArray) 
         total += belief[z]
     for z in range(belief.size):
         belief[z] /= total
+
+
+@kernel
+def gains_into(state: CrowdState, people: IntArray, top: int, belief: FloatArray, out: FloatArray) -> None:
+    """Write what one vote of each person (n,) is worth on an item with belief (K,) to out (n, 2).
+
+    First sum_y max_z r(z) l_y(z) - max_z r(z), how much the top belief is expected to rise; then the information in
+    nats, sum_y,z r(z) l_y(z) log(l_y(z) / p(y)), which tells people apart where no single vote can change the answer.
+    """
+    K = belief.size
+    diagonal, cells = np.empty(K), np.empty((K, K))
+    for z in range(K):
+        for y in range(K):
+            diagonal[z], cells[z, y] = pooled_cell(state.pooled, z, y)
+    work, hits, votes = np.empty((2, 4)), np.empty(K), np.empty(K)
+    for n in range(people.size):
+        e = people[n]
+        type_weights(state.evidence[e, 0], work[1])
+        for z in range(K):
+            hits[z] = hit_rate(diagonal[z], state.skill[e])
+            votes[z] = 0.0
+            for j in range(K):
+                votes[z] += state.confusion[e, z, j]
+        expected, information = 0.0, 0.0
+        for y in range(K):
+            careless_likelihoods(state.labels[e], y, top, work[0])
+            careful, careless = careful_and_careless(work)
+            best, seen, entropy = 0.0, 0.0, 0.0
+            for z in range(K):
+                centre = hits[z] if y == z else (1.0 - hits[z]) * cells[z, y] / (1.0 - diagonal[z])
+                own = (OWN_VOTES * centre + state.confusion[e, z, y]) / (OWN_VOTES + votes[z])
+                likelihood = max(careful * own + careless, CLOSE_TO_ZERO)
+                joint = belief[z] * likelihood
+                best = max(best, joint)
+                seen += joint
+                entropy += joint * math.log(likelihood)
+            expected += best
+            information += entropy - seen * math.log(max(seen, CLOSE_TO_ZERO))
+        out[n, 0] = max(expected - belief.max(), 0.0)
+        out[n, 1] = max(information, 0.0)
 
 
 @kernel

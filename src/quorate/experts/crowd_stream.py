@@ -1,6 +1,11 @@
 """Recorded votes of a crowd, item by item: ask until the answer is sure enough, learn, revise two earlier items.
 
-After the last item every item is revised once, so that early answers use what was learned later.
+After the last item every item is revised once, so that early answers use what was learned later. The stop rule of
+`crowd`, here and as the policy `CrowdStop`:
+
+    stop once 1 - max_z r(z) <= doubt * min(1, (1 + votes) / 60)
+
+votes: all votes so far. At first, while little is known of the people, items are asked about for longer.
 """
 
 from __future__ import annotations
@@ -25,10 +30,42 @@ from quorate.experts.crowd import (
     revise_item,
     top_of,
 )
-from quorate.types import FloatArray, IntArray
+from quorate.types import FloatArray, IntArray, Item
+from quorate.validate import bounded
 
 WARM_UP = 60  # votes before the crowd is trusted in full: until then items are asked for longer
 REVISED = 2  # earlier items judged again whenever one closes
+
+
+@dataclass(frozen=True, slots=True)
+class CrowdStop:
+    """Ask until the belief in the best class leaves at most `doubt`. Its state: the number of votes on closed items."""
+
+    doubt: float
+    name = "crowd"
+    stop_reason = "confident"
+    stops_when_settled = False  # a plurality that cannot change any more may still be wrong
+
+    def __post_init__(self) -> None:
+        """Check the parameter."""
+        bounded(self.doubt, where="doubt", least=0.0, most=1.0)
+
+    def init(self, num_classes: int) -> int:
+        """No votes yet."""
+        return 0
+
+    def quota(self, state: int, item: Item, *, rng: np.random.Generator) -> int | None:
+        """No quota."""
+        return None
+
+    def asks(self, state: int, item: Item, probs: FloatArray) -> bool:
+        """Ask while the doubt left is above what is allowed."""
+        num_votes = state + item.num_votes
+        return not 1.0 - float(probs.max()) <= self.doubt * min(1.0, (1.0 + num_votes) / WARM_UP)
+
+    def update(self, state: int, closed: Item) -> int:
+        """Count the votes of the item."""
+        return state + closed.num_votes
 
 
 @dataclass(frozen=True, slots=True, eq=False)

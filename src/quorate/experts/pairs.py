@@ -1,6 +1,6 @@
 """Agreement of each pair of people on the items both voted on: share of equal votes, and Cohen's kappa.
 
-    kappa = (p_o - p_e) / (1 - p_e),   p_o share of equal votes,   p_e = sum_k a_k b_k of the two people's label shares
+kappa = (p_o - p_e) / (1 - p_e),   p_o share of equal votes,   p_e = sum_k a_k b_k of the two people's label shares
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from quorate import compiled
 from quorate.decision.batch import Packed, decide_batch_into
 from quorate.decision.belief import NO_LIMIT, POSTERIORS, Belief, code_of, reasons_of
 from quorate.decision.rules import Rule, rule_of
-from quorate.methods import Method
+from quorate.methods import Method, require_anonymous
 from quorate.session.decide import decide, fixed_prior, prior_of, stop_reason
 from quorate.session.items import opened
 from quorate.types import FloatArray, IntArray, PriorParams, Reason
@@ -83,7 +83,7 @@ def decider(
     error_costs: FloatArray | None = None,
 ) -> Decider | None:
     """The decider of one of our own methods; None for a user's own policy, which has no compiled rule."""
-    rule = rule_of(method.policy)
+    rule = rule_of(require_anonymous(method).policy)
     if rule is None:
         return None
 

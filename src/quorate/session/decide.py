@@ -25,7 +25,7 @@ from quorate.decision.rules import rule_asks, rule_of
 from quorate.methods import Method
 from quorate.prior.concentration import concentration_into
 from quorate.session.items import ItemState, Prior
-from quorate.types import FloatArray, IntArray, PriorParams, Reason
+from quorate.types import ConfidenceKind, FloatArray, IntArray, PriorParams, Reason
 
 NO_COSTS = np.zeros((0, 0))  # every error is one error
 
@@ -39,6 +39,7 @@ class Verdict:
     confidence: float
     probs: FloatArray
     reason: Reason
+    confidence_is: ConfidenceKind = "probability"
 
 
 def prior_of(params: PriorParams, seq: int) -> Prior:
@@ -59,7 +60,9 @@ def _prior(belief: Belief, learned: Prior, item: ItemState) -> Prior:
 
 
 def believe(belief: Belief, learned: Prior, item: ItemState, votes: IntArray, pool_size: int) -> FloatArray:
-    """Who will win the item's pool, (K,)."""
+    """Who will win the item's pool, or what its true class is, (K,)."""
+    if item.judgement is not None and belief.posterior in item.judgement.probs:
+        return item.judgement.probs[belief.posterior].copy()
     prior = _prior(belief, learned, item)
     probs = np.empty(len(votes))
     belief_into(
@@ -98,7 +101,12 @@ def decide(
         reason = "ask" if _rule_asks(method, policy_state, item, asking, alpha) else stop_reason(method)
     label = int(pick_label(predicting, item.tie_draw))
     predicting.flags.writeable = False
-    return Verdict(reason == "ask", label, float(predicting[label]), predicting, reason)
+    return Verdict(reason == "ask", label, float(predicting[label]), predicting, reason, confidence_is(item))
+
+
+def confidence_is(item: ItemState) -> ConfidenceKind:
+    """What the confidence of the item's decision is."""
+    return "probability" if item.judgement is None else item.judgement.confidence_is
 
 
 def draw_quota(method: Method, policy_state: PolicyState, item: ItemState, *, rng: np.random.Generator) -> int | None:
@@ -122,6 +130,8 @@ def alpha_of(belief: Belief, learned: Prior, item: ItemState) -> FloatArray:
 def _rule_asks(
     method: Method, policy_state: PolicyState, item: ItemState, probs: FloatArray, alpha: FloatArray
 ) -> bool:
+    if item.judgement is not None and item.judgement.asks is not None:
+        return item.judgement.asks
     rule = rule_of(method.policy)
     if rule is not None:
         remaining = item.pool_left - item.votes.sum()

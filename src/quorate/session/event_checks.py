@@ -14,13 +14,15 @@ from quorate.decision.belief import ASK, EXHAUSTED, NO_LIMIT, SETTLED, STOP_REAS
 from quorate.decision.policy import PolicyState
 from quorate.methods import METHODS, Method
 from quorate.reasons import REASONS
-from quorate.session.decide import decide, stop_code, stop_reason, through_json
+from quorate.session.decide import stop_code, stop_reason, through_json
 from quorate.session.inputs import checked_id, checked_time, class_number
 from quorate.session.items import Prior
 from quorate.session.journal import Event
+from quorate.session.people_fold import MEMBER_EVENTS
+from quorate.session.people_rules import check_ballot, check_member, checked_absent, reasons_with_people, verdict
 from quorate.session.state import State
 from quorate.session.tuning import checked_knobs, policy_knobs
-from quorate.types import PriorParams
+from quorate.types import PriorParams, Reason
 from quorate.validate import SUM_TOLERANCE, broken, fraction, members, vote_limits, whole
 
 CLOSE_ENOUGH = 1e-9  # of a confidence computed again, perhaps by another version of a mathematical library
@@ -43,8 +45,14 @@ def check_before(state: State, event: Event) -> bool:
     elif kind == "open":
         _check_open(state, event)
         return True
-    elif kind in ("vote", "abstain", "retract", "close"):
+    elif kind in ("vote", "abstain", "retract", "close", "timeout"):
+        if state.people is not None:
+            check_ballot(state.people, event)
+        elif kind == "timeout":
+            raise broken("type", kind, "no such event: the session has no named people", RESTORE)
         return _check_act(state, event)
+    elif kind in MEMBER_EVENTS:
+        check_member(state.people, event)
     return False
 
 
@@ -77,6 +85,8 @@ def _check_open(state: State, event: Event) -> None:
     vote_limits(low, None if high is None else whole(_integer(high, "max_votes"), where="max_votes", least=0))
     if event["quota"] is not None:
         whole(_integer(event["quota"], "quota"), where="quota", least=0, most=NO_LIMIT)
+    if "absent" in event and checked_absent(state.people, event["absent"]) != event["absent"]:
+        raise broken("absent", event["absent"], "a list of different names", RESTORE)
     draw = event["tie_draw"]
     if type(draw) is not float or not 0.0 <= draw < 1.0:
         raise broken("tie_draw", draw, "a number in [0, 1)", RESTORE)
@@ -177,11 +187,13 @@ def check_after(state: State, event: Event) -> None:
     if type(standing.num_votes) is not int or standing.num_votes != num_votes:
         raise broken("decision.num_votes", standing.num_votes, f"{num_votes}, the votes so far", RESTORE)
     code = stop_code(state.method, item)
-    possible = ("ask",) if code == ASK else ("ask", stop_reason(state.method))
+    possible: tuple[Reason, ...] = ("ask",) if code == ASK else ("ask", stop_reason(state.method))
     if event["type"] == "close":
         possible = ("closed",)
     if code in STOP_REASONS:
         possible = (STOP_REASONS[code],)
+    if state.people is not None:
+        possible = reasons_with_people(state.people, item, event, possible)
     if standing.reason not in possible:
         raise broken("decision.reason", standing.reason, " or ".join(possible), RESTORE)
     is_over = code in (SETTLED, EXHAUSTED) and num_votes > 0 and state.method.predicting.posterior == "finite"
@@ -207,7 +219,8 @@ class Recomputed:
         version = self._priors.get(stored["params"]), self._methods.get(stored.get("tune", 0))
         if version[0] is None or version[1] is None:
             raise broken("decision.params", stored["params"], "the number of a learn event", RESTORE)
-        again = decide(version[1], version[0], policy_state, item, closing=event["type"] == "close")
+        closing = event["type"] == "close"
+        again = verdict(state.people, version[1], version[0], policy_state, item, closing=closing)
         label = state.settings.classes[again.label]
         is_same = (stored["label"], stored["reason"]) == (label, again.reason)
         if not is_same or abs(stored["confidence"] - again.confidence) > CLOSE_ENOUGH:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from quorate.types import FloatArray, IntArray, Item, Reason
+from quorate.types import ConfidenceKind, FloatArray, IntArray, Item, Reason
 
 ABSTAINED = -1
 Numbers = TypeVar("Numbers", FloatArray, IntArray)
@@ -53,6 +53,19 @@ class Ballot:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Judgement:
+    """What a model of the people says of an item at its last decision.
+
+    `probs` (K,) by the name of the posterior   `confidence_is` what the confidence is   `asks` whether somebody is
+    worth asking, where that depends on who is there; None: the policy's rule says
+    """
+
+    probs: Mapping[str, FloatArray]
+    confidence_is: ConfidenceKind = "probability"
+    asks: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ItemState:
     """Everything known of an item in memory. `votes` counts late votes too; `standing` is None before a decision."""
 
@@ -70,6 +83,7 @@ class ItemState:
     ballots: Mapping[str, Ballot] = field(default_factory=lambda: MappingProxyType({}))
     standing: Standing | None = None
     seen_by_policy: bool = False
+    judgement: Judgement | None = None  # in sessions with a model of the people
 
     @property
     def is_closed(self) -> bool:
@@ -89,7 +103,7 @@ class ItemState:
 
 def opened(event: Mapping[str, Any], number: int) -> ItemState:
     """The item as its "open" event describes it."""
-    predictions = np.array(event["prediction"])
+    predictions, absent = np.array(event["prediction"]), event.get("absent", ())
     return ItemState(
         number=number,
         predictions=predictions,
@@ -101,15 +115,17 @@ def opened(event: Mapping[str, Any], number: int) -> ItemState:
         votes=np.zeros(predictions.shape[1], dtype=np.int64),
         log_predictions=np.log(predictions),
         prediction=predictions.mean(axis=0),
+        abstentions=len(absent),
+        ballots=MappingProxyType({name: Ballot(ABSTAINED) for name in absent}),
     )
 
 
 def advance(item: ItemState, event: Mapping[str, Any], label: int | None) -> ItemState:
-    """The item after a "vote", "abstain", "retract" or "close" event; `label` is the class the vote names."""
+    """The item after a "vote", "abstain", "timeout", "retract" or "close" event; `label`: the class the vote names."""
     kind, voter = event["type"], event.get("voter")
     if kind == "vote" and label is not None:
         return _with_ballot(item, voter, label, item.abstentions)
-    if kind == "abstain":
+    if kind in ("abstain", "timeout"):
         return _with_ballot(item, voter, ABSTAINED, item.abstentions + 1)
     if kind == "retract":
         return _without_ballot(item, str(voter))

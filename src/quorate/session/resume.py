@@ -10,6 +10,7 @@ from quorate.errors import JournalCorrupt, JournalError, JournalMismatch, Quorat
 from quorate.methods import METHODS, Method, method, stored_knobs
 from quorate.session.event_checks import Recomputed, check_after, check_before
 from quorate.session.journal import FIRST_SEQ, Event, Header
+from quorate.session.people import people_settings
 from quorate.session.state import Settings, State, apply, checked_settings
 from quorate.validate import broken
 
@@ -22,7 +23,10 @@ def settings_from(header: Header | None, given: Method | None, expected: dict[st
     try:
         name = header["method"]["name"]
         knobs = stored_knobs(name, header["method"]["knobs"])
-        stored = {key: header[key] for key in Settings.__dataclass_fields__ if key != "method"}
+        stored = {key: header[key] for key in Settings.__dataclass_fields__ if key not in ("method", "people")}
+        people = header.get("people", {})
+        if not isinstance(people, dict):
+            raise TypeError("people by field")
         is_ours = name in METHODS
     except (KeyError, TypeError) as cause:
         rule = f"a session's journal, whose header has {cause}"
@@ -34,12 +38,17 @@ def settings_from(header: Header | None, given: Method | None, expected: dict[st
         fix = "pass it: Session.resume(journal, method=quorate.method(YourPolicy()))."
         raise broken("method", None, rule, fix, error=JournalMismatch)
     for key, value in expected.items():
-        if key not in stored:
-            rule = f"a setting of a session: method, {', '.join(stored)}"
+        if key in stored:
+            _compare(key, list(value) if key == "classes" else value, stored[key])
+        elif key in people:
+            chosen, one = given or method(name, **knobs), people | {key: value}
+            asked = people_settings(chosen, tuple(stored["classes"]), **one)
+            _compare(key, None if asked is None else asked.header()[key], people[key])
+        else:
+            rule = f"a setting of the session: method, {', '.join([*stored, *people])}"
             raise broken(key, value, rule, "check its name.", error=JournalMismatch)
-        _compare(key, list(value) if key == "classes" else value, stored[key])
     try:
-        return checked_settings(given or method(name, **knobs), **stored)
+        return checked_settings(given or method(name, **knobs), **stored, people=people)
     except Exception as cause:  # a method's parameters may be wrong in any way
         raise _corrupt("the session's header", 1, cause) from cause
 

@@ -8,25 +8,32 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from quorate import rng
 from quorate.decision.policy import QueryPolicy
 from quorate.errors import DuplicateVote, ItemExists, JournalError, UnknownItem
+from quorate.experts.person import Expert
+from quorate.experts.rules import Rule
 from quorate.learning.learner import refit
-from quorate.methods import REFIT_EVERY, WINDOW, Method, as_method
-from quorate.reasons import REASONS
+from quorate.methods import REFIT_EVERY, WINDOW, Method, Target, as_method
 from quorate.session import resume as resuming
-from quorate.session.decide import MOST_STATES, Verdict, believe, decide, draw_quota, safe_ahead, updated_state
+from quorate.session.decide import (
+    draw_quota,
+    updated_state,
+)
 from quorate.session.inputs import checked_id, checked_time, class_number, parse_prediction
-from quorate.session.items import ABSTAINED, ItemState, advance, opened
+from quorate.session.items import ItemState, advance, opened
 from quorate.session.journal import Event, Journal
 from quorate.session.jsonl import as_journal
+from quorate.session.people_calls import PeopleCalls
+from quorate.session.people_fold import judged, temperature_after
+from quorate.session.people_rules import check_ballot, checked_absent
+from quorate.session.read_calls import ReadCalls
 from quorate.session.state import (
     Settings,
-    answer_prior,
     apply,
     checked_settings,
     decision_record,
@@ -42,13 +49,18 @@ from quorate.validate import broken, members, vote_limits, whole
 log = logging.getLogger("quorate.session")
 
 
-class Session:
+class Session(ReadCalls, PeopleCalls):
     """Decides for a stream of items, with votes in any order, and learns how far the classifier can be trusted.
 
     `pool_size` experts could be asked about an item; the truth is their plurality. `window` items with votes are
     learned from (None: all), every `refit_every` closed items (None: only when you call `learn`). `num_classifiers`
     predictions come with each item. `min_votes`, `max_votes` bound what is asked per item. With a `journal` nothing
     that was acknowledged is lost: `Session.resume(journal)`.
+
+    Where people are known by name: `experts` can be asked (`[]`: learned as they appear), `rules` are sentences they
+    work by, `target` is "plurality" (default: what the whole pool would vote) or "truth" (the class behind the votes,
+    by the method `crowd`), `gold` the true classes of some items, which calibrate the confidence under "truth".
+    `method` may then be left out, and so may `pool_size` if it is the number of `experts`.
 
     >>> session = Session("quorate", classes=["cat", "dog", "bird"], pool_size=6, seed=7)
     >>> decision = session.open("photo-1", [0.7, 0.2, 0.1])
@@ -60,10 +72,10 @@ class Session:
 
     def __init__(
         self,
-        method: Method | str | QueryPolicy,
+        method: Method | str | QueryPolicy | None = None,
         *,
         classes: Sequence[str],
-        pool_size: int,
+        pool_size: int | None = None,
         window: int | None = WINDOW,
         refit_every: int | None = REFIT_EVERY,
         seed: int = 0,
@@ -71,10 +83,17 @@ class Session:
         num_classifiers: int = 1,
         min_votes: int = 0,
         max_votes: int | None = None,
+        experts: Iterable[Expert | str] | None = None,
+        target: Target | None = None,
+        rules: Iterable[str | Rule] | None = None,
+        gold: Mapping[str, str] | None = None,
     ) -> None:
+        chosen = as_method(("crowd" if target == "truth" else "quorate") if method is None else method)
+        known = None if experts is None else list(experts)
         settings = checked_settings(
-            as_method(method), classes=classes, pool_size=pool_size, window=window, refit_every=refit_every, seed=seed,
-            num_classifiers=num_classifiers, min_votes=min_votes, max_votes=max_votes,
+            chosen, classes=classes, pool_size=len(known) if known and pool_size is None else pool_size, window=window,
+            refit_every=refit_every, seed=seed, num_classifiers=num_classifiers, min_votes=min_votes,
+            max_votes=max_votes, people={"target": target, "experts": known, "rules": rules, "gold": gold},
         )  # fmt: skip
         store = as_journal(journal)
         self._use(settings, store)
@@ -126,6 +145,7 @@ class Session:
         *,
         min_votes: int | None = None,
         max_votes: int | None = None,
+        absent: Iterable[str] = (),
         time: float | None = None,
         request_id: str | None = None,
     ) -> Decision:
@@ -133,6 +153,7 @@ class Session:
 
         `prediction`: probabilities in the order of `classes`, a mapping by class name, a hard label, a single score
         (two classes) or None for no classifier; a list of these for several classifiers.
+        `absent`: names of those who will not vote on this item, as if they had abstained before the first decision.
         """
         with self._lock:
             settings = self._state.settings
@@ -149,6 +170,8 @@ class Session:
                 "min_votes": low,
                 "max_votes": high,
             }
+            if missing := checked_absent(self._state.people, absent):
+                event["absent"] = missing
             if is_repeat(self._state, event):
                 return self.decision(item_id)
             if self._state.find(item_id) is not None or item_id in self._state.old:
@@ -212,72 +235,6 @@ class Session:
                 return self.decision(item_id)
             return self._commit(event, self._state.find(item_id))  # changes nothing but that the request is known
 
-    def predict(self, prediction: PredictionValue, pool_size: int | None = None) -> Decision:
-        """The answer with no experts at all (the query-free phase): no item is opened, nothing is stored.
-
-        Not worse than the classifier's own: `quorate` answers by more careful parameters (`learning.answers`).
-        """
-        with self._lock:
-            settings = self._state.settings
-            probs = parse_prediction(prediction, settings.classes, settings.num_classifiers)
-            size = settings.pool_size if pool_size is None else members(pool_size)
-            event = {"prediction": probs, "pool_size": size, "quota": None, "tie_draw": 0.0}
-            item = opened(event | {"min_votes": 0, "max_votes": None}, 0)
-            prior = answer_prior(self._state, self._answer_fit)
-            verdict = decide(self._state.method, prior, self._state.policy_state, item, closing=True)
-            return self._decision(verdict, 0)
-
-    def decision(self, item_id: str) -> Decision:
-        """The decision as the item's last event left it, whatever was learned since.
-
-        `probs` is None for an item closed so long ago that only a summary is kept.
-        """
-        with self._lock:
-            state = self._state
-            state.check_known(item_id)
-            item = state.find(item_id)
-            if item is None:
-                confidence, num_votes, label, reason = state.old.get(item_id) or ()
-                return Decision(False, state.settings.classes[label], confidence, None, num_votes, REASONS[reason])
-            standing = item.standing
-            if standing is None:
-                raise broken("item_id", item_id, "an item with a decision", "decide it first.", error=UnknownItem)
-            probs = believe(state.settings.method.predicting, standing.prior, item, standing.votes, standing.pool_size)
-            probs.flags.writeable = False
-            verdict = Verdict(standing.ask, standing.label, standing.confidence, probs, standing.reason)
-            return self._decision(verdict, standing.num_votes)
-
-    def ballots(self, item_id: str) -> dict[str, str | None]:
-        """Who has acted on an open or recent item: voter -> class named, None for an abstention. Named voters only."""
-        with self._lock:
-            classes = self._state.settings.classes
-            ballots = self._state.held(item_id).ballots
-            return {voter: None if act.label == ABSTAINED else classes[act.label] for voter, act in ballots.items()}
-
-    def open_items(self) -> list[str]:
-        """Ids of the items that are still open, oldest first."""
-        with self._lock:
-            return list(self._state.open)
-
-    def askable_at_once(self, item_id: str, most: int = 8, *, most_states: int = MOST_STATES) -> int:
-        """How many experts can be asked about an open item at once: the very ones who would be asked one by one.
-
-        The largest m <= `most` such that whatever m - 1 of them answer, the session, as it is now, still asks; 1 where
-        more than `most_states` outcomes would have to be looked at; 0 if the item is not open. Parameters learned
-        or tuned while the questions are out are not foreseen.
-
-        >>> session = Session("ask-all", classes=["cat", "dog"], pool_size=3)
-        >>> decision = session.open("photo-1")
-        >>> session.askable_at_once("photo-1"), session.vote("photo-1", "cat").ask, session.askable_at_once("photo-1")
-        (3, True, 2)
-        """
-        with self._lock:
-            state, item = self._state, self._state.open.get(item_id)
-            if item is None:
-                return 0
-            most = whole(most, where="most")
-            return safe_ahead(state.method, state.prior, state.policy_state, item, most=most, most_states=most_states)
-
     def learn(self) -> FitReport | None:
         """Fit the parameters to the window now; None if the method does not learn or nothing is new."""
         with self._lock:
@@ -305,46 +262,6 @@ class Session:
                 self._record(event)
             return policy_knobs(self._state.method)
 
-    @property
-    def knobs(self) -> dict[str, Any]:
-        """The policy's parameters in force: as the session was started, or as `tune` left them."""
-        with self._lock:
-            return policy_knobs(self._state.method)
-
-    @property
-    def params(self) -> PriorParams:
-        """What has been learned so far."""
-        with self._lock:
-            return self._state.params
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """The settings, as the journal's header has them."""
-        return self._state.settings.header()
-
-    def counts(self) -> dict[str, int]:
-        """Items opened, open and closed, and votes held: a glance at the session."""
-        with self._lock:
-            state = self._state
-            still_open = len(state.open)
-            closed = state.num_opened - still_open
-            return {"opened": state.num_opened, "open": still_open, "closed": closed, "votes": state.num_votes}
-
-    def item(self, item_id: str) -> ItemState:
-        """An open or recent item in full: its votes, ballots, abstentions, limits and standing decision. Read only."""
-        with self._lock:
-            return self._state.held(item_id)
-
-    @property
-    def method(self) -> Method:
-        """The method in force, with the parameters of its policy as `tune` left them."""
-        return self._state.method
-
-    def would_ask(self, item: ItemState) -> bool:
-        """Would the session, as it is now, ask one more expert about an item in this state? Nothing is stored."""
-        with self._lock:
-            return self._decide(item).ask
-
     # -- how an event is made -----------------------------------------------------------------------------------
 
     def _event(
@@ -362,6 +279,8 @@ class Session:
         item_id, voter = event["item"], event.get("voter")
         if is_repeat(self._state, event):
             return self.decision(item_id)
+        if self._state.people is not None:
+            check_ballot(self._state.people, event)
         self._state.check_known(item_id)
         item = self._state.find(item_id)
         if voter is not None and self._state.has_acted(item_id, voter):
@@ -379,9 +298,14 @@ class Session:
             event["decision"] = {"ask": False}
             self._record(event)
             return self.decision(event["item"])
-        verdict = self._decide(after, closing=event["type"] == "close")
-        decision = self._decision(verdict, int(after.votes.sum()))
+        people, item_id = self._state.people, event["item"]
+        if people is not None:
+            after = judged(people, self._state.method, self._state.find(item_id), after, event)
+        found = self._decide(after, closing=event["type"] == "close")
+        decision = self._decision(found, int(after.votes.sum()))
         event["decision"] = decision_record(self._state, decision)
+        if people is not None and not decision.ask and item_id in people.settings.gold:
+            event["temperature"] = temperature_after(people, item_id, after)  # fitted parameters travel in the event
         if not (decision.ask or after.seen_by_policy):  # the policy's new state travels in the event
             event["policy_state"] = updated_state(self._state.method, self._state.policy_state, after)
         self._record(event)
@@ -403,11 +327,3 @@ class Session:
             self.learn()
         except JournalError as problem:  # the vote itself is safe; learning is tried again with the next closed item
             log.warning("learned parameters could not be journalled, so they are not used yet: %s", problem)
-
-    def _decide(self, item: ItemState, *, closing: bool = False) -> Verdict:
-        state = self._state
-        return decide(state.method, state.prior, state.policy_state, item, closing=closing)
-
-    def _decision(self, verdict: Verdict, num_votes: int) -> Decision:
-        label = self._state.settings.classes[verdict.label]
-        return Decision(verdict.ask, label, verdict.confidence, verdict.probs, num_votes, verdict.reason)

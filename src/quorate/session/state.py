@@ -22,11 +22,13 @@ from quorate.session.decide import prior_of, through_json
 from quorate.session.items import ItemState, Prior, Standing, advance, opened
 from quorate.session.journal import Event
 from quorate.session.ledger import CompactMap
+from quorate.session.people import PeopleSettings, SessionPeople, initial_people, people_settings
+from quorate.session.people_fold import MEMBER_EVENTS, apply_member, count_vote, judged, learn
 from quorate.session.tuning import tuned
 from quorate.types import Decision, PriorParams
 from quorate.validate import broken, class_names, members, vote_limits, whole
 
-REQUESTED = ("type", "item", "label", "voter", "prediction", "pool_size", "min_votes", "max_votes", "knobs")
+REQUESTED = ("type", "item", "label", "voter", "prediction", "pool_size", "min_votes", "max_votes", "knobs", "expert")
 OLD_ITEM = [("confidence", "f8"), ("num_votes", "i4"), ("label", "i4"), ("reason", "i1")]
 
 
@@ -43,10 +45,12 @@ class Settings:
     num_classifiers: int
     min_votes: int
     max_votes: int | None
+    people: PeopleSettings | None = None
 
     def header(self) -> dict[str, Any]:
         """The settings as the journal's first line holds them."""
-        return {
+        people = {} if self.people is None else {"people": self.people.header()}
+        return people | {
             "method": self.method.describe(),
             "classes": list(self.classes),
             "pool_size": self.pool_size,
@@ -70,11 +74,13 @@ def checked_settings(
     num_classifiers: object,
     min_votes: object,
     max_votes: object,
+    people: Mapping[str, object] | None = None,
 ) -> Settings:
     """The settings as a caller gives them or a journal's header holds them, each checked."""
+    names = class_names(classes)
     settings = Settings(
         method=method,
-        classes=class_names(classes),
+        classes=names,
         pool_size=members(pool_size),
         window=None if window is None else whole(window, where="window"),
         refit_every=None if refit_every is None else whole(refit_every, where="refit_every"),
@@ -82,6 +88,7 @@ def checked_settings(
         num_classifiers=whole(num_classifiers, where="num_classifiers", most=1000),
         min_votes=whole(min_votes, where="min_votes", least=0),
         max_votes=None if max_votes is None else whole(max_votes, where="max_votes", least=0),
+        people=people_settings(method, names, **(people or {})),
     )
     vote_limits(settings.min_votes, settings.max_votes)
     return settings
@@ -100,6 +107,7 @@ class State:
     prior: Prior
     policy_state: Any
     window: Window
+    people: SessionPeople | None = None
     seq: int = 0
     tune_seq: int = 0
     num_opened: int = 0
@@ -149,6 +157,11 @@ def initial(settings: Settings, params: PriorParams | None = None) -> State:
         prior=prior_of(params, 0),
         policy_state=through_json(settings.method.policy.init(num_classes), settings.method),
         window=Window(settings.window, settings.num_classifiers, num_classes),
+        people=None
+        if settings.people is None
+        else initial_people(
+            settings.people, settings.method, settings.classes, settings.num_classifiers, settings.window
+        ),
     )
 
 
@@ -175,7 +188,7 @@ def decision_record(state: State, decision: Decision) -> dict[str, Any]:
 
 def request_content(event: Mapping[str, Any]) -> int:
     """32 bits of what a request asked for, to tell a repeated request from a reused id."""
-    asked = json.dumps([event.get(key) for key in REQUESTED])
+    asked = json.dumps([event.get(key) for key in REQUESTED] + event.get("absent", []))
     return int.from_bytes(blake2b(asked.encode(), digest_size=4).digest(), "little")
 
 
@@ -203,8 +216,10 @@ def apply(state: State, event: Event) -> None:
         _learn(state, event)
     elif kind == "tune":
         _tune(state, event)
-    elif kind in ("open", "vote", "abstain", "retract", "close"):
+    elif kind in ("open", "vote", "abstain", "retract", "close", "timeout"):
         _item_event(state, event)
+    elif kind in MEMBER_EVENTS and state.people is not None:
+        apply_member(state.people, event)
     else:
         fix, place = "Was it written by a newer version?", f"event {event.get('seq')!r}"
         raise broken("type", kind, "a type of event this version knows", fix, place=place, error=JournalCorrupt)
@@ -242,6 +257,8 @@ def _item_event(state: State, event: Event) -> None:
         state.num_opened += 1
     else:
         before = state.find(item_id)
+        if state.people is not None and event["type"] == "vote":
+            count_vote(state.people, event, before)
         if before is None:  # only the ledger knows it any more: the journal keeps the vote, nothing learns from it
             if event.get("voter") is not None:
                 state.old_voters.set(voter_key(item_id, event["voter"]))
@@ -249,8 +266,12 @@ def _item_event(state: State, event: Event) -> None:
             return
         after = advance(before, event, label)
         _count(state, event, before, label)
+    if state.people is not None:
+        after = judged(state.people, state.method, before, after, event)
     if not after.is_closed:
         after = _decided(state, before, after, event)
+    if state.people is not None:
+        learn(state.people, event, before, after, state.settings.seed)
     _place(state, item_id, after)
 
 

@@ -1,0 +1,134 @@
+"""The crowd model while people come and go and items overlap: what a live session keeps and learns.
+
+Calls the kernels of `crowd` in the order in which `crowd_stream` calls them, so that both agree to the bit where items
+follow one another. A closed item is kept with its votes while it is among the last `window`, to be revised and to take
+late or withdrawn votes. Rows of people are allocated by doubling: 8 (K^2 + K + 9) bytes a person, at most twice that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from quorate.experts.crowd import (
+    REFIT_EVERY,
+    WINDOW,
+    CrowdItems,
+    CrowdState,
+    add_item,
+    count_vote,
+    gains_into,
+    new_state,
+    prior_into,
+    refit_prior,
+    revise_item,
+    take_item_back,
+    top_of,
+)
+from quorate.types import FloatArray
+
+FIRST_ROWS = 16
+PEOPLE_FIELDS = ("confusion", "labels", "skill", "evidence")  # of CrowdState, with a row per person
+Votes = Sequence[tuple[str, int]]  # who, and the class named, in the order of the votes
+
+
+class OnlineCrowd:
+    """What is known of a crowd after the items closed so far. Changes in place; the same calls give the same bits."""
+
+    def __init__(self, num_classes: int, *, window: int | None) -> None:
+        self.state = new_state(FIRST_ROWS, num_classes)
+        self.rows: dict[str, int] = {}
+        self._window = window
+        self._closed: dict[str, CrowdItems] = {}
+        self._order: list[str] = []  # ids of the closed items that are kept, in the order in which they closed
+        self._num_closed = 0
+
+    def enter(self, person: str) -> None:
+        """Give a person a row. One row more than there are people always stands empty, for somebody not seen yet."""
+        if person in self.rows:
+            return
+        self.rows[person] = len(self.rows)
+        if len(self.rows) == len(self.state.skill):
+            more = {name: _doubled(getattr(self.state, name)) for name in PEOPLE_FIELDS}
+            self.state = self.state._replace(**more)
+
+    def row(self, person: str) -> int:
+        """The person's row; the empty one for somebody without votes."""
+        return self.rows.get(person, len(self.rows))
+
+    def before_votes(self, log_f: FloatArray, *, state: CrowdState | None = None) -> FloatArray:
+        """(K,) belief about an item before its votes."""
+        belief = np.empty(log_f.size)
+        prior_into(state or self.state, log_f, belief)
+        return belief
+
+    def after_vote(self, belief: FloatArray, log_f: FloatArray, person: str, label: int) -> FloatArray:
+        """(K,) belief after one more vote; the one given stays as it is."""
+        after = belief.copy()
+        count_vote(self.state, self.row(person), label, top_of(log_f), after)
+        return after
+
+    def judge(self, log_f: FloatArray, votes: Votes, *, without: str | None = None) -> FloatArray:
+        """(K,) belief about an item with these votes; `without`: as if this closed item had not been learned from."""
+        state = self.state
+        if without is not None and without in self._closed:
+            state = CrowdState(*(each.copy() for each in state))
+            take_item_back(state, self._closed[without], 0)
+        belief, top = self.before_votes(log_f, state=state), top_of(log_f)
+        for person, label in votes:
+            count_vote(state, self.row(person), label, top, belief)
+        return belief
+
+    def close(self, item_id: str, log_f: FloatArray, votes: Votes, belief: FloatArray, draws: Sequence[float]) -> None:
+        """Learn from an item that closes with this belief; `draws` in [0, 1) choose earlier items to be revised."""
+        self._closed[item_id] = self._added(log_f, votes, belief)
+        earlier = len(self._order)
+        self._order.append(item_id)
+        if earlier:
+            for draw in draws:
+                revise_item(self.state, self._closed[self._order[int(draw * earlier)]], 0)
+        self._num_closed += 1
+        if self._num_closed % REFIT_EVERY == 0:
+            self._refit()
+        if self._window is not None and len(self._order) > self._window:
+            del self._closed[self._order.pop(0)]
+
+    def change(self, item_id: str, votes: Votes | None) -> None:
+        """A closed item has these votes now; None: it is open again. One that is not kept any more stays."""
+        kept = self._closed.get(item_id)
+        if kept is None:
+            return
+        take_item_back(self.state, kept, 0)
+        if votes is None:
+            del self._closed[item_id]
+            self._order.remove(item_id)
+            return
+        belief = self.judge(kept.log_f[0], votes)
+        self._closed[item_id] = self._added(kept.log_f[0], votes, belief)
+
+    def gains(self, people: Sequence[str], log_f: FloatArray, belief: FloatArray) -> FloatArray:
+        """(len(people), 2) what a vote of each is expected to add to the top belief, and its information in nats."""
+        rows, out = np.array([self.row(each) for each in people], dtype=np.int64), np.empty((len(people), 2))
+        gains_into(self.state, rows, top_of(log_f), belief, out)
+        return out
+
+    def _added(self, log_f: FloatArray, votes: Votes, belief: FloatArray) -> CrowdItems:
+        """An item of its own with these votes, learned from."""
+        count = len(votes)
+        item = CrowdItems(
+            np.array([0, count]), np.array([self.row(person) for person, _ in votes], dtype=np.int64),
+            np.array([label for _, label in votes], dtype=np.int64), log_f[None].copy(), belief[None].copy(),
+            np.empty(count), np.empty((count, 2, 4)),
+        )  # fmt: skip
+        add_item(self.state, item, 0, count)
+        return item
+
+    def _refit(self) -> None:
+        last = [self._closed[item_id] for item_id in self._order[-WINDOW:]]
+        log_f, belief = np.concatenate([each.log_f for each in last]), np.concatenate([each.belief for each in last])
+        refit_prior(self.state, last[0]._replace(log_f=log_f, belief=belief), 0, len(last))
+
+
+def _doubled(rows: FloatArray) -> FloatArray:
+    return np.concatenate([rows, np.zeros_like(rows)])

@@ -1,0 +1,222 @@
+"""A small panel whose members are known: how each of them votes, given the class and the difficulty of an item.
+
+The target is the plurality of the panel's own votes. z is the class most of the panel would see, d one of 3
+difficulties, f the prediction. Two models of the votes y_1 .. y_N are mixed; the second does not know who is who.
+
+    pi(z|f)      = softmax(sum_m tau_m log f_m + b)
+    P(z,d|f)     = pi(z) delta[bin(pi(z)), d]                     bins of pi cut at .3, .7, .95
+    members      : sum_{z,d} P(z,d|f) prod_e q_e[d,z,y_e]         q_e how member e votes: learned by `panel_learning`
+    exchangeable : DirMult(y; alpha)                              alpha of FinExp, learned as for any pool
+    weights      : softmax(L);  L_c <- .98 L_c + log P_c(votes of a closed item), at most 8 below the better
+
+An item's votes are (N,) class numbers, UNSEEN where a member was not asked, GONE where one abstained or left: those
+are no longer in the pool. All kernels trust their input. `panel_plan` says whom to ask.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from quorate.compiled import kernel
+from quorate.learning.problem import pack, unpacked
+from quorate.prior.concentration import concentration_into
+from quorate.prior.hyperprior import hyperprior
+from quorate.types import FloatArray, IntArray
+from quorate.validate import broken, whole
+
+UNSEEN, GONE = -1, -2  # in place of a vote
+DIFFICULTIES = 3
+DIAGONALS = (0.97, 0.80, 0.50)  # how often a member is expected to see the class, by difficulty
+DIFFICULTY_SHARES = (0.60, 0.25, 0.15)
+BIN_CUTS = (0.3, 0.7, 0.95)
+WINDOW = 500  # items that are learned from
+MOST_BEHIND = 8.0  # of the log evidence of the worse model
+MOST_CELLS = 2**22  # numbers in `PanelState.rows`: 32 MB
+ENTERED, WAITING, VOTES = range(3)  # places in `PanelState.counts`
+MEMBERS, EXCHANGEABLE = range(2)  # places in `PanelState.evidence`
+
+
+class PanelState(NamedTuple):
+    """What is learned of a panel, and the window it is learned from. N members, K classes, M classifiers.
+
+    `rows` (N, 3, K, K) q_e[d,z,j]   `difficulty` (4, 3) delta   `tau` (M, K), `bias` (K,) of the prediction
+    `exchangeable` (P,) parameters of FinExp, packed   `evidence` (2,) L of both models
+    `log_f` (W, M, K), `votes` (W, N), `vote_counts` (W, K) the window, a ring: item number i lies at i % W
+    `counts` (3,) items with votes learned from, those since the last fit, votes learned from
+    """
+
+    rows: FloatArray
+    difficulty: FloatArray
+    tau: FloatArray
+    bias: FloatArray
+    exchangeable: FloatArray
+    evidence: FloatArray
+    log_f: FloatArray
+    votes: IntArray
+    vote_counts: IntArray
+    counts: IntArray
+
+
+class Beliefs(NamedTuple):
+    """What is believed of the votes to come, given those of an item so far. m members remain, S = 3 K.
+
+    `rows` (m, S, K) how each of them votes in each latent state   `latent` (S,) probability of these
+    `members` weight of the members' model   `beta` (K,) of FinExp, votes included   `seen` (K,) votes so far
+    """
+
+    rows: FloatArray
+    latent: FloatArray
+    members: float
+    beta: FloatArray
+    seen: IntArray
+
+
+def new_panel(num_experts: int, num_classes: int, num_classifiers: int = 1, *, window: int = WINDOW) -> PanelState:
+    """Nothing learned yet; `window` items with votes will be learned from at a time.
+
+    >>> panel = new_panel(3, 2)
+    >>> panel.rows.shape, panel.rows[0, :, 0].round(2).tolist()
+    ((3, 3, 2, 2), [[0.97, 0.03], [0.8, 0.2], [0.5, 0.5]])
+    """
+    N, K = whole(num_experts, where="num_experts"), whole(num_classes, where="num_classes", least=2)
+    M, W = whole(num_classifiers, where="num_classifiers"), whole(window, where="window")
+    if N * DIFFICULTIES * K * K > MOST_CELLS:
+        rule = f"at most {MOST_CELLS // (DIFFICULTIES * K * K)} with {K} classes"
+        raise broken("num_experts", N, rule, "use a method for anonymous pools, e.g. 'quorate'.")
+    rows = np.empty((N, DIFFICULTIES, K, K))
+    for d, diagonal in enumerate(DIAGONALS):
+        rows[:, d] = first_rows(diagonal, K)
+    mode = hyperprior("default").mode(K, M, with_bias=True)
+    return PanelState(
+        rows=rows,
+        difficulty=np.tile(DIFFICULTY_SHARES, (len(BIN_CUTS) + 1, 1)),
+        tau=np.full((M, K), 1.0 / M),
+        bias=np.zeros(K),
+        exchangeable=pack(mode),
+        evidence=np.zeros(2),
+        log_f=np.zeros((W, M, K)),
+        votes=np.full((W, N), UNSEEN, dtype=np.int64),
+        vote_counts=np.zeros((W, K), dtype=np.int64),
+        counts=np.zeros(3, dtype=np.int64),
+    )
+
+
+def with_members(state: PanelState, num_experts: int) -> PanelState:
+    """The panel with new members after the last one: what the panel as a whole does is expected of them.
+
+    >>> with_members(new_panel(3, 2), 4).rows.shape
+    (4, 3, 2, 2)
+    """
+    N, K = len(state.rows), len(state.bias)
+    new = new_panel(num_experts, K, len(state.tau), window=len(state.votes))
+    if num_experts < N:
+        rule = f"at least {N}, as many as there are"
+        raise broken("num_experts", num_experts, rule, "mark the votes of those who left as GONE.")
+    new.rows[:N] = state.rows
+    new.rows[N:] = state.rows.mean(axis=0)
+    new.votes[:, :N] = state.votes
+    return state._replace(rows=new.rows, votes=new.votes)
+
+
+def first_rows(diagonal: float, num_classes: int) -> FloatArray:
+    """(K, K) a_d(z, j): `diagonal` for the class itself, the rest even; never below even."""
+    own = max(diagonal, 1.0 / num_classes)
+    rows = np.full((num_classes, num_classes), (1.0 - own) / (num_classes - 1))
+    np.fill_diagonal(rows, own)
+    return rows
+
+
+@kernel
+def bin_of(share: float) -> int:
+    """The bin of pi(z)."""
+    found = 0
+    for cut in BIN_CUTS:
+        if share > cut:
+            found += 1
+    return found
+
+
+@kernel
+def latent_into(state: PanelState, log_f: FloatArray, votes: IntArray, pi: FloatArray, out: FloatArray) -> float:
+    """Write pi(z|f) to pi (K,) and P(z, d | f, votes) to out (3, K); returns log P(votes | f) of the members' model."""
+    K = pi.size
+    concentration_into(1.0, 0.0, state.tau, state.bias, log_f, pi)
+    for z in range(K):
+        place = bin_of(pi[z])
+        for d in range(DIFFICULTIES):
+            out[d, z] = pi[z] * state.difficulty[place, d]
+    log_likelihood = 0.0
+    for e in range(votes.size):
+        y = votes[e]
+        if y < 0:
+            continue
+        total = 0.0
+        for d in range(DIFFICULTIES):
+            for z in range(K):
+                out[d, z] *= state.rows[e, d, z, y]
+                total += out[d, z]
+        for d in range(DIFFICULTIES):
+            for z in range(K):
+                out[d, z] /= total
+        log_likelihood += math.log(total)
+    return log_likelihood
+
+
+@kernel
+def polya_into(state: PanelState, log_f: FloatArray, votes: IntArray, seen: IntArray, beta: FloatArray) -> float:
+    """Write the counts of the votes to seen (K,) and alpha + seen to beta (K,); returns log P(votes | f) of FinExp."""
+    M, K = state.tau.shape
+    theta, phi, tau, bias = unpacked(state.exchangeable, M, K)
+    concentration_into(theta, phi, tau, bias, log_f, beta)
+    total = 0.0
+    for k in range(K):
+        seen[k] = 0
+        total += beta[k]
+    log_likelihood = 0.0
+    for e in range(votes.size):
+        y = votes[e]
+        if y < 0:
+            continue
+        log_likelihood += math.log(beta[y] / total)
+        beta[y] += 1.0
+        total += 1.0
+        seen[y] += 1
+    return log_likelihood
+
+
+@kernel
+def weight_of_members(state: PanelState, members: float, exchangeable: float) -> float:
+    """Probability of the members' model, given log P(votes | f) of both on this item; the other has the rest."""
+    lead = state.evidence[MEMBERS] - state.evidence[EXCHANGEABLE] + members - exchangeable
+    if lead < 0.0:
+        odds = math.exp(lead)
+        return odds / (1.0 + odds)
+    return 1.0 / (1.0 + math.exp(-lead))
+
+
+@kernel
+def beliefs_of(state: PanelState, log_f: FloatArray, votes: IntArray) -> Beliefs:
+    """What the votes (N,) so far say of those to come."""
+    K = state.bias.size
+    latent, pi = np.empty((DIFFICULTIES, K)), np.empty(K)
+    beta, seen = np.empty(K), np.empty(K, np.int64)
+    members = latent_into(state, log_f, votes, pi, latent)
+    exchangeable = polya_into(state, log_f, votes, seen, beta)
+    remaining = 0
+    for e in range(votes.size):
+        if votes[e] == UNSEEN:
+            remaining += 1
+    rows, place = np.empty((remaining, DIFFICULTIES * K, K)), 0
+    for e in range(votes.size):
+        if votes[e] != UNSEEN:
+            continue
+        for d in range(DIFFICULTIES):
+            for z in range(K):
+                for y in range(K):
+                    rows[place, d * K + z, y] = state.rows[e, d, z, y]
+        place += 1
+    weight = weight_of_members(state, members, exchangeable)
+    return Beliefs(rows, latent.reshape(DIFFICULTIES * K), weight, beta, seen)

@@ -1,0 +1,100 @@
+"""A panel whose members come and go, as a live session keeps it: names to columns, items to their place in the window.
+
+Calls `learn_item` when an item closes and `advise` when somebody may be asked, as recorded panels do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.decision.policy import Stateless
+from quorate.decision.value import optimistic_gain
+from quorate.experts.panel import GONE, UNSEEN, WINDOW, new_panel, with_members
+from quorate.experts.panel_learning import learn_item, revise_item
+from quorate.experts.panel_plan import PanelAdvice, advise
+from quorate.types import FloatArray, IntArray, Item
+from quorate.validate import bounded
+
+Votes = Sequence[tuple[str, int]]  # who, and the class named
+
+
+@dataclass(frozen=True, slots=True)
+class PanelValue(Stateless):
+    """Ask while the best plan gains more than `min_gain` per unit of cost: a session says so, knowing who is there.
+
+    Where the members are not known, a vote is worth the optimistic gain.
+    """
+
+    min_gain: float
+    name = "panel"
+    stop_reason = "not_worth_it"
+
+    def __post_init__(self) -> None:
+        """Check the parameter."""
+        bounded(self.min_gain, where="min_gain", least=0.0)
+
+    def asks(self, state: None, item: Item, probs: FloatArray) -> bool:
+        """Ask while the optimistic gain is above `min_gain`."""
+        return bool(optimistic_gain(probs, item.votes, item.num_remaining) > self.min_gain)
+
+
+class OnlinePanel:
+    """What is known of a panel after the items closed so far. Changes in place; the same calls give the same bits."""
+
+    def __init__(
+        self, members: Iterable[str], num_classes: int, num_classifiers: int, *, window: int | None = WINDOW
+    ) -> None:
+        self.columns = {name: column for column, name in enumerate(members)}
+        size = WINDOW if window is None else window
+        self.state = new_panel(len(self.columns), num_classes, num_classifiers, window=size)
+        self._numbers: dict[str, int] = {}  # of the closed items in the window
+        self._window = size
+
+    def enter(self, name: str) -> None:
+        """Somebody new is a member from now on."""
+        if name not in self.columns:
+            self.columns[name] = len(self.columns)
+            self.state = with_members(self.state, len(self.columns))
+
+    def row(self, votes: Votes, gone: Collection[str] = ()) -> IntArray:
+        """(N,) an item's votes by member; `gone`: those who are not in its pool any more."""
+        cast = np.full(len(self.columns), UNSEEN, dtype=np.int64)
+        for name in gone:
+            cast[self.columns[name]] = GONE
+        for name, label in votes:
+            cast[self.columns[name]] = label
+        return cast
+
+    def advise(
+        self, log_f: FloatArray, cast: IntArray, available: Collection[str], costs: Mapping[str, float], min_gain: float
+    ) -> PanelAdvice:
+        """Whom of `available` to ask, given votes (N,) so far; `costs` of every member."""
+        can_ask = np.array([name in available for name in self.columns])
+        prices = np.array([costs[name] for name in self.columns])
+        return advise(self.state, log_f, cast, available=can_ask, costs=prices, min_gain=min_gain)
+
+    def close(self, item_id: str, log_f: FloatArray, cast: IntArray) -> None:
+        """Learn from an item that closes with votes (N,)."""
+        number = int(learn_item(self.state, log_f, cast))
+        if number < 0:
+            return
+        self._numbers[item_id] = number
+        oldest = next(iter(self._numbers))
+        if self._numbers[oldest] <= number - self._window:
+            del self._numbers[oldest]
+
+    def change(self, item_id: str, cast: IntArray | None) -> None:
+        """A closed item has these votes now; None: it is open again."""
+        number = self._numbers.get(item_id)
+        if number is None:
+            return
+        revise_item(self.state, number, self.row([]) if cast is None else cast)
+        if cast is None:
+            del self._numbers[item_id]
+
+    def name_of(self, column: int) -> str:
+        """The member in that column."""
+        return list(self.columns)[column]

@@ -1,0 +1,43 @@
+"""`Expert`: a person who can be asked, with a cost, a rank and a daily limit. What sessions with named people take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from quorate.validate import bounded, broken, whole
+
+LEAST_COST, MOST_COST = 1e-6, 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Expert:
+    """One person. `cost` of one vote, in any unit   `rank` e.g. "senior", which rules name   `daily_limit` votes a day.
+
+    >>> Expert("ann", cost=2.5, rank="senior")
+    Expert(name='ann', cost=2.5, rank='senior', daily_limit=None)
+    """
+
+    name: str
+    cost: float = 1.0
+    rank: str | None = None
+    daily_limit: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        text(self.name, where="name")
+        object.__setattr__(self, "cost", bounded(self.cost, where="cost", least=LEAST_COST, most=MOST_COST))
+        if self.rank is not None:
+            text(self.rank, where="rank")
+        if self.daily_limit is not None:
+            object.__setattr__(self, "daily_limit", whole(self.daily_limit, where="daily_limit", least=0))
+
+
+def text(value: object, *, where: str) -> str:
+    """A name or a rank: text that is not empty and has no blanks at its ends."""
+    if not isinstance(value, str) or not value or value != value.strip():
+        raise broken(where, value, "text that is not empty, without blanks at its ends", "pass a str.")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise broken(where, value, "valid Unicode text", "remove the lone surrogate.") from None
+    return value

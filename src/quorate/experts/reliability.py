@@ -1,0 +1,39 @@
+"""How often a person agreed with others, or with the answers, shrunk towards everybody's share: whom to ask first.
+
+    reliability_e = (agreements_e + 15 mean) / (n_e + 15)
+    mean = (sum of agreements + g first_guess) / (sum of n + g),   first_guess where sum of n + g is 0
+
+n_e counts the votes of person e that were compared, agreements_e those that agreed. g is how many votes the first guess
+counts for: none, unless said otherwise.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quorate.types import FloatArray
+
+SHRINKAGE = 15.0  # votes that everybody's share counts for
+FIRST_GUESS = 0.5
+
+
+def reliability(
+    agreements: FloatArray,
+    votes: FloatArray,
+    *,
+    of_all: tuple[float, float] | None = None,
+    first_guess: float = FIRST_GUESS,
+    guess_votes: float = 0.0,
+) -> FloatArray:
+    """(E,) reliability of people with so many agreements and votes (E,).
+
+    `of_all`: agreements and votes of everybody; the sums of the two arrays unless given. `first_guess`: everybody's
+    share before the first vote; it counts for `guess_votes` votes.
+
+    >>> reliability(np.array([9.0, 5.0, 0.0]), np.array([10.0, 10.0, 0.0])).round(3)
+    array([0.78, 0.62, 0.7 ])
+    """
+    agreed, cast = of_all if of_all is not None else (float(np.sum(agreements)), float(np.sum(votes)))
+    known = cast + guess_votes
+    mean = (agreed + guess_votes * first_guess) / known if known > 0 else first_guess
+    return np.asarray((agreements + SHRINKAGE * mean) / (votes + SHRINKAGE), dtype=np.float64)

@@ -1,0 +1,249 @@
+"""The named people of a session: what it is started with, and what is known of each person so far.
+
+`PeopleSettings` is the part of a session's settings about people, `SessionPeople` the part of its state. Sessions
+without named people have neither. `people_fold` changes `SessionPeople`, `people_rules` and `people_advice` only look
+at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal, TypeGuard
+
+import numpy as np
+
+from quorate.experts.crowd_online import OnlineCrowd
+from quorate.experts.panel_online import OnlinePanel
+from quorate.experts.person import Expert
+from quorate.experts.reliability import reliability
+from quorate.experts.rules import (
+    CostOf,
+    CountAtMost,
+    DailyLimit,
+    MustConfirm,
+    NeverTogether,
+    PairsOnce,
+    Rule,
+    parse_rules,
+)
+from quorate.methods import Method, Target, checked_target
+from quorate.session.inputs import checked_id, class_number
+from quorate.session.ledger import CompactMap
+from quorate.types import FloatArray
+from quorate.validate import broken
+
+Status = Literal["here", "away", "left"]
+FEWEST_GOLD = 20  # closed items of known class before the confidence is called a probability
+SECONDS_A_DAY = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleSettings:
+    """What a session with people is started with. With `experts` they are all there are, unless somebody joins later.
+
+    `gold`: items whose true class is known, by name of the class.
+    """
+
+    target: Target
+    experts: tuple[Expert, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    gold: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def header(self) -> dict[str, Any]:
+        """As the journal's first line holds them."""
+        return {
+            "target": self.target,
+            "experts": [asdict(each) for each in self.experts],
+            "rules": [str(each) for each in self.rules],
+            "gold": dict(self.gold),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SessionMember:
+    """One person: cost and daily limit as the rules leave them, presence, votes of the day `day` and of all days.
+
+    `agreements` of `judged` votes on closed items named the answer.
+    """
+
+    expert: Expert
+    status: Status = "here"
+    day: int = 0
+    today: int = 0
+    votes: int = 0
+    agreements: int = 0
+    judged: int = 0
+
+
+@dataclass(slots=True)
+class SessionPeople:
+    """Everything known of the people after the events so far."""
+
+    settings: PeopleSettings
+    classes: tuple[str, ...]
+    members: dict[str, SessionMember]
+    crowd: OnlineCrowd | None = None
+    panel: OnlinePanel | None = None
+    agreements: int = 0
+    judged: int = 0
+    gold: dict[str, tuple[FloatArray, int]] = field(default_factory=dict)  # of closed items: belief, true class
+    temperature: float | None = None
+    pairs: CompactMap = field(default_factory=lambda: CompactMap(words=1))
+
+    @property
+    def is_complete(self) -> bool:
+        """True if nobody votes who is not a member: the people were named at the start."""
+        return bool(self.settings.experts)
+
+    def rules(self, kind: type[Rule]) -> list[Any]:
+        """The rules of one kind."""
+        return [rule for rule in self.settings.rules if isinstance(rule, kind)]
+
+    def member(self, name: str) -> SessionMember:
+        """The member of that name; a newcomer where people are learned as they appear."""
+        found = self.members.get(name)
+        return new_member(self.settings, Expert(name)) if found is None else found
+
+    def reliability(self, names: Iterable[str]) -> FloatArray:
+        """How often each agreed with the answers, shrunk towards everybody's share."""
+        who = [self.member(name) for name in names]
+        agreements, judged = (
+            np.array([float(each.agreements) for each in who]),
+            np.array([float(each.judged) for each in who]),
+        )
+        return reliability(agreements, judged, of_all=(self.agreements, self.judged))
+
+
+def new_member(settings: PeopleSettings, expert: Expert) -> SessionMember:
+    """A person who joins, with the cost and the limit that rules give; a rule on the name beats one on the rank."""
+    cost, limit = expert.cost, expert.daily_limit
+    for by_rank in (True, False):
+        who = expert.rank if by_rank else expert.name
+        for rule in settings.rules:
+            if isinstance(rule, CostOf) and rule.is_rank is by_rank and rule.who == who:
+                cost = rule.cost
+            if isinstance(rule, DailyLimit) and rule.is_rank is by_rank and rule.who == who:
+                limit = rule.most
+    return SessionMember(Expert(expert.name, cost, expert.rank, limit))
+
+
+def initial_people(
+    settings: PeopleSettings, method: Method, classes: tuple[str, ...], num_classifiers: int, window: int | None
+) -> SessionPeople:
+    """Before the first event."""
+    members = {each.name: new_member(settings, each) for each in settings.experts}
+    crowd = OnlineCrowd(len(classes), window=window) if method.target == "truth" else None
+    panel = None
+    if method.asking.posterior == "panel":
+        panel = OnlinePanel(members, len(classes), num_classifiers, window=window)
+    return SessionPeople(settings, classes, members, crowd, panel)
+
+
+def people_settings(
+    method: Method,
+    classes: tuple[str, ...],
+    *,
+    target: object = None,
+    experts: object = None,
+    rules: object = None,
+    gold: object = None,
+) -> PeopleSettings | None:
+    """The settings about people as a caller or a journal's header gives them; None if there is nothing about people."""
+    if target is None and experts is None and rules is None and gold is None and not method.needs_people:
+        return None
+    seeks = checked_target(target, method)
+    if seeks == "plurality" and experts is None and not rules and not gold and not method.needs_people:
+        return None
+    settings = PeopleSettings(seeks, _experts(experts), _rules(rules, classes), _gold(gold, classes, seeks))
+    _check_names(settings)
+    if method.asking.posterior == "panel" and not settings.experts:
+        raise broken("experts", experts, "the members of the panel", "name them, or use order='agreement'.")
+    return settings
+
+
+def _experts(given: object) -> tuple[Expert, ...]:
+    if given is None:
+        return ()
+    if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
+        raise broken("experts", given, "a list of experts", "pass [quorate.Expert('ann'), ...].")
+    experts = tuple(expert_from(each) for each in given)
+    names: set[str] = set()
+    for each in experts:
+        if each.name in names:
+            raise broken("experts", each.name, "different names", "name each person once.")
+        names.add(each.name)
+    return experts
+
+
+def expert_from(given: object) -> Expert:
+    """An expert as a caller gives one (a name will do) or as a journal holds it."""
+    if isinstance(given, Expert):
+        return given
+    if isinstance(given, str):
+        return Expert(given)
+    if isinstance(given, Mapping) and set(given) <= set(Expert.__dataclass_fields__) and "name" in given:
+        return Expert(**given)
+    raise broken("experts", given, "quorate.Expert(name, ...), or a name", "pass one of these.")
+
+
+def _rules(given: object, classes: tuple[str, ...]) -> tuple[Rule, ...]:
+    if given is None:
+        return ()
+    if not isinstance(given, Iterable):
+        raise broken("rules", given, "a list of sentences", "pass [sentence].")
+    rules = parse_rules(given)
+    for rule in rules:
+        if isinstance(rule, MustConfirm) and rule.label is not None:
+            class_number(rule.label, classes, where="rules")
+    return rules
+
+
+def _gold(given: object, classes: tuple[str, ...], target: Target) -> Mapping[str, str]:
+    if not given:
+        return MappingProxyType({})
+    if not _is_mapping(given):
+        raise broken("gold", given, "true classes by item, e.g. {'photo-1': 'cat'}", "pass a mapping.")
+    if target != "truth":
+        rule = "none: known answers calibrate the confidence of target 'truth'"
+        raise broken("gold", f"{len(given)} items", rule, "leave `gold` out, or use the method 'crowd'.")
+    for item_id, label in given.items():
+        checked_id(item_id, where="gold")
+        class_number(label, classes, where="gold")
+    return MappingProxyType(dict(given))
+
+
+def _is_mapping(given: object) -> TypeGuard[Mapping[str, str]]:
+    return isinstance(given, Mapping)
+
+
+def _check_names(settings: PeopleSettings) -> None:
+    """Rules about people or ranks that the experts do not have are mistakes; where people come later they may."""
+    if not settings.experts:
+        return
+    names, ranks = {each.name for each in settings.experts}, {each.rank for each in settings.experts}
+    for rule in settings.rules:
+        if isinstance(rule, (CostOf, DailyLimit)):
+            missing = [] if rule.who in (ranks if rule.is_rank else names) else [rule.who]
+        elif isinstance(rule, (MustConfirm, CountAtMost)):
+            missing = [] if rule.rank in ranks else [rule.rank]
+        elif isinstance(rule, NeverTogether):
+            missing = [each for each in (rule.first, rule.second) if each not in names]
+        else:
+            missing = []
+        for each in missing:
+            raise broken(
+                "rules", str(rule), f"about `experts`, none of whom is {each!r}", "check the name or the rank."
+            )
+
+
+def pair_key(one: str, other: str) -> str:
+    """Key of two people in `SessionPeople.pairs`; the same for either order."""
+    first, second = sorted((one, other))
+    return f"{len(first)}:{first}:{second}"
+
+
+def keeps_pairs(people: SessionPeople) -> bool:
+    """True if a rule asks who has been together with whom."""
+    return bool(people.rules(PairsOnce))

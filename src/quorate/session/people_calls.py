@@ -1,0 +1,139 @@
+"""The calls of a session about named people: who is there, whom to ask next, who did not answer in time.
+
+`Session` inherits them. They change a session as all calls do: checked, written to the journal, applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from quorate.experts.person import Expert
+from quorate.session.inputs import checked_id, checked_time
+from quorate.session.journal import Event
+from quorate.session.people import Status, expert_from
+from quorate.session.people_advice import NextExpert, next_expert
+from quorate.session.people_rules import anybody_left, check_member, with_people
+from quorate.session.state import is_repeat
+from quorate.types import Decision
+
+if TYPE_CHECKING:
+    import threading
+
+    from quorate.session.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Timeout:
+    """What follows when somebody did not answer: the item's decision, and whom to ask instead."""
+
+    decision: Decision
+    replacement: NextExpert
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPerson:
+    """What a session knows of one person.
+
+    `expert` with the cost and the limit in force   `status` here, away or left   `num_votes` cast   `reliability` share
+    of votes that named the answer, shrunk towards everybody's; from `num_judged` votes on closed items
+    """
+
+    expert: Expert
+    status: Status
+    num_votes: int
+    num_judged: int
+    reliability: float
+
+
+class PeopleCalls:
+    """Calls about people. Without named people each is an error that says how to start the session."""
+
+    if TYPE_CHECKING:
+        _lock: threading.RLock
+        _state: State
+
+        def _record(self, event: Event) -> None: ...
+        def _ballot(self, event: Event) -> Decision: ...
+        def _event(
+            self, kind: str, item_id: str, time: float | None, request_id: str | None, *, voter: str | None = None
+        ) -> Event: ...
+        def close(self, item_id: str, *, time: float | None = None) -> Decision: ...  # noqa: D102
+
+    def next_expert(
+        self, item_id: str, available: Iterable[str] | None = None, *, time: float | None = None
+    ) -> NextExpert:
+        """Whom to ask next about an open item, and why; false if nobody should be asked.
+
+        `available`: names of those who can be asked now (None: every member who is here). Daily limits are those of
+        the day of `time` (now unless given). Nothing is stored.
+        """
+        with self._lock:
+            people, item = with_people(self._state.people, "next_expert"), self._state.held(item_id)
+            return next_expert(self._state, people, item, available, checked_time(time))
+
+    def join(self, expert: Expert | str, *, time: float | None = None, request_id: str | None = None) -> None:
+        """Somebody new, or somebody who had left, can be asked from now on."""
+        with self._lock:
+            self._member_event("join", {"expert": asdict(expert_from(expert))}, time, request_id)
+
+    def leave(self, name: str, *, time: float | None = None, request_id: str | None = None) -> list[str]:
+        """Somebody is not asked any more. Open items that nobody is left for are closed; returns their ids."""
+        with self._lock:
+            self._member_event("leave", {"voter": name}, time, request_id)
+            people = with_people(self._state.people, "leave")
+            waiting = [item_id for item_id, item in self._state.open.items() if not anybody_left(people, item)]
+            for item_id in waiting:
+                self.close(item_id, time=time)
+            return waiting
+
+    def away(self, name: str, *, time: float | None = None, request_id: str | None = None) -> None:
+        """Somebody is not asked until back; items may wait for this person."""
+        with self._lock:
+            self._member_event("away", {"voter": name}, time, request_id)
+
+    def back(self, name: str, *, time: float | None = None, request_id: str | None = None) -> None:
+        """Somebody who was away can be asked again."""
+        with self._lock:
+            self._member_event("back", {"voter": name}, time, request_id)
+
+    def timeout(
+        self,
+        item_id: str,
+        voter: str,
+        available: Iterable[str] | None = None,
+        *,
+        time: float | None = None,
+        request_id: str | None = None,
+    ) -> Timeout:
+        """Somebody who was asked did not answer: counts as an abstention; says whom to ask instead.
+
+        `available` as in `next_expert`. `retract` the timeout if the answer comes after all.
+        """
+        with self._lock:
+            with_people(self._state.people, "timeout")
+            event = self._event("timeout", item_id, time, request_id, voter=checked_id(voter, where="voter"))
+            decision = self._ballot(event)
+            item = self._state.find(item_id)
+            if item is None:
+                return Timeout(decision, NextExpert(None, 0.0, 0.0, "The item was closed long ago."))
+            return Timeout(decision, self.next_expert(item_id, available, time=event["time"]))
+
+    def people(self) -> tuple[KnownPerson, ...]:
+        """Everybody known, in the order in which they came."""
+        with self._lock:
+            people = with_people(self._state.people, "people")
+            shares = people.reliability(people.members)
+            return tuple(
+                KnownPerson(each.expert, each.status, each.votes, each.judged, float(share))
+                for each, share in zip(people.members.values(), shares, strict=True)
+            )
+
+    def _member_event(self, kind: str, what: dict[str, object], time: float | None, request_id: str | None) -> None:
+        event: Event = {"seq": self._state.seq + 1, "time": checked_time(time), "type": kind, **what}
+        if request_id is not None:
+            event["request"] = checked_id(request_id, where="request_id")
+        if not is_repeat(self._state, event):
+            check_member(self._state.people, event)
+            self._record(event)

@@ -1,0 +1,210 @@
+"""What an event does to `SessionPeople`: presence, daily counts, agreement, and the model of the crowd.
+
+Called by `state.apply`, live and on resume. What is learned of people is not in the events: it is a fold of
+kernels over them, the same in every replay. The random choice of items to revise is drawn by the item's number.
+`judged` only looks: the session calls it before an event is written, `apply` when it takes effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from quorate import rng
+from quorate.experts.calibration import calibrated, temperature
+from quorate.experts.crowd_online import OnlineCrowd, Votes
+from quorate.experts.crowd_stream import REVISED
+from quorate.experts.panel_online import OnlinePanel
+from quorate.experts.panel_plan import PanelAdvice
+from quorate.methods import Method
+from quorate.session.items import ABSTAINED, ItemState, Judgement
+from quorate.session.journal import Event
+from quorate.session.people import FEWEST_GOLD, SessionPeople, Status, expert_from, keeps_pairs, new_member, pair_key
+from quorate.session.people_rules import day_of, may_ever, uncounted
+from quorate.types import FloatArray, IntArray
+
+MEMBER_EVENTS: Mapping[str, Status] = {"join": "here", "leave": "left", "away": "away", "back": "here"}
+
+
+def apply_member(people: SessionPeople, event: Event) -> None:
+    """Somebody joins, leaves, is away or back."""
+    kind = event["type"]
+    if kind == "join":
+        member = new_member(people.settings, expert_from(event["expert"]))
+        before = people.members.get(member.expert.name)
+        if people.panel is not None:
+            people.panel.enter(member.expert.name)
+        people.members[member.expert.name] = (
+            member if before is None else replace(before, expert=member.expert, status="here")
+        )
+        return
+    name = event["voter"]
+    people.members[name] = replace(people.members[name], status=MEMBER_EVENTS[kind])
+
+
+def judged(
+    people: SessionPeople, method: Method, before: ItemState | None, after: ItemState, event: Event
+) -> ItemState:
+    """The item with what the model of the people says of it now; a closed item keeps what it was decided with."""
+    if after.is_closed:
+        return after
+    if people.panel is not None:
+        return replace(after, judgement=_planned(people, people.panel, method, after))
+    if people.crowd is None:
+        return after
+    known = None if before is None or before.judgement is None else before.judgement.probs
+    if event["type"] == "retract" or known is None:
+        probs = _judged_anew(people, people.crowd, event.get("item"), after)
+    elif event["type"] == "vote":
+        probs = _with_last_vote(people, people.crowd, known, after)
+    else:
+        probs = dict(known)
+    scale = people.temperature
+    probs["crowd_calibrated"] = probs["crowd_all"] if scale is None else calibrated(probs["crowd_all"][None], scale)[0]
+    return replace(after, judgement=Judgement(probs, "score" if scale is None else "probability"))
+
+
+def _judged_anew(
+    people: SessionPeople, crowd: OnlineCrowd, item_id: str | None, item: ItemState
+) -> dict[str, FloatArray]:
+    """Beliefs from the prior and every vote: by the votes that count towards the stop, and by all."""
+    votes, log_f, dropped = votes_of(item), log_prediction(item), uncounted(people, item)
+    every = crowd.judge(log_f, votes, without=item_id)
+    if not dropped:
+        return {"crowd": every, "crowd_all": every}
+    counted = crowd.judge(log_f, [vote for vote in votes if vote[0] not in dropped], without=item_id)
+    return {"crowd": counted, "crowd_all": every}
+
+
+def _with_last_vote(
+    people: SessionPeople, crowd: OnlineCrowd, known: Mapping[str, FloatArray], item: ItemState
+) -> dict[str, FloatArray]:
+    (voter, label), log_f = votes_of(item)[-1], log_prediction(item)
+    every = crowd.after_vote(known["crowd_all"], log_f, voter, label)
+    if voter in uncounted(people, item):
+        return {"crowd": known["crowd"], "crowd_all": every}
+    if known["crowd"] is known["crowd_all"]:
+        return {"crowd": every, "crowd_all": every}
+    return {"crowd": crowd.after_vote(known["crowd"], log_f, voter, label), "crowd_all": every}
+
+
+def _planned(people: SessionPeople, panel: OnlinePanel, method: Method, item: ItemState) -> Judgement:
+    """Who wins the panel, and whether anybody is worth asking: of those who may be asked now or when they are back."""
+    free = [name for name in people.members if may_ever(people, item, name)]
+    advice = panel_advice(people, panel, method, item, free, counted=True)
+    every = advice
+    if uncounted(people, item):
+        every = panel_advice(people, panel, method, item, free, counted=False)
+    asks = advice.expert >= 0 or not free  # if nobody is left, the rules say so
+    return Judgement({"panel": advice.probs, "panel_all": every.probs}, asks=asks)
+
+
+def panel_advice(
+    people: SessionPeople,
+    panel: OnlinePanel,
+    method: Method,
+    item: ItemState,
+    available: Collection[str],
+    *,
+    counted: bool,
+) -> PanelAdvice:
+    """The plan of the panel; `counted`: by the votes that count towards the stop."""
+    costs = {name: member.expert.cost for name, member in people.members.items()}
+    cast = panel_votes(people, panel, item, uncounted(people, item) if counted else ())
+    return panel.advise(item.log_predictions, cast, available, costs, method.policy.min_gain)  # type: ignore[attr-defined]
+
+
+def panel_votes(people: SessionPeople, panel: OnlinePanel, item: ItemState, left_out: Collection[str] = ()) -> IntArray:
+    """(N,) the item's votes by member; who abstained or has left without a vote is not in its pool."""
+    votes = [vote for vote in votes_of(item) if vote[0] not in left_out]
+    gone = [name for name, ballot in item.ballots.items() if ballot.label == ABSTAINED or name in left_out]
+    gone += [name for name, member in people.members.items() if member.status == "left" and name not in item.ballots]
+    return panel.row(votes, gone)
+
+
+def votes_of(item: ItemState) -> Votes:
+    """The item's votes in their order."""
+    return [(voter, ballot.label) for voter, ballot in item.ballots.items() if ballot.label != ABSTAINED]
+
+
+def log_prediction(item: ItemState) -> FloatArray:
+    """(K,) log of the classifiers' mean."""
+    return np.log(item.prediction)
+
+
+def count_vote(people: SessionPeople, event: Event, before: ItemState | None) -> None:
+    """A vote was cast, whatever becomes of it: people learned as they appear are members now."""
+    name, day = event["voter"], day_of(event["time"])
+    member = people.member(name)
+    today = member.today + 1 if member.day == day else 1
+    people.members[name] = replace(member, day=day, today=today, votes=member.votes + 1)
+    if people.crowd is not None:
+        people.crowd.enter(name)
+    if before is not None and keeps_pairs(people):
+        for other, _ in votes_of(before):
+            people.pairs.set(pair_key(name, other))
+
+
+def learn(people: SessionPeople, event: Event, before: ItemState | None, after: ItemState, seed: int) -> None:
+    """What a closed item says of the people; what it said before is taken back first."""
+    was_closed, is_closed = before is not None and before.is_closed, after.is_closed
+    if before is not None and was_closed:
+        _count_agreement(people, before, -1)
+    if is_closed:
+        _count_agreement(people, after, 1)
+    if people.panel is not None:
+        _learn_panel(people, people.panel, event["item"], was_closed, after)
+    if people.crowd is None:
+        return
+    item_id, votes = event["item"], votes_of(after)
+    if was_closed:
+        people.crowd.change(item_id, votes if is_closed else None)
+    elif is_closed and after.judgement is not None:
+        belief = after.judgement.probs["crowd_all"]
+        draws = [rng.uniform(seed, "revise", after.number, place) for place in range(REVISED)]
+        people.crowd.close(item_id, log_prediction(after), votes, belief, draws)
+    if item_id in people.settings.gold and is_closed and "params" in event["decision"]:
+        _learn_gold(people, item_id, after, event)
+
+
+def _learn_panel(people: SessionPeople, panel: OnlinePanel, item_id: str, was_closed: bool, item: ItemState) -> None:
+    cast = panel_votes(people, panel, item)
+    if was_closed:
+        panel.change(item_id, cast if item.is_closed else None)
+    elif item.is_closed:
+        panel.close(item_id, item.log_predictions, cast)
+
+
+def _learn_gold(people: SessionPeople, item_id: str, item: ItemState, event: Event) -> None:
+    people.gold[item_id] = gold_of(people, item_id, item)
+    people.temperature = event.get("temperature")
+
+
+def gold_of(people: SessionPeople, item_id: str, item: ItemState) -> tuple[FloatArray, int]:
+    """What was believed of an item of known class, and that class."""
+    assert item.judgement is not None
+    return item.judgement.probs["crowd_all"], people.classes.index(people.settings.gold[item_id])
+
+
+def temperature_after(people: SessionPeople, item_id: str, item: ItemState) -> float | None:
+    """The temperature once this item of known class has closed; None while there are too few of them."""
+    known = {**people.gold, item_id: gold_of(people, item_id, item)}
+    if len(known) < FEWEST_GOLD:
+        return None
+    return temperature(
+        np.array([belief for belief, _ in known.values()]), np.array([truth for _, truth in known.values()])
+    )
+
+
+def _count_agreement(people: SessionPeople, item: ItemState, sign: int) -> None:
+    """Add or take back which votes on a closed item named its answer."""
+    assert item.standing is not None
+    for name, label in votes_of(item):
+        member, agrees = people.members[name], int(label == item.standing.label)
+        people.members[name] = replace(
+            member, judged=member.judged + sign, agreements=member.agreements + sign * agrees
+        )
+        people.judged += sign
+        people.agreements += sign * agrees

@@ -1,0 +1,236 @@
+"""Who may be asked about an item, what the rules make of its decision, and which calls and events are refused.
+
+Pure: reads `SessionPeople` only. Calls are checked before they are written, events again when a journal is resumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from types import MappingProxyType
+from typing import get_args
+
+import numpy as np
+
+from quorate.decision.belief import STOP_REASONS
+from quorate.decision.policy import PolicyState
+from quorate.experts.rules import CountAtMost, MustConfirm, NeverTogether
+from quorate.methods import Method
+from quorate.session.decide import Verdict, decide
+from quorate.session.inputs import checked_id
+from quorate.session.items import ABSTAINED, ItemState, Prior
+from quorate.session.journal import Event
+from quorate.session.people import SECONDS_A_DAY, SessionMember, SessionPeople, expert_from, keeps_pairs, pair_key
+from quorate.types import Reason
+from quorate.validate import bounded, broken
+
+NO_PEOPLE = "start it with `experts`, `rules` or a method that knows people."
+
+
+def verdict(
+    people: SessionPeople | None,
+    method: Method,
+    learned: Prior,
+    policy_state: PolicyState,
+    item: ItemState,
+    *,
+    closing: bool = False,
+) -> Verdict:
+    """`decide`, and what the rules about people make of it. Without people it is `decide`.
+
+    The answer counts every vote; whether to stop is decided by the votes that count towards it. A stop that needs a
+    confirmation goes on asking while somebody may give it; asking stops when nobody is left who may be asked.
+    """
+    found = decide(method, learned, policy_state, item, closing=closing)
+    if people is None:
+        return found
+    counted = counted_item(people, item)
+    reason = found.reason
+    if counted is not item:
+        reason = decide(method, learned, policy_state, counted, closing=closing).reason
+    reason = _with_rules(people, item, found.label, reason, closing=closing)
+    return replace(found, reason=reason, ask=reason == "ask")
+
+
+def _with_rules(people: SessionPeople, item: ItemState, label: int, reason: Reason, *, closing: bool) -> Reason:
+    if closing:
+        return "nobody_left" if reason == "closed" and not anybody_left(people, item) else reason
+    if reason == "ask":
+        return "ask" if anybody_left(people, item) else "nobody_left"
+    rank = rank_needed(people, item, label)
+    if rank is None:
+        return reason
+    return "ask" if anybody_left(people, item, rank=rank) else "unconfirmed"
+
+
+def rank_needed(people: SessionPeople, item: ItemState, label: int) -> str | None:
+    """The rank that has to confirm before the item closes with this class; None if no rule asks for it any more."""
+    for rule in people.rules(MustConfirm):
+        if rule.label is not None and people.classes[label] != rule.label:
+            continue
+        confirmed = (
+            voter
+            for voter, ballot in item.ballots.items()
+            if ballot.label == label and _rank(people, voter) == rule.rank
+        )
+        if next(confirmed, None) is None:
+            return str(rule.rank)
+    return None
+
+
+def counted_item(people: SessionPeople, item: ItemState) -> ItemState:
+    """The item with the votes that count towards the stop; the others as if they had abstained."""
+    dropped = uncounted(people, item)
+    if not dropped:
+        return item
+    votes = item.votes.copy()
+    for voter in dropped:
+        votes[item.ballots[voter].label] -= 1
+    kept = MappingProxyType({voter: ballot for voter, ballot in item.ballots.items() if voter not in dropped})
+    return replace(item, votes=votes, abstentions=item.abstentions + len(dropped), ballots=kept)
+
+
+def uncounted(people: SessionPeople, item: ItemState) -> set[str]:
+    """Voters whose votes do not count towards the stop: of each limited rank all but the first so many."""
+    dropped: set[str] = set()
+    for rule in people.rules(CountAtMost):
+        of_rank = [
+            voter
+            for voter, ballot in item.ballots.items()
+            if ballot.label != ABSTAINED and _rank(people, voter) == rule.rank
+        ]
+        dropped.update(of_rank[rule.most :])
+    return dropped
+
+
+def anybody_left(people: SessionPeople, item: ItemState, *, rank: str | None = None) -> bool:
+    """May anybody (of that rank) be asked about the item, now or when they are back? Newcomers always may."""
+    if not people.is_complete:
+        return True
+    return any(may_ever(people, item, name, rank=rank) for name in people.members)
+
+
+def may_ever(people: SessionPeople, item: ItemState, name: str, *, rank: str | None = None) -> bool:
+    """May this person be asked about the item, if not now then later?
+
+    Not one who has left or has answered, nor one whom a rule keeps apart from somebody on the item, nor one whose vote
+    would not count towards the stop. `rank`: somebody of this rank is needed, whose vote counts as a confirmation.
+    """
+    member = people.member(name)
+    if member.status == "left" or name in item.ballots:
+        return False
+    if rank is not None:
+        return member.expert.rank == rank and not _kept_apart(people, item, name)
+    return not _at_the_limit_of_the_rank(people, item, member) and not _kept_apart(people, item, name)
+
+
+def may_now(people: SessionPeople, item: ItemState, name: str, time: float, *, rank: str | None = None) -> bool:
+    """May this person be asked about the item at this time?"""
+    member = people.member(name)
+    if member.status != "here" or _used_up(member, time):
+        return False
+    return may_ever(people, item, name, rank=rank)
+
+
+def day_of(time: float) -> int:
+    """The day (UTC) of a time in seconds, as a number."""
+    return int(np.floor(time / SECONDS_A_DAY))
+
+
+def _used_up(member: SessionMember, time: float) -> bool:
+    limit = member.expert.daily_limit
+    return limit is not None and (member.today if member.day == day_of(time) else 0) >= limit
+
+
+def _at_the_limit_of_the_rank(people: SessionPeople, item: ItemState, member: SessionMember) -> bool:
+    for rule in people.rules(CountAtMost):
+        if member.expert.rank == rule.rank:
+            of_rank = sum(
+                ballot.label != ABSTAINED and _rank(people, voter) == rule.rank
+                for voter, ballot in item.ballots.items()
+            )
+            if of_rank >= rule.most:
+                return True
+    return False
+
+
+def _kept_apart(people: SessionPeople, item: ItemState, name: str) -> bool:
+    others = _voters(item)
+    for rule in people.rules(NeverTogether):
+        if (name == rule.first and rule.second in others) or (name == rule.second and rule.first in others):
+            return True
+    return keeps_pairs(people) and any(pair_key(name, other) in people.pairs for other in others)
+
+
+def _voters(item: ItemState) -> Iterable[str]:
+    return {voter for voter, ballot in item.ballots.items() if ballot.label != ABSTAINED}
+
+
+def _rank(people: SessionPeople, name: str) -> str | None:
+    return people.member(name).expert.rank
+
+
+def with_people(people: SessionPeople | None, call: str) -> SessionPeople:
+    """The people of the session; an error if it has none."""
+    if people is None:
+        raise broken("experts", None, f"given when the session starts: {call} is about named people", NO_PEOPLE)
+    return people
+
+
+def check_member(people: SessionPeople | None, event: Event) -> None:
+    """Refuse a "join", "leave", "away" or "back" that does not fit the person's presence."""
+    known, kind = with_people(people, event["type"]), event["type"]
+    if kind == "join":
+        expert = expert_from(event["expert"])
+        member = known.members.get(expert.name)
+        if member is not None and member.status != "left":
+            raise broken("expert", expert.name, "somebody who is not a member", "call leave(name) first.")
+        return
+    name = checked_id(event["voter"], where="voter")
+    member = known.members.get(name)
+    if member is None or member.status == "left":
+        raise broken("voter", name, "a member", "call join(name) first.")
+    wanted = "away" if kind == "back" else "here"
+    if kind != "leave" and member.status != wanted:
+        raise broken("voter", name, f"somebody who is {wanted}, not {member.status}", "check who is there.")
+
+
+def checked_absent(people: SessionPeople | None, names: Iterable[str]) -> list[str]:
+    """Names of those who will not vote on an item that opens, each once; members where all members are named."""
+    if isinstance(names, str):
+        raise broken("absent", names, "a list of names", "pass [name].")
+    missing = list(dict.fromkeys(checked_id(name, where="absent") for name in names))
+    for name in missing:
+        if people is not None and people.is_complete and name not in people.members:
+            raise broken("absent", name, "the name of somebody who has joined", "call join(name) first.")
+    return missing
+
+
+def check_ballot(people: SessionPeople, event: Event) -> None:
+    """Refuse a vote, an abstention or a timeout without a name, or of somebody who is not a member."""
+    kind = event["type"]
+    if kind in ("vote", "abstain", "timeout"):
+        name = event.get("voter")
+        if name is None:
+            raise broken("voter", None, "the name of the person: this session knows people", "pass voter=name.")
+        if people.is_complete and name not in people.members:
+            raise broken("voter", name, "the name of somebody who has joined", "call join(name) first.")
+    if event.get("temperature") is not None:
+        bounded(event["temperature"], where="temperature", least=1.0, most=float(np.exp(6.0)))
+
+
+def reasons_with_people(
+    people: SessionPeople, item: ItemState, event: Event, possible: tuple[Reason, ...]
+) -> tuple[Reason, ...]:
+    """The reasons that a decision may give where the rules about people are heard too."""
+    assert item.standing is not None
+    if event["type"] == "close":
+        return (*possible, "nobody_left")
+    if any(reason in STOP_REASONS.values() for reason in possible) and not people.settings.rules:
+        return possible
+    more: tuple[Reason, ...] = ("ask", "nobody_left")
+    if rank_needed(people, item, item.standing.label) is not None:
+        more = (*more, "unconfirmed")
+    if people.settings.rules:
+        more = (*more, *(reason for reason in get_args(Reason) if reason not in ("closed", "unconfirmed")))
+    return tuple(dict.fromkeys((*possible, *more)))

@@ -1,0 +1,158 @@
+"""The calls of a session that only read: decisions, ballots, what would be asked, what is in force.
+
+`Session` inherits them. Nothing is written to the journal and nothing changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from quorate.errors import UnknownItem
+from quorate.methods import Method
+from quorate.reasons import REASONS
+from quorate.session.decide import MOST_STATES, Verdict, believe, confidence_is, decide, safe_ahead
+from quorate.session.inputs import parse_prediction
+from quorate.session.items import ABSTAINED, ItemState, opened
+from quorate.session.people_fold import judged
+from quorate.session.people_rules import verdict
+from quorate.session.state import answer_prior
+from quorate.session.tuning import policy_knobs
+from quorate.types import ConfidenceKind, Decision, PredictionValue, PriorParams
+from quorate.validate import broken, members, whole
+
+if TYPE_CHECKING:
+    import threading
+
+    from quorate.learning.answers import AnswerFit
+    from quorate.session.state import State
+
+
+class ReadCalls:
+    """Calls that change nothing."""
+
+    if TYPE_CHECKING:
+        _lock: threading.RLock
+        _state: State
+        _answer_fit: AnswerFit
+
+    def predict(self, prediction: PredictionValue, pool_size: int | None = None) -> Decision:
+        """The answer with no experts at all (the query-free phase): no item is opened, nothing is stored.
+
+        Not worse than the classifier's own: `quorate` answers by more careful parameters (`learning.answers`).
+        """
+        with self._lock:
+            settings = self._state.settings
+            probs = parse_prediction(prediction, settings.classes, settings.num_classifiers)
+            size = settings.pool_size if pool_size is None else members(pool_size)
+            event = {"prediction": probs, "pool_size": size, "quota": None, "tie_draw": 0.0}
+            item = opened(event | {"min_votes": 0, "max_votes": None}, 0)
+            if self._state.people is not None:
+                item = judged(self._state.people, self._state.method, None, item, {"type": "open"})
+            prior = answer_prior(self._state, self._answer_fit)
+            return self._decision(decide(self._state.method, prior, self._state.policy_state, item, closing=True), 0)
+
+    def decision(self, item_id: str) -> Decision:
+        """The decision as the item's last event left it, whatever was learned since.
+
+        `probs` is None for an item closed so long ago that only a summary is kept.
+        """
+        with self._lock:
+            state = self._state
+            state.check_known(item_id)
+            item = state.find(item_id)
+            if item is None:
+                confidence, num_votes, label, reason = state.old.get(item_id) or ()
+                kind: ConfidenceKind = "score" if state.method.target == "truth" else "probability"
+                name = state.settings.classes[label]
+                return Decision(False, name, confidence, None, num_votes, REASONS[reason], kind)
+            standing = item.standing
+            if standing is None:
+                raise broken("item_id", item_id, "an item with a decision", "decide it first.", error=UnknownItem)
+            probs = believe(state.settings.method.predicting, standing.prior, item, standing.votes, standing.pool_size)
+            probs.flags.writeable = False
+            kind = confidence_is(item)
+            found = Verdict(standing.ask, standing.label, standing.confidence, probs, standing.reason, kind)
+            return self._decision(found, standing.num_votes)
+
+    def ballots(self, item_id: str) -> dict[str, str | None]:
+        """Who has acted on an open or recent item: voter -> class named, None for an abstention. Named voters only."""
+        with self._lock:
+            classes = self._state.settings.classes
+            ballots = self._state.held(item_id).ballots
+            return {voter: None if act.label == ABSTAINED else classes[act.label] for voter, act in ballots.items()}
+
+    def open_items(self) -> list[str]:
+        """Ids of the items that are still open, oldest first."""
+        with self._lock:
+            return list(self._state.open)
+
+    def askable_at_once(self, item_id: str, most: int = 8, *, most_states: int = MOST_STATES) -> int:
+        """How many experts can be asked about an open item at once: the very ones who would be asked one by one.
+
+        The largest m <= `most` such that whatever m - 1 of them answer, the session, as it is now, still asks; 1 where
+        more than `most_states` outcomes would have to be looked at; 0 if the item is not open. Parameters learned
+        or tuned while the questions are out are not foreseen.
+
+        >>> from quorate import Session
+        >>> session = Session("ask-all", classes=["cat", "dog"], pool_size=3)
+        >>> decision = session.open("photo-1")
+        >>> session.askable_at_once("photo-1"), session.vote("photo-1", "cat").ask, session.askable_at_once("photo-1")
+        (3, True, 2)
+        """
+        with self._lock:
+            state, item = self._state, self._state.open.get(item_id)
+            if item is None:
+                return 0
+            most = whole(most, where="most")
+            if state.people is not None and (item.judgement is not None or state.people.settings.rules):
+                return 1  # who answers matters
+            return safe_ahead(state.method, state.prior, state.policy_state, item, most=most, most_states=most_states)
+
+    @property
+    def knobs(self) -> dict[str, Any]:
+        """The policy's parameters in force: as the session was started, or as `tune` left them."""
+        with self._lock:
+            return policy_knobs(self._state.method)
+
+    @property
+    def params(self) -> PriorParams:
+        """What has been learned so far."""
+        with self._lock:
+            return self._state.params
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The settings, as the journal's header has them."""
+        return self._state.settings.header()
+
+    def counts(self) -> dict[str, int]:
+        """Items opened, open and closed, and votes held: a glance at the session."""
+        with self._lock:
+            state = self._state
+            still_open = len(state.open)
+            closed = state.num_opened - still_open
+            return {"opened": state.num_opened, "open": still_open, "closed": closed, "votes": state.num_votes}
+
+    def item(self, item_id: str) -> ItemState:
+        """An open or recent item in full: its votes, ballots, abstentions, limits and standing decision. Read only."""
+        with self._lock:
+            return self._state.held(item_id)
+
+    @property
+    def method(self) -> Method:
+        """The method in force, with the parameters of its policy as `tune` left them."""
+        return self._state.method
+
+    def would_ask(self, item: ItemState) -> bool:
+        """Would the session, as it is now, ask one more expert about an item in this state? Nothing is stored."""
+        with self._lock:
+            return self._decide(item).ask
+
+    def _decide(self, item: ItemState, *, closing: bool = False) -> Verdict:
+        state = self._state
+        return verdict(state.people, state.method, state.prior, state.policy_state, item, closing=closing)
+
+    def _decision(self, found: Verdict, num_votes: int) -> Decision:
+        label, kind = self._state.settings.classes[found.label], found.confidence_is
+        return Decision(found.ask, label, found.confidence, found.probs, num_votes, found.reason, kind)

@@ -1,0 +1,41 @@
+"""Sessions with named people to play with, and everything they know of the people as plain values."""
+
+from quorate import Expert
+from quorate.session import Session
+from tests.session.conftest import CLASSES, known
+
+SENIOR, TRAINEE = "senior", "trainee"
+PANEL = [
+    Expert("ann", 3.0, SENIOR),
+    Expert("bob"),
+    Expert("eve", rank=TRAINEE),
+    Expert("joe", rank=TRAINEE),
+    Expert("kim"),
+]
+
+
+def make(method="quorate", **settings):
+    settings = {"classes": CLASSES, "window": 50, "refit_every": 5, "seed": 3} | settings
+    if "experts" not in settings:
+        settings["experts"] = PANEL
+    if not settings["experts"]:
+        settings.setdefault("pool_size", 5)
+    return Session(method, **settings)
+
+
+def known_of_people(session):
+    """All a session knows, people included: equal iff the sessions are in the same state."""
+    people = session._state.people
+    plain = known(session) | {
+        "members": people.members,
+        "totals": (people.agreements, people.judged, people.temperature),
+        "gold": {item: (belief.tolist(), truth) for item, (belief, truth) in people.gold.items()},
+        "pairs": people.pairs.snapshot().tobytes(),
+    }
+    if people.crowd is not None:
+        crowd = people.crowd
+        plain["crowd"] = ([each.tolist() for each in crowd.state], crowd.rows, crowd._order, crowd._num_closed)
+        plain["revised"] = {item: [each.tolist() for each in kept] for item, kept in crowd._closed.items()}
+    if people.panel is not None:
+        plain["panel"] = ([each.tolist() for each in people.panel.state], people.panel.columns, people.panel._numbers)
+    return plain

@@ -1,0 +1,540 @@
+"""Named people in a live session: whom to ask, who is there, the rules, the crowd's truth, and the journal."""
+
+import numpy as np
+import pytest
+
+import quorate
+from quorate import Expert, MemoryJournal, Session, errors
+from quorate import rng as streams
+from quorate.experts import crowd_stream
+from quorate.experts.crowd import CrowdItems, new_state
+from quorate.experts.crowd_stream import REVISED, stream
+from quorate.experts.panel import UNSEEN, new_panel
+from quorate.experts.panel_learning import learn_item
+from quorate.experts.panel_plan import advise
+from quorate.session.inputs import parse_prediction
+from quorate.session.lines import FORMAT, FORMAT_WITH_PEOPLE
+from tests.session.conftest import CLASSES
+from tests.session.people_support import PANEL, SENIOR, known_of_people, make
+
+DAY = 86_400.0
+
+
+def ask(session, item, label, **options):
+    """Ask whom the session names until it stops; returns the last decision and who was asked."""
+    decision, asked = session.decision(item), []
+    while decision.ask:
+        found = session.next_expert(item, **options)
+        assert found, found.reason
+        asked.append(found.expert.name)
+        decision = session.vote(item, label, voter=found.expert.name)
+    return decision, asked
+
+
+def test_a_session_without_people_is_the_session_it_was_and_says_how_to_name_them(tmp_path):
+    session = Session("quorate", classes=CLASSES, pool_size=3, journal=tmp_path / "j.jsonl")
+    assert session._state.people is None and "people" not in session.settings and "order" not in session.method.knobs
+    assert (tmp_path / "j.jsonl").read_bytes().startswith(b'{"quorate_journal":%d,' % FORMAT)
+    for call in (lambda: session.next_expert("x"), lambda: session.join("ann"), session.people):
+        with pytest.raises(errors.InvalidInput) as caught:
+            call()
+        assert caught.value.field in ("experts", "item_id")
+
+
+def test_a_journal_with_people_has_a_format_that_older_versions_refuse(tmp_path):
+    make(journal=tmp_path / "j.jsonl")
+    assert (tmp_path / "j.jsonl").read_bytes().startswith(b'{"quorate_journal":%d,' % FORMAT_WITH_PEOPLE)
+    assert quorate.read_journal(tmp_path / "j.jsonl")[0]["people"]["experts"][0]["name"] == "ann"
+
+
+def test_who_agreed_most_often_is_asked_first():
+    session = make(quorate.method("quorate", order="agreement"), experts=["ann", "bob", "eve"])
+    for number in range(12):
+        session.open(str(number), [0.5, 0.3, 0.2])
+        for name, label in (("ann", "dog"), ("eve", "cat"), ("bob", "cat")):
+            session.vote(str(number), label, name)
+        session.close(str(number))
+    session.open("x")
+    found = session.next_expert("x")
+    assert found.expert.name in ("eve", "bob") and found.gain_per_cost == found.gain > 0
+    assert session.next_expert("x", ["ann"]).expert.name == "ann"
+    shares = {each.expert.name: each.reliability for each in session.people()}
+    assert shares["ann"] < shares["bob"] == shares["eve"]
+    assert sum(each.num_votes for each in session.people()) == session.counts()["votes"]
+
+
+def test_a_cheaper_person_is_asked_before_an_equal_one():
+    session = make(experts=[Expert("ann", 2), Expert("bob", 1)])
+    session.open("x")
+    assert session.next_expert("x").expert.name == "bob"
+    assert make(experts=["ann", "bob"], rules=["bob costs 2"])._state.people.members["bob"].expert.cost == 2
+
+
+def test_presence_says_who_is_asked():
+    session = make(experts=["ann", "bob"])
+    session.open("x")
+    session.away("ann")
+    assert session.next_expert("x").expert.name == "bob"
+    session.away("bob")
+    nobody = session.next_expert("x")
+    assert not nobody and nobody.expert is None and nobody.gain == 0
+    assert session.decision("x").ask  # they will be back
+    session.back("ann")
+    assert session.next_expert("x").expert.name == "ann"
+    session.join(Expert("kim", 0.1))
+    assert session.next_expert("x").expert.name == "kim"
+
+
+def test_when_the_last_one_leaves_the_item_says_so():
+    session = make(experts=["ann", "bob", "eve"])
+    session.open("x")
+    session.vote("x", "cat", "ann")
+    assert session.leave("bob") == []
+    assert session.leave("eve") == ["x"]
+    assert session.decision("x").reason == "nobody_left" and not session.next_expert("x")
+
+
+def test_an_item_that_everybody_answered_stops_even_if_the_pool_is_larger():
+    session = make("ask-all", experts=["ann", "bob"], pool_size=9)
+    session.open("x")
+    session.vote("x", "cat", "ann")
+    assert session.vote("x", "dog", "bob").reason == "nobody_left"
+
+
+@pytest.mark.parametrize(
+    ("act", "field"),
+    [
+        (lambda session: session.vote("x", "cat"), "voter"),
+        (lambda session: session.vote("x", "cat", "stranger"), "voter"),
+        (lambda session: session.abstain("x"), "voter"),
+        (lambda session: session.join("ann"), "expert"),
+        (lambda session: session.leave("stranger"), "voter"),
+        (lambda session: session.back("ann"), "voter"),
+        (lambda session: session.next_expert("x", ["stranger"]), "available"),
+        (lambda session: session.next_expert("x", "ann"), "available"),
+        (lambda session: session.next_expert("y"), "item_id"),
+    ],
+)
+def test_calls_that_do_not_fit_are_refused_and_change_nothing(act, field):
+    session = make()
+    session.open("x")
+    before = known_of_people(session)
+    with pytest.raises(errors.InvalidInput) as caught:
+        act(session)
+    assert caught.value.field == field and known_of_people(session) == before
+
+
+@pytest.mark.parametrize(
+    ("field", "settings"),
+    [
+        ("target", {"target": "truth"}),
+        ("target", {"target": "wisdom"}),
+        ("gold", {"gold": {"x": "cat"}}),
+        ("gold", {"method": "crowd", "gold": {"x": "cow"}}),
+        ("experts", {"experts": ["ann", "ann"]}),
+        ("experts", {"experts": [7]}),
+        ("rules", {"rules": ["every boss costs 2"]}),
+        ("rules", {"rules": ["a senior must confirm before an item closes as cow"]}),
+        ("rule", {"rules": ["be nice"]}),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(field, settings):
+    with pytest.raises(errors.InvalidInput) as caught:
+        make(**settings)
+    assert caught.value.field == field
+
+
+def test_the_method_and_the_pool_follow_from_target_and_experts():
+    session = Session(classes=CLASSES, experts=PANEL, target="truth")
+    assert session.method.name == "crowd" and session.settings["pool_size"] == len(PANEL)
+    assert Session(classes=CLASSES, pool_size=3).method.name == "quorate"
+
+
+def test_a_timeout_is_an_abstention_with_a_replacement():
+    session = make(experts=["ann", "bob", "eve"])
+    session.open("x")
+    out = session.timeout("x", "ann")
+    assert out.decision.ask and out.replacement.expert.name == "bob"
+    assert session.item("x").abstentions == 1 and session.ballots("x") == {"ann": None}
+    session.retract("x", "ann")
+    assert session.vote("x", "cat", "ann").num_votes == 1
+
+
+# -- rules ------------------------------------------------------------------------------------------------------------
+
+
+def test_an_item_closes_only_after_a_senior_has_confirmed():
+    rule = "a senior must confirm before an item closes as cat"
+    session = make(quorate.method("quorate", min_gain=0.6), rules=[rule])
+    session.open("x", [0.98, 0.01, 0.01])
+    assert session.decision("x").ask and session.next_expert("x").expert.name == "ann"
+    assert session.vote("x", "cat", "bob").ask
+    decision, asked = ask(session, "x", "cat")
+    assert asked == ["ann"] and decision.label == "cat"
+    session.open("y", [0.01, 0.98, 0.01])
+    assert not session.decision("y").ask  # the rule is about another class
+
+
+def test_without_a_senior_the_item_closes_unconfirmed():
+    session = make(quorate.method("quorate", min_gain=0.6), rules=["a senior must confirm before an item closes"])
+    session.open("x", [0.98, 0.01, 0.01])
+    session.away("ann")
+    assert session.decision("x").ask and not session.next_expert("x")
+    session.back("ann")
+    assert session.timeout("x", "ann").decision.reason == "unconfirmed"
+
+
+def test_a_senior_who_disagrees_confirms_nothing():
+    experts = [Expert("ann", rank=SENIOR), Expert("max", rank=SENIOR), Expert("bob"), Expert("kim")]
+    session = make("until-settled", experts=experts, rules=["a senior must confirm before an item closes as cat"])
+    session.open("x")
+    for name, label in (("bob", "cat"), ("ann", "dog"), ("kim", "cat")):
+        decision = session.vote("x", label, name)
+    assert decision.ask and session.next_expert("x").expert.name == "max"
+    assert session.vote("x", "cat", "max").reason in ("settled", "exhausted")
+
+
+def test_only_so_many_votes_of_trainees_count_towards_the_stop():
+    session = make(quorate.method("quorum", votes=2), rules=["at most 1 vote by trainees count towards the stop"])
+    session.open("x")
+    session.vote("x", "cat", "eve")
+    assert {session.next_expert("x", [name]).expert is None for name in ("joe",)} == {True}
+    assert session.vote("x", "cat", "joe").ask  # two votes for cat, one of which counts
+    decision = session.vote("x", "cat", "bob")
+    assert decision.reason == "rule" and decision.num_votes == 3
+
+
+def test_two_people_are_kept_apart():
+    session = make(experts=["ann", "bob", "eve"], rules=["never ann and bob on one item"])
+    session.open("x")
+    session.vote("x", "cat", "ann")
+    assert session.next_expert("x").expert.name == "eve" and not session.next_expert("x", ["bob"])
+
+
+def test_the_same_two_people_meet_once():
+    session = make(experts=["ann", "bob", "eve"], rules=["never the same two people on one item"])
+    session.open("x")
+    session.vote("x", "cat", "ann")
+    session.vote("x", "dog", "bob")
+    session.open("y")
+    session.vote("y", "cat", "ann")
+    assert session.next_expert("y").expert.name == "eve"
+    assert session.vote("y", "dog", "eve").reason == "nobody_left"  # bob has met ann
+
+
+def test_a_daily_limit_ends_at_midnight_utc():
+    session = make(experts=[Expert("ann", daily_limit=1)])
+    session.open("x", time=10.0)
+    session.open("y", time=10.0)
+    session.vote("x", "cat", "ann", time=DAY - 1)
+    assert not session.next_expert("y", time=DAY - 0.5) and session.decision("y").ask
+    assert session.next_expert("y", time=DAY + 0.5).expert.name == "ann"
+
+
+# -- the crowd --------------------------------------------------------------------------------------------------------
+
+
+def recorded(num_items=70, num_people=23, depth=6, seed=0):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(3, size=num_items)
+    person = np.array([rng.permutation(num_people)[:depth] for _ in range(num_items)])
+    right = rng.random(person.shape) < 0.4 + 0.5 * (person % 3 > 0)
+    label = np.where(right, truth[:, None], rng.integers(3, size=person.shape))
+    predictions = rng.dirichlet(np.ones(3), num_items) * 0.9 + 0.1 / 3
+    for _ in range(4):  # a prediction is scaled to sum to 1; until that changes no bit
+        predictions = np.array([parse_prediction(each, CLASSES, 1)[0] for each in predictions])
+    return person, label, predictions, truth
+
+
+@pytest.mark.parametrize("has_classifier", [True, False])
+def test_the_live_crowd_is_the_recorded_one_to_the_bit(has_classifier):
+    person, label, predictions, _ = recorded()
+    n, depth = person.shape
+    log_f = np.log(predictions) if has_classifier else np.zeros((n, 3))
+    items = CrowdItems(
+        np.arange(n + 1) * depth, person.ravel().copy(), label.ravel().copy(), log_f, np.empty((n, 3)),
+        np.empty(n * depth), np.empty((n * depth, 2, 4)),
+    )  # fmt: skip
+    state, online, asked = new_state(23, 3), np.empty((n, 3)), np.empty(n, dtype=np.int64)
+    draws = np.array([[streams.uniform(3, "revise", i, place) for place in range(REVISED)] for i in range(n)])
+    session = make(quorate.method("crowd", doubt=0.05), experts=[], window=None, pool_size=depth)
+    live = []
+    for i in range(n):
+        decision = session.open(str(i), predictions[i] if has_classifier else None)
+        while decision.ask:
+            turn = decision.num_votes
+            decision = session.vote(str(i), CLASSES[label[i, turn]], f"p{person[i, turn]}")
+        live.append(decision)
+    crowd = session._state.people.crowd
+    stream_without_the_end(state, items, draws, online, asked)
+    assert asked.tolist() == [each.num_votes for each in live]
+    assert np.array_equal(online, [each.probs for each in live])
+    for name, row in crowd.rows.items():
+        assert np.array_equal(crowd.state.confusion[row], state.confusion[int(name[1:])])
+    assert np.array_equal(crowd.state.pooled, state.pooled) and np.array_equal(crowd.state.tau, state.tau)
+
+
+def stream_without_the_end(state, items, draws, online, asked):
+    """The recorded stream as it is before it revises every item once more after the last."""
+    n = len(asked)
+    revise, calls = crowd_stream.revise_item, []
+
+    def counted(*arguments):
+        calls.append(arguments)
+        if len(calls) <= REVISED * (n - 1):
+            revise(*arguments)
+
+    crowd_stream.revise_item = counted
+    try:
+        stream.py_func(state, items, 0.05, draws, online, asked)
+    finally:
+        crowd_stream.revise_item = revise
+
+
+def crowd_session(**settings):
+    settings = {"experts": [], "window": 30, "pool_size": 6} | settings
+    return make(quorate.method("crowd", doubt=0.05), **settings)
+
+
+def test_the_crowd_learns_who_is_good_and_asks_them_first():
+    person, label, _, truth = recorded(200, seed=4)
+    session = crowd_session(window=None)
+    for i in range(200):
+        session.open(str(i))
+        for turn in range(6):
+            session.vote(str(i), CLASSES[label[i, turn]], f"p{person[i, turn]}")
+        session.close(str(i))
+    session.open("x")
+    chosen = session.next_expert("x")
+    assert int(chosen.expert.name[1:]) % 3 > 0 and 0 < chosen.gain < 1
+    right = np.mean([session.decision(str(i)).label == CLASSES[truth[i]] for i in range(100, 200)])
+    majority = np.mean([np.bincount(label[i], minlength=3).argmax() == truth[i] for i in range(100, 200)])
+    assert right >= majority
+
+
+def test_without_gold_the_confidence_is_a_score_and_with_gold_it_is_scaled():
+    person, label, predictions, truth = recorded(60, seed=5)
+    gold = {str(i): CLASSES[truth[i]] for i in range(40)}
+    journal = MemoryJournal()
+    for settings in ({}, {"gold": gold, "journal": journal}):
+        session, kinds = crowd_session(window=None, **settings), []
+        for i in range(60):
+            decision = session.open(str(i), predictions[i])
+            for turn in range(6):
+                if decision.ask:
+                    decision = session.vote(str(i), CLASSES[label[i, turn]], f"p{person[i, turn]}")
+            kinds.append(decision.confidence_is)
+        if not settings:
+            assert set(kinds) == {"score"}
+            unscaled = session
+    assert kinds[:20] == ["score"] * 20 and set(kinds[20:]) == {"probability"}
+    assert session._state.people.temperature > 1
+    assert session.decision("59").confidence <= unscaled.decision("59").confidence
+    assert session.decision("59").num_votes == unscaled.decision("59").num_votes  # the stop looks at the belief itself
+    assert known_of_people(Session.resume(journal, verify=True)) == known_of_people(session)
+
+
+def test_late_and_withdrawn_votes_are_undone_and_redone():
+    person, label, predictions, _ = recorded(30, seed=6)
+    session = crowd_session()
+    for i in range(30):
+        session.open(str(i), predictions[i])
+        for turn in range(6):
+            session.vote(str(i), CLASSES[label[i, turn]], f"p{person[i, turn]}")  # late ones too
+    before = session.decision("12")
+    labels = session._state.people.crowd.state.labels.sum()
+    session.vote("12", "bird", "newcomer")
+    assert session.decision("12").probs.tolist() == before.probs.tolist()
+    assert session._state.people.crowd.state.labels.sum() == labels + 1
+    session.retract("12", "newcomer")
+    assert session._state.people.crowd.state.labels.sum() == labels
+    first = next(iter(session.ballots("12")))
+    decided = session.retract("12", first)  # the decision counted it: the item is judged anew
+    assert decided.num_votes == 5 and session._state.people.crowd.state.labels.sum() in (labels - 1, labels - 6)
+
+
+def test_a_crowd_answers_without_votes_and_asks_one_at_a_time():
+    session = crowd_session()
+    assert session.predict([0.1, 0.8, 0.1]).label == "dog"
+    session.open("x")
+    assert session.askable_at_once("x") == 1
+    assert session.tune(doubt=0.3) == {"doubt": 0.3}
+
+
+# -- the panel --------------------------------------------------------------------------------------------------------
+
+
+def test_the_live_panel_asks_and_answers_as_the_kernels_do_to_the_bit():
+    rng = np.random.default_rng(2)
+    names, truth = ["ann", "bob", "eve"], rng.integers(3, size=25)
+    cast = np.where(rng.random((25, 3)) < [0.95, 0.9, 0.4], truth[:, None], rng.integers(3, size=(25, 3)))
+    session = make(quorate.method("panel", min_gain=0.02), experts=[Expert("ann", 2.0), "bob", "eve"])
+    panel, asked = new_panel(3, 3, window=50), []
+    for i in range(25):
+        decision = session.open(str(i), rng.dirichlet(np.ones(3)))
+        log_f, seen = session.item(str(i)).log_predictions, np.full(3, UNSEEN)
+        while True:
+            advice = advise(panel, log_f, seen, costs=[2.0, 1.0, 1.0], min_gain=0.02)
+            assert np.array_equal(decision.probs, advice.probs)
+            if not decision.ask:
+                break
+            found = session.next_expert(str(i))
+            assert (found.expert.name, found.gain) == (names[advice.expert], advice.gain)
+            seen[advice.expert] = cast[i, advice.expert]
+            asked.append(advice.expert)
+            decision = session.vote(str(i), CLASSES[cast[i, advice.expert]], found.expert.name)
+        assert advice.expert < 0 or decision.reason == "settled"
+        learn_item(panel, log_f, seen)
+    assert np.array_equal(panel.rows, session._state.people.panel.state.rows)
+    assert set(asked) == {0, 1, 2}
+
+
+def test_a_panel_waits_for_those_who_are_away_and_needs_to_know_its_members():
+    session = make("panel", experts=["ann", "bob"])
+    session.open("x")
+    session.away("ann")
+    session.away("bob")
+    assert session.decision("x").ask and not session.next_expert("x")
+    session.join("kim")
+    assert session.next_expert("x").expert.name == "kim"
+    assert session.vote("x", "cat", "kim").ask
+    session.leave("bob")
+    assert session.leave("ann") == ["x"]
+    assert session.decision("x").reason in ("nobody_left", "closed", "settled")
+    with pytest.raises(errors.InvalidInput) as caught:
+        make("panel", experts=[])
+    assert caught.value.field == "experts"
+
+
+# -- the journal ------------------------------------------------------------------------------------------------------
+
+ALL_RULES = [
+    "a senior must confirm before an item closes as cat", "at most 1 vote by trainees count towards the stop",
+    "never ann and bob on one item", "never the same two people on one item",
+    "every trainee answers at most 9 items a day",
+]  # fmt: skip
+
+
+def busy(session, rng, num_items):
+    """Votes, late ones, abstentions, timeouts, undos, and people who come and go; yields after each act."""
+    names = [each.expert.name for each in session.people()] or [f"p{e}" for e in range(30)]
+    for number in range(num_items):
+        item = f"i{session.counts()['opened']}"
+        session.open(item, rng.dirichlet(np.ones(3)), time=number * 9000.0)
+        yield
+        for name in rng.permutation(names)[:4].tolist():
+            act = rng.random()
+            if act < 0.1:
+                session.timeout(item, name)
+            elif act < 0.2:
+                session.abstain(item, name)
+            else:
+                session.vote(item, CLASSES[int(rng.integers(3))], name, time=number * 9000.0)
+            yield
+            if act > 0.9:
+                session.retract(item, name)
+                yield
+        name = names[int(rng.integers(len(names)))]
+        status = {each.expert.name: each.status for each in session.people()}.get(name)
+        if status == "here":
+            session.leave(name) if rng.random() < 0.2 else session.away(name)
+        elif status == "away":
+            session.back(name)
+        elif status == "left":
+            session.join(Expert(name, 2.0, SENIOR if name == "ann" else None))
+        yield
+
+
+GOLD = {f"i{n}": CLASSES[n % 3] for n in range(25)}
+SETTINGS = [
+    {"method": "quorate", "rules": ALL_RULES},
+    {"method": quorate.method("quorate", order="agreement"), "experts": [], "pool_size": 4},
+    {
+        "method": "crowd",
+        "experts": [],
+        "pool_size": 4,
+        "window": 6,
+        "gold": GOLD,
+    },
+    {"method": "crowd", "rules": ALL_RULES, "window": 6},
+    {"method": "panel", "experts": PANEL[:3], "rules": ALL_RULES[1:3], "window": 6},
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_a_session_with_people_killed_anywhere_comes_back_as_it_was(settings):
+    journal, rng = MemoryJournal(), np.random.default_rng(9)
+    session = make(journal=journal, **settings)
+    for turn, _ in enumerate(busy(session, rng, 30 if settings["method"] != "panel" else 12)):
+        if turn % 41 == 0:
+            assert known_of_people(Session.resume(journal)) == known_of_people(session)
+    twin = MemoryJournal()
+    twin.start(journal.header())
+    for event in journal.events():
+        twin.append(event)
+    back = Session.resume(twin, verify=True)
+    assert known_of_people(back) == known_of_people(session)
+    for one, other in zip(
+        busy(session, np.random.default_rng(8), 3), busy(back, np.random.default_rng(8), 3), strict=True
+    ):
+        assert one is other
+    assert known_of_people(back) == known_of_people(session)
+
+
+def test_settings_about_people_are_compared_on_resume():
+    journal = MemoryJournal()
+    make(journal=journal, rules=["bob costs 2"])
+    assert Session.resume(journal, experts=PANEL, target="plurality", rules=["bob costs 2"])
+    with pytest.raises(errors.JournalMismatch) as caught:
+        Session.resume(journal, rules=["bob costs 3"])
+    assert caught.value.field == "rules"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"type": "join", "expert": {"name": "ann"}},
+        {"type": "join", "expert": {"name": "new", "cost": -1}},
+        {"type": "away", "voter": "stranger"},
+        {"type": "back", "voter": "ann"},
+        {"type": "vote", "item": "x", "voter": "stranger", "label": "cat", "decision": {"ask": True}},
+        {"type": "vote", "item": "x", "label": "cat", "decision": {"ask": True}},
+    ],
+)
+def test_an_event_that_no_session_writes_is_refused_on_resume(change):
+    journal = MemoryJournal()
+    session = make(journal=journal)
+    session.open("x")
+    journal.append({"seq": 2, "time": 0.0, **change})
+    with pytest.raises(errors.JournalCorrupt) as caught:
+        Session.resume(journal)
+    assert caught.value.line == 3
+
+
+def test_a_repeated_request_about_people_takes_effect_once():
+    session = make(experts=["ann", "bob"])
+    session.away("ann", request_id="r1")
+    session.away("ann", request_id="r1")
+    session.back("ann")
+    with pytest.raises(errors.RequestReused):
+        session.away("bob", request_id="r1")
+
+
+def test_who_is_absent_is_not_in_the_pool_of_the_item_and_a_resume_knows_it():
+    journal = MemoryJournal()
+    session = make("ask-all", experts=["ann", "bob", "eve"], journal=journal)
+    session.open("x", absent=["bob"])
+    assert session.item("x").pool_left == 2 and not session.next_expert("x", ["bob"])
+    assert "absent" in next(iter(journal.events()))
+    session.open("y")
+    assert "absent" not in list(journal.events())[1]
+    assert known_of_people(Session.resume(journal, verify=True)) == known_of_people(session)
+    with pytest.raises(errors.InvalidInput) as caught:
+        session.open("z", absent=["stranger"])
+    assert caught.value.field == "absent"
+
+
+def test_one_setting_of_a_panel_can_be_compared_on_resume():
+    journal = MemoryJournal()
+    make("panel", journal=journal, rules=["bob costs 2"])
+    assert Session.resume(journal, rules=["bob costs 2"]) and Session.resume(journal, target="plurality")
