@@ -6,6 +6,11 @@ from quorate.datasets.arrays import expand_counts
 from quorate.errors import InvalidInput
 
 
+def test_voters_are_kept_where_there_is_a_vote():
+    data = vote_dataset([[0, 1, -1]], [[0.5, 0.5]], classes=["a", "b"], voters=[[4, -1, 4]])
+    assert data.voters.tolist() == [[4, -1, -1]]
+
+
 def test_counts_become_votes():
     votes = expand_counts([[2, 0, 1], [0, 1, 0]])
     assert votes.tolist() == [[0, 0, 2], [1, -1, -1]]
@@ -20,6 +25,13 @@ def test_counts_become_votes():
         ({"predictions": [[0.2, 0.8], [0.5, 0.5]]}, (1, 2, 2)),
         ({"models": ["a", "b"]}, ["a", "b"]),
         ({"models": 3}, 3),
+        ({"voters": [[0, 1, 2]]}, "int64[1, 3]"),
+        ({"voters": [[0.5, 1.0]]}, "float64[1, 2]"),
+        ({"voters": [[0, -2]]}, -2),
+        ({"voters": [[7, 7]]}, 7),
+        ({"truth": [0, 1]}, "int64[2]"),
+        ({"truth": [0.5]}, "float64[1]"),
+        ({"truth": [2]}, "2..2"),
         ({"blocks": [0, 1]}, (2,)),
         ({"blocks": [0.5]}, 0.5),
         ({"votes": [[0, 1], [1]]}, [[0, 1], [1]]),

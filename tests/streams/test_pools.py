@@ -37,6 +37,26 @@ def test_the_word_recorded_means_the_same_as_none():
     assert pools({"x": "cc"}, pool_size="recorded").pool_size is None
 
 
+def test_the_voter_stays_with_the_vote_in_any_order():
+    import pyarrow as pa
+
+    rng = np.random.default_rng(3)
+    rows = {"task": [], "worker": [], "label": []}
+    for item in range(20):
+        for person in rng.permutation(9)[: rng.integers(1, 9)]:
+            rows["task"].append(str(item))
+            rows["worker"].append(f"p{person}")
+            rows["label"].append(CLASSES[(item + person) % 3])
+    both = join(read_votes(pa.table(rows), classes=CLASSES))
+    for order in ("given", "shuffled"):
+        made = build_pools(both, order=order, seed=5, partly_voted="exclude", keeps_voters=True).stream
+        for t, (votes, voters) in enumerate(zip(made.votes, made.voters, strict=True)):
+            item = int(both.items[made.items[t]])
+            people = [int(both.workers[e][1:]) for e in voters[: made.recorded[t]]]
+            assert [(item + person) % 3 for person in people] == votes[: made.recorded[t]].tolist()
+            assert (voters[made.recorded[t] :] == -1).all()
+
+
 def test_ties_share_the_verdict():
     assert pools({"x": "cd", "y": "ccd"}).truth.tolist() == [[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]
 

@@ -33,7 +33,8 @@ class AskTwice(Stateless):
 
 def stream_of(dataset, *, pool_size=None, model=0, seed=3, head=None):
     whole = prepare(dataset, pool_size, model, seed)
-    return Stream(**{name: np.ascontiguousarray(getattr(whole, name)[:head]) for name in Stream.__slots__})
+    values = {name: getattr(whole, name) for name in Stream.__slots__}
+    return Stream(**{n: None if each is None else np.ascontiguousarray(each[:head]) for n, each in values.items()})
 
 
 def by_session(stream, chosen, *, control=None, seed, audit_rate=0.0, **settings):

@@ -6,11 +6,12 @@ from quorate.catalogue import parse_method
 from quorate.datasets import load_npz, synthetic, vote_dataset
 from quorate.decision.quota import RandomQuota
 from quorate.decision.threshold import Threshold
-from quorate.methods import METHODS, method
+from quorate.methods import ANONYMOUS, method
 from quorate.streams import prepare, simulate
-from quorate.streams.runs import SessionRun, StreamOptions
+from quorate.streams.runs import StreamOptions
+from quorate.streams.session_run import SessionRun
 
-SPECS = [*METHODS, "quorate:rule=optimistic"]
+SPECS = [*ANONYMOUS, "quorate:rule=optimistic"]
 KNOBS = {
     "quorate": {"min_gain": 0.01},
     "quorate:rule=optimistic": {"min_gain": 0.02},
@@ -128,6 +129,15 @@ def test_all_methods_meet_the_same_items_voters_and_ties():
         assert np.array_equal(run.consensus, runs[0].consensus)
 
 
+def test_the_voter_stays_with_the_vote_when_pools_are_drawn():
+    rng = np.random.default_rng(2)
+    voters = rng.permuted(np.tile(np.arange(8), (30, 1)), axis=1)
+    data = vote_dataset(voters % 3, np.full((30, 3), 1 / 3), classes=["a", "b", "c"], voters=voters)
+    stream = prepare(data, 5, 0, 4)
+    assert (stream.voters % 3 == stream.votes).all()
+    assert {len(set(row)) for row in stream.voters.tolist()} == {5}
+
+
 def test_ask_all_finds_the_consensus_up_to_ties():
     dataset = synthetic(num_items=500, pool_size=6, agreement=0.6, seed=1)
     run = simulate(dataset, "ask-all", seed=1)
@@ -158,7 +168,7 @@ def test_every_method_but_ask_all_stops_when_the_pool_is_settled():
         "first": 99,
         "cap": 99,
     }
-    for name in METHODS:
+    for name in ANONYMOUS:
         knobs = {knob: strictest[knob] for knob in method(name).knobs if knob in strictest}
         run = simulate(dataset, method(name, **knobs), seed=1)
         if name == "ask-all":

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from quorate.datasets import synthetic
-from quorate.methods import METHODS, method
+from quorate.methods import ANONYMOUS, method
 from quorate.streams import simulate
 from quorate.streams.sweep import Point, Replicate, curve, grid_methods, knob_grid, paired, refine, run_point, sweep
 
@@ -26,7 +26,7 @@ def test_a_point_is_what_simulate_says_over_all_seeds(replicates):
 
 
 def test_every_grid_spans_no_vote_to_until_settled(replicates):
-    names = [name for name in METHODS if name not in ("ask-all", "until-settled")]
+    names = [name for name in ANONYMOUS if name not in ("ask-all", "until-settled")]
     curves = sweep(grid_methods(names, pool_size=5, num_classes=10, quick=True), replicates[:1])
     settled = run_point(method("until-settled"), replicates[:1])
     for each in curves:

@@ -6,11 +6,11 @@ import pytest
 
 from quorate.decision.counting import Quorum
 from quorate.errors import PolicyError
-from quorate.methods import METHODS, method
+from quorate.methods import ANONYMOUS, method
 from quorate.workflows.decide import decide_once, explain
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", ANONYMOUS)
 def test_every_method_decides_and_explains_itself(name):
     chosen = method(name)
     decision = decide_once(chosen, prediction=[0.6, 0.4], votes=[1, 1], pool_size=7, classes=["yes", "no"])

@@ -29,8 +29,12 @@ def vote_dataset(
     blocks: ArrayLike | None = None,
     name: str = "votes",
     notes: Sequence[str] = (),
+    voters: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
 ) -> VoteDataset:
     """A data set from votes (T, N) of class numbers, -1 for none, and predictions (T, K) or (M, T, K).
+
+    `voters` (T, N): number of the person behind each vote; `truth` (T,): the true class; -1 where not known.
 
     >>> data = vote_dataset([[0, 0, 1], [1, 1, -1]], [[0.9, 0.1], [0.3, 0.7]], classes=["cat", "dog"])
     >>> data.num_items, data.num_classes, data.models
@@ -63,7 +67,39 @@ def vote_dataset(
         classes=names,
         blocks=frozen_array(stretch, np.int64),
         notes=tuple(notes),
+        voters=None if voters is None else frozen_array(_voter_table(voters, table), np.int64),
+        truth=None if truth is None else frozen_array(_true_classes(truth, len(table), len(names)), np.int64),
     )
+
+
+def _true_classes(truth: ArrayLike, num_items: int, num_classes: int) -> np.ndarray:
+    """The true class of each item (T,), -1 where it is not known."""
+    classes = np.asarray(truth)
+    if classes.shape != (num_items,) or not np.issubdtype(classes.dtype, np.integer):
+        rule = f"a class number for each of {num_items} items, -1 where it is not known"
+        raise broken("truth", f"{classes.dtype}{list(classes.shape)}", rule, "pass one number per item.")
+    if classes.min() < -1 or classes.max() >= num_classes:
+        rule = f"classes 0 to {num_classes - 1}, or -1 where it is not known"
+        raise broken("truth", f"{classes.min()}..{classes.max()}", rule, "number them in the order of `classes`.")
+    return classes
+
+
+def _voter_table(voters: ArrayLike, votes: np.ndarray) -> np.ndarray:
+    """Who cast each vote (T, N); -1 where nobody is known, and where there is no vote."""
+    table = np.asarray(voters)
+    if table.shape != votes.shape or not np.issubdtype(table.dtype, np.integer):
+        rule = f"whole numbers of the shape {votes.shape}, as `votes`"
+        raise broken("voters", f"{table.dtype}{list(table.shape)}", rule, "number the people from 0.")
+    if table.min() < -1:
+        raise broken("voters", int(table.min()), "numbers of people from 0, or -1 for unknown", "number them from 0.")
+    table = np.where(votes >= 0, table, -1)
+    ordered = np.sort(table, axis=1)
+    twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+    if twice.any():
+        item = int(np.flatnonzero(twice.any(axis=1))[0])
+        rule = f"one vote of a person on an item; item {item} has two of one person"
+        raise broken("voters", int(ordered[item, 1:][twice[item]][0]), rule, "keep one of them.")
+    return table
 
 
 def _vote_table(votes: ArrayLike) -> np.ndarray:
@@ -127,7 +163,7 @@ def expand_counts(histograms: ArrayLike) -> np.ndarray:
 
 def _read_npz(file: Path) -> dict[str, Any]:
     """The arrays of an `.npz`, read without ever unpickling."""
-    wanted = ("votes", "counts", "probs", "models", "classes", "is_post_shift")
+    wanted = ("votes", "counts", "probs", "models", "classes", "is_post_shift", "annotator_ids", "labels")
     content = plain_arrays(file)
     if not isinstance(content, dict):
         raise broken("path", str(file), "an .npz, not one array", "save it with np.savez.")
@@ -170,7 +206,8 @@ def load_npz(path: str | Path, *, name: str | None = None, classes: Sequence[str
     """A data set from an `.npz` with `votes` (T, N) or `counts` (T, K), and `probs` (M, T, K).
 
     Optional: `models`, `classes` (else the ones given here, else 0, 1, ...), `is_post_shift` (T,) (then clean items
-    come first and are shuffled apart). Predictions are put in order by `tidied`, which says so in `notes`.
+    come first and are shuffled apart), `annotator_ids` (T, N) who cast each vote, `labels` (T,) the true classes.
+    Predictions are put in order by `tidied`, which says so in `notes`.
     """
     file = Path(path)
     if not file.is_file():
@@ -192,4 +229,6 @@ def load_npz(path: str | Path, *, name: str | None = None, classes: Sequence[str
         blocks=arrays.get("is_post_shift"),
         name=name or file.stem,
         notes=notes,
+        voters=arrays.get("annotator_ids") if "votes" in arrays else None,
+        truth=arrays.get("labels"),
     )

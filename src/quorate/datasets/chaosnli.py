@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
 
 from quorate.datasets.arrays import expand_counts, load_npz, vote_dataset
 from quorate.datasets.content import beside, locate, unknown_form, with_predictions
 from quorate.datasets.prediction_files import Paths, PredictionArrays, read_predictions
+from quorate.distributions import softmax
 from quorate.types import FloatArray, VoteDataset
 from quorate.validate import broken, floored
 
@@ -73,7 +73,7 @@ def _read_logits(file: Path, uids: list[str]) -> PredictionArrays:
             str(model): np.array([items[uid]["logits"] for uid in uids], dtype=np.float64)
             for model, items in content.items()
         }
-        probs = floored(softmax(np.stack(list(logits.values())), axis=-1))  # (M, T, K)
+        probs = floored(softmax(np.stack(list(logits.values()))))  # (M, T, K)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as cause:
         rule = f"model -> uid -> logits for every item ({cause!r})"
         fix = f"use {PREDICTIONS[0]} as published, or probabilities in an .npy, .npz, .csv or .parquet."

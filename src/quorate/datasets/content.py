@@ -163,13 +163,8 @@ def chosen_models(dataset: VoteDataset, models: Sequence[str], *, items: NDArray
     if not items.any():
         raise broken("model", list(models), "classifiers that all predict some item", "choose fewer models.")
     numbers = [dataset.models.index(name) for name in models]
-    return replace(
-        dataset,
-        votes=frozen_array(dataset.votes[items], np.int16),
-        predictions=frozen_array(dataset.predictions[numbers][:, items]),
-        models=tuple(models),
-        blocks=frozen_array(dataset.blocks[items], np.int64),
-    )
+    chosen = replace(dataset, predictions=frozen_array(dataset.predictions[numbers]), models=tuple(models))
+    return chosen.rows(items)
 
 
 def with_predictions(dataset: VoteDataset, predictions: Paths | None) -> VoteDataset:

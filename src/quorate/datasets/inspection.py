@@ -13,7 +13,7 @@ import numpy as np
 
 from quorate.datasets import chaosnli, cifar10h, imagenet16h, imagenet16h_shift
 from quorate.datasets.arrays import load_npz
-from quorate.datasets.catalogue import CATALOGUE, Digests, PublishedFile, digests, matches
+from quorate.datasets.catalogue import CATALOGUE, digests, matches
 from quorate.datasets.content import PICKLES, accuracies, checksum, find
 from quorate.datasets.plain_pickle import read_pickle
 from quorate.datasets.prediction_files import Paths
@@ -116,20 +116,8 @@ def _file_facts(path: Path) -> tuple[FileFacts, list[str]]:
         content = "not read"
         problems.append(str(problem))
     intact = True if same else False if problems and named is not None else None
-    return _facts(path, proof, same or named, intact, content), problems
-
-
-def _facts(path: Path, proof: Digests, file: PublishedFile | None, intact: bool | None, content: str) -> FileFacts:
-    return FileFacts(
-        path=str(path),
-        size=proof.size,
-        sha256=proof.sha256,
-        git_blob=proof.git_blob,
-        published=None if file is None else file.name,
-        what=None if file is None else file.what,
-        intact=intact,
-        content=content,
-    )
+    name, what = (None, None) if (file := same or named) is None else (file.name, file.what)
+    return FileFacts(str(path), proof.size, proof.sha256, proof.git_blob, name, what, intact, content), problems
 
 
 def _content(path: Path) -> str:

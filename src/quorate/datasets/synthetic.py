@@ -7,13 +7,14 @@ a few confusable classes; an uneven classifier over-predicts some classes, as on
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import betaincinv, ndtr, ndtri, softmax
 
 from quorate.datasets.arrays import vote_dataset
+from quorate.distributions import beta_quantile, normal_cdf, normal_quantile, softmax
 from quorate.rng import stream
+from quorate.solvers import find_root
 from quorate.types import FloatArray, IntArray, VoteDataset
 from quorate.validate import bounded, broken, fraction, members, whole
 
@@ -138,7 +139,7 @@ def _predictions(
     temperature is that of the first half.
     """
     num_classes = halves[0].num_classes
-    quantiles = ndtri((np.arange(num_classes) + 0.5) / num_classes)
+    quantiles = np.array([normal_quantile((k + 0.5) / num_classes) for k in range(num_classes)])
     lean = 1.5 * unevenness * quantiles[rng.permutation(num_classes)]  # (K,)
     strengths = np.array([evidence_strength(half, lean) for half in halves])
     evidence = rng.standard_normal((len(items.truth), num_classes)) + lean
@@ -146,18 +147,23 @@ def _predictions(
     first = evidence[items.blocks == 0]
 
     def confidence(sharpness: float) -> float:
-        return float(softmax(sharpness * first, axis=1).max(axis=1).mean())
+        return float(softmax(sharpness * first).max(axis=1).mean())
 
     wanted = min(max(halves[0].accuracy, 1 / num_classes + 0.01), confidence(50.0))
-    honest = brentq(lambda sharpness: confidence(sharpness) - wanted, 0.0, 50.0, xtol=1e-6)
-    return np.asarray(softmax(calibration * honest * evidence, axis=1))
+    honest = find_root(lambda sharpness: confidence(sharpness) - wanted, 0.0, 50.0, within=1e-6)
+    return softmax(calibration * honest * evidence)
+
+
+@lru_cache(maxsize=256)
+def _clarity_levels(agreement: float) -> FloatArray:
+    """Quantiles of the items' clarity."""
+    levels = (np.arange(NUM_LEVELS) + 0.5) / NUM_LEVELS
+    return beta_quantile(CLARITY_SPREAD * agreement + 1e-9, CLARITY_SPREAD * (1 - agreement) + 1e-9, levels)
 
 
 def evidence_strength(half: Half, lean: FloatArray) -> float:
     """Strength with mean accuracy `half.accuracy` over classes and levels of clarity, by quadrature and bracketing."""
-    levels = (np.arange(NUM_LEVELS) + 0.5) / NUM_LEVELS
-    spread = CLARITY_SPREAD * half.agreement + 1e-9, CLARITY_SPREAD * (1 - half.agreement) + 1e-9
-    clarity = betaincinv(*spread, levels)  # (L,)
+    clarity = _clarity_levels(half.agreement)  # (L,)
     nodes, weights = np.polynomial.hermite_e.hermegauss(60)
     weights = weights / weights.sum()
 
@@ -166,8 +172,8 @@ def evidence_strength(half: Half, lean: FloatArray) -> float:
         right = 0.0
         for k in range(len(lean)):
             others = np.delete(lean, k)
-            beats = np.prod(ndtr(ahead[..., None] + lean[k] - others), axis=-1)  # (L, nodes)
+            beats = np.prod(normal_cdf(ahead[..., None] + lean[k] - others), axis=-1)  # (L, nodes)
             right += float((beats @ weights).mean()) / len(lean)
         return right - half.accuracy
 
-    return 0.0 if excess(0.0) >= 0 else float(brentq(excess, 0.0, 200.0, xtol=1e-6)) if excess(200.0) > 0 else 200.0
+    return 0.0 if excess(0.0) >= 0 else find_root(excess, 0.0, 200.0, within=1e-6) if excess(200.0) > 0 else 200.0

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from quorate.errors import InvalidInput, MissingExtra, QuorateError
 from quorate.files import write_atomic
-from quorate.paper import calibration, curves, published_variants, shift, two_phase
+from quorate.paper import calibration, curves, experts, published_variants, shift, two_phase
 from quorate.paper.cluster import backend_for
 from quorate.paper.report import Context, Part, Reproduction, page, summary_of
 from quorate.paper.sources import USES, Sources, data_folder
@@ -34,6 +34,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "shift": shift.section,
     "two-phase": two_phase.section,
     "calibration": calibration.section,
+    "experts": experts.section,
     AS_PUBLISHED: published_variants.section,
 }
 SEEDS = (3, 4, 5)

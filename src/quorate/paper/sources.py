@@ -11,28 +11,29 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
-
-from quorate.datasets import chaosnli, cifar10h, imagenet16h, imagenet16h_shift
+from quorate.datasets import chaosnli, cifar10h, imagenet16h, imagenet16h_shift, panels
 from quorate.datasets.content import cache_folder, checksum, find
 from quorate.errors import InvalidInput
-from quorate.types import VoteDataset, frozen_array
+from quorate.types import VoteDataset
 
 LOADERS: dict[str, tuple[Callable[[Path], VoteDataset], tuple[str, ...]]] = {
     **{m.NAME: (m.load, m.FILES) for m in (cifar10h, imagenet16h, imagenet16h_shift, chaosnli)},
     cifar10h.IMBALANCED: (cifar10h.load_imbalanced, cifar10h.IMBALANCED_FILES),
+    **{name: (load, (f"{name}.npz",)) for name, load in panels.LOADERS.items()},
 }
 TITLES = {  # of the published sets: only these can be missed
     "cifar10h": "CIFAR-10H",
     "imagenet16h": "ImageNet-16H",
     "imagenet16h_shift": "the ImageNet-16H shift set",
     "chaosnli": "ChaosNLI",
+    **{name: f"the panel {title}" for name, title in panels.TITLES.items()},
 }
 USES = {  # experiment -> what it reads, and the words for what it makes of it
     "curves": ("curves", ("cifar10h", "imagenet16h", "imagenet16h_shift", "chaosnli")),
     "shift": ("shift experiments", ("imagenet16h_shift",)),
     "two-phase": ("two-phase gains", ("cifar10h", "cifar10h_imbalanced")),
     "calibration": ("calibration figures", ("cifar10h", "cifar10h_imbalanced")),
+    "experts": ("panels", (*panels.NAMES, "imagenet16h", "cifar10h")),
     "as-published": ("as-published estimators", ("imagenet16h_shift",)),
 }
 
@@ -134,10 +135,5 @@ def _thinned(dataset: VoteDataset, most_items: int | None) -> VoteDataset:
     if most_items is None or dataset.num_items <= most_items:
         return dataset
     rows = slice(None, None, -(-dataset.num_items // most_items))
-    return replace(
-        dataset,
-        votes=frozen_array(dataset.votes[rows], np.int16),
-        predictions=frozen_array(dataset.predictions[:, rows]),
-        blocks=frozen_array(dataset.blocks[rows], np.int64),
-        notes=(*dataset.notes, f"quick: every {rows.step}th of {dataset.num_items} items"),
-    )
+    note = f"quick: every {rows.step}th of {dataset.num_items} items"
+    return replace(dataset.rows(rows), notes=(*dataset.notes, note))

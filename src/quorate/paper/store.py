@@ -44,7 +44,7 @@ _ALSO = (  # what can change a result beside the kernels' folders, which `source
     "paper/readings.py",
     "paper/runs.py",
 )
-_LIBRARIES = ("numpy", "scipy", "numba")  # another release may round otherwise
+_LIBRARIES = ("numpy", "numba")  # another release may round otherwise
 _TRIES = 20
 
 
@@ -63,7 +63,7 @@ def libraries() -> dict[str, str]:
     """The versions of the libraries that compute.
 
     >>> sorted(libraries())
-    ['numba', 'numpy', 'scipy']
+    ['numba', 'numpy']
     """
     return {name: version(name) for name in _LIBRARIES}
 

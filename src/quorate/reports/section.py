@@ -25,6 +25,7 @@ class Table:
 
     `highlight`, `quiet`: rows whose first cell is one of these stand out, or step back   `source` how it was made;
     shown below   A table with a `key` has its title as a heading with an anchor, one without has it as caption.
+    `links` first cell of a row -> the page it leads to
     """
 
     key: str
@@ -37,6 +38,7 @@ class Table:
     highlight: tuple[str, ...] = ("quorate",)
     quiet: tuple[str, ...] = ()
     source: str = ""
+    links: Mapping[str, str] = field(default_factory=dict)
 
     def columns_of_words(self) -> list[bool]:
         """Whether each column holds words: it is then aligned to the left.

@@ -175,8 +175,8 @@ def _sample(num_items: int, num_classes: int) -> IntArray:
 
 
 def _rows_of(given: Stream, rows: IntArray) -> Stream:
-    names = Stream.__slots__
-    return Stream(**{name: np.ascontiguousarray(getattr(given, name)[rows]) for name in names})
+    known = [name for name in Stream.__slots__ if getattr(given, name) is not None]
+    return Stream(**{name: np.ascontiguousarray(getattr(given, name)[rows]) for name in known})
 
 
 def _without_classifier(given: Stream) -> Stream:

@@ -87,15 +87,6 @@ def budgets_of(curves: Sequence[Curve]) -> tuple[float, ...]:
     return tuple(share * settled.votes_per_item for share in SHARES)
 
 
-def percent(value: float, *, sign: bool = False) -> str:
-    """A share as text.
-
-    >>> percent(0.0312), percent(0.01, sign=True)
-    ('3.1 %', '+1.0 %')
-    """
-    return f"{100 * value:+.1f} %" if sign else f"{100 * value:.1f} %"
-
-
 def compare(setting: Scenario, seeds: Sequence[int], curves: Sequence[Curve]) -> Comparison:
     """Read every curve at the budgets."""
     by_name = {curve.name: curve for curve in curves}
@@ -115,48 +106,6 @@ def match(curves: Sequence[Curve], budget: float) -> Matched:
     """All methods that have a parameter at `budget` votes per item, best first; ours first among equals."""
     readings = [curve.at(budget) for curve in curves if curve.name not in REFERENCES]
     return Matched(budget, tuple(sorted(readings, key=lambda reading: (reading.error_rate, reading.name != OURS))))
-
-
-def verdict(matched: Matched) -> str:
-    """Ours against the best simple rule, with the paired standard error, whoever wins; and who is better still."""
-    return against_simple(matched) + better_still(matched)
-
-
-def against_simple(matched: Matched) -> str:
-    """One sentence on the best simple rule."""
-    ours, simple = matched.ours, matched.best_simple
-    difference, error = paired(ours, simple)
-    cost = f"At {ours.votes_per_item:.2f} votes per item"
-    numbers = (
-        f"quorate is wrong on {percent(ours.error_rate)} against {percent(simple.error_rate)} ({gap(ours, simple)})"
-    )
-    if difference > CLEAR * error:
-        how = "clearly" if difference > 0.25 * simple.error_rate else "a little"
-        return f"{cost} quorate is {how} better than the best simple rule, {simple.name}: {numbers}."
-    if difference < -CLEAR * error:
-        return f"{cost} the simple rule {simple.name} is better than quorate: {numbers}."
-    return f"{cost} the simple rule {simple.name} does as well as quorate, within the error of this run: {numbers}."
-
-
-def better_still(matched: Matched) -> str:
-    """A sentence if the best of all others is clearly better than ours; nothing if not."""
-    ours, rival = matched.ours, matched.best_rival
-    difference, error = paired(ours, rival)
-    if difference >= -CLEAR * error:
-        return ""
-    return f" Best of all is {rival.name}: {percent(rival.error_rate)} ({gap(ours, rival)})."
-
-
-def gap(ours: CurveReading, theirs: CurveReading) -> str:
-    """How many more errors `theirs` makes, as text."""
-    difference, error = paired(ours, theirs)
-    return f"difference {percent(difference, sign=True)}, standard error {percent(error)}"
-
-
-COUPLED = (
-    "Standard errors treat the items as independent, although a method that learns couples them: they are somewhat "
-    "optimistic."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,26 +174,3 @@ def _range(curve: Curve, ours: CurveReading) -> tuple[float | None, float | None
         return None, None
     _, error = paired(ours, curve.at(cost))
     return curve.cost_of(ours.error_rate + CLEAR * error), curve.cost_of(ours.error_rate - CLEAR * error)
-
-
-def equal_error_sentence(comparison: Comparison) -> str:
-    """The same as a sentence, whoever wins."""
-    found = equal_error(comparison)
-    settled = (
-        f"Asking until settled takes {found.until_settled:.2f} and is wrong on {percent(found.settled_error_rate)}."
-    )
-    start = f"To be wrong on {percent(found.error_rate)} quorate needs {found.ours:.2f} votes per item"
-    if found.votes is None:
-        return f"{start}; no simple rule gets there. {settled}"
-    spread = f"at least {found.low:.2f}" if found.high is None else f"{found.low:.2f} to {found.high:.2f}"
-    return (
-        f"{start}, the best simple rule ({found.simple}) {found.votes:.2f} ({spread} within two standard errors): "
-        f"{savings(found)} for the same error. {settled}"
-    )
-
-
-def savings(found: EqualError) -> str:
-    """What quorate saves for the same error, in words."""
-    if found.fewer is None or not found.is_clear:
-        return "no clear difference in votes"
-    return f"quorate asks {100 * abs(found.fewer):.0f} % {'fewer' if found.fewer > 0 else 'more'}"

@@ -6,8 +6,8 @@ Says what N is where items have different numbers of votes, and which items can 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from quorate.validate import MOST_VOTES, broken, members
 
 Order = Literal["time", "given", "shuffled"]
 PartlyVoted = Literal["exclude", "own-pool", "worst-case"]
+Number = TypeVar("Number", np.int16, np.int32)
 PoolSize = int | Literal["recorded"] | None
 MOST_CELLS = 2_000_000_000  # of the padded table of votes, two bytes each
 
@@ -76,13 +77,16 @@ def build_pools(
     partly_voted: PartlyVoted,
     draws_quotas: bool = False,
     shuffles_votes: bool = False,
+    keeps_voters: bool = False,
+    true_classes: IntArray | None = None,
 ) -> Pools:
     """The stream of the recorded votes.
 
     `pool_size` None or "recorded": the pool of an item is the votes recorded for it. A number N: every pool has N
     members; of an item with more votes the first N in order are its pool, one with fewer is partly voted.
     `draws_quotas`: draw the numbers that methods with quotas need. `shuffles_votes`: those of each item, by seed, also
-    where the items keep their order.
+    where the items keep their order. `keeps_voters`: for methods that know people by name. `true_classes` (T,): of each
+    item, -1 where it is not known; `by_truth` then scores by it.
     """
     size = _checked_size(pool_size)
     _one_of(order, get_args(Order), "order")
@@ -92,7 +96,9 @@ def build_pools(
         items = stream(seed, "item-order").permutation(joined.num_items)
     lengths = np.diff(joined.starts)
     recorded = lengths if size is None else np.minimum(lengths, size)
-    votes = _vote_table(joined, recorded, seed if shuffles_votes or order == "shuffled" else None)[items]
+    order_of = _asking_order(joined, seed if shuffles_votes or order == "shuffled" else None)
+    votes = _table(joined, recorded, joined.label[order_of])[items]
+    voters = _table(joined, recorded, joined.worker[order_of])[items] if keeps_voters else None
     recorded, lengths = recorded[items], lengths[items]
     pool_sizes = recorded if size is None else np.full(len(items), size, dtype=np.int64)
     counts = _counts(votes, recorded, len(joined.classes))
@@ -112,6 +118,8 @@ def build_pools(
             consensus=counts.argmax(axis=1),
             seed=seed,
             draws_quotas=draws_quotas,
+            voters=voters,
+            truth=None if true_classes is None else true_classes[items],
         ),
         surplus=lengths - recorded,
         is_partly_voted=is_partly,
@@ -122,6 +130,16 @@ def build_pools(
         order=order,
         partly_voted=partly_voted,
     )
+
+
+def by_truth(pools: Pools) -> Pools:
+    """The same, scored by the true classes where they are known, instead of by the verdict of the pool."""
+    classes = pools.stream.truth
+    known = np.zeros(len(pools.is_scored), dtype=bool) if classes is None else classes >= 0
+    shares = np.zeros_like(pools.truth)
+    if classes is not None:
+        shares[known, classes[known]] = 1.0
+    return replace(pools, is_scored=known, truth=shares)
 
 
 def _checked_size(pool_size: PoolSize) -> int | None:
@@ -137,25 +155,25 @@ def _one_of(value: str, allowed: tuple[str, ...], where: str) -> None:
         raise broken(where, value, f"one of {', '.join(allowed)}", f"pass `{where}={allowed[0]!r}`.")
 
 
-def _vote_table(joined: Joined, recorded: IntArray, seed: int | None) -> NDArray[np.int16]:
-    """(T, most) the votes of each item in the order they would be asked, cut at its pool, -1 after the last.
+def _asking_order(joined: Joined, seed: int | None) -> IntArray | slice:
+    """Positions of the votes, item by item, in the order they would be asked: by `seed`, or (None) as recorded."""
+    if seed is None:
+        return slice(None)
+    return np.lexsort((stream(seed, "experts").random(joined.num_votes), joined.item))
 
-    `seed`: of a random order; None: as recorded.
-    """
+
+def _table(joined: Joined, recorded: IntArray, values: NDArray[Number]) -> NDArray[Number]:
+    """(T, most) a value for each vote, item by item, cut at its pool, -1 after the last."""
     most = int(recorded.max())
     if most > MOST_VOTES or most * joined.num_items > MOST_CELLS:
         rule = f"at most {MOST_VOTES} votes an item and {MOST_CELLS} cells (items times the most votes) in one run"
         size = f"{joined.num_items} items with up to {most} votes"
         raise broken("votes", size, rule, "split the items, or pass `pool_size`.")
-    label = joined.label
-    if seed is not None:
-        keys = stream(seed, "experts").random(joined.num_votes)
-        label = label[np.lexsort((keys, joined.item))]
     place = np.arange(joined.num_votes) - joined.starts[joined.item]
     kept = place < most
-    votes = np.full((joined.num_items, most), -1, dtype=np.int16)
-    votes[joined.item[kept], place[kept]] = label[kept]
-    return votes
+    table = np.full((joined.num_items, most), -1, dtype=values.dtype)
+    table[joined.item[kept], place[kept]] = values[kept]
+    return table
 
 
 def _counts(votes: NDArray[np.int16], recorded: IntArray, num_classes: int) -> IntArray:

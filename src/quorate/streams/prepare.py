@@ -23,6 +23,8 @@ class Stream:
     `recorded` (T,) votes there are of each item: fewer than its pool where some were never recorded.
     `counts` (T, K) of the whole pool; `consensus` (T,) its plurality, ties broken once; `tie_draws`, `quota_draws` (T,)
     the uniform numbers that break ties of predictions and draw quotas; `items` (T,) rows of the data set.
+    `voters` (T, N) number of the person behind each vote, -1 where unknown; None: nobody is known by name. `truth` (T,)
+    the true class, -1 where unknown; None: nowhere.
     """
 
     items: IntArray
@@ -37,6 +39,8 @@ class Stream:
     tie_draws: FloatArray
     quota_draws: FloatArray
     blocks: IntArray
+    voters: np.ndarray | None = None
+    truth: IntArray | None = None
 
 
 @lru_cache(maxsize=8)
@@ -48,7 +52,8 @@ def prepare(
     `model`: number or name of one classifier, or "all". `order`: "shuffled" within each block, or "given".
     """
     items = _order(dataset, seed, order)
-    votes, pool_sizes = _pools(dataset, pool_size, seed, items)
+    votes, voters = _pools(dataset, pool_size, seed, items)
+    pool_sizes = (votes >= 0).sum(axis=1)
     predictions = dataset.predictions[_models(dataset, model)][:, items].transpose(1, 0, 2)  # (T, M, K)
     counts = (votes[:, :, None] == np.arange(dataset.num_classes)).sum(axis=1)  # (T, K)
     return assemble(
@@ -61,6 +66,8 @@ def prepare(
         consensus=_consensus(counts, seed),
         seed=seed,
         blocks=dataset.blocks[items],
+        voters=voters,
+        truth=None if dataset.truth is None else dataset.truth[items],
     )
 
 
@@ -76,6 +83,8 @@ def assemble(
     seed: int,
     blocks: IntArray | None = None,
     draws_quotas: bool = True,
+    voters: np.ndarray | None = None,
+    truth: IntArray | None = None,
 ) -> Stream:
     """A stream of these, with what follows from the predictions and the seed; trusts its input.
 
@@ -95,6 +104,8 @@ def assemble(
         tie_draws=_draws(seed, "tie", num_items),
         quota_draws=_draws(seed, "quota", num_items) if draws_quotas else np.zeros(num_items),
         blocks=np.zeros(num_items, dtype=np.int64) if blocks is None else blocks,
+        voters=None if voters is None else np.ascontiguousarray(voters),
+        truth=truth,
     )
 
 
@@ -176,13 +187,17 @@ def _order(dataset: VoteDataset, seed: int, order: str) -> IntArray:
     return np.lexsort((keys, dataset.blocks))
 
 
-def _pools(dataset: VoteDataset, pool_size: int | None, seed: int, items: IntArray) -> tuple[np.ndarray, IntArray]:
-    """The drawn pools: each item's votes in random order (blanks last), cut at the pool size."""
+def _pools(
+    dataset: VoteDataset, pool_size: int | None, seed: int, items: IntArray
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """The drawn pools, each item's votes in random order (blanks last), cut at the pool size; and who cast them."""
     width = dataset.votes.shape[1] if pool_size is None else members(pool_size)
     keys = stream(seed, "experts").random(dataset.votes.shape)
     keys[dataset.votes < 0] = 2.0
-    shuffled = np.take_along_axis(dataset.votes, np.argsort(keys, axis=1), axis=1)[items, :width]
-    return np.ascontiguousarray(shuffled), (shuffled >= 0).sum(axis=1)
+    order = np.argsort(keys, axis=1)
+    votes = np.take_along_axis(dataset.votes, order, axis=1)[items, :width]
+    voters = dataset.voters
+    return votes, None if voters is None else np.take_along_axis(voters, order, axis=1)[items, :width]
 
 
 def _consensus(counts: IntArray, seed: int) -> IntArray:

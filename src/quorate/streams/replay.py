@@ -22,7 +22,9 @@ from quorate.session.tuning import policy_knobs
 from quorate.streams.class_targets import ClassTargetControl
 from quorate.streams.control import Control, check_rule
 from quorate.streams.prepare import Stream
-from quorate.streams.runs import CompiledRun, SessionRun, StreamOptions, start_run
+from quorate.streams.runs import CompiledRun, StreamOptions
+from quorate.streams.session_run import SessionRun
+from quorate.streams.start import start_run
 from quorate.streams.stream import complete_panel
 from quorate.types import FloatArray, IntArray, PriorParams
 from quorate.validate import broken, fraction, whole
@@ -56,6 +58,7 @@ class ControlReport:
 class ReplayResult:
     """What happened on each item (T,), in the order of the stream.
 
+    `stream` has each item's votes in the order they were asked for
     `labels` class numbers answered   `confidence`, `probs` (T, K), `reasons` of the answer
     `num_votes` votes asked before it   `audit_votes` those that completed the panel afterwards   `knob` the parameter
     of the policy in force, NaN for a policy without `min_gain` or `threshold`
@@ -63,16 +66,18 @@ class ReplayResult:
     `audited_error` error of the answer by the panel, ties shared; NaN where not audited or the record ends too early:
     the latter counts as an error to the controller   `truth` (T, K) what the panel says of settled and audited items,
     ties shared; NaN elsewhere
-    `params` learned by the end, by `num_fits` fits, the last after `fitted_after` items   `control`, `class_control`
-    as they ended, None without one
+    `paid` what all votes cost, one each unless people differ in cost   `params` learned by the end, by `num_fits` fits,
+    the last after `fitted_after` items   `control`, `class_control` as they ended, None without one
     """
 
     method: Method
+    stream: Stream
     labels: IntArray
     confidence: FloatArray
     probs: FloatArray
     reasons: tuple[str, ...]
     num_votes: IntArray
+    paid: FloatArray
     audit_votes: IntArray
     knob: FloatArray
     audit_rates: FloatArray
@@ -115,6 +120,7 @@ def replay(
     refit_every: int = REFIT_EVERY,
     min_votes: int = 0,
     max_votes: int | None = None,
+    voter_costs: tuple[float, ...] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> ReplayResult:
     """Run `method` over the items of a stream; before each item opens, `control` sets the parameter of the policy.
@@ -123,7 +129,7 @@ def replay(
     once for all. An item whose record ends before the method stops is answered then (reason "closed"). `audit_rate` is
     the least probability of an audit of an unsettled item; a controller may want more. An audit asks on, in recorded
     order, until the pool is settled; its votes cost, are learned from as late votes are, and change no answer. `ids`
-    name the items for the draw of audits; without them their numbers do.
+    name the items for the draw of audits; without them their numbers do. `voter_costs` of each person, by number.
 
     >>> from quorate.streams.control import BudgetControl
     >>> from quorate.streams.prepare import recorded_stream
@@ -134,7 +140,7 @@ def replay(
     True
     """
     chosen, draw = as_method(method), whole(seed, where="seed", least=0)
-    options = StreamOptions(window, refit_every, min_votes, max_votes)
+    options = StreamOptions(window, refit_every, min_votes, max_votes, voter_costs=voter_costs)
     least_rate = fraction(audit_rate, where="audit_rate")
     num_items = len(stream.items)
     names = tuple(map(str, range(num_items))) if ids is None else tuple(ids)
@@ -143,6 +149,9 @@ def replay(
         raise broken("ids", value, f"{num_items} different names, one per item", "name every item once.")
     if control is not None:
         check_rule(control, chosen)
+    if chosen.target == "truth" and (least_rate or control is not None or class_control is not None):
+        rule = f"no budget, target or audits beside it: these go by the plurality, {chosen.name!r} by the truth"
+        raise broken("method", chosen.name, rule, "leave them out, or pass `method='quorate'`.")
     costs = error_costs if class_control is None else class_control.costs
     run = start_run(stream, chosen, options, seed=draw, error_costs=costs, keep_probs=True)
     loop = _Loop(run, names, draw, control, class_control, least_rate)
@@ -250,11 +259,13 @@ class _Loop:
         self.truth[is_certain] = out.probs[is_certain]
         return ReplayResult(
             method=run.method,
+            stream=run.stream,
             labels=out.labels,
             confidence=out.confidence,
             probs=out.probs,
             reasons=run.reasons,
             num_votes=out.costs,
+            paid=run.paid,
             audit_votes=self.audit_votes,
             knob=self.knob,
             audit_rates=self.rates,

@@ -1,7 +1,7 @@
-"""What runs a stream, as many items at a time as it is told: the compiled loop, or a `Session` for a user's own policy.
+"""What runs a stream, as many items at a time as it is told: `StreamRun`, and `CompiledRun`, the compiled loop.
 
-Both fill the same `Outputs`, so that callers need not know which it is. Between two calls a controller may change the
-parameter of the policy or the error costs, and audits may add votes. Called by `simulate` and `replay`.
+All runs fill the same `Outputs`, so that callers need not know which it is. Between two calls a controller may change
+the parameter of the policy or the error costs, and audits may add votes. `start` chooses the run of a method.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ from typing import Any
 import numpy as np
 
 from quorate import compiled
-from quorate.decision.belief import ASK, EXHAUSTED, NO_LIMIT, POSTERIORS, SETTLED, code_of, reasons_of
-from quorate.decision.error_costs import cheapest_answer
+from quorate.decision.belief import EXHAUSTED, NO_LIMIT, POSTERIORS, SETTLED, reasons_of
 from quorate.decision.model_picker import ModelPicker
 from quorate.decision.quota import QuotaPolicy
-from quorate.decision.rules import Rule, rule_of
+from quorate.decision.rules import Rule
 from quorate.learning.problem import pack, unpack
 from quorate.methods import REFIT_EVERY, WINDOW, Method
-from quorate.session import Session
 from quorate.session.decide import stop_reason
 from quorate.streams.prepare import Stream
 from quorate.streams.stream import (
@@ -37,7 +35,7 @@ from quorate.streams.stream import (
     run_stream,
 )
 from quorate.types import FloatArray, IntArray, PriorParams
-from quorate.validate import vote_limits, whole
+from quorate.validate import broken, positive, vote_limits, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,8 @@ class StreamOptions:
 
     `window` items with votes are learned from (None: all), after every `refit_every` closed items. `min_votes` and
     `max_votes` bound the votes of an item. From item `query_free_after` on no expert is asked and nothing is learned;
-    a method that shrinks its answers then answers as `Session.predict` does.
+    a method that shrinks its answers then answers as `Session.predict` does. `voter_costs`: what a vote of each person
+    costs, by number, for methods that know people; None: 1.
     """
 
     window: int | None = WINDOW
@@ -54,6 +53,7 @@ class StreamOptions:
     min_votes: int = 0
     max_votes: int | None = None
     query_free_after: int | None = None
+    voter_costs: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         """Check every value; keep plain numbers."""
@@ -63,16 +63,29 @@ class StreamOptions:
             if value is not None or name in ("refit_every", "min_votes"):
                 object.__setattr__(self, name, whole(value, where=name, least=least))
         vote_limits(self.min_votes, self.max_votes)
+        if self.voter_costs is not None:
+            positive(self.voter_costs, where="voter_costs")
 
 
-class _Run:
-    """The part that both have: the stream, what was decided, what was learned."""
+class StreamRun:
+    """The part that all runs have: the stream, what was decided, what was learned.
+
+    `paid` (T,) what the votes of each item cost, those of audits included: one each, unless people differ in cost.
+    """
 
     def __init__(self, stream: Stream, method: Method, options: StreamOptions, keep_probs: bool) -> None:
         self.stream, self.method = stream, method
         num_items, num_classifiers, num_classes = stream.predictions.shape
         self.stop_asking = num_items if options.query_free_after is None else options.query_free_after
         self.start = method.initial_params(num_classes, num_classifiers)
+        self.paid = np.zeros(num_items)
+        costs = options.voter_costs
+        self._prices = None
+        if costs is not None and stream.voters is not None:
+            if stream.voters.max() >= len(costs):
+                rule = f"a cost for each of {int(stream.voters.max()) + 1} people"
+                raise broken("voter_costs", len(costs), rule, "name them all.")
+            self._prices = np.append(costs, 1.0)  # -1, nobody known, finds the last
         most_fits = num_items // options.refit_every + 1 if method.learner else 0
         self.outputs = Outputs(
             costs=np.zeros(num_items, dtype=np.int64),
@@ -83,6 +96,12 @@ class _Run:
             trace_at=np.zeros(most_fits, dtype=np.int64),
             probs=np.zeros((num_items if keep_probs else 0, num_classes)),
         )
+
+    def price_of(self, t: int, first: int, last: int) -> float:
+        """What the votes first .. last - 1 of item t cost, in the order of the stream."""
+        if self._prices is None or self.stream.voters is None:
+            return float(last - first)
+        return float(self._prices[self.stream.voters[t, first:last]].sum())
 
     @property
     def num_fits(self) -> int:
@@ -115,7 +134,7 @@ class _Run:
         return bool(self.outputs.stops[t] in (SETTLED, EXHAUSTED))
 
 
-class CompiledRun(_Run):
+class CompiledRun(StreamRun):
     """A stream under one of our own methods, by the compiled loop."""
 
     def __init__(
@@ -157,6 +176,7 @@ class CompiledRun(_Run):
             shape=prior.shape,
             rate=prior.rate,
             bias_sd=prior.bias_sd,
+            bias_df=prior.bias_df,
             window=window,
             refit_every=options.refit_every,
             stop_asking=self.stop_asking,
@@ -186,6 +206,10 @@ class CompiledRun(_Run):
         if asked < last:
             answering = self.state._replace(packed=pack(self.answer_params))  # nothing is learned while it is in use
             run_stream(self.inputs, self.compiled, answering, self.outputs, asked, last)
+        if self._prices is None:
+            self.paid[first:last] = self.outputs.costs[first:last]
+        else:
+            self.paid[first:last] = [self.price_of(t, 0, int(self.outputs.costs[t])) for t in range(first, last)]
 
     @property
     def answer_params(self) -> PriorParams:
@@ -205,6 +229,8 @@ class CompiledRun(_Run):
 
     def add_votes(self, t: int, votes: IntArray) -> None:
         """Learn from votes (K,) given after item t, the last one run, was closed: those of an audit."""
+        asked = int(self.outputs.costs[t])
+        self.paid[t] += self.price_of(t, asked, asked + int(votes.sum()))
         if not (self.compiled.learns and votes.any()):
             return
         counts = self.state.counts
@@ -215,98 +241,3 @@ class CompiledRun(_Run):
             counts[ENTERED] += 1
         self.state.window_votes[(counts[ENTERED] - 1) % self.compiled.window] += votes
         counts[VOTES] += votes.sum()
-
-
-class SessionRun(_Run):
-    """The same through a live `Session`, vote by vote: for a user's own policy, and to check the compiled loop."""
-
-    def __init__(
-        self,
-        stream: Stream,
-        method: Method,
-        options: StreamOptions,
-        *,
-        seed: int,
-        error_costs: FloatArray | None,
-        keep_probs: bool,
-    ) -> None:
-        super().__init__(stream, method, options, keep_probs)
-        _, num_classifiers, num_classes = stream.predictions.shape
-        self.error_costs = error_costs
-        self.classes = tuple(map(str, range(num_classes)))
-        self.session = Session(
-            method,
-            classes=self.classes,
-            pool_size=int(stream.pool_sizes.max()),
-            window=options.window,
-            refit_every=options.refit_every,
-            seed=seed,
-            num_classifiers=num_classifiers,
-            min_votes=options.min_votes,
-            max_votes=options.max_votes,
-        )
-        self._params, self._num_fits = self.session.params, 0
-
-    @property
-    def num_fits(self) -> int:
-        """Fits made so far."""
-        return self._num_fits
-
-    def advance(self, first: int, last: int) -> None:
-        """Run items first .. last - 1."""
-        for t in range(first, last):
-            self._run_item(t)
-
-    def _run_item(self, t: int) -> None:
-        session, stream, out, name = self.session, self.stream, self.outputs, str(t)
-        pool_size = int(stream.pool_sizes[t])
-        if t >= self.stop_asking:
-            decision = session.predict(stream.predictions[t], pool_size=pool_size)
-        else:
-            decision = session.open(name, stream.predictions[t], pool_size=pool_size)
-            while decision.ask and decision.num_votes < stream.recorded[t]:
-                decision = session.vote(name, self.classes[stream.votes[t, decision.num_votes]])
-            if decision.ask:
-                decision = session.close(name)
-            if session.params is not self._params:
-                self._params = session.params
-                out.trace[self._num_fits], out.trace_at[self._num_fits] = pack(self._params), t
-                self._num_fits += 1
-        assert decision.probs is not None
-        label = int(decision.label)
-        if self.error_costs is not None:
-            tie_draw = stream.tie_draws[t] if t < self.stop_asking else 0.0
-            label = cheapest_answer(self.error_costs, np.array(decision.probs), tie_draw, np.empty(len(self.classes)))
-        out.costs[t], out.labels[t], out.confidence[t] = decision.num_votes, label, decision.probs[label]
-        out.stops[t] = ASK if t >= self.stop_asking else code_of(decision.reason)
-        if len(out.probs):
-            out.probs[t] = decision.probs
-
-    def tune(self, knobs: Mapping[str, Any]) -> None:
-        """Change parameters of the policy for the items to come."""
-        self.session.tune(**knobs)
-
-    def use_error_costs(self, costs: FloatArray) -> None:
-        """Change what errors cost for the items to come: this changes answers, a user's own policy asks as it did."""
-        self.error_costs = costs
-
-    def add_votes(self, t: int, votes: IntArray) -> None:
-        """Learn from votes (K,) given after item t, the last one run, was closed: those of an audit."""
-        for label in np.repeat(np.arange(len(votes)), votes):
-            self.session.vote(str(t), self.classes[label])
-
-
-def start_run(
-    stream: Stream,
-    method: Method,
-    options: StreamOptions,
-    *,
-    seed: int,
-    error_costs: FloatArray | None = None,
-    keep_probs: bool = False,
-) -> CompiledRun | SessionRun:
-    """A run that has not begun. `error_costs` (K, K) by truth and answer; `seed` of the stream."""
-    rule = rule_of(method.policy)
-    if rule is None:
-        return SessionRun(stream, method, options, seed=seed, error_costs=error_costs, keep_probs=keep_probs)
-    return CompiledRun(stream, method, rule, options, error_costs=error_costs, keep_probs=keep_probs)

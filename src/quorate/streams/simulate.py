@@ -8,10 +8,11 @@ import numpy as np
 
 from quorate.decision.policy import QueryPolicy
 from quorate.learning.problem import unpack
-from quorate.methods import REFIT_EVERY, WINDOW, Method, as_method
+from quorate.methods import REFIT_EVERY, WINDOW, Method, Target, as_method, known_target
 from quorate.posterior.settled import plurality_shares
 from quorate.streams.prepare import Stream, prepare
-from quorate.streams.runs import StreamOptions, start_run
+from quorate.streams.runs import StreamOptions
+from quorate.streams.start import start_run
 from quorate.types import FloatArray, IntArray, PriorParams, VoteDataset
 from quorate.validate import broken, whole
 
@@ -22,6 +23,8 @@ class Simulation:
 
     `costs` votes asked   `predictions` class numbers answered   `consensus` the pool's plurality, ties broken by seed
     `errors` prediction != consensus   `expected_errors` the same, averaged over how ties could have been broken
+    (of a method that seeks the truth, `consensus` is the true class; unknown: -1, no error, and nan expected)
+    `paid` what the votes cost: as many as `costs`, unless people differ in cost
     `confidence` the method's own   `reasons` why it stopped   `items` rows of the data set
     `trace` (item after which it was fitted, parameters), oldest first; `fits` (F, P) and `fitted_after` (F,) hold them
     as learning packs them, `tau_shape` is (K,) or (M, K)
@@ -40,6 +43,7 @@ class Simulation:
     fits: FloatArray
     fitted_after: IntArray
     tau_shape: tuple[int, ...]
+    paid: FloatArray
     probs: FloatArray | None = None
 
     @property
@@ -63,7 +67,7 @@ class Simulation:
     @property
     def error_rate(self) -> float:
         """Share of wrong answers, expectation over ties."""
-        return float(self.expected_errors.mean())
+        return float(np.nanmean(self.expected_errors))
 
 
 def simulate(
@@ -79,11 +83,14 @@ def simulate(
     min_votes: int = 0,
     max_votes: int | None = None,
     query_free_after: int | None = None,
+    target: Target | None = None,
+    voter_costs: tuple[float, ...] | None = None,
 ) -> Simulation:
     """Run `method` over the whole data set, item by item, as if it were live.
 
     `pool_size` votes of each item are drawn by seed as its pool (None: all). `model`: a classifier's number or name,
-    or "all" to fuse them. `query_free_after`: from this item on no expert is asked and nothing is learned.
+    or "all" to fuse them. `query_free_after`: from this item on no expert is asked and nothing is learned. `target`:
+    what answers are compared with, "plurality" or "truth"; None: what the method seeks. `voter_costs` of each person.
     Cost: O(items) posteriors and items / refit_every fits of a window; the same seed gives the same answer.
 
     >>> from quorate.datasets import synthetic
@@ -92,11 +99,12 @@ def simulate(
     >>> careful < everyone == 7
     True
     """
-    options = StreamOptions(window, refit_every, min_votes, max_votes, query_free_after)
+    options = StreamOptions(window, refit_every, min_votes, max_votes, query_free_after, voter_costs)
     if not isinstance(model, (str, int, np.integer)):
         raise broken("model", model, "a classifier's number or name, or 'all'", "pass e.g. `model=0`.")
     seed = whole(seed, where="seed", least=0)
-    return simulate_stream(prepare(dataset, pool_size, model, seed, order), as_method(method), options, seed=seed)
+    stream = prepare(dataset, pool_size, model, seed, order)
+    return simulate_stream(stream, as_method(method), options, seed=seed, target=target)
 
 
 def simulate_stream(
@@ -107,9 +115,12 @@ def simulate_stream(
     seed: int,
     error_costs: FloatArray | None = None,
     keep_probs: bool = False,
+    target: Target | None = None,
 ) -> Simulation:
     """`simulate` for a prepared stream. `error_costs` (K, K) by truth and answer: see `decision.error_costs`."""
     how = StreamOptions() if options is None else options
+    seeks = method.target if target is None else known_target(target)
+    verdict = stream.consensus if seeks == "plurality" else _true_classes(stream, method)
     run = start_run(stream, method, how, seed=seed, error_costs=error_costs, keep_probs=keep_probs)
     run.advance(0, len(stream.items))
     labels = run.outputs.labels
@@ -118,19 +129,32 @@ def simulate_stream(
         items=stream.items.copy(),  # the stream is shared by later runs
         costs=run.outputs.costs,
         predictions=labels,
-        consensus=stream.consensus.copy(),
-        errors=labels != stream.consensus,
-        expected_errors=expected_errors(stream, labels),
+        consensus=verdict.copy(),
+        errors=(labels != verdict) & (verdict >= 0),
+        expected_errors=expected_errors(stream, labels, seeks),
         confidence=run.outputs.confidence,
         reasons=run.reasons,
         fits=run.fits,
         fitted_after=run.fitted_after,
         tau_shape=run.start.tau.shape,
+        paid=run.paid,
         probs=run.outputs.probs if keep_probs else None,
     )
 
 
-def expected_errors(stream: Stream, labels: IntArray) -> FloatArray:
-    """(..., T) labels -> probability that each is wrong, over how the pool's ties could be broken."""
+def expected_errors(stream: Stream, labels: IntArray, target: Target = "plurality") -> FloatArray:
+    """(..., T) labels -> probability that each is wrong: over how the pool's ties could be broken, or by the truth.
+
+    By the truth nan where that is not known.
+    """
+    if target == "truth" and stream.truth is not None:
+        return np.asarray(np.where(stream.truth < 0, np.nan, labels != stream.truth))
     shares = plurality_shares(stream.counts)  # (T, K)
     return np.asarray(1.0 - shares[np.arange(len(shares)), labels])
+
+
+def _true_classes(stream: Stream, method: Method) -> IntArray:
+    if stream.truth is None or not (stream.truth >= 0).any():
+        rule = f"true classes of some items, which answers of {method.name!r} are to be compared with"
+        raise broken("truth", None, rule, "pass them, or use a method that seeks the plurality, such as 'quorate'.")
+    return stream.truth

@@ -18,6 +18,7 @@ from quorate.decision.model_picker import picker_rate, picker_update
 from quorate.decision.quota import binomial_quantile
 from quorate.decision.rules import ALWAYS, BLENDED, THRESHOLD, rule_asks
 from quorate.learning.fit import INFO_SIZE, WARM, fit_kernel
+from quorate.learning.problem import unpacked
 from quorate.posterior.duel import duel
 from quorate.posterior.settled import is_settled
 from quorate.prior.concentration import concentration_into
@@ -56,6 +57,7 @@ class CompiledMethod(NamedTuple):
     shape: float
     rate: float
     bias_sd: float
+    bias_df: float
     window: int
     refit_every: int
     stop_asking: int  # items from this one on are answered without experts
@@ -89,17 +91,6 @@ class Outputs(NamedTuple):
 
 
 @kernel
-def _unpacked(
-    packed: FloatArray, num_classifiers: int, num_classes: int
-) -> tuple[float, float, FloatArray, FloatArray]:
-    """theta, phi, tau (M, K), bias (K,): the parameters out of the order in which learning packs them."""
-    end = 2 + num_classifiers * num_classes
-    tau = packed[2:end].reshape((num_classifiers, num_classes))
-    bias = packed[end:] if packed.size > end else np.zeros(num_classes)
-    return packed[0], packed[1], tau, bias
-
-
-@kernel
 def _believe(
     posterior: int,
     packed: FloatArray,
@@ -111,14 +102,14 @@ def _believe(
     out: FloatArray,
 ) -> None:
     """`belief_into` with packed parameters."""
-    theta, phi, tau, bias = _unpacked(packed, num_classifiers, mean.size)
+    theta, phi, tau, bias = unpacked(packed, num_classifiers, mean.size)
     belief_into(posterior, theta, phi, tau, bias, logs, mean, votes, pool_size, out)
 
 
 @kernel
 def _concentrate(packed: FloatArray, num_classifiers: int, logs: FloatArray, out: FloatArray) -> None:
     """`concentration_into` with packed parameters."""
-    theta, phi, tau, bias = _unpacked(packed, num_classifiers, out.size)
+    theta, phi, tau, bias = unpacked(packed, num_classifiers, out.size)
     concentration_into(theta, phi, tau, bias, logs, out)
 
 
@@ -240,6 +231,7 @@ def _learn(
         method.shape,
         method.rate,
         method.bias_sd,
+        method.bias_df,
         WARM,
         state.packed,
         np.empty(INFO_SIZE),

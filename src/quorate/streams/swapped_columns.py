@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
+from quorate.solvers import assign
 from quorate.types import FloatArray, IntArray
 
 MOST_COMPARED, FEWEST_COMPARED = 20_000, 50  # items
@@ -48,7 +48,7 @@ def swapped_columns(
     if len(p) < FEWEST_COMPARED:
         return []
     p, shares = p - p.mean(axis=0), shares - shares.mean(axis=0)
-    _, best = linear_sum_assignment(-(p[::2].T @ shares[::2]))
+    best = assign(-(p[::2].T @ shares[::2]))
     found: list[Swap] = []
     for cycle in _cycles(best):
         own = (p[1::2][:, cycle] * shares[1::2][:, cycle]).sum(axis=1)

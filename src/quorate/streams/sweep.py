@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from quorate.catalogue import knob_text
-from quorate.methods import DEFAULT_MIN_GAIN, METHODS, Method, method
+from quorate.methods import DEFAULT_MIN_GAIN, METHODS, Method, Target, method
 from quorate.streams import simulate
 from quorate.types import FloatArray, VoteDataset
 
@@ -33,17 +33,19 @@ SCALES = (0.0, 0.1, 0.25, 0.5, 0.8, 1.2, 1.8, 2.5, 4.0, 7.0, 15.0, 50.0, 300.0, 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replicate:
-    """A data set with the seed of its stream. `pool_size` and `model` as `simulate` takes them."""
+    """A data set with the seed of its stream. `pool_size`, `model` and the others as `simulate` takes them."""
 
     dataset: VoteDataset
     seed: int
     pool_size: int | None = None
     model: int | str = 0
+    target: Target | None = None
+    voter_costs: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """One method at one value. `votes_per_item` over all replicates; `errors` (items of all replicates,)."""
+    """One method at one value. `votes_per_item` over all replicates, or their cost; `errors` of the items scored."""
 
     method: Method
     votes_per_item: float
@@ -196,9 +198,15 @@ def grid_methods(
 
 def run_point(chosen: Method, replicates: Sequence[Replicate]) -> Point:
     """One method over all replicates."""
-    runs = [simulate(r.dataset, chosen, seed=r.seed, pool_size=r.pool_size, model=r.model) for r in replicates]
-    cost = np.concatenate([run.costs for run in runs]).mean()
-    return Point(chosen, float(cost), np.concatenate([run.expected_errors for run in runs]))
+    runs = [
+        simulate(
+            r.dataset, chosen, seed=r.seed, pool_size=r.pool_size, model=r.model, target=r.target,
+            voter_costs=r.voter_costs,
+        )
+        for r in replicates
+    ]  # fmt: skip
+    errors = np.concatenate([run.expected_errors for run in runs])
+    return Point(chosen, float(np.concatenate([run.paid for run in runs]).mean()), errors[~np.isnan(errors)])
 
 
 def sweep(

@@ -104,7 +104,10 @@ class Joined:
             )
             raise broken("votes", self.name, rule, "split the items.")
         votes = np.full((self.num_items, longest), -1, dtype=np.int16)
-        votes[self.item, np.arange(self.num_votes) - self.starts[self.item]] = self.label
+        place = self.item, np.arange(self.num_votes) - self.starts[self.item]
+        votes[place] = self.label
+        voters = np.full(votes.shape, -1, dtype=np.int64)
+        voters[place] = self.worker
         return VoteDataset(
             name=self.name,
             votes=frozen_array(votes, np.int16),
@@ -113,6 +116,7 @@ class Joined:
             classes=self.classes,
             blocks=frozen_array(np.zeros(self.num_items), np.int64),
             notes=tuple(self.report.lines()),
+            voters=frozen_array(voters, np.int64) if self.workers else None,
         )
 
     def vote_table(self, backend: str | None = None) -> Any:  # noqa: ANN401 - a frame of any library
@@ -148,12 +152,12 @@ def join(
 ) -> Joined:
     """Votes and predictions of the same items.
 
-    Without `predictions` every class is alike to the one classifier there is, "uniform". `classes`: exactly these, in
-    this order, and other labels are set aside; else the classes of the predictions in the order of their columns, then
-    those of the votes by first vote. `items`: "votes" keeps every item with a vote (uniform where a classifier has no
-    prediction), "votes-and-predictions" only those with a usable prediction. Refused: a classifier with no id, or no
-    class, of the votes, and an array without ids unless the items of the votes are exactly "0" to "T-1". Refused unless
-    `as_read`: what looks like a misreading (docs/tables.md).
+    Without `predictions` there is one classifier, "uniform", to which every class is equally likely. `classes`: exactly
+    these, in this order, and other labels are set aside; else the classes of the predictions in the order of their
+    columns, then those of the votes by first vote. `items`: "votes" keeps every item with a vote (uniform where a
+    classifier has no prediction), "votes-and-predictions" only those with a usable prediction. Refused: a classifier
+    with no id, or no class, of the votes, and an array without ids unless the items of the votes are exactly "0" to
+    "T-1". Refused unless `as_read`: what looks like a misreading (docs/tables.md).
 
     >>> from quorate.tables import read_predictions, read_votes
     >>> votes = read_votes(pa.table({"task": ["b", "a", "b"], "worker": ["x", "x", "y"], "label": ["dog"] * 3}))

@@ -61,6 +61,15 @@ class TableOptions:
     label: str | None = _option(None, "--label-column", "Column of the label in the votes.")
     timestamp: str | None = _option(None, "--time-column", "Column of the time in the votes.")
     id_column: str | None = _option(None, "--id-column", "Column of the item in the predictions.", tables="predictions")
+    probs_column: str | None = _option(
+        None,
+        "--probs-column",
+        "Column of the predictions that holds all probabilities of an item, as a list or a mapping of class to number.",
+        tables="predictions",
+    )
+    prediction_column: str | None = _option(
+        None, "--prediction-column", "Column of the predictions that holds the predicted label.", tables="predictions"
+    )
     ids: Sequence[Any] | None = _option(
         None,
         "--ids",
@@ -99,6 +108,9 @@ class TableOptions:
     )
     ignore_columns: str | Sequence[str] | None = _option(
         None, "--ignore-columns", "Columns of the votes to ignore, with commas, such as gold,majority_label."
+    )
+    encoding: str | None = _option(
+        None, "--encoding", "Encoding of text tables (CSV, TSV), such as latin-1; UTF-8 unless given.", tables="both"
     )
     as_read: bool = _option(
         False, "--as-read", "Use the tables as they were read, even if they look misread.", tables="both"
@@ -158,9 +170,12 @@ class ScoreKeywords(TypedDict, total=False):
     label: str | None
     timestamp: str | None
     id_column: str | None
+    probs_column: str | None
+    prediction_column: str | None
     ids: Sequence[Any] | None
     format: Format
     ignore_columns: str | Sequence[str] | None
+    encoding: str | None
     as_read: bool
 
 

@@ -17,8 +17,8 @@ from quorate.tables.readers.arrow import TEXT, arrow_csv, pa, pq
 from quorate.tables.rules import MOST_SAMPLES, RULES, Fired
 from quorate.validate import broken
 
-KIND_OF_FILE = re.compile(r"^(\S+ text, columns parted by|sheet )")
-USUAL_KIND = "utf-8 text, columns parted by commas"
+KIND_OF_FILE = re.compile(r"^(\S+ text, columns separated by|sheet )")
+USUAL_KIND = "utf-8 text, columns separated by commas"
 MOST_CLASSES, MOST_SOURCES, MOST_RULES, MOST_NAMES = 12, 3, 3, 5
 TOLD = ("class-without-votes", "unpredicted-label", "unread-people")  # in a line of their own
 QUIET = ("ignored-column", "prediction-without-votes", "byte-order-mark")  # told last: they cost nothing

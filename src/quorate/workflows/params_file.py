@@ -15,7 +15,7 @@ import numpy as np
 
 from quorate.errors import InvalidInput, UnknownMethod
 from quorate.files import write_atomic
-from quorate.methods import METHODS, Method, stored_method
+from quorate.methods import ANONYMOUS, METHODS, Method, stored_method
 from quorate.tables.options import HARD_LABEL_ACCURACY
 from quorate.types import FloatArray, PriorParams, frozen_array
 from quorate.validate import bounded, broken, class_names, fraction, members, vote_limits, whole
@@ -64,8 +64,8 @@ class ParamsFile:
 
     def method(self) -> Method:
         """The method, built from its name and parameters."""
-        if self.name not in METHODS:
-            rule = f"one of {', '.join(METHODS)}: a policy of your own cannot be built from a file"
+        if self.name not in ANONYMOUS:
+            rule = f"one of {', '.join(ANONYMOUS)}: others cannot be built from a file"
             fix = "score with another method, or decide through quorate.Session."
             raise broken("method", self.name, rule, fix, error=UnknownMethod)
         return stored_method(self.name, self.knobs)

@@ -13,11 +13,12 @@ from typing import Any
 
 from quorate.catalogue import parse_method
 from quorate.datasets import load_npz, synthetic
-from quorate.methods import Method, method
+from quorate.methods import Method, Target, method
 from quorate.reports.figures import MISSING, can_plot
 from quorate.reports.plots import write_curves
 from quorate.streams.curves import REFERENCES
 from quorate.streams.sweep import Point, Progress, Replicate, grid_methods, sweep
+from quorate.tables.beside import Costs, read_costs
 from quorate.validate import broken, whole
 from quorate.version import __version__
 from quorate.workflows.demo.records import point_record, write_csv, write_json
@@ -27,7 +28,10 @@ MOST_REPEATS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class StreamSource:
-    """Where streams come from: an `.npz` file, or the parameters of `synthetic` (None: its default)."""
+    """Where streams come from: an `.npz` file, or the parameters of `synthetic` (None: its default).
+
+    `target`: what answers are compared with; None: what each method seeks. `costs` of people, by their `annotator_ids`.
+    """
 
     data: str | Path | None = None
     model: int | str = 0
@@ -35,6 +39,8 @@ class StreamSource:
     dials: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
     repeats: int = 1
+    target: Target | None = None
+    costs: Costs | None = None
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -46,13 +52,23 @@ class StreamSource:
         """The streams: recorded votes reshuffled, or synthetic ones drawn anew, by each seed."""
         turned = {name: value for name, value in self.dials.items() if value is not None}
         if self.data is None:
+            for name, value in {"target": self.target, "costs": self.costs}.items():
+                if value not in (None, "plurality"):
+                    fix = "name an .npz with `data`."
+                    raise broken(name, value, "`data` beside it: voters of synthetic streams have no names", fix)
             sized = {} if self.pool_size is None else {"pool_size": self.pool_size}
             return tuple(Replicate(synthetic(seed=seed, **sized, **turned), seed) for seed in self.seeds)
         if turned:
             name, value = next(iter(turned.items()))
             raise broken(name, value, "no `data` beside it: it describes synthetic streams", "drop it, or drop `data`.")
         dataset = load_npz(self.data)
-        return tuple(Replicate(dataset, seed, self.pool_size, self.model) for seed in self.seeds)
+        costs = None
+        if self.costs is not None:
+            people = 0 if dataset.voters is None else int(dataset.voters.max()) + 1
+            costs = read_costs(self.costs, [str(number) for number in range(people)])
+        return tuple(
+            Replicate(dataset, seed, self.pool_size, self.model, self.target, costs) for seed in self.seeds
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from quorate.datasets import synthetic
-from quorate.methods import METHODS, method
+from quorate.methods import ANONYMOUS, method
 from quorate.streams import simulate
 from quorate.workflows.plan.curves import measure, plan_grid
 from quorate.workflows.plan.forecast import inflations, resampled
@@ -77,7 +77,7 @@ def test_grids_stay_small_for_large_pools_and_reach_both_ends(name):
     assert curve.errors[-1] == pytest.approx(simulate(PILOT, "until-settled", seed=1).error_rate, abs=0.02)
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if "threshold" in method(name).knobs])
+@pytest.mark.parametrize("name", [name for name in ANONYMOUS if "threshold" in method(name).knobs])
 def test_a_threshold_of_one_asks_until_settled(name):
     """Which is why a plan runs the cheaper method in its place."""
     sure = simulate(PILOT, method(name, threshold=1.0), seed=5, model="all")

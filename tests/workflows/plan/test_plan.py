@@ -17,13 +17,13 @@ from quorate.catalogue import parse_method
 from quorate.cli.main import app
 from quorate.datasets import synthetic
 from quorate.errors import InvalidInput, UnknownMethod
-from quorate.methods import METHODS
+from quorate.methods import ANONYMOUS
 from quorate.rng import stream
 from quorate.streams import simulate
 from quorate.workflows.plan import plan
 from quorate.workflows.plan import report as plan_report
 from quorate.workflows.plan.advice import Goal, advised, study
-from quorate.workflows.plan.pools import pilot_of, rows_of
+from quorate.workflows.plan.pools import pilot_of
 from quorate.workflows.plan.report import expected_rows
 from quorate.workflows.plan.words import free_folder
 
@@ -276,13 +276,13 @@ def test_quorate_has_plan_beside_run_without_loading_tables():
 def test_all_stands_for_every_method_and_the_references_stand_beside():
     made = plan(SMALL, methods=["quorum", "all"], orderings=2, draws=100, budget=2.0)
     assert made.curves[0].name == made.advice.setting.method.name == "quorum"
-    assert sorted([*(curve.name for curve in made.curves), *made.references]) == sorted(METHODS)
+    assert sorted([*(curve.name for curve in made.curves), *made.references]) == sorted(ANONYMOUS)
     assert plan(SMALL, methods="all", orderings=2, draws=100, budget=2.0).curves[0].name == "quorate"
-    assert len(made.plot().axes[0].get_legend_handles_labels()[1]) >= len(METHODS)
+    assert len(made.plot().axes[0].get_legend_handles_labels()[1]) >= len(ANONYMOUS)
 
 
 @pytest.mark.parametrize("goal", [{"budget": 2.0}, {"target_error": 0.1}], ids=["budget", "target-error"])
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", ANONYMOUS)
 def test_every_method_can_be_the_one_advised(name, goal):
     """Also those that learn nothing, ask everybody or have no knob: settings are added between the settings of each."""
     other = "entropy" if name != "entropy" else "mp"
@@ -319,7 +319,7 @@ def test_promised_intervals_cover_the_next_batch_in_nine_of_ten_simulated_plans(
     covered, by_half = np.zeros(2), np.zeros(2)
     for number in range(trials):
         rows = stream(number, "coverage").permutation(source.num_items)[: 2 * num_items]
-        pilot, coming = pilot_of(rows_of(source, rows[:num_items])), rows_of(source, rows[num_items:])
+        pilot, coming = pilot_of(source.rows(rows[:num_items])), source.rows(rows[num_items:])
         found = study(pilot, ["quorum"], orderings=2, batch_size=num_items, seed=number)
         _, advice = advised(found, Goal("target-error", 0.1), draws=100)
         run = simulate(coming, advice.setting.method, model="all", seed=5000 + number)

@@ -40,6 +40,8 @@ def from_table(
     accuracy: float,
     as_read: bool = False,
     task: str | None = None,
+    probs_column: str | None = None,
+    prediction_column: str | None = None,
 ) -> Given:
     """The predictions of a table with an id column; without `id_column` that of the votes, `task`, is tried first."""
     if not as_read:
@@ -54,11 +56,20 @@ def from_table(
     if first.num_rows == 0:
         rule = "predictions; no row follows the header"
         raise broken("source", opened.name, rule, f"export it again{opened.advice}.")
-    opened, nested = unnested(opened, first, others, classes)
+    looked_at = others if prediction_column is None else []
+    if probs_column is not None:
+        find_column("prediction", others, named=probs_column, argument="probs_column", **about)
+        looked_at = [probs_column]
+    opened, nested = unnested(opened, first, looked_at, classes)
+    if probs_column is not None and not nested:
+        rule = "a list or a mapping of numbers in each cell"
+        raise broken("probs_column", probs_column, rule, "name the column that holds them.", place=opened.name)
     if nested:
         first, others = head(opened), [name for name in opened.columns if name != item]
     columns = class_columns(first, nested or others, classes)
-    label = find_column("prediction", others)
+    label = find_column("prediction", others, named=prediction_column, argument="prediction_column", **about)
+    if prediction_column is not None and probs_column is None:
+        columns = {}
     score = find_column("score", others)
     if not as_read:
         _refuse_votes(opened, others, columns)

@@ -56,6 +56,9 @@ def read_predictions(
     *,
     classes: Sequence[Any] | None = None,
     id_column: str | None = None,
+    probs_column: str | None = None,
+    prediction_column: str | None = None,
+    encoding: str | None = None,
     ids: Sequence[Any] | None = None,
     accuracy: float = HARD_LABEL_ACCURACY,
     field: str | None = None,
@@ -72,7 +75,9 @@ def read_predictions(
     Instead of a vector: a hard label (`accuracy` is how sure it is taken to be), a label with its score (the rest is
     shared by the other classes), or one score, which is that of the second of two `classes`.
     `field`: where a Label Studio task keeps a mapping of class to probability in its `data`. `as_read` takes a table
-    also where it looks like votes. `task`: the item column of the votes, tried for the ids if no `id_column` is named.
+    also where it looks like votes. `probs_column`, `prediction_column`: the column of a list or mapping of all
+    probabilities, or of a label. `encoding` of text tables. `task`: the item column of the votes, tried for the ids if
+    no `id_column` is named.
 
     >>> import pyarrow as pa
     >>> found = read_predictions(pa.table({"id": ["a", "b"], "cat": [0.9, 0.5], "dog": [0.1, 0.48]}))
@@ -83,12 +88,16 @@ def read_predictions(
     how: dict[str, Any] = {
         "classes": known,
         "id_column": name_texts(id_column),
+        "probs_column": name_texts(probs_column),
+        "prediction_column": name_texts(prediction_column),
         "accuracy": fraction(accuracy, where="accuracy"),
         "as_read": as_read,
         "task": name_texts(task),
     }
     given = [
-        table for name, source in named_sources(sources) for table in _open(source, name, how, ids=ids, field=field)
+        table
+        for name, source in named_sources(sources)
+        for table in _open(source, name, how, ids=ids, field=field, encoding=encoding)
     ]
     tables = tuple(checked(table) for table in _with_unique_names(given))
     entries = tuple(entry for table in tables for entry in table.entries)
@@ -120,7 +129,13 @@ def named_sources(sources: PredictionSources) -> list[tuple[str | None, Predicti
 
 
 def _open(
-    source: PredictionLike, name: str | None, how: dict[str, Any], *, ids: Sequence[Any] | None, field: str | None
+    source: PredictionLike,
+    name: str | None,
+    how: dict[str, Any],
+    *,
+    ids: Sequence[Any] | None,
+    field: str | None,
+    encoding: str | None,
 ) -> list[Given]:
     """Every classifier of one source, as given; `how`: as `from_table` takes it."""
     classes = how["classes"]
@@ -138,7 +153,7 @@ def _open(
         return from_file(file, model, classes=classes, ids=ids)
     if ending in (".json", ".jsonl", ".ndjson") and is_label_studio(file):
         return from_studio(file, model, task=how["id_column"], field=field, accuracy=how["accuracy"])
-    return [from_table(open_file(file), model, **how)]
+    return [from_table(open_file(file, encoding), model, **how)]
 
 
 def _with_unique_names(tables: Sequence[Given]) -> list[Given]:

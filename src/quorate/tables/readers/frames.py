@@ -1,4 +1,4 @@
-"""pandas, polars and PyArrow tables -> `Opened`, and Arrow tables back to the caller's own kind (by narwhals).
+"""pandas, polars and PyArrow tables, datasets of Hugging Face -> `Opened`, and Arrow tables back to the caller's kind.
 
 Ids, workers and labels are compared as text; `OwnTypes` remembers which types they had in the frame (integers,
 booleans, dates), and `in_own_type` converts them on the way out. Called by the readers when they are handed an
@@ -7,6 +7,7 @@ object, by `Joined`, and for the results of `run` and `score`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -36,6 +37,9 @@ def open_frame(frame: object, *, name: str = "frame") -> Opened:
     nw = _narwhals()
     headers: dict[str, Any] = {}
     headed = ""
+    is_dataset = type(frame).__module__.partition(".")[0] == "datasets"
+    if is_dataset:
+        frame = _from_dataset(frame)
     if nw.dependencies.is_pandas_dataframe(frame):
         frame, headers, headed = _plain_pandas(frame, name)
     try:
@@ -54,7 +58,7 @@ def open_frame(frame: object, *, name: str = "frame") -> Opened:
         columns=unique_columns(clean, name),
         read=partial(_read, table),
         entries=() if clean == columns else (fired("byte-order-mark", name, count=1),),
-        backend=str(known.implementation.value),
+        backend="datasets" if is_dataset else str(known.implementation.value),
         frame=table,
         headers=headers,
         headed=headed,
@@ -107,14 +111,67 @@ def _id_levels(index: Any, texts: Sequence[str], own: Sequence[Any]) -> list[str
     ]
 
 
+def _from_dataset(dataset: Any) -> pa.Table:  # noqa: ANN401 - of a library that may not be there
+    """A Hugging Face dataset as an Arrow table; classes that are stored as numbers have their names."""
+    if not hasattr(dataset, "features") or not hasattr(dataset, "with_format"):
+        rule = f"one split of a dataset, not {type(dataset).__name__}"
+        raise broken("source", dataset, rule, 'pass one of them, e.g. dataset["train"].')
+    table = dataset.with_format("arrow")[:]
+    for place, name in enumerate(table.column_names):
+        names = getattr(dataset.features[name], "names", None)
+        if names is not None and pa.types.is_integer(table.schema.field(place).type):
+            numbers = pc.if_else(pc.less(table[name], 0), None, table[name])  # -1: no label
+            table = table.set_column(
+                place, name, pa.chunked_array([pa.array(names, type=TEXT).take(numbers.combine_chunks())])
+            )
+    return table
+
+
+def _to_dataset(table: pa.Table) -> Any:  # noqa: ANN401
+    try:
+        import datasets  # noqa: PLC0415 - optional
+    except ImportError as cause:
+        raise MissingExtra("datasets is not installed: pip install datasets") from cause
+    return datasets.Dataset(table)
+
+
+class ToFrames(ABC):
+    """What has a `table` gives it as a table of any library; ids and labels have the caller's own types."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def table(self) -> pa.Table:
+        """As an Arrow table."""
+
+    def to_arrow(self) -> pa.Table:
+        """As a PyArrow table."""
+        return self.table
+
+    def to_pandas(self) -> Any:  # noqa: ANN401 - of a library that may not be there
+        """As a pandas DataFrame."""
+        return give_back(self.table, "pandas")
+
+    def to_polars(self) -> Any:  # noqa: ANN401 - of a library that may not be there
+        """As a polars DataFrame."""
+        return give_back(self.table, "polars")
+
+    def to_dataset(self) -> Any:  # noqa: ANN401 - of a library that may not be there
+        """As a `datasets.Dataset` of Hugging Face, which can be pushed to its hub."""
+        return give_back(self.table, "datasets")
+
+
 def give_back(table: pa.Table, backend: str) -> Any:  # noqa: ANN401 - a frame of any library
-    """An Arrow table as a table of `backend`: "pandas", "polars" or "pyarrow".
+    """An Arrow table as a table of `backend`: "pandas", "polars", "pyarrow" or "datasets".
 
     >>> give_back(pa.table({"task": ["1"]}), "pyarrow").column_names
     ['task']
     """
     if backend == "pyarrow":
         return table
+    if backend == "datasets":
+        return _to_dataset(table)
     nw = _narwhals()
     try:
         return nw.from_arrow(table, backend=backend).to_native()

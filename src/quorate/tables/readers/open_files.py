@@ -9,6 +9,7 @@ read, or the one named behind a #; that needs openpyxl, which comes with the ext
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
 import warnings
@@ -39,12 +40,12 @@ HEAD_BYTES = 1 << 20  # the header must end within these
 _TEXT_ENDINGS = (".csv", ".tsv", ".tab", ".txt")
 
 
-def open_file(path: str | Path) -> Opened:
-    """A table of named columns, chosen by the ending of the file's name."""
+def open_file(path: str | Path, encoding: str | None = None) -> Opened:
+    """A table of named columns, chosen by the ending of the file's name. `encoding` of delimited text; None: found."""
     file = existing(path)
     ending = ending_of(file)
     openers: dict[str, Callable[[Path], Opened]] = {
-        **dict.fromkeys(_TEXT_ENDINGS, _open_text),
+        **dict.fromkeys(_TEXT_ENDINGS, partial(_open_text, encoding=_known(encoding))),
         **dict.fromkeys((".jsonl", ".ndjson", ".json"), _open_json),
         **dict.fromkeys((".parquet", ".pq"), _open_parquet),
         **dict.fromkeys((".xlsx", ".xlsm"), open_sheet),
@@ -82,13 +83,21 @@ def ending_of(file: Path) -> str:
     return suffixes[-2] if len(suffixes) > 1 and suffixes[-1] in PACKINGS else suffixes[-1] if suffixes else ""
 
 
-def _open_text(file: Path) -> Opened:
+def _known(encoding: str | None) -> str | None:
+    """The encoding, if Python knows it."""
+    try:
+        return None if encoding is None else codecs.lookup(encoding).name
+    except LookupError as cause:
+        raise broken("encoding", encoding, "the name of an encoding", "pass utf-8, latin-1, cp1252, ...") from cause
+
+
+def _open_text(file: Path, encoding: str | None = None) -> Opened:
     try:
         with pa.input_stream(str(file)) as stream:  # unpacks .gz and the like
             first = stream.read(HEAD_BYTES)
     except OSError as cause:
         raise broken("source", str(file), f"a file that can be read ({cause})", "save or pack it again.") from cause
-    found = sniff(first, is_cut=len(first) == HEAD_BYTES)
+    found = sniff(first, is_cut=len(first) == HEAD_BYTES, encoding=encoding)
     if not found.columns:
         rule = f"a header in the first line, which is empty or beyond {HEAD_BYTES} bytes"
         raise broken("source", str(file), rule, "put the header first.")
@@ -99,7 +108,7 @@ def _open_text(file: Path) -> Opened:
         kind="csv",
         columns=unique_columns(found.columns, file.name),
         read=partial(_read_text, file, found),
-        decisions=(f"{file.name}: {found.encoding} text, columns parted by {names[found.delimiter]}",),
+        decisions=(f"{file.name}: {found.encoding} text, columns separated by {names[found.delimiter]}",),
         entries=entries,
     )
 
@@ -116,7 +125,9 @@ def _read_text(file: Path, found: Sniffed, columns: Sequence[str] | None) -> Ite
     except InvalidInput:
         raise
     except (pa.ArrowInvalid, OSError) as cause:
-        raise broken("source", str(file), f"{found.encoding} text ({cause})", "save it as CSV in UTF-8.") from cause
+        raise broken(
+            "source", str(file), f"{found.encoding} text ({cause})", "name its `encoding`, or save it in UTF-8."
+        ) from cause
     if last := ragged.entries():
         yield _empty(columns or found.columns, total, last)
 
@@ -195,13 +206,16 @@ class Sniffed:
     columns: tuple[str, ...]
 
 
-def sniff(head: bytes, *, is_cut: bool = False) -> Sniffed:
+def sniff(head: bytes, *, is_cut: bool = False, encoding: str | None = None) -> Sniffed:
     """Encoding, delimiter and header from the first bytes; if they are not all (`is_cut`), their last line is left out.
+
+    `encoding`, if given, is taken for the file's, unless a byte-order mark says otherwise.
 
     >>> sniff("task;worker;label\\n1;ann;cat\\n".encode("utf-8-sig"))
     Sniffed(encoding='utf-8', has_mark=True, delimiter=';', columns=('task', 'worker', 'label'))
     """
-    encoding, has_mark = encoding_of(head)
+    found, has_mark = encoding_of(head)
+    encoding = found if has_mark or encoding is None else encoding
     lines = head.decode(encoding, errors="replace").removeprefix("\ufeff").splitlines(keepends=True)
     whole = lines[:-1] if is_cut else lines
     parsed = {each: _records(whole, each) for each in DELIMITERS}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -30,7 +30,7 @@ def clean(raw: Raw, classes: Sequence[str] | None, abstain: Sequence[str] = ()) 
     tidy = replace(filled, task=task, worker=worker)
     labelled, of_label = relabelled(tidy, classes, given=classes is not None)
     broken = _line_breaks(labelled)
-    lost = [] if raw.time is None else _entry("bad-timestamp", labelled, np.isnan(_time(labelled)))
+    lost = [] if labelled.time is None else _entry("bad-timestamp", labelled, np.isnan(labelled.time))
     everything = (*raw.entries, *entries, *of_task, *of_worker, *of_label, *broken, *lost)
     return replace(labelled, entries=everything)
 
@@ -65,7 +65,7 @@ def relabelled(raw: Raw, classes: Sequence[str] | None, *, given: bool) -> tuple
         entries += _entry(rule, raw, hit, raw.label)
     if all(name is None or match.name == name for name, match in zip(names, matches, strict=True)):
         return raw, entries
-    label = renamed(raw.label, _texts([match.name for match in matches]))
+    label = renamed(raw.label, pa.array([match.name for match in matches], type=TEXT))
     return only(replace(raw, label=label), label.codes >= 0), entries
 
 
@@ -121,14 +121,6 @@ def _entry(rule: str, raw: Raw, hit: np.ndarray, value: Coded | None = None) -> 
 def _cells(coded: Coded, of_name: np.ndarray) -> np.ndarray:
     """What holds of a cell's name, for every cell."""
     return np.append(of_name, False)[coded.codes]
-
-
-def _texts(names: Iterable[str | None]) -> pa.Array:
-    return pa.array(list(names), type=TEXT)
-
-
-def _time(raw: Raw) -> np.ndarray:
-    return np.empty(0) if raw.time is None else raw.time
 
 
 def settle(raw: Raw) -> tuple[np.ndarray, tuple[Fired, ...]]:

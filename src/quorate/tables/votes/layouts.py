@@ -108,14 +108,11 @@ def vote_columns(table: pa.Table, columns: Sequence[str], classes: Sequence[str]
             seen[value] = seen.get(value, 0) + 1
     sharing = {name for name, found in values.items() if any(seen[value] > 1 for value in found)}
     others = [name for name in values if name not in sharing]
-    meagre = {name for name in others if not sharing or _num_filled(table[name]) < FEWEST_CELLS}
+    filled = {name: int((~blank_cells(encode(table[name]))).sum()) for name in others}
+    meagre = {name for name in others if not sharing or filled[name] < FEWEST_CELLS}
     return [
         name for name, found in values.items() if name in sharing or (name in meagre and len(found) <= MOST_DISTINCT)
     ]
-
-
-def _num_filled(column: pa.ChunkedArray) -> int:
-    return int((~blank_cells(encode(column))).sum())
 
 
 def distinct_values(column: pa.ChunkedArray) -> set[str]:

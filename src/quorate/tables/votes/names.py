@@ -69,6 +69,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
         "truth", "gold", "gold_label", "true_label", "true_class", "ground_truth", "reference", "correct", "label",
         "class", "answer", "diagnosis",
     ),
+    "cost": ("cost", "price", "cost_per_vote", "price_per_vote", "fee", "rate"),
     "timestamp": (
         "timestamp", "time", "datetime", "date", "created_at", "submitted_at", "completed_at", "voted_at", "updated_at",
         "created", "submit_time", "end_time",

@@ -90,6 +90,7 @@ def read_votes(
     classes: Sequence[Any] | None = None,
     abstain_labels: str | Sequence[str] | None = None,
     ignore_columns: str | Sequence[str] | None = None,
+    encoding: str | None = None,
     strict: bool = False,
     as_read: bool = False,
     progress: Progress | None = None,
@@ -102,8 +103,8 @@ def read_votes(
     are not to be read (a list, or one text with commas);
     in wide tables `worker` may list the annotators' columns; in Label Studio exports `task` is a field of `data` and
     `label` the `from_name`. `classes` are all the labels there are: others are set aside; `abstain_labels` are
-    no answers and set aside too. `strict` refuses every irregularity; `as_read` takes a table also where it looks like
-    something else. `progress(done, total, what)` is called as reading goes on.
+    no answers and set aside too. `encoding` of text tables, UTF-8 unless given. `strict` refuses every irregularity;
+    `as_read` takes a table also where it looks like something else. `progress(done, total, what)` is called meanwhile.
 
     >>> votes = read_votes(pa.table({"item": ["a", "a", "b"], "annotator": ["x", "y", "x"], "label": ["1", "0", "1"]}))
     >>> votes.num_votes, votes.items, votes.classes
@@ -118,7 +119,7 @@ def read_votes(
         raw, told = _studio(existing(source), task, label, progress)
         backend, own = "pyarrow", TEXTS
     else:
-        opened = open_frame(source) if not isinstance(source, (str, Path)) else open_file(source)
+        opened = open_frame(source) if not isinstance(source, (str, Path)) else open_file(source, encoding)
         opened = without_columns(opened, name_texts(ignore_columns))
         layout = choose(
             opened, format=format, task=task, worker=worker, label=label, timestamp=timestamp, classes=given,

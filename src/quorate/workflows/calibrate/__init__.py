@@ -6,13 +6,13 @@ Each answer's confidence, at the moment the asking stopped, is compared with the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from quorate.decision.policy import QueryPolicy
-from quorate.methods import REFIT_EVERY, WINDOW, Method, as_method
+from quorate.methods import REFIT_EVERY, WINDOW, Method, Target, as_method, checked_target, default_for
 from quorate.posterior.settled import plurality_shares
 from quorate.reasons import CERTAIN
 from quorate.reports.figures import canvas
@@ -21,10 +21,11 @@ from quorate.streams import Simulation
 from quorate.streams.prepare import Stream, prepare
 from quorate.streams.runs import StreamOptions
 from quorate.streams.simulate import simulate_stream
+from quorate.tables.beside import Costs, read_costs, read_truth
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
 from quorate.tables.readers.sources import Progress
 from quorate.tables.report import Report
-from quorate.types import FloatArray, IntArray, PriorParams, VoteDataset
+from quorate.types import FloatArray, IntArray, PriorParams, TableLike, VoteDataset, frozen_array
 from quorate.validate import broken, whole
 from quorate.version import __version__
 from quorate.workflows.calibrate.measure import NUM_BINS, Honesty, class_scores, honesty
@@ -138,6 +139,9 @@ def calibrate(
     predictions: PredictionSources = None,
     *,
     method: Method | str | QueryPolicy = "quorate",
+    target: Target | None = None,
+    truth: TableLike | None = None,
+    costs: Costs | None = None,
     pool_size: int | None = None,
     model: int | str = "all",
     seed: int = 0,
@@ -152,7 +156,8 @@ def calibrate(
 
     `votes`, `predictions` and how to read them (`tables`): as `quorate.run` takes them; or a `VoteDataset` alone. An
     item's pool is everyone who voted on it, or `pool_size` of them drawn by `seed`; items come in an order drawn by
-    `seed`. `prefixes` judges the belief after every vote too, not only where the method stopped.
+    `seed`. `prefixes` judges the belief after every vote too, not only where the method stopped. `target`, `truth` and
+    `costs` as in `quorate.run`: confidence in the true class is compared with `truth`.
 
     >>> from quorate.datasets import synthetic
     >>> found = calibrate(synthetic(num_items=400, pool_size=7, seed=1), method="finexp")
@@ -160,15 +165,23 @@ def calibrate(
     (400, True)
     """
     bins, draw = whole(num_bins, where="num_bins", most=1000), whole(seed, where="seed", least=0)
-    data, report = _dataset(votes, predictions, table_options(tables), progress)
-    chosen = as_method(method)
+    chosen = as_method(default_for(method, target))
+    checked_target(target, chosen)
+    if prefixes and chosen.needs_people:
+        rule = f"a method for anonymous votes; {chosen.name!r} believes by who voted"
+        raise broken("prefixes", True, rule, "leave it out, or pass `method='quorate'`.")
+    data, report, prices = _dataset(votes, predictions, table_options(tables), progress, truth=truth, costs=costs)
     stream = prepare(data, pool_size, model, draw)
-    options = StreamOptions(window, refit_every)
+    options = StreamOptions(window, refit_every, voter_costs=prices)
     done = simulate_stream(stream, chosen, options, seed=draw, keep_probs=True)
-    right = 1.0 - done.expected_errors
-    known = np.isin(np.array(done.reasons), CERTAIN)
-    brier, log_score = (None, None) if done.probs is None else class_scores(done.probs, plurality_shares(stream.counts))
-    early, by_votes, by_stage = _early(done, right, known, draw, bins)
+    judged = np.flatnonzero(~np.isnan(done.expected_errors))  # those whose truth is known, if that is the target
+    right, costs_of, confidence = 1.0 - done.expected_errors[judged], done.costs[judged], done.confidence[judged]
+    known = np.isin(np.array(done.reasons), CERTAIN)[judged] & (chosen.target == "plurality")
+    brier, log_score = (None, None)
+    if done.probs is not None:
+        brier, log_score = class_scores(done.probs[judged], _verdicts(stream, chosen)[judged])
+    quarter = 4 * judged // len(stream.items)
+    early, by_votes, by_stage = _early(confidence, costs_of, quarter, right, known, draw, bins)
     return Calibration(
         data=data.name,
         method=chosen,
@@ -177,7 +190,7 @@ def calibrate(
         seed=draw,
         mean_cost=done.mean_cost,
         early=early,
-        every=honesty(EVERY, done.confidence, right, known=known, seed=draw, num_bins=bins),
+        every=honesty(EVERY, confidence, right, known=known, seed=draw, num_bins=bins),
         by_votes=by_votes,
         by_stage=by_stage,
         prefixes=_prefixes(stream, done, draw, bins) if prefixes else (),
@@ -193,17 +206,33 @@ def _dataset(
     predictions: PredictionSources,
     options: TableOptions,
     progress: Progress | None,
-) -> tuple[VoteDataset, Report | None]:
+    *,
+    truth: TableLike | None,
+    costs: Costs | None,
+) -> tuple[VoteDataset, Report | None, tuple[float, ...] | None]:
+    """The data set with its true classes, how the tables were read, and the costs of its people."""
     if isinstance(votes, VoteDataset):
-        if predictions is not None:
-            raise broken("predictions", predictions, "None with a VoteDataset, which has its own", "leave it out.")
-        return votes, None
+        for name, value in {"predictions": predictions, "truth": truth, "costs": costs}.items():
+            if value is not None:
+                raise broken(name, value, "None beside a VoteDataset, which is taken as it is", "leave it out.")
+        return votes, None, None
     joined, _ = read_inputs(votes, predictions, options, by_time=False, progress=progress)
-    return joined.to_dataset(), joined.report
+    data = joined.to_dataset()
+    if truth is not None:
+        data = replace(data, truth=frozen_array(read_truth(truth, joined), np.int64))
+    return data, joined.report, None if costs is None else read_costs(costs, joined.workers)
+
+
+def _verdicts(stream: Stream, method: Method) -> FloatArray:
+    """(T, K) what answers are compared with: shares of the pool's plurality, or the true class; 0 where not known."""
+    if method.target == "plurality" or stream.truth is None:
+        return plurality_shares(stream.counts)
+    return np.asarray(stream.truth[:, None] == np.arange(stream.counts.shape[1]), dtype=float)
 
 
 def _early(
-    done: Simulation, right: FloatArray, known: np.ndarray, seed: int, num_bins: int
+    confidence: FloatArray, costs: IntArray, quarters: IntArray, right: FloatArray, known: np.ndarray, seed: int,
+    num_bins: int,
 ) -> tuple[Honesty | None, tuple[Honesty, ...], tuple[Honesty, ...]]:
     """Those that stopped early: together, by the votes they had seen, and by quarter of the stream."""
     at = np.flatnonzero(~known)
@@ -211,9 +240,9 @@ def _early(
         return None, (), ()
 
     def measured(name: str, rows: IntArray) -> Honesty:
-        return honesty(name, done.confidence[rows], right[rows], known=known[rows], seed=seed, num_bins=num_bins)
+        return honesty(name, confidence[rows], right[rows], known=known[rows], seed=seed, num_bins=num_bins)
 
-    num_votes, quarter = done.costs[at], 4 * at // len(known)
+    num_votes, quarter = costs[at], quarters[at]
     votes = [(f"after {count} votes", at[num_votes == count]) for count in np.unique(num_votes)]
     stages = [(f"{name} quarter", at[quarter == number]) for number, name in enumerate(QUARTERS)]
     by_votes, by_stage = (

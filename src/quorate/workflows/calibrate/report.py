@@ -30,8 +30,8 @@ GROUP_HEADS = (
 )  # fmt: skip
 BIN_HEADS = ("confidence from", "to", "decisions", "mean confidence, %", "right, %", "95 % interval")
 ABOUT = (
-    "Each answer's confidence, when the asking stopped, is compared with the verdict of the item's whole pool; a share "
-    "of a tie counts as that share.",
+    "Each answer's confidence, when the asking stopped, is compared with the verdict of the item's whole pool, where a "
+    "share of a tie counts as that share, or with the true class under --target truth.",
     "Gap: mean confidence less share right, in points; above 0 the confidence is too high, below 0 too low.",
     "Error: the expected calibration error, the mean distance of share right and confidence over bins of about equally "
     'many decisions, in points. Chance alone makes it larger than 0: "if honest" is its mean and "at most" its 95 % '

@@ -13,14 +13,15 @@ from pathlib import Path
 
 from quorate import compiled
 from quorate.catalogue import is_simple
-from quorate.methods import METHODS
+from quorate.methods import ANONYMOUS
+from quorate.reports.format import percent
 from quorate.reports.plots import write_plots
-from quorate.streams.curves import Comparison, budgets_of, compare, equal_error, percent, savings
+from quorate.streams.curves import Comparison, budgets_of, compare, equal_error
 from quorate.streams.scenarios import SETTINGS, Scenario
-from quorate.streams.sweep import Curve, Progress, Replicate, grid_methods, refine, sweep
+from quorate.streams.sweep import Progress, Replicate, grid_methods, refine, sweep
 from quorate.version import __version__
 from quorate.workflows.demo.records import write_results, write_summary
-from quorate.workflows.demo.report import write_report
+from quorate.workflows.demo.report import savings, write_report
 
 SEEDS = (1, 2)
 QUICK_ITEMS = 300
@@ -70,7 +71,8 @@ def run_setting(setting: Scenario, *, quick: bool = False, progress: Progress | 
     """Every method over its settings on one stream, compared at equal budgets."""
     seeds = SEEDS[:1] if quick else SEEDS
     replicates = demo_replicates(setting, seeds, num_items=QUICK_ITEMS if quick else None)
-    families = grid_methods(METHODS, pool_size=setting.pool_size, num_classes=setting.dials["num_classes"], quick=quick)
+    num_classes = setting.dials["num_classes"]
+    families = grid_methods(ANONYMOUS, pool_size=setting.pool_size, num_classes=num_classes, quick=quick)
     coarse = sweep(families, replicates, progress=_share(progress, 0.0, 0.7))
     curves = refine(coarse, replicates, budgets_of(coarse), progress=_share(progress, 0.7, 1.0))
     comparison = compare(setting, seeds, curves)
@@ -78,12 +80,9 @@ def run_setting(setting: Scenario, *, quick: bool = False, progress: Progress | 
     if found.votes is None:
         return comparison
     # the simple rules are cheap to run: read them closely too where they reach our error
-    finer = {each.name: each for each in refine(_simple(curves), replicates, [found.votes], rounds=2)}
+    simple = [each for each in curves if is_simple(each.points[0].method)]
+    finer = {each.name: each for each in refine(simple, replicates, [found.votes], rounds=2)}
     return compare(setting, seeds, [finer.get(each.name, each) for each in curves])
-
-
-def _simple(curves: Sequence[Curve]) -> list[Curve]:
-    return [each for each in curves if is_simple(each.points[0].method)]
 
 
 def demo_replicates(setting: Scenario, seeds: Sequence[int], *, num_items: int | None = None) -> tuple[Replicate, ...]:

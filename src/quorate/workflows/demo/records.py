@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from quorate.streams.curves import COUPLED, Comparison, Matched, equal_error, equal_error_sentence, verdict
+from quorate.streams.curves import Comparison, Matched, equal_error
 from quorate.streams.sweep import Curve, CurveReading, Point, paired
 from quorate.version import __version__
+from quorate.workflows.demo.report import COUPLED, equal_error_sentence, verdict
 
 COLUMNS = ("setting", "method", "knobs", "votes_per_item", "error_rate", "num_items", "seeds", "version")
 

@@ -1,4 +1,7 @@
-"""The demo as a report: what came out on each stream, its plot, and all methods at equal cost. Called by `demo`."""
+"""The demo as a report: what came out on each stream in sentences, its plot, and all methods at equal cost.
+
+Called by `demo`; the command prints the same sentences.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,17 @@ from quorate.reports.figures import draw_all
 from quorate.reports.format import percent
 from quorate.reports.plots import comparison_figure
 from quorate.reports.section import Document, Section, Table
-from quorate.streams.curves import COUPLED, OURS, REFERENCES, Comparison, Matched, equal_error_sentence, verdict
-from quorate.streams.sweep import CurveReading
+from quorate.streams.curves import CLEAR, OURS, REFERENCES, Comparison, EqualError, Matched, equal_error
+from quorate.streams.sweep import CurveReading, paired
 from quorate.version import __version__
 
 HEADS = (
     "method", "wrong, %", "votes per item", "setting", "saved against asking everyone", "saved against until settled",
 )  # fmt: skip
+COUPLED = (
+    "Standard errors treat the items as independent, although a method that learns couples them: they are somewhat "
+    "optimistic."
+)
 METHOD = (
     "A classifier predicts each item for free; experts can be asked one at a time; the truth is the plurality of the "
     "whole pool.",
@@ -72,6 +79,65 @@ def section(comparison: Comparison, *, is_first: bool) -> Section:
         figures=() if is_first else (comparison_figure(comparison),),
         tables=tuple(table(matched, comparison) for matched in (comparison.middle, *others)),
     )
+
+
+def verdict(matched: Matched) -> str:
+    """Ours against the best simple rule, with the paired standard error, whoever wins; and who is better still."""
+    return against_simple(matched) + better_still(matched)
+
+
+def against_simple(matched: Matched) -> str:
+    """One sentence on the best simple rule."""
+    ours, simple = matched.ours, matched.best_simple
+    difference, error = paired(ours, simple)
+    cost = f"At {ours.votes_per_item:.2f} votes per item"
+    numbers = (
+        f"quorate is wrong on {percent(ours.error_rate)} against {percent(simple.error_rate)} ({gap(ours, simple)})"
+    )
+    if difference > CLEAR * error:
+        how = "clearly" if difference > 0.25 * simple.error_rate else "a little"
+        return f"{cost} quorate is {how} better than the best simple rule, {simple.name}: {numbers}."
+    if difference < -CLEAR * error:
+        return f"{cost} the simple rule {simple.name} is better than quorate: {numbers}."
+    return f"{cost} the simple rule {simple.name} does as well as quorate, within the error of this run: {numbers}."
+
+
+def better_still(matched: Matched) -> str:
+    """A sentence if the best of all others is clearly better than ours; nothing if not."""
+    ours, rival = matched.ours, matched.best_rival
+    difference, error = paired(ours, rival)
+    if difference >= -CLEAR * error:
+        return ""
+    return f" Best of all is {rival.name}: {percent(rival.error_rate)} ({gap(ours, rival)})."
+
+
+def gap(ours: CurveReading, theirs: CurveReading) -> str:
+    """How many more errors `theirs` makes, as text."""
+    difference, error = paired(ours, theirs)
+    return f"difference {percent(difference, sign=True)}, standard error {percent(error)}"
+
+
+def equal_error_sentence(comparison: Comparison) -> str:
+    """The same as a sentence, whoever wins."""
+    found = equal_error(comparison)
+    settled = (
+        f"Asking until settled takes {found.until_settled:.2f} and is wrong on {percent(found.settled_error_rate)}."
+    )
+    start = f"To be wrong on {percent(found.error_rate)} quorate needs {found.ours:.2f} votes per item"
+    if found.votes is None:
+        return f"{start}; no simple rule gets there. {settled}"
+    spread = f"at least {found.low:.2f}" if found.high is None else f"{found.low:.2f} to {found.high:.2f}"
+    return (
+        f"{start}, the best simple rule ({found.simple}) {found.votes:.2f} ({spread} within two standard errors): "
+        f"{savings(found)} for the same error. {settled}"
+    )
+
+
+def savings(found: EqualError) -> str:
+    """What quorate saves for the same error, in words."""
+    if found.fewer is None or not found.is_clear:
+        return "no clear difference in votes"
+    return f"quorate asks {100 * abs(found.fewer):.0f} % {'fewer' if found.fewer > 0 else 'more'}"
 
 
 def default_sentence(comparison: Comparison) -> str:

@@ -5,14 +5,11 @@ What `quorate experts` does; the models are in `quorate.experts`.
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
 
-from quorate.errors import source_is
 from quorate.experts.agreement import Agreement, agreement_of
 from quorate.experts.ballots import Ballots, from_matrix
 from quorate.experts.bootstrap import BOOTSTRAPS, Estimate
@@ -21,14 +18,12 @@ from quorate.experts.copies import CopiedPair, copied_pairs
 from quorate.experts.crowd_stream import run_crowd
 from quorate.experts.pairs import votes_side_by_side
 from quorate.experts.quality import FEWEST_NAMED, PersonQuality, quality_of
-from quorate.tables import Joined, read_votes
+from quorate.tables import Joined
+from quorate.tables.beside import read_truth
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
 from quorate.tables.readers.arrow import pa
-from quorate.tables.readers.frames import open_frame
-from quorate.tables.readers.open_files import open_file
 from quorate.tables.readers.sources import Progress
 from quorate.tables.report import Report
-from quorate.tables.votes.names import find_column
 from quorate.types import FloatArray, IntArray, TableLike, VoteDataset
 from quorate.validate import broken, fraction, whole
 from quorate.version import __version__
@@ -177,7 +172,7 @@ def rate_experts(
     least = None if exclude_below is None else fraction(exclude_below, where="exclude_below")
     whole(bootstraps, where="bootstraps", least=10, most=100_000)
     joined = _read(votes, predictions, table_options(tables), progress)
-    known = None if truth is None else _truth(truth, joined)
+    known = None if truth is None else read_truth(truth, joined)
     found = _study(joined, known, np.ones(joined.num_votes, dtype=bool), bootstraps, seed, progress)
     if least is None:
         return found
@@ -243,32 +238,6 @@ def _named(ballots: Ballots) -> pa.Table:
 def _ballots(joined: Joined) -> Ballots:
     item, person, label = (np.asarray(each, dtype=np.int64) for each in (joined.item, joined.worker, joined.label))
     return Ballots(item, person, label, joined.items, joined.workers, joined.classes)
-
-
-def _truth(truth: TableLike, joined: Joined) -> IntArray:
-    """(num_items,) true classes by item, -1 unknown."""
-    with source_is("truth"):
-        opened = open_file(Path(truth)) if isinstance(truth, (str, os.PathLike)) else open_frame(truth)
-        column = find_column("truth", opened.columns)
-        gold = read_votes(truth, format="long", label=column, classes=joined.classes)
-        if gold.num_votes < gold.raw.num_rows:
-            rule = f"one class of the votes per item: {', '.join(joined.classes[:12])}"
-            value = f"{gold.raw.num_rows - gold.num_votes} rows with another label, or none"
-            raise broken("truth", value, rule, "spell the classes as in `votes`, and leave out the other rows.")
-    position = {name: number for number, name in enumerate(joined.items)}
-    number = {name: k for k, name in enumerate(joined.classes)}
-    known = np.full(joined.num_items, -1)
-    items = gold.raw.task.texts(gold.counts_vote).to_pylist()
-    labels = gold.raw.label.texts(gold.counts_vote).to_pylist()
-    for item, label in zip(items, labels, strict=True):
-        place = position.get(item, -1)
-        if place >= 0 and known[place] not in (-1, number[label]):
-            raise broken("truth", f"item {item!r}", "one true class per item; there are two", "keep one row per item.")
-        if place >= 0:
-            known[place] = number[label]
-    if not (known >= 0).any():
-        raise broken("truth", str(truth), "true classes of items that are in `votes`; none is", "check its ids.")
-    return known
 
 
 def _study(

@@ -16,19 +16,21 @@ import numpy as np
 
 from quorate.catalogue import parse_method
 from quorate.files import check_free
-from quorate.methods import METHODS as EVERY_METHOD
+from quorate.methods import ANONYMOUS, require_anonymous
 from quorate.posterior.settled import plurality_shares
 from quorate.reports.figures import canvas
 from quorate.streams.classifier_saving import ClassifierReport, classifier_report
 from quorate.streams.error_costs import ErrorCosts, read_error_costs
 from quorate.streams.prepare import prepare
 from quorate.tables import Report
+from quorate.tables.beside import Costs, read_costs
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
 from quorate.validate import bounded, broken, whole
 from quorate.workflows.plan import report, words
 from quorate.workflows.plan.advice import REFERENCES, Advice, Band, Goal, Rival, advised, band, rivals, study
 from quorate.workflows.plan.curves import Measured, PilotCurve, Progress
 from quorate.workflows.plan.forecast import resampled
+from quorate.workflows.plan.people import PeopleWorth, people_worth
 from quorate.workflows.plan.pools import FEWEST_ITEMS, PartlyVoted, Pilot, pilot_of
 from quorate.workflows.plan.report import plan_figure
 from quorate.workflows.plan.words import free_folder, prediction_files
@@ -50,7 +52,8 @@ class Plan:
     `advice` the setting and its forecasts   `curves` of every method, with `bands`; `references` until settled and
     asking everyone   `rivals` other methods at the same cost   `level` of the intervals   `batch_size` m
     `is_own_goal` False if the target was not given   `settings` the arguments in force   `columns`, `report` how
-    the tables were read and what was met in them   `classifier` what it saves at the setting advised
+    the tables were read and what was met in them   `classifier` what it saves at the setting advised, `people` what
+    knowing them saves, None where votes do not name their voters
     `prediction_files` made-up names of the next batch's predictions, `next_folder` of its results, for `.command()`
     """
 
@@ -69,6 +72,7 @@ class Plan:
     columns: TableOptions
     report: Report
     classifier: ClassifierReport
+    people: PeopleWorth | None
     prediction_files: tuple[str, ...]
     next_folder: str
 
@@ -122,6 +126,7 @@ def plan(
     partly_voted: PartlyVoted = "complete",
     error_costs: ErrorCosts | None = None,
     price: float | None = None,
+    costs: Costs | None = None,
     batch_size: int | None = None,
     level: float = 0.9,
     orderings: int = 4,
@@ -144,7 +149,9 @@ def plan(
     those seen, "own-pool" takes the votes there are for the pool, "drop" leaves the items out. `error_costs`: what
     errors cost, by truth and answer; errors and target are then costs per item. `batch_size`: items to come (default:
     as many as the pilot has). `most_items`: of a larger pilot so many items are drawn by `seed` and run, and the plan
-    says how much wider that makes the ranges; None: all. docs/plan.md says what is promised, and how well it was kept.
+    says how much wider that makes the ranges; None: all. Where votes name their voters, the plan says what knowing them
+    is worth; `costs` of a vote of each person as in `quorate.run`. docs/plan.md says what is promised, and how well it
+    was kept.
 
     >>> from quorate.datasets import synthetic
     >>> pilot = synthetic(num_items=200, pool_size=5, accuracy=0.9, seed=1)
@@ -164,9 +171,10 @@ def plan(
     folder = None if out is None else check_free(out, overwrite=overwrite)
     columns = table_options(tables)
     joined, _ = read_inputs(votes, predictions, columns, by_time=False, progress=progress)
-    costs = None if error_costs is None else read_error_costs(error_costs, joined.classes)
+    wrong_costs = None if error_costs is None else read_error_costs(error_costs, joined.classes)
+    voter_costs = None if costs is None else read_costs(costs, joined.workers)
     pilot = pilot_of(
-        joined.to_dataset(), pool_size=pool_size, partly_voted=partly_voted, error_costs=costs, most_items=most,
+        joined.to_dataset(), pool_size=pool_size, partly_voted=partly_voted, error_costs=wrong_costs, most_items=most,
         seed=number,
     )  # fmt: skip
     batch = coming or pilot.num_items + pilot.unused
@@ -177,7 +185,7 @@ def plan(
     settings = {
         "orderings": runs, "draws": draws, "seed": number, "sureness": sureness, "methods": list(names),
         "price": cost, "partly_voted": partly_voted, "most_items": most, "with_predictions": bool(models),
-        "error_costs": None if costs is None else costs.tolist(),
+        "error_costs": None if wrong_costs is None else wrong_costs.tolist(),
     }  # fmt: skip
     worst = pilot.most_error
     drawn = resampled(found.curves, found.ratios, draws=draws, seed=number, most=worst)
@@ -197,6 +205,10 @@ def plan(
         columns=columns,
         report=joined.report,
         classifier=_saving(pilot, advice, models, seed=number),
+        people=people_worth(
+            pilot.dataset, advice.setting.method, pool_size=pilot.pool_size, voter_costs=voter_costs, level=level,
+            seed=number, progress=progress,
+        ),
         prediction_files=prediction_files(predictions, models),
         next_folder=free_folder(out),
     )
@@ -228,10 +240,10 @@ def _goal(target_error: float | None, budget: float | None, sureness: float, *, 
 def _names(methods: Sequence[str]) -> tuple[str, ...]:
     """The methods, each once, "all" as what it stands for; refuses names that do not exist before anything is read."""
     given = [methods] if isinstance(methods, str) else methods
-    every = [name for name in EVERY_METHOD if name not in REFERENCES]
+    every = [name for name in ANONYMOUS if name not in REFERENCES]
     names = tuple(dict.fromkeys(each for name in given for each in (every if name == ALL else [name])))
     if not names:
         raise broken("methods", list(given), "at least one name", "name the method to plan for first.")
     for name in names:
-        parse_method(name)
+        require_anonymous(parse_method(name))
     return names

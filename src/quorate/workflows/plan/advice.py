@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from scipy import stats
 
 from quorate.catalogue import parse_method
+from quorate.distributions import normal_quantile
 from quorate.methods import Method, method
 from quorate.types import FloatArray, IntArray
 from quorate.workflows.plan.curves import (
@@ -261,7 +261,7 @@ def needed_pilot(forecast: Forecast, goal: Goal) -> int | None:
     gap = goal.limit - forecast.centre
     if gap <= 0:
         return None
-    reach = float(stats.norm.ppf(goal.sureness))
+    reach = normal_quantile(goal.sureness)
     whole = forecast.deviation(goal.limit) ** 2
     ratio = forecast.pilot_variance / (
         forecast.pilot_variance + forecast.inflation * forecast.spread / forecast.batch_size or 1.0

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, stats
 
+from quorate.distributions import student_cdf, student_quantile
 from quorate.methods import Method
 from quorate.rng import stream
+from quorate.solvers import find_root
 from quorate.types import FloatArray, IntArray
 from quorate.workflows.plan.curves import Measured, Meter, PilotCurve, in_threads, run_on, work
 from quorate.workflows.plan.pools import Pilot
@@ -253,7 +254,7 @@ class Forecast:
         >>> [round(end, 4) for end in seen.interval(0.9)]
         [0.0074, 0.0382]
         """
-        reach = float(stats.t.ppf(0.5 + level / 2, _freedom(self.num_items, self.pilots)))
+        reach = student_quantile(0.5 + level / 2, _freedom(self.num_items, self.pilots))
         if self.most is None:
             half = reach * self.deviation(self.centre)
             return max(self.centre - half, 0.0), self.centre + half
@@ -269,7 +270,7 @@ class Forecast:
         first = self.centre + sign * 1e-12  # at a centre of 0 the width is 0 there, and only there
         if beyond(last) * sign <= 0:
             return last
-        return float(optimize.brentq(beyond, first, last)) if beyond(first) * sign < 0 else self.centre
+        return find_root(beyond, first, last) if beyond(first) * sign < 0 else self.centre
 
     def deviation(self, x: float) -> float:
         """sqrt(V) if the next batch came to `x`."""
@@ -324,5 +325,5 @@ def probability(distance: Numbers, deviation: Numbers, num_items: int) -> FloatA
     """P(t <= distance / deviation)."""
     safe = np.where(deviation > 0, deviation, 1.0)
     return np.where(
-        deviation > 0, stats.t.cdf(distance / safe, _freedom(num_items)), np.where(np.asarray(distance) >= 0, 1.0, 0.0)
+        deviation > 0, student_cdf(distance / safe, _freedom(num_items)), np.where(np.asarray(distance) >= 0, 1.0, 0.0)
     )

@@ -91,7 +91,7 @@ class Pilot:
 
     def another(self, length: int, seed: int, number: int) -> VoteDataset:
         """`length` items drawn with replacement; what completes their pools is learned anew from them."""
-        chosen = rows_of(self.dataset, self.rows_of_another(length, seed, number))
+        chosen = self.dataset.rows(self.rows_of_another(length, seed, number))
         if self.model is None:
             return chosen
         model = learned(chosen, start=self.model.params)
@@ -125,7 +125,7 @@ def pilot_of(
     unused = 0 if most_items is None else max(len(rows) - most_items, 0)
     if unused:
         rows = np.sort(stream(seed, "plan-items").choice(rows, most_items, replace=False))
-    chosen = dataset if len(rows) == dataset.num_items else rows_of(dataset, rows)
+    chosen = dataset if len(rows) == dataset.num_items else dataset.rows(rows)
     own = recorded[rows] if size is None else np.minimum(recorded[rows], size)
     completes = size is not None and partly_voted == "complete" and bool((own < size).any())
     sizes = np.full(len(own), size) if completes else own
@@ -204,7 +204,7 @@ def completed(dataset: VoteDataset, model: Completion, pool_size: int, *, rng: n
     for place in range(int(recorded.min()), pool_size):
         rows = np.flatnonzero(recorded <= place)
         votes[rows, place] = _drawn(pi[rows], rng)
-    return replace(dataset, votes=frozen_array(votes, np.int16))
+    return replace(dataset, votes=frozen_array(votes, np.int16), voters=None)  # nobody cast the drawn ones
 
 
 def _drawn(weights: FloatArray, rng: np.random.Generator) -> IntArray:
@@ -220,13 +220,3 @@ def _counts(dataset: VoteDataset) -> IntArray:
     cells = rows * dataset.num_classes + dataset.votes[rows, places]
     shape = dataset.num_items, dataset.num_classes
     return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
-
-
-def rows_of(dataset: VoteDataset, rows: IntArray) -> VoteDataset:
-    """The data set of these items."""
-    return replace(
-        dataset,
-        votes=frozen_array(dataset.votes[rows], np.int16),
-        predictions=frozen_array(dataset.predictions[:, rows]),
-        blocks=frozen_array(dataset.blocks[rows], np.int64),
-    )

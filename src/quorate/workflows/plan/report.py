@@ -99,6 +99,7 @@ def summarise(plan: Plan) -> dict[str, Any]:
             "classes": list(pilot.dataset.classes), "models": list(pilot.dataset.models),
         },
         "classifier": plan.classifier.describe(),
+        "people": None if plan.people is None else plan.people.describe(),
         "settings": dict(plan.settings),
         "data": plan.report.as_dict(),
     }  # fmt: skip

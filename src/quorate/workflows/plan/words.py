@@ -70,7 +70,8 @@ def _goal_words(plan: Plan) -> str:
 def notes(plan: Plan) -> list[str]:
     """What a reader must know, the most important first."""
     found = [
-        _goal_note(plan), plan.classifier.sentence(), _budget_note(plan), _width_note(plan), _errors_note(plan),
+        _goal_note(plan), plan.classifier.sentence(), plan.people.sentence() if plan.people else "", _budget_note(plan),
+        _width_note(plan), _errors_note(plan),
         _size_note(plan), _subsample_note(plan), _drawn_note(plan), _rival_note(plan), _data_note(plan),
         _floor_note(plan),
     ]  # fmt: skip

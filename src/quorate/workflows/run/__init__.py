@@ -16,13 +16,14 @@ import numpy as np
 from quorate.decision.policy import QueryPolicy
 from quorate.errors import source_is
 from quorate.files import check_free
-from quorate.methods import REFIT_EVERY, WINDOW, Method
+from quorate.methods import REFIT_EVERY, WINDOW, Method, Target
 from quorate.streams.classifier_saving import classifier_report
 from quorate.streams.control import Speed
 from quorate.streams.error_costs import ErrorCosts, read_error_costs
-from quorate.streams.pools import Order, PartlyVoted, PoolSize, build_pools
+from quorate.streams.pools import Order, PartlyVoted, PoolSize, build_pools, by_truth
 from quorate.streams.runs import StreamOptions
 from quorate.tables import Joined, join, read_predictions, read_votes
+from quorate.tables.beside import Costs, read_costs, read_truth
 from quorate.tables.options import TableKeywords, TableOptions, shows, table_options
 from quorate.tables.readers.arrow import TEXT, pa
 from quorate.tables.readers.sources import Progress
@@ -32,6 +33,7 @@ from quorate.types import PredictionLike, TableLike, VoteDataset
 from quorate.validate import bounded, broken
 from quorate.workflows.run.replay import Aim, RunPlan, build_plan, control_summary, replayed, until_settled
 from quorate.workflows.run.result import RunResult, write_run
+from quorate.workflows.run.spending import spending
 
 VoteSource = TableLike | np.ndarray | VoteDataset
 PredictionSources = PredictionLike | Sequence[PredictionLike] | Mapping[str, PredictionLike] | None
@@ -43,6 +45,7 @@ def run(
     predictions: PredictionSources = None,
     *,
     method: str | Method | QueryPolicy = "quorate",
+    target: Target | None = None,
     threshold: float | None = None,
     target_error: float | None = None,
     class_targets: Mapping[str, float] | None = None,
@@ -56,6 +59,8 @@ def run(
     max_votes: int | None = None,
     error_costs: ErrorCosts | None = None,
     price: float | None = None,
+    costs: Costs | None = None,
+    truth: TableLike | None = None,
     window: int | None = WINDOW,
     refit_every: int = REFIT_EVERY,
     audit_rate: float | None = None,
@@ -69,7 +74,7 @@ def run(
     """Replay recorded votes as a stream, asking only as far as `method` would, and decide every item.
 
     `votes`, `predictions`: paths, or pandas, polars or PyArrow tables, or arrays; several classifiers are a list or a
-    mapping of names to sources; none: all classes alike. `order` "time" (of the votes, rows where there are no
+    mapping of names to sources; none: every class equally likely. `order` "time" (of the votes, rows where there are no
     times; votes that are sorted by label are shuffled), "given" (rows) or "shuffled" by `seed`.
     `pool_size` None or "recorded": an item's pool is the votes
     recorded for it; N: every pool has N members, and items with fewer votes are `partly_voted`: "exclude" them from
@@ -79,8 +84,13 @@ def run(
     `class_targets`, beside a target error: `{"abnormal": 0.05}`, of the items whose pool says so at most 5 % may end
     with another answer. `sureness`: the probability with which targets are to be held, 0.9 unless given.
     `error_costs`: what errors cost by truth and answer (see `read_error_costs`). `price` of a vote. `out`: a folder
-    for the files; one that is there is refused unless `overwrite`. `tables`, how to read them: task, worker, label,
-    timestamp, format, classes, id_column, ids, accuracy, items, abstain_labels, ignore_columns, as_read, strict.
+    for the files; one that is there is refused unless `overwrite`.
+    `target` "plurality" (default: what the whole pool would vote) or "truth" (the class behind the votes, by the method
+    `crowd`; the votes must name their voters). `truth`: a table of items and true classes, as far as known: under
+    "truth" answers are scored by it, and from 20 items on it calibrates the confidence. `costs` of a vote of each
+    person, a table (person, cost) or a mapping; 1 for others, times `price`. `tables`, how to read them: task, worker,
+    label, timestamp, format, classes, id_column, probs_column, prediction_column, ids, accuracy, items, abstain_labels,
+    ignore_columns, encoding, as_read, strict.
     docs/run.md has every rule. Needs `pip install 'quorate[tables]'`.
 
     >>> import numpy as np
@@ -91,43 +101,60 @@ def run(
     ['cat', 'dog', 'cat', 'dog']
     """
     aim = Aim(threshold, target_error, budget, audit_rate, audit_focus, control_speed, sureness, class_targets)
-    plan = build_plan(method, aim, seed=seed, options=StreamOptions(window, refit_every, min_votes, max_votes))
+    options = StreamOptions(window, refit_every, min_votes, max_votes)
+    plan = build_plan(method, aim, seed=seed, options=options, target=target)
     paid = None if price is None else bounded(price, where="price", least=0.0)
+    if truth is not None and plan.method.target == "plurality":
+        rule = "`target='truth'` beside it, which is scored by it"
+        raise broken("truth", truth, rule, "pass that too, or leave it out.")
     folder = None if out is None else check_free(out, overwrite=overwrite)
     columns = table_options(tables)
     joined, has_order = read_inputs(votes, predictions, columns, by_time=order == "time", progress=progress)
-    costs = None if error_costs is None else read_error_costs(error_costs, joined.classes)
+    wrong_costs = None if error_costs is None else read_error_costs(error_costs, joined.classes)
+    voter_costs = None if costs is None else read_costs(costs, joined.workers)
     found = vote_order(joined) if has_order and order != "shuffled" else None
     shuffled = _why_shuffled(order, has_order, found)
     replay_order: Order = "shuffled" if shuffled == "sorted" else order  # the items were probably sorted, too
     pools = build_pools(
         joined, pool_size=pool_size, order=replay_order, seed=plan.seed, partly_voted=partly_voted,
         draws_quotas=plan.draws_quotas, shuffles_votes=shuffled is not None,
+        keeps_voters=plan.method.needs_people or voter_costs is not None,
+        true_classes=None if truth is None else read_truth(truth, joined),
     )  # fmt: skip
+    settled = until_settled(pools)
     names = tuple(joined.items[t] for t in pools.stream.items)
-    outcome = replayed(pools, plan, costs, classes=joined.classes, ids=names, progress=progress)
+    outcome = replayed(
+        pools, plan, wrong_costs, classes=joined.classes, ids=names, voter_costs=voter_costs, progress=progress
+    )
+    classifier = None
+    if not plan.method.needs_people:
+        classifier = classifier_report(
+            pools.stream, plan.method, models=joined.models if joined.report.usable else (), classes=joined.classes,
+            votes=float(outcome.num_votes.mean()), truth=pools.truth, is_scored=pools.is_scored,
+            error_costs=wrong_costs, seed=plan.seed,
+        )  # fmt: skip
+    if plan.method.target == "truth":
+        pools = by_truth(pools)
     result = RunResult(
         outcome=outcome,
-        pools=pools,
+        pools=replace(pools, stream=outcome.stream),
         items=names,
         classes=joined.classes,
         models=joined.models,
         method=plan.method,
         settings=_settings(joined, plan, order=order, shuffled=shuffled, strict=columns.strict) | read_as(columns),
         control=control_summary(outcome, plan, joined.classes),
-        until_settled=until_settled(pools),
+        until_settled=settled,
         report=joined.report,
         backend=joined.backend,
         own=joined.own,
         price=paid,
-        error_costs=costs,
+        spending=None if voter_costs is None else spending(pools, outcome, settled, voter_costs),
+        error_costs=wrong_costs,
         vote_order=found,
-        classifier=classifier_report(
-            pools.stream, plan.method, models=joined.models if joined.report.usable else (), classes=joined.classes,
-            votes=float(outcome.num_votes.mean()), truth=pools.truth, is_scored=pools.is_scored,
-            error_costs=costs, seed=plan.seed,
-        ),
-    )  # fmt: skip
+        classifier=classifier,
+        people=joined.workers,
+    )
     if folder is not None:
         write_run(result, folder)
     return result

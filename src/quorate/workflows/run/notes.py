@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from quorate.methods import method
+from quorate.session.people import FEWEST_GOLD
 from quorate.streams.control import at_deepest, at_shallowest
 from quorate.streams.pools import uneven_pools
 
@@ -23,13 +24,15 @@ def notes(summary: Mapping[str, Any], *, see: str = "report.html") -> list[str]:
     told = [*_order(summary), *([summary["classifier"]["sentence"]] if summary["classifier"] else [])]
     if pools["pool_size"] == "recorded" and pools["smallest"] < pools["largest"]:
         told.append(uneven_pools(pools["smallest"], pools["largest"], takes="replays"))
-    if pools["not_scored"] and error["scored_items"]:
+    if summary["settings"]["target"] == "truth":
+        told += _about_truth(summary)
+    elif pools["not_scored"] and error["scored_items"]:
         told.append(
             f"{_many(pools['not_scored'], 'partly voted item')} not scored: the truth is not known there. People agree "
             "more on the others, so the error of all items is probably higher than shown; worst-case bounds it."
         )
     if pools["short_of_votes"]:
-        told.append(f"{_many(pools['short_of_votes'], 'item')} short of votes: one more was wanted than was recorded.")
+        told.append(f"{_many(pools['short_of_votes'], 'item')} out of recorded votes: the method wanted one more.")
     if error["rate"] is not None and error["scored_items"] < 100:
         told.append(f"Only {_many(error['scored_items'], 'item')} scored: too few for a reliable error estimate.")
     if data["findings"]:
@@ -39,6 +42,18 @@ def notes(summary: Mapping[str, Any], *, see: str = "report.html") -> list[str]:
         if summary["control"]["unreachable"] is not None:
             told.append(str(summary["control"]["unreachable"]))
     return [*told, *_missed_classes(summary), *_few_errors(summary), *_cautious(summary)]
+
+
+def _about_truth(summary: Mapping[str, Any]) -> list[str]:
+    """What the answers of a crowd are compared with, and whether their confidence is a probability."""
+    told = ["The answers name the class behind the votes, which can differ from the plurality of the votes."]
+    if summary["confidence_is"] == "score":
+        known = summary["error"]["scored_items"]
+        told.append(
+            f"The confidence is a score, not a probability: the true class is known of {known} items; with "
+            f"{FEWEST_GOLD} or more (--truth) it is calibrated."
+        )
+    return told
 
 
 def found_in(data: Mapping[str, Any]) -> str:
@@ -52,9 +67,10 @@ def found_in(data: Mapping[str, Any]) -> str:
 
 def _missed_classes(summary: Mapping[str, Any]) -> list[str]:
     """Classes that lose more than half of their items, which a good overall error does not show."""
+    whose = "of this class" if summary["settings"]["target"] == "truth" else "whose pool says so"
     lost = [row for row in summary["per_class"] if row["verdict"] >= 1 and row["missed"] > row["verdict"] / 2]
     told = [
-        f"Class {row['class']!r} is mostly missed: of the {_items(row['verdict'])} whose pool says so, only "
+        f"Class {row['class']!r} is mostly missed: of the {_items(row['verdict'])} {whose}, only "
         f"{row['right']:g} got this answer."
         for row in sorted(lost, key=lambda row: -row["verdict"])[:MOST_MISSED]
     ]

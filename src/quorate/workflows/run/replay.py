@@ -19,7 +19,7 @@ from quorate.catalogue import parse_method
 from quorate.decision.model_picker import ModelPicker
 from quorate.decision.policy import QueryPolicy
 from quorate.decision.quota import QuotaPolicy
-from quorate.methods import Method, as_method
+from quorate.methods import Method, Target, as_method, checked_target, default_for
 from quorate.methods import method as build_method
 from quorate.reasons import CERTAIN
 from quorate.streams.class_targets import ClassTarget, ClassTargetControl, class_numbers
@@ -75,6 +75,7 @@ class RunPlan:
         held = control if isinstance(control, TargetErrorControl) else None
         return {
             "seed": self.seed,
+            "target": self.method.target,
             "budget": aim.budget,
             "target_error": aim.target_error,
             "class_targets": None if aim.class_targets is None else dict(aim.class_targets),
@@ -89,10 +90,14 @@ class RunPlan:
         }
 
 
-def build_plan(method: str | Method | QueryPolicy, aim: Aim, *, seed: int, options: StreamOptions) -> RunPlan:
+def build_plan(
+    method: str | Method | QueryPolicy, aim: Aim, *, seed: int, options: StreamOptions, target: Target | None = None
+) -> RunPlan:
     """Check what was asked for before anything is read."""
     _check_aim(aim)
-    plan = RunPlan(_method(method, aim.threshold), aim, whole(seed, where="seed", least=0), options)
+    chosen = _method(default_for(method, target), aim.threshold)
+    checked_target(target, chosen)
+    plan = RunPlan(chosen, aim, whole(seed, where="seed", least=0), options)
     _control(plan, mean_pool=1)  # refuses what a controller cannot do
     return plan
 
@@ -163,6 +168,7 @@ def replayed(
     *,
     classes: Sequence[str],
     ids: Sequence[str],
+    voter_costs: tuple[float, ...] | None = None,
     progress: Progress | None = None,
 ) -> ReplayResult:
     """Run the plan over the pools."""
@@ -184,6 +190,7 @@ def replayed(
         refit_every=plan.options.refit_every,
         min_votes=plan.options.min_votes,
         max_votes=plan.options.max_votes,
+        voter_costs=voter_costs,
         progress=None if progress is None else lambda done, total: progress(done, total, "replaying the votes"),
     )
 

@@ -160,12 +160,16 @@ def _class_targets(control: Mapping[str, Any]) -> list[Table]:
 def _errors(summary: Mapping[str, Any]) -> Section:
     error = summary["error"]
     if error["rate"] is None:
-        return Section("errors", "Errors", ("No item has its whole pool recorded, so the error is not known.",))
+        why = "No true class is known" if _by_truth(summary) else "No item has its whole pool recorded"
+        return Section("errors", "Errors", (f"{why}, so the error is not known.",))
+    verdict = "true class" if _by_truth(summary) else "plurality of the whole pool"
     said = (
         f"{error['wrong']:.1f} of {error['scored_items']:,} scored items are wrong: {percent(error['rate'], 2)} "
         f"(standard error {percent(error['standard_error'], 2)}). The method itself expected "
-        f"{percent(error['expected_rate'], 2)}. An answer is wrong if it is not the plurality of the whole pool."
+        f"{percent(error['expected_rate'], 2)}. An answer is wrong if it is not the {verdict}."
     )
+    if _by_truth(summary):
+        return Section("errors", "Errors", (said,))
     tied = "1 pool is" if error["tied_items"] == 1 else f"{error['tied_items']:,} pools are"
     ties = (
         f"{tied} tied. An answer that shares a tie of t classes counts as 1 - 1/t of an error, which makes "
@@ -197,8 +201,10 @@ def _classes(summary: Mapping[str, Any]) -> Section:
         ]
         for row in every[:MOST_ROWS]
     ]  # fmt: skip
-    heads = ("class", "items whose pool says so", "items with this answer", "errors", "recall", "precision")
-    title = "Scored items, most frequent class first; a tie is shared between its classes"
+    whose = "items of this class" if _by_truth(summary) else "items whose pool says so"
+    heads = ("class", whose, "items with this answer", "errors", "recall", "precision")
+    ties = "" if _by_truth(summary) else "; a tie is shared between its classes"
+    title = f"Scored items, most frequent class first{ties}"
     found = _table(title, heads, rows, note=_left_out(len(every), MOST_ROWS))
     return Section("classes", "Errors by class", tables=(found, *_confusion(summary)))
 
@@ -214,8 +220,14 @@ def _confusion(summary: Mapping[str, Any]) -> list[Table]:
         [name, *(f"{cells[k, j]:.1f}".removesuffix(".0") if cells[k, j] else "·" for j in order)]
         for name, k in zip(names, order, strict=True)
     ]
-    title = "Scored items: rows the pool's verdict, columns the answer; ties are shared"
-    return [_table(title, ("verdict", *names), rows, note=_left_out(len(cells), MOST_COLUMNS))]
+    title, head = "Scored items: rows the pool's verdict, columns the answer; ties are shared", "verdict"
+    if _by_truth(summary):
+        title, head = "Scored items: rows the true class, columns the answer", "truth"
+    return [_table(title, (head, *names), rows, note=_left_out(len(cells), MOST_COLUMNS))]
+
+
+def _by_truth(summary: Mapping[str, Any]) -> bool:
+    return bool(summary["settings"]["target"] == "truth")
 
 
 def _left_out(there: int, shown: int) -> str:

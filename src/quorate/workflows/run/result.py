@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quorate.decision.belief import POSTERIORS
 from quorate.errors import MissingExtra
 from quorate.files import Content, write_folder
 from quorate.methods import Method
@@ -23,13 +24,14 @@ from quorate.streams.pools import Pools
 from quorate.streams.replay import ReplayResult
 from quorate.tables import Report
 from quorate.tables.readers.arrow import TEXT, arrow_csv, pa, pq
-from quorate.tables.readers.frames import TEXTS, OwnTypes, give_back, in_own_type
+from quorate.tables.readers.frames import TEXTS, OwnTypes, ToFrames, give_back, in_own_type
 from quorate.tables.report import SCHEMA, reject_tables
 from quorate.tables.votes.vote_order import VoteOrder
 from quorate.types import FloatArray, IntArray, PriorParams
 from quorate.workflows.params_file import write_params
 from quorate.workflows.run.notes import notes
 from quorate.workflows.run.report import page, stretches_of
+from quorate.workflows.run.spending import Spending
 from quorate.workflows.run.summary import headline, item_errors, summarise
 
 if TYPE_CHECKING:
@@ -43,14 +45,15 @@ SHOWN = 5  # decisions in a notebook
 
 
 @dataclass(frozen=True, eq=False)
-class RunResult:
-    """A finished run: `.decisions`, `.summary()`, `.rejects`, `.params`, `.plot()`, `.to_html()`.
+class RunResult(ToFrames):
+    """A finished run: `.decisions`, `.summary()`, `.rejects`, `.params`, `.plot()`, `.to_html()`, `.to_pandas()`, ...
 
     `outcome` what the replay did   `settings` the arguments in force   `control` how close a control came, or None
     `until_settled` (T,) votes until each pool is settled, in the same order
     `price` of a vote, or None   `error_costs` (K, K) by truth and answer, or None   `vote_order` whether the votes came
     sorted by label; None if their order was not used   `classifier` what it saves
-    `own` the types of ids and labels in the caller's frame
+    `own` the types of ids and labels in the caller's frame   `people` the names of the voters
+    `spending` in units of `price` where people differ in cost, or None
     """
 
     outcome: ReplayResult
@@ -69,6 +72,8 @@ class RunResult:
     error_costs: FloatArray | None = None
     vote_order: VoteOrder | None = None
     classifier: ClassifierReport | None = None
+    spending: Spending | None = None
+    people: tuple[str, ...] = ()
 
     @cached_property
     def table(self) -> pa.Table:
@@ -144,7 +149,7 @@ def _cell(value: object) -> str:
 def decisions_table(result: RunResult) -> pa.Table:
     """The decisions: the columns of `DECISION_COLUMNS`, then `prob_<class>` for every class."""
     outcome, unit = result.outcome, 1.0 if result.price is None else result.price
-    cost = (outcome.num_votes + outcome.audit_votes) * unit
+    cost = outcome.paid * unit
     columns = {
         "item": in_own_type(result.items, result.own.task),
         "consensus_label": in_own_type(result.classes, result.own.label).take(pa.array(outcome.labels)),
@@ -206,7 +211,13 @@ def write_run(result: RunResult, folder: Path) -> tuple[Path, ...]:
         "report.html": result.to_html(),
         "summary.json": json_page(result.summary()),
     }
-    return write_folder(folder, {name: files[name] for name in FILES})
+    return write_folder(folder, {name: files[name] for name in files_of(result)})
+
+
+def files_of(result: RunResult) -> tuple[str, ...]:
+    """The files of a run; what is learned of people is not in a params.json."""
+    is_scorable = result.method.predicting.posterior in POSTERIORS
+    return tuple(name for name in FILES if name != "params.json" or is_scorable)
 
 
 def _params(result: RunResult, path: Path) -> None:

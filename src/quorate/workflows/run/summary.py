@@ -13,7 +13,8 @@ import numpy as np
 
 from quorate.catalogue import knob_text
 from quorate.reports.format import percent
-from quorate.types import FloatArray
+from quorate.session.people import FEWEST_GOLD
+from quorate.types import ConfidenceKind, FloatArray
 from quorate.version import __version__
 from quorate.workflows.run.notes import notes, unreachable
 
@@ -34,6 +35,7 @@ def summarise(result: RunResult) -> dict[str, Any]:
         "num_items": len(result.items),
         "votes": votes_summary(result),
         "error": error_summary(result),
+        "confidence_is": _confidence_is(result),
         "error_costs": error_costs_summary(result),
         "pools": pools_summary(result),
         "stop_reasons": dict(sorted(Counter(result.outcome.reasons).items())),
@@ -48,6 +50,12 @@ def summarise(result: RunResult) -> dict[str, Any]:
     if found["control"] is not None:
         found["control"]["unreachable"] = unreachable(found)
     return found | {"notes": notes(found)}
+
+
+def _confidence_is(result: RunResult) -> ConfidenceKind:
+    """Whether the confidence is a probability by the end: under the target truth only with enough known classes."""
+    is_known = result.method.target == "plurality" or result.pools.is_scored.sum() >= FEWEST_GOLD
+    return "probability" if is_known else "score"
 
 
 def method_summary(result: RunResult) -> dict[str, Any]:
@@ -75,13 +83,16 @@ def votes_summary(result: RunResult) -> dict[str, Any]:
         "saved_against_ask_all": 1 - (asked + audits) / everyone,
         "saved_against_until_settled": 1 - (asked + audits) / settled if settled else 0.0,
     }
-    return counts | {"price": result.price, "money": _money(counts, result.price)}
+    return counts | {"price": result.price, "money": _money(counts, result)}
 
 
-def _money(counts: Mapping[str, Any], price: float | None) -> dict[str, float] | None:
-    if price is None:
+def _money(counts: Mapping[str, Any], result: RunResult) -> dict[str, float] | None:
+    paid = result.spending
+    if result.price is None and paid is None:
         return None
-    spent, everyone, settled = (price * counts[name] for name in ("total", "ask_all", "until_settled"))
+    price = 1.0 if result.price is None else result.price
+    names = ("total", "ask_all", "until_settled")
+    spent, everyone, settled = (price * (counts[name] if paid is None else getattr(paid, name)) for name in names)
     return {
         "spent": spent,
         "ask_all": everyone,
@@ -207,9 +218,12 @@ def headline(summary: Mapping[str, Any]) -> str:
         f"{summary['num_items']:,} items took {votes['per_item']:.2f} votes each, "
         f"{percent(votes['saved_against_ask_all'], 0)} fewer than asking everyone ({votes['ask_all_per_item']:.2f})"
     )
+    by_truth = summary["settings"]["target"] == "truth"
     if error["rate"] is None:
-        return said + "; no item has its whole pool recorded, so the error is not known."
-    said += f", and {percent(error['rate'], 2)} of the answers differ from the whole pool's"
+        why = "no true class is known" if by_truth else "no item has its whole pool recorded"
+        return said + f"; {why}, so the error is not known."
+    whose = "true class" if by_truth else "whole pool's"
+    said += f", and {percent(error['rate'], 2)} of the answers differ from the {whose}"
     if error["scored_items"] < summary["num_items"]:
         said += f" on the {error['scored_items']:,} items where that is known"
     if error["tied_items"] and error["rate"]:

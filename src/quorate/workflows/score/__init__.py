@@ -19,7 +19,8 @@ from quorate.decision.quota import QuotaPolicy
 from quorate.methods import Method
 from quorate.session.batch import BatchDecisions, Decider, decider
 from quorate.tables.options import ScoreKeywords, check_names, shows
-from quorate.tables.readers.frames import OwnTypes
+from quorate.tables.readers.arrow import arrow_csv, pa, pq
+from quorate.tables.readers.frames import OwnTypes, ToFrames
 from quorate.tables.report import Report
 from quorate.tables.votes.names import abstain_names
 from quorate.types import PredictionLike, TableLike
@@ -48,7 +49,7 @@ Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scores:
+class Scores(ToFrames):
     """What was written: `out` the file, `reasons` how many items for each reason, `report` which rules fired.
 
     `expected_errors` sum of 1 - confidence over the items that stop, `left_over` items of `--match id` tables that the
@@ -68,6 +69,11 @@ class Scores:
     seconds: float
     report: Report
     rejects: str | None
+
+    @property
+    def table(self) -> pa.Table:
+        """The file that was written, read back."""
+        return pq.read_table(self.out) if Path(self.out).suffix.lower() != ".csv" else arrow_csv.read_csv(self.out)
 
     @property
     def num_ask(self) -> int:
@@ -105,8 +111,8 @@ def score(
     follows the rows of the first predictions, in constant memory; "id" looks up by id, in memory; "auto" is "order",
     and "id" for long and wide votes. `cluster` tcp://HOST:PORT or local:N. The same input gives the same bytes, with a
     cluster or without. `pool_size`, `accuracy` and `abstain_labels` None: as in the parameters. `tables`: id_column,
-    ids, task, worker, label, timestamp, format, ignore_columns and as_read, as `quorate.run` takes them.
-    Ids and labels are written in the types they have in frames.
+    probs_column, prediction_column, ids, task, worker, label, timestamp, format, ignore_columns, encoding and as_read,
+    as `quorate.run` takes them. Ids and labels are written in the types they have in frames.
 
     >>> import tempfile, numpy as np, quorate
     >>> from quorate.workflows.params_file import ParamsFile

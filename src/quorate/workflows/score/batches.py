@@ -275,7 +275,7 @@ def scored_by(decider: Decider, cluster: str | None) -> Iterator[Scored]:
 
 def _kind() -> dict[str, str]:
     """What must be alike on two machines for their results to be."""
-    return {"code": sources_digest()} | {name: version(name) for name in ("numpy", "numba", "scipy")}
+    return {"code": sources_digest()} | {name: version(name) for name in ("numpy", "numba")}
 
 
 def _on_dask(

@@ -91,7 +91,7 @@ def models(source: PredictionLike, classes: tuple[str, ...], reading: ReadOption
         return _array_models(_mapped(file), stem, classes, reading, told)
     if ending == ".npz" or (ending in (".json", ".jsonl", ".ndjson") and is_label_studio(file)):
         return _whole_models(file, classes, reading, told)
-    return [_table_model(open_file(file), stem, classes, reading, told)]
+    return [_table_model(open_file(file, reading.encoding), stem, classes, reading, told)]
 
 
 class _Cleaner:
@@ -232,7 +232,7 @@ def voters(
         file = existing(votes)
         if ending_of(file) in (".json", ".jsonl", ".ndjson") and is_label_studio(file):
             return _by_id(votes, classes, reading, told), TEXTS
-        opened = open_file(file)
+        opened = open_file(file, reading.encoding)
     else:
         opened = open_frame(votes, name="votes")
     opened = without_columns(opened, name_texts(reading.ignore_columns))

@@ -1,0 +1,73 @@
+"""A stream whose voters are known by name, most reliable voter first: `order="agreement"` for any method.
+
+A voter's reliability is how often the votes so far agreed with the answers (`experts.reliability`). The method itself
+does not know who voted: only the order of the votes changes, item by item, and the compiled loop does the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from quorate import compiled
+from quorate.experts.reliability import reliability
+from quorate.methods import Method
+from quorate.posterior.settled import plurality_shares
+from quorate.streams.prepare import Stream
+from quorate.streams.runs import StreamOptions
+from quorate.streams.simulate import expected_errors
+from quorate.streams.start import start_run
+from quorate.types import FloatArray, IntArray
+from quorate.validate import broken
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OrderedRun:
+    """What a method did when the most reliable were asked first. T items.
+
+    `votes`, `voters` (T, N) in the order in which they were asked   `costs` (T,) how many of them were
+    `labels` (T,) answers   `expected_errors` (T,) of these, over how ties of the pool could be broken
+    """
+
+    votes: np.ndarray
+    voters: np.ndarray
+    costs: IntArray
+    labels: IntArray
+    expected_errors: FloatArray
+
+
+def run_by_agreement(
+    stream: Stream, method: Method, options: StreamOptions | None = None, *, seed: int, audited: bool = False
+) -> OrderedRun:
+    """Run the stream, which must know its voters. Voters who are equally reliable keep the stream's order.
+
+    `audited`: the whole pool of every closed item becomes known, and reliability is agreement with its verdict; else
+    only the votes that were asked for count, and agree or not with the method's own answer.
+    """
+    if stream.voters is None:
+        rule = "a stream that knows who cast each vote"
+        raise broken("stream", None, rule, "build it from a data set with `voters`.")
+    ordered = replace(stream, votes=stream.votes.copy(), voters=stream.voters.copy())
+    assert ordered.voters is not None
+    num_items, num_people = len(stream.items), int(stream.voters.max(initial=-1)) + 1
+    agreements, votes = np.zeros(num_people), np.zeros(num_people)
+    verdicts = plurality_shares(stream.counts)
+    compiled.prepare_for(num_items)
+    run = start_run(ordered, method, StreamOptions() if options is None else options, seed=seed)
+    for t in range(num_items):
+        recorded = int(stream.recorded[t])
+        who, said = stream.voters[t, :recorded], stream.votes[t, :recorded]
+        of_all = float(agreements.sum()), float(votes.sum())
+        known = reliability(agreements[who], votes[who], of_all=of_all)
+        order = np.argsort(np.where(who >= 0, -known, 0.0), kind="stable")  # people without a name come last
+        ordered.votes[t, :recorded], ordered.voters[t, :recorded] = said[order], who[order]
+        run.advance(t, t + 1)
+        seen = recorded if audited else int(run.outputs.costs[t])
+        asked, answers = ordered.voters[t, :seen], ordered.votes[t, :seen]
+        agreed = verdicts[t, answers] if audited else answers == run.outputs.labels[t]
+        named = asked >= 0
+        np.add.at(agreements, asked[named], agreed[named])
+        np.add.at(votes, asked[named], 1.0)
+    labels = run.outputs.labels
+    return OrderedRun(ordered.votes, ordered.voters, run.outputs.costs, labels, expected_errors(stream, labels))

@@ -1,0 +1,93 @@
+"""Small tables that stand beside the votes: the true classes of items, and what a vote of each person costs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from quorate.errors import source_is
+from quorate.tables.joined import Joined
+from quorate.tables.readers.frames import open_frame
+from quorate.tables.readers.open_files import open_file
+from quorate.tables.readers.sources import Opened
+from quorate.tables.votes.names import find_column, name_text
+from quorate.tables.votes.read import read_votes
+from quorate.types import IntArray, TableLike
+from quorate.validate import broken
+
+Costs = TableLike | Mapping[str, float]
+
+
+def read_truth(truth: TableLike, joined: Joined) -> IntArray:
+    """(T,) the true class of each item of the votes, -1 where it is not known."""
+    with source_is("truth"):
+        column = find_column("truth", _opened(truth).columns)
+        gold = read_votes(truth, format="long", label=column, classes=joined.classes)
+        if gold.num_votes < gold.raw.num_rows:
+            rule = f"one class of the votes per item: {', '.join(joined.classes[:12])}"
+            value = f"{gold.raw.num_rows - gold.num_votes} rows with another label, or none"
+            raise broken("truth", value, rule, "spell the classes as in `votes`, and leave out the other rows.")
+    position = {name: number for number, name in enumerate(joined.items)}
+    number = {name: k for k, name in enumerate(joined.classes)}
+    known = np.full(joined.num_items, -1)
+    items = gold.raw.task.texts(gold.counts_vote).to_pylist()
+    labels = gold.raw.label.texts(gold.counts_vote).to_pylist()
+    for item, label in zip(items, labels, strict=True):
+        place = position.get(item, -1)
+        if place >= 0 and known[place] not in (-1, number[label]):
+            raise broken("truth", f"item {item!r}", "one true class per item; there are two", "keep one row per item.")
+        if place >= 0:
+            known[place] = number[label]
+    if not (known >= 0).any():
+        raise broken("truth", str(truth), "true classes of items that are in `votes`; none is", "check its ids.")
+    return known
+
+
+def read_costs(costs: Costs, people: Sequence[str]) -> tuple[float, ...]:
+    """What a vote of each of `people` costs; 1 for those who are not named.
+
+    `costs`: a table with a column of people and a column `cost`, or a mapping of names to costs.
+
+    >>> read_costs({"ann": 3.0}, ["bob", "ann"])
+    (1.0, 3.0)
+    """
+    named: dict[str, object] = {}
+    known = set(people)
+    for who, cost in costs.items() if isinstance(costs, Mapping) else _cost_rows(costs):
+        if named.setdefault(name_text(who), cost) != cost:
+            raise broken("costs", who, "one cost for each person; there are two", "keep one row.")
+    unknown = [who for who in named if who not in known]
+    if unknown or not named:
+        rule = f"costs of people who voted, such as {list(people)[:3]}"
+        raise broken("costs", unknown[:3], rule, "spell the people as in `votes`, and leave out the others.")
+    return tuple(_cost(who, named[who]) if who in named else 1.0 for who in people)
+
+
+def _cost_rows(source: TableLike) -> list[tuple[object, object]]:
+    with source_is("costs"):
+        opened = _opened(source)
+        who, cost = find_column("worker", opened.columns), find_column("cost", opened.columns)
+        if who is None or cost is None:
+            rule = "a column of people, such as `worker`, and a column `cost`"
+            raise broken("costs", list(opened.columns), rule, "name them so.")
+        rows: list[tuple[object, object]] = []
+        for batch in opened.read([who, cost]):
+            rows += zip(batch.table.column(who).to_pylist(), batch.table.column(cost).to_pylist(), strict=True)
+        return [row for row in rows if row != (None, None)]
+
+
+def _cost(who: str, value: object) -> float:
+    try:
+        number = float(str(value))
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise broken("costs", value, f"a number above 0, the cost of a vote of {who!r}", "correct it.")
+    return number
+
+
+def _opened(source: TableLike) -> Opened:
+    return open_file(Path(source)) if isinstance(source, (str, os.PathLike)) else open_frame(source)

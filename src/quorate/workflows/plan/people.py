@@ -1,0 +1,128 @@
+"""What knowing the experts is worth on a pilot: votes at equal error, people asked in order of agreement or not.
+
+The pilot is met once, in an order drawn by the seed, by `quorate` with and without `order="agreement"`. With it, a few
+values of `min_gain` make a curve, which is read at the error of the run without. Called by `plan`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from quorate.methods import DEFAULT_MIN_GAIN, Method, method
+from quorate.rng import stream
+from quorate.streams.prepare import prepare
+from quorate.streams.runs import StreamOptions
+from quorate.streams.simulate import simulate_stream
+from quorate.types import FloatArray, VoteDataset
+from quorate.workflows.plan.curves import Progress
+
+MOST_ITEMS = 400  # of the pilot: people are asked through a session, which takes about a millisecond a vote
+FEWEST_ITEMS = 100
+SCALES = (0.25, 1.0, 4.0)  # of min_gain, with people
+DRAWS = 400  # of the bootstrap
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleWorth:
+    """Cost per item at the error of the run without names: votes, or what these cost where people differ in cost.
+
+    `without` names   `with_names` in order of agreement   `saves` their difference, from `low` to `high` at `level`
+    `is_priced`: in costs of people, not in votes
+    """
+
+    num_items: int
+    num_people: int
+    error: float
+    without: float
+    with_names: float
+    saves: float
+    low: float
+    high: float
+    level: float
+    is_priced: bool
+
+    def describe(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self) | {"sentence": self.sentence()}
+
+    def sentence(self) -> str:
+        """In words."""
+        what = "costs" if self.is_priced else "takes"
+        unit = "per item" if self.is_priced else "votes per item"
+        said = (
+            f"Knowing the {self.num_people} experts by name: asking first whoever agreed most {what} "
+            f"{self.with_names:.2f} {unit} instead of {self.without:.2f} at the same error "
+            f"({100 * self.error:.1f} %), on {self.num_items} items of the pilot; the difference is {-self.saves:+.2f} "
+            f"({self.level:.0%} interval {-self.high:+.2f} to {-self.low:+.2f})"
+        )
+        if self.low > 0:
+            return f"{said}. To use it: --method quorate:order=agreement."
+        return f"{said}, which may be chance." if self.high > 0 else f"{said}: do not use it here."
+
+
+def people_worth(
+    dataset: VoteDataset,
+    advised: Method,
+    *,
+    pool_size: int | None,
+    voter_costs: tuple[float, ...] | None = None,
+    level: float,
+    seed: int,
+    progress: Progress | None = None,
+) -> PeopleWorth | None:
+    """None where votes do not all name their voters, or the pilot is too small to tell."""
+    voters = dataset.voters
+    if voters is None or np.any((dataset.votes >= 0) & (voters < 0)) or dataset.num_items < FEWEST_ITEMS:
+        return None
+    few = stream(seed, "plan-people").permutation(dataset.num_items)[:MOST_ITEMS]
+    met = prepare(dataset.rows(np.sort(few)), pool_size, "all", seed)
+    gain = float(advised.knobs.get("min_gain", DEFAULT_MIN_GAIN))
+    options = StreamOptions(voter_costs=voter_costs)
+    alone = simulate_stream(met, method("quorate", min_gain=gain), options, seed=seed)
+    named = []
+    for done, scale in enumerate(SCALES):
+        if progress is not None:
+            progress(done, len(SCALES), "what knowing the experts is worth")
+        by_name = method("quorate", min_gain=min(gain * scale, 1.0), order="agreement")
+        named.append(simulate_stream(met, by_name, options, seed=seed))
+    costs = np.stack([run.paid for run in (alone, *named)])  # (1 + S, n)
+    errors = np.stack([run.expected_errors for run in (alone, *named)])
+    draws = stream(seed, "plan-people-bootstrap").integers(0, costs.shape[1], (DRAWS, costs.shape[1]))
+    saved = np.array([_saving(costs[:, rows].mean(axis=1), errors[:, rows].mean(axis=1)) for rows in draws])
+    low, high = np.quantile(saved, [(1 - level) / 2, (1 + level) / 2])
+    means, wrong = costs.mean(axis=1), errors.mean(axis=1)
+    saves = _saving(means, wrong)
+    return PeopleWorth(
+        num_items=costs.shape[1],
+        num_people=len(np.unique(voters[voters >= 0])),
+        error=float(wrong[0]),
+        without=float(means[0]),
+        with_names=float(means[0]) - saves,
+        saves=saves,
+        low=float(low),
+        high=float(high),
+        level=level,
+        is_priced=voter_costs is not None,
+    )
+
+
+def _saving(costs: FloatArray, errors: FloatArray) -> float:
+    """What the curve (the rows after the first) costs less than the first row at its error.
+
+    >>> _saving(np.array([3.0, 2.0, 4.0]), np.array([0.1, 0.2, 0.0]))
+    0.0
+    """
+    order = np.argsort(costs[1:])
+    rising, falling = costs[1:][order], np.minimum.accumulate(errors[1:][order])
+    enough = np.flatnonzero(falling <= errors[0] + 1e-12)
+    if not len(enough):
+        return min(float(costs[0] - rising[-1]), 0.0)  # no setting is good enough: nothing is saved at this error
+    at = int(enough[0])
+    if at == 0:
+        return float(costs[0] - rising[0])
+    share = (falling[at - 1] - errors[0]) / (falling[at - 1] - falling[at])
+    return float(costs[0] - (rising[at - 1] + share * (rising[at] - rising[at - 1])))
+

@@ -1,0 +1,53 @@
+"""Knowing who votes: how the curves of a panel are read, the protocol's streams, and the section on small data."""
+
+import numpy as np
+import pytest
+
+from quorate.datasets import panels as panel_sets
+from quorate.paper.experts import section
+from quorate.paper.panels import PANEL, RANDOM, StreamCurves, part_of, rows_of
+from quorate.paper.report import Context
+from quorate.paper.sources import Sources
+from tests.experts.test_panel_learning import world
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two of the panels, small."""
+    where = tmp_path_factory.mktemp("panels")
+    for seed, name in ((1, "kelly_nih"), (2, "kelly_cifar")):
+        _, votes, log_f = world(seed, 30)
+        np.savez(where / f"{name}.npz", votes=np.maximum(votes, 0), probs=np.exp(log_f[:, 0]))
+    return where
+
+
+def test_votes_at_an_error_are_read_between_the_points_of_the_mean():
+    costs, errors = np.array([[0.0, 1.0, 2.0], [0.0, 2.0, 3.0]]), np.array([[0.3, 0.1, 0.0], [0.3, 0.3, 0.0]])
+    found = StreamCurves(costs, errors)
+    assert found.votes_at(0.2) == pytest.approx(1.5)
+    assert found.votes_at(0.1) == pytest.approx(2.0)
+    assert found.votes_at(0.0) == pytest.approx(2.5)
+    assert found.votes_at(0.9) == 0.0
+    assert np.isnan(StreamCurves(costs, errors + 0.1).votes_at(0.05))
+    assert found.mean_errors[0] == pytest.approx((0.075 + 0.05) / 1.5)
+
+
+def test_streams_are_shuffled_but_for_the_set_that_is_cut(folder):
+    sources = Sources(folder)
+    shuffled, cut = sources["kelly_nih"], sources["kelly_cifar"]
+    assert sorted(rows_of(shuffled, 1)) == list(range(30)) and rows_of(shuffled, 1).tolist() != list(range(30))
+    assert rows_of(cut, 0).tolist() == list(range(30))
+    part = part_of(shuffled, np.array([3, 1]))
+    assert np.array_equal(part.votes, shuffled.votes[[3, 1]]) and part.voters.shape == (2, 3)
+
+
+def test_the_section_compares_the_ways_to_ask(folder, monkeypatch):
+    monkeypatch.setattr("quorate.compiled.wait_until_compiled", lambda: None)
+    monkeypatch.setattr("quorate.paper.experts.QUICK_GAINS", (0.0, 0.02, 1.0))
+    monkeypatch.setattr("quorate.paper.experts.QUICK_STREAMS", 2)
+    found = section(Context(Sources(folder), (3,), True, lambda jobs: {}))
+    votes, errors = found.tables
+    assert {row[0] for row in votes.rows} == {panel_sets.TITLES[name] for name in ("kelly_nih", "kelly_cifar")}
+    assert {row[1] for row in votes.rows} >= {RANDOM, PANEL}
+    assert len(errors.rows) == 4 and len(found.claims) == 4
+    assert all(not claim.of_paper for claim in found.claims)

@@ -1,0 +1,112 @@
+"""Runs by who voted: targets, true classes and costs of people."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import quorate
+from quorate.errors import InvalidInput
+
+PEOPLE = ["ann", "bob", "eve"]
+
+
+def crowd(num_items=60, seed=1):
+    """Votes of three people, the last one guessing, and the true classes."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 2, num_items)
+    rows = {"task": [], "worker": [], "label": []}
+    for item in range(num_items):
+        for person, skill in zip(PEOPLE, (0.95, 0.9, 0.5), strict=True):
+            right = rng.random() < skill
+            rows["task"].append(f"i{item}")
+            rows["worker"].append(person)
+            rows["label"].append("yes" if truth[item] == right else "no")
+    known = pa.table({"task": [f"i{item}" for item in range(num_items)], "truth": np.where(truth, "yes", "no")})
+    return pa.table(rows), known
+
+
+def test_the_target_truth_is_answered_by_crowd_and_scored_by_the_true_classes():
+    votes, truth = crowd()
+    result = quorate.run(votes, target="truth", truth=truth.slice(0, 50))
+    assert result.method.name == "crowd"
+    assert result.summary()["settings"]["target"] == "truth"
+    assert result.summary()["error"]["scored_items"] == 50
+    answers = dict(zip(result.items, result.table.column("consensus_label").to_pylist(), strict=True))
+    known = zip(*(truth.slice(0, 50).column(name).to_pylist() for name in ("task", "truth")), strict=True)
+    assert result.summary()["error"]["rate"] == np.mean([answers[item] != label for item, label in known])
+
+
+def test_without_true_classes_the_error_is_not_known_and_the_confidence_is_called_a_score():
+    votes, truth = crowd()
+    alone, calibrated = quorate.run(votes, target="truth"), quorate.run(votes, target="truth", truth=truth)
+    assert alone.summary()["error"]["rate"] is None
+    assert (alone.summary()["confidence_is"], calibrated.summary()["confidence_is"]) == ("score", "probability")
+
+
+@pytest.mark.parametrize("method", ["crowd", "panel:min_gain=0.1"])
+def test_what_is_learned_of_people_is_not_written_as_parameters(method, tmp_path):
+    quorate.run(crowd(20)[0], method=method, out=tmp_path / "out")
+    assert not (tmp_path / "out" / "params.json").exists()
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+@pytest.mark.parametrize("method", ["quorate", "quorate:order=agreement"])
+def test_costs_of_people_are_what_is_spent(method):
+    votes, _ = crowd()
+    costs = {"ann": 5.0, "eve": 0.5}
+    result = quorate.run(votes, method=method, costs=costs, price=2.0, order="given")
+    money, stream = result.summary()["votes"]["money"], result.pools.stream
+    by_number = np.array([costs.get(name, 1.0) for name in result.people])
+    asked = np.arange(stream.votes.shape[1]) < result.outcome.num_votes[:, None]
+    assert money["spent"] == pytest.approx(2 * by_number[stream.voters[asked]].sum())
+    assert money["ask_all"] == pytest.approx(2 * 60 * (5.0 + 1.0 + 0.5))
+    assert sum(result.table.column("cost").to_pylist()) == pytest.approx(money["spent"])
+
+
+def test_the_agreement_of_an_answer_counts_the_votes_that_were_asked():
+    votes, _ = crowd()
+    result = quorate.run(votes, method="quorate:order=agreement", order="given")
+    stream, table = result.pools.stream, result.table
+    for t, share in enumerate(table.column("agreement").to_pylist()):
+        asked = stream.votes[t, : result.outcome.num_votes[t]]
+        assert share is None or share == (asked == result.outcome.labels[t]).mean()
+
+
+def test_audits_complete_the_panel_with_whoever_was_not_asked():
+    votes, _ = crowd()
+    result = quorate.run(votes, method="quorate:order=agreement,min_gain=0.2", audit_rate=1.0, order="given")
+    outcome = result.outcome
+    assert outcome.is_audited.any()
+    assert (outcome.audited_error[outcome.is_audited] >= 0).all()
+    assert outcome.paid.sum() == (outcome.num_votes + outcome.audit_votes).sum()
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"target": "truth", "method": "finexp"}, "target"),
+        ({"target": "beauty"}, "target"),
+        ({"target": "truth", "target_error": 0.1}, "method"),
+        ({"target": "truth", "audit_rate": 0.1}, "method"),
+        ({"costs": {"nobody": 1.0}}, "costs"),
+        ({"truth": crowd()[1]}, "truth"),
+    ],
+)
+def test_what_does_not_go_together_is_named(options, field):
+    with pytest.raises(InvalidInput) as caught:
+        quorate.run(crowd()[0], **options)
+    assert caught.value.field == field
+
+
+def test_votes_without_voters_cannot_be_weighed():
+    votes, _ = crowd()
+    with pytest.raises(InvalidInput) as caught:
+        quorate.run(votes.drop_columns(["worker"]), target="truth")
+    assert caught.value.field == "votes"
+
+
+def test_confidence_in_the_truth_is_calibrated_by_known_classes():
+    votes, truth = crowd(200)
+    found = quorate.calibrate(votes, target="truth", truth=truth.slice(0, 120))
+    assert found.every.num == 120
+    assert found.early is not None and found.early.num == 120
