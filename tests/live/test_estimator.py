@@ -175,3 +175,77 @@ def test_items_without_votes_are_answered_by_careful_parameters():
     np.testing.assert_allclose(found[1], quorate.plurality_finite(alpha, mixed[1], pool_size=5), atol=1e-12)
     paper = ConsensusClassifier("finexp", pool_size=5).fit(predictions, votes)
     assert paper.answer_params_ is paper.params_
+
+
+NOT_PROBABILITIES = "fits arbitrary numbers; X holds class probabilities: a column per class, rows that sum to 1"
+EXPECTED_FAILED_CHECKS = dict.fromkeys(
+    (
+        "check_classifier_data_not_an_array", "check_classifiers_classes",
+        "check_classifiers_train", "check_dict_unchanged", "check_dont_overwrite_parameters", "check_dtype_object",
+        "check_estimators_dtypes", "check_estimators_fit_returns_self", "check_estimators_nan_inf",
+        "check_estimators_overwrite_params", "check_estimators_partial_fit_n_features", "check_estimators_pickle",
+        "check_f_contiguous_array_estimator", "check_fit2d_predict1d",
+        "check_fit_check_is_fitted", "check_fit_idempotent", "check_fit_score_takes_y",
+        "check_methods_sample_order_invariance", "check_methods_subset_invariance", "check_n_features_in",
+        "check_n_features_in_after_fitting", "check_pipeline_consistency", "check_readonly_memmap_input",
+    ),
+    NOT_PROBABILITIES,
+) | {
+    "check_classifiers_one_label": "labels that leave out a class need `classes`, as X has a column for each",
+    "check_fit2d_1sample": "one item can be learned from, so its number is not refused; its numbers are",
+    "check_supervised_y_2d": "votes with two dimensions are counts of each class, not labels",
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learn_checks_pass_where_they_do_not_fit_arbitrary_numbers():
+    checks = pytest.importorskip("sklearn.utils.estimator_checks", reason="scikit-learn is not installed")
+    found = checks.check_estimator(
+        ConsensusClassifier(), expected_failed_checks=EXPECTED_FAILED_CHECKS, on_fail=None, on_skip=None
+    )
+    assert [each["check_name"] for each in found if each["status"] == "failed"] == []
+    passed = {each["check_name"] for each in found if each["status"] == "passed"}
+    assert {"check_estimators_unfitted", "check_requires_y_none", "check_positive_only_tag_during_fit"} <= passed
+    assert not passed & set(EXPECTED_FAILED_CHECKS)
+
+
+def test_what_most_failed_checks_look_at_holds_on_probabilities():
+    import pickle
+
+    labels = VOTES.argmax(axis=1)
+    model = ConsensusClassifier().fit(PREDICTIONS, labels)
+    given, order = dict(model.__dict__), np.random.default_rng(0).permutation(len(labels))
+    found = model.predict_proba(PREDICTIONS)
+    assert model.__dict__.keys() == given.keys()
+    assert np.array_equal(model.predict_proba(PREDICTIONS[order]), found[order])
+    assert np.array_equal(np.concatenate([model.predict_proba(row[None]) for row in PREDICTIONS]), found)
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict_proba(PREDICTIONS), found)
+    assert np.array_equal(model.fit(PREDICTIONS, labels).predict_proba(PREDICTIONS), found)
+    for order_of_memory in ("C", "F"):
+        read_only = np.array(PREDICTIONS, order=order_of_memory)
+        read_only.flags.writeable = False
+        assert np.array_equal(ConsensusClassifier().fit(read_only, labels).predict_proba(read_only), found)
+
+
+def test_before_fitting_it_raises_the_error_scikit_learn_knows():
+    exceptions = pytest.importorskip("sklearn.exceptions", reason="scikit-learn is not installed")
+    with pytest.raises(exceptions.NotFittedError) as caught:
+        ConsensusClassifier().predict(PREDICTIONS)
+    assert isinstance(caught.value, InvalidInput)
+    assert caught.value.field == "self"
+
+
+@pytest.mark.parametrize(
+    ("predictions", "votes", "field"),
+    [
+        (PREDICTIONS, None, "votes"),
+        (PREDICTIONS, np.linspace(0.1, 0.9, 60), "votes"),
+        (PREDICTIONS.astype(complex), VOTES, "predictions"),
+        (PREDICTIONS[:, :1], VOTES, "predictions"),
+        (PREDICTIONS - 0.5, VOTES, "predictions"),
+    ],
+)
+def test_data_that_no_classifier_takes_is_refused(predictions, votes, field):
+    with pytest.raises(InvalidInput) as caught:
+        ConsensusClassifier().fit(predictions, votes)
+    assert caught.value.field == field

@@ -41,3 +41,20 @@ def test_people_vote_at_a_terminal_and_go_on_after_the_end_of_input(tmp_path, mo
     code, out = typed("spam\nf\nf\n")
     assert code == 0 and "m2: spam (100% sure, 2 votes, settled)" in out and "m3: fine" in out
     assert "m1" not in out and "4 votes instead of 6" in out
+
+
+def test_the_panel_asks_a_real_server_and_pays_for_what_it_used(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    panels = example("openai_panel")
+    with panels.stand_in() as address:
+        panel = asyncio.run(panels.main(address, num_messages=60))
+    sums = panel.result().summary()
+    assert sums["items"] == 60 and sums["unanswered"] == 0 and sums["failures"] > 0
+    assert sums["cost"] < 0.5 * sums["full_cost"]
+    right = [
+        outcome.label == ("spam" if (int(outcome.item) - 1) % 3 == 0 else "fine") for outcome in panel.result().outcomes
+    ]
+    assert sum(right) >= 54
+    out = capsys.readouterr().out
+    assert all(name in out for name in panels.MODELS) and "failed calls" in out
+    assert "independent judges" in (tmp_path / "jury.html").read_text()

@@ -15,6 +15,7 @@ from quorate.decision.policy import QueryPolicy
 from quorate.errors import shown
 from quorate.learning.fit import fit
 from quorate.learning.learner import Window, refit
+from quorate.live.sklearn_errors import not_fitted, predictions_given, votes_given
 from quorate.methods import REFIT_EVERY, WINDOW, Learner, Method, as_method
 from quorate.posterior.settled import plurality_share_into
 from quorate.session.batch import BatchDecisions, decide_items
@@ -25,7 +26,7 @@ from quorate.validate import broken, counts, members, probabilities, whole
 
 def checked_predictions(predictions: ArrayLike) -> FloatArray:
     """Probabilities (T, K), or (T, M, K) for M classifiers."""
-    probs = probabilities(predictions, where="predictions")
+    probs = probabilities(predictions_given(predictions), where="predictions")
     if probs.ndim not in (2, 3) or len(probs) == 0:
         rule = f"shape (items, classes) or (items, classifiers, classes) with at least one item, not {probs.shape}"
         raise broken("predictions", probs.tolist(), rule, "pass a list of one row for one item.")
@@ -117,9 +118,9 @@ class ConsensusClassifier:
         `votes` (T, K) are counts; or (T,) one label an item, as scikit-learn passes them: one vote each.
         """
         learner = self._learner()
+        cast = votes_given(votes)
         probs = checked_predictions(predictions)
         num_classes = probs.shape[-1]
-        cast = np.asarray(votes)
         self.classes_ = class_array(self.classes, cast, num_classes)
         tally = vote_counts(cast, self.classes_, len(probs))
         most = int(tally.sum(axis=-1).max())
@@ -138,8 +139,8 @@ class ConsensusClassifier:
 
         `classes` as in `__init__`: needed in the first call if `votes` are labels and do not name every class.
         """
+        cast = votes_given(votes)
         probs = checked_predictions(predictions)
-        cast = np.asarray(votes)
         if not hasattr(self, "_window"):
             self._begin(
                 probs.shape[1:], class_array(self.classes if classes is None else classes, cast, probs.shape[-1])
@@ -232,6 +233,7 @@ class ConsensusClassifier:
             estimator_type="classifier",
             target_tags=tags.TargetTags(required=True),
             classifier_tags=tags.ClassifierTags(),
+            input_tags=tags.InputTags(positive_only=True, three_d_array=True),
         )
 
     def _one(self, x: PredictionValue) -> FloatArray:
@@ -302,7 +304,7 @@ class ConsensusClassifier:
 
     def _fitted(self) -> Self:
         if not hasattr(self, "params_"):
-            raise broken("self", self, "a fitted classifier", "call fit(predictions, votes) first.")
+            raise not_fitted(self)
         return self
 
     def _decided(self, predictions: ArrayLike, votes: ArrayLike | None) -> BatchDecisions:

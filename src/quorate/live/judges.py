@@ -5,24 +5,45 @@ Called by the loops, which take the next in line for an item until the session s
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import repeat
-from typing import Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args
 
+from quorate.live.reliability import Reliability
 from quorate.rng import stream
 from quorate.session.inputs import checked_id
 from quorate.validate import bounded, broken, whole
 
 ABSTAIN: None = None  # what an `ask` returns when its expert will not vote
 
-Ask = Callable[[str], str | None] | Callable[[str], Awaitable[str | None]]
-Order = Literal["random", "cheapest"]
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an `ask` may return in the place of a class name, if the price of this call is known: tokens, say.
+
+    `label` a class name, or ABSTAIN. `cost` of this answer, in the currency of the judges; None: the judge's `cost`.
+    """
+
+    label: str | None
+    cost: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the price."""
+        if self.cost is not None:
+            object.__setattr__(self, "cost", bounded(self.cost, where="cost", least=0.0))
+
+
+Said = str | Answer | None
+Ask = Callable[[Any], Said] | Callable[[Any], Awaitable[Said]]
+Order = Literal["random", "cheapest", "useful"]
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """An expert with a name and a price. `ask(item_id)` returns a class name, or ABSTAIN; it may be `async def`.
+    """An expert with a name and a price. `ask(item_id)` returns a class name, ABSTAIN, or an `Answer` with its cost.
+
+    It may be `async def`. A `Panel` passes its question in the place of the id.
 
     `cost` is what an answer costs, an abstention too; `failure_cost` what a call that failed costs. Any one currency.
 
@@ -58,14 +79,19 @@ class ExpertPanel(Protocol):
     def full_cost(self, pool_size: int) -> float:
         """What asking everybody about an item costs, at the price of an answer."""
 
+    def learn(self, votes: Mapping[str, str]) -> None:
+        """How named voters voted on an item that was decided: voter -> label."""
+
 
 @dataclass(frozen=True, slots=True)
 class Jury:
     """Named judges, asked about each item in an order of its own.
 
     `order="random"` draws it from `seed` and the item's id, so a resumed loop goes on in the same order.
-    `order="cheapest"` asks cheap judges first. The posterior takes the votes seen for a random sample of the jury; with
-    the cheapest first they are not, and if cheap judges err alike the confidence is too high.
+    `order="cheapest"` asks cheap judges first. `order="useful"` asks those first who are worth most per unit of cost,
+    judged by how often they agree with the others (`quorate.live.reliability`): the cheapest, until more is known. The
+    posterior takes the votes seen for a random sample of the jury; in these two orders they are not, and if those who
+    are asked first err alike the confidence is too high.
 
     >>> jury = Jury([Judge("large", str, cost=5.0), Judge("small", str)], order="cheapest")
     >>> [judge.name for judge in jury.line("x1", acted=())], jury.full_cost(2)
@@ -75,6 +101,7 @@ class Jury:
     judges: Sequence[Judge]
     order: Order = "random"
     seed: int = 0
+    reliability: Reliability = field(default_factory=Reliability, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Every judge has a name of its own; the order is one we know."""
@@ -88,12 +115,23 @@ class Jury:
 
     def line(self, item_id: str, acted: Collection[str]) -> Iterator[Judge]:
         """Whom to ask about the item, in order, leaving out those who have acted on it."""
-        if self.order == "cheapest":
-            ordered = sorted(self.judges, key=lambda judge: judge.cost)
-        else:
-            places = stream(self.seed, "judges", item_id).permutation(len(self.judges))
-            ordered = [self.judges[place] for place in places]
-        return iter([judge for judge in ordered if judge.name not in acted])
+        left = [judge for judge in self._ordered(item_id) if judge.name not in acted]
+        while left:
+            yield left.pop(0 if self.order != "useful" else self._most_useful(left))
+
+    def _ordered(self, item_id: str) -> list[Judge]:
+        if self.order != "random":
+            return sorted(self.judges, key=lambda judge: judge.cost)
+        places = stream(self.seed, "judges", item_id).permutation(len(self.judges))
+        return [self.judges[place] for place in places]
+
+    def _most_useful(self, left: Sequence[Judge]) -> int:
+        gains = [self.reliability.gain(judge.name or "", judge.cost) for judge in left]
+        return gains.index(max(gains))
+
+    def learn(self, votes: Mapping[str, str]) -> None:
+        """How the judges voted on an item that was decided: judge -> label."""
+        self.reliability.learn(votes)
 
     def price_of(self, voter: str) -> float:
         """What an answer of this judge costs; 0 for somebody who is not of the jury."""
@@ -121,6 +159,9 @@ class Anyone:
     def full_cost(self, pool_size: int) -> float:
         """A unit for each member of the pool."""
         return float(pool_size)
+
+    def learn(self, votes: Mapping[str, str]) -> None:
+        """Nameless voters are not told apart."""
 
 
 def as_panel(ask: object, *, pool_size: int, seed: int) -> ExpertPanel:

@@ -7,11 +7,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from functools import partial
-from inspect import isawaitable, iscoroutine
 from typing import Any
 
-from quorate.errors import InvalidInput
 from quorate.live.judges import Ask, Judge, Jury
+from quorate.live.questions import ask_one, ask_one_async
 from quorate.live.results import LiveResult
 from quorate.live.work_list import (
     GIVE_UP_AFTER,
@@ -72,23 +71,8 @@ def _decide(work: WorkList, run: ItemRun) -> None:
     """Ask about one item until its session says stop."""
     while run.asks:
         for judge in run.next_judges():
-            _question(work, run, judge)
+            ask_one(work, run, judge)
     work.finish(run)
-
-
-def _question(work: WorkList, run: ItemRun, judge: Judge) -> None:
-    """One answer, or one failure after all its retries."""
-    error: Exception
-    for failed_calls in range(work.care.retries + 1):
-        try:
-            answer = run.checked(_plain(judge.ask(run.item_id)))
-        except _Asynchronous:
-            raise
-        except Exception as problem:  # whatever an expert's function raises is that expert's failure
-            error = problem
-        else:
-            return run.hear(judge, answer, failed_calls)
-    return work.failed(run, judge, error, work.care.retries + 1)
 
 
 def _plain_entries(items: Entries) -> Iterable[object]:
@@ -96,20 +80,6 @@ def _plain_entries(items: Entries) -> Iterable[object]:
     if isinstance(pairs, Iterable):
         return pairs
     raise broken("items", items, "items that need not be awaited", "use `await adecide_all(items, ask, ...)`.")
-
-
-class _Asynchronous(InvalidInput):
-    """The wrong loop for this function: not an expert's failure."""
-
-
-def _plain(answer: object) -> object:
-    """The answer itself; one that has to be awaited needs the other loop."""
-    if not isawaitable(answer):
-        return answer
-    if iscoroutine(answer):
-        answer.close()
-    rule = "a function that returns the answer, not something to await"
-    raise broken("ask", answer, rule, "use `await adecide_all(items, ask, ...)`.", error=_Asynchronous)
 
 
 Job = Callable[[], Coroutine[Any, Any, None]]
@@ -214,7 +184,7 @@ class _Crew:
             most = 1 if self.ahead == 1 else self.work.session.askable_at_once(run.item_id, self.ahead)
             judges = run.next_judges(most)
             if len(judges) == 1:
-                await self._question(run, judges[0])
+                await ask_one_async(self.work, run, judges[0], self.timeout)
             elif judges:
                 await _all_of([partial(self._caught, run, judge) for judge in judges])
         if not run.asks:
@@ -223,23 +193,9 @@ class _Crew:
     async def _caught(self, run: ItemRun, judge: Judge) -> None:
         """One of several questions on an item: its error stops the work but not its neighbours."""
         try:
-            await self._question(run, judge)
+            await ask_one_async(self.work, run, judge, self.timeout)
         except Exception as problem:
             self._stop(problem)
-
-    async def _question(self, run: ItemRun, judge: Judge) -> None:
-        """One answer, or one failure after all its retries."""
-        error: Exception
-        for failed_calls in range(self.work.care.retries + 1):
-            try:
-                async with asyncio.timeout(self.timeout):
-                    given = judge.ask(run.item_id)
-                    answer = run.checked(await given if isawaitable(given) else given)
-            except Exception as problem:  # whatever an expert's function raises is that expert's failure
-                error = problem
-            else:
-                return run.hear(judge, answer, failed_calls)
-        return self.work.failed(run, judge, error, self.work.care.retries + 1)
 
 
 async def _all_of(jobs: Sequence[Job]) -> None:

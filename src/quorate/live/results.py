@@ -1,6 +1,6 @@
 """What a live loop did: every act of every expert, the outcome of each item, and the sums people ask for.
 
-Filled by `item_run.py` and `work_list.py`; returned by `decide_all` and `adecide_all`. Values only.
+Filled by `work_list.py`; returned by `decide_all`, `adecide_all` and panels. Values only.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ class Outcome:
     """How one item ended. `label` is None if somebody was asked and nobody voted: the item is unanswered.
 
     `decision` is the session's; of an unanswered item it holds what the classifier says alone. `full_cost` is what
-    everybody would have cost. `earlier`: it was closed before this loop began, which asked nobody about it.
+    everybody would have cost. `earlier`: it was closed before this loop began, which asked nobody about it. `tied`: the
+    classes between which `label` is a draw, () where it is ahead of all others. `audited`: after the decision the rest
+    of a panel was asked too, to see whether it would have said the same.
     """
 
     item: str
@@ -41,6 +43,13 @@ class Outcome:
     acts: tuple[Act, ...] = ()
     full_cost: float = 0.0
     earlier: bool = False
+    tied: tuple[str, ...] = ()
+    audited: bool = False
+
+    @property
+    def votes(self) -> dict[str, str]:
+        """What the named judges said: judge -> label."""
+        return {act.judge: act.label for act in self.acts if act.judge is not None and act.label is not None}
 
     @property
     def cost(self) -> float:
@@ -98,6 +107,7 @@ class LiveResult:
             "items": len(self.outcomes),
             "answered": len(self.outcomes) - len(self.unanswered),
             "unanswered": len(self.unanswered),
+            "tied": sum(bool(outcome.tied) for outcome in self.outcomes),
             "closed_earlier": sum(outcome.earlier for outcome in self.outcomes),
             **kinds,
             "late": sum(act.late for act in acts),

@@ -7,13 +7,13 @@ for an answer.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal, cast, get_args
 
 from quorate.errors import ItemExists, QuorateError, UnknownItem
-from quorate.live.judges import ExpertPanel, Judge, Jury, as_panel
+from quorate.live.judges import Answer, ExpertPanel, Judge, Jury, as_panel
 from quorate.live.results import Act, Kind, LiveResult, Outcome
 from quorate.session import Session
 from quorate.session.inputs import checked_id, class_number
@@ -21,22 +21,30 @@ from quorate.types import Decision, PredictionValue
 from quorate.validate import broken, whole
 
 log = logging.getLogger("quorate.live")
+TIE = 1e-9  # probabilities closer than this are equal up to rounding
 
 
 class ItemRun:
-    """An item from its opening, or from where a resumed session has it, to its decision."""
+    """An item from its opening, or from where a resumed session has it, to its decision.
 
-    def __init__(self, session: Session, panel: ExpertPanel, item_id: str, prediction: PredictionValue) -> None:
+    `question` is what judges are shown: the item's id, unless a panel has more to show.
+    """
+
+    def __init__(
+        self, session: Session, panel: ExpertPanel, item_id: str, prediction: PredictionValue, question: object = None
+    ) -> None:
         self.session, self.item_id = session, item_id
+        self.question = item_id if question is None else question
         try:
             decision, known = session.decision(item_id), True
         except UnknownItem:
             decision, known = session.open(item_id, prediction), False
         ballots = _ballots(session, item_id) if known else {}
-        self._earlier = known and not decision.ask
+        self.earlier = known and not decision.ask
         self._was_asked = bool(ballots)
-        self._acts = [] if self._earlier else _earlier_acts(panel, ballots, decision.num_votes)
-        self._full_cost = 0.0 if self._earlier else panel.full_cost(session.settings["pool_size"])
+        self._acts = [] if self.earlier else _earlier_acts(panel, ballots, decision.num_votes)
+        self._full_cost = 0.0 if self.earlier else panel.full_cost(session.settings["pool_size"])
+        self._audited = False
         self._line: Iterator[Judge] = panel.line(item_id, ballots)
 
     @property
@@ -51,23 +59,29 @@ class ItemRun:
             self.session.close(self.item_id)
         return judges
 
-    def checked(self, answer: object) -> str | None:
-        """The answer if it is a class or an abstention; anything else is the expert's failure, as is an exception."""
-        if answer is not None:
-            class_number(answer, self.session.settings["classes"], where="answer")
-        return cast("str | None", answer)
+    def remaining(self) -> list[Judge]:
+        """All who were not asked, in order: an audit asks them after the item is decided."""
+        self._audited = True
+        return list(self._line)
 
-    def hear(self, judge: Judge, answer: str | None, failed_calls: int = 0) -> None:
+    def checked(self, answer: object, judge: Judge) -> Answer:
+        """The answer if it is a class or an abstention; anything else is the expert's failure, as is an exception."""
+        label, cost = (answer.label, answer.cost) if isinstance(answer, Answer) else (answer, None)
+        if label is not None:
+            class_number(label, self.session.settings["classes"], where="answer")
+        return Answer(cast("str | None", label), judge.cost if cost is None else cost)
+
+    def hear(self, judge: Judge, answer: Answer, failed_calls: int = 0) -> None:
         """Tell the session of a vote or an abstention; on a closed item it is a late one."""
         late = not self.asks
         kind: Kind = "vote"
-        if answer is None:
+        if answer.label is None:
             kind = "abstention"
             self.session.abstain(self.item_id, judge.name)
         else:
-            self.session.vote(self.item_id, answer, judge.name)
-        cost = judge.cost + failed_calls * judge.failure_cost
-        self._acts.append(Act(judge.name, kind, answer, cost, late=late))
+            self.session.vote(self.item_id, answer.label, judge.name)
+        cost = (answer.cost or 0.0) + failed_calls * judge.failure_cost
+        self._acts.append(Act(judge.name, kind, answer.label, cost, late=late))
 
     def excuse(self, judge: Judge, error: Exception, failed_calls: int) -> None:
         """Count a failure as an abstention, and keep why."""
@@ -80,13 +94,24 @@ class ItemRun:
         """How the item ended."""
         decision = self.session.decision(self.item_id)
         label = None if self._is_unanswered(decision) else decision.label
-        return Outcome(self.item_id, label, decision, tuple(self._acts), self._full_cost, self._earlier)
+        tied = () if label is None else tied_classes(decision, self.session.settings["classes"])
+        return Outcome(
+            self.item_id, label, decision, tuple(self._acts), self._full_cost, self.earlier, tied, self._audited
+        )
 
     def _is_unanswered(self, decision: Decision) -> bool:
         """Somebody was asked and nobody voted: the session's answer rests on the classifier alone."""
         if decision.num_votes > 0:
             return False
         return decision.reason == "exhausted" or self._was_asked or any(not act.late for act in self._acts)
+
+
+def tied_classes(decision: Decision, classes: Sequence[str]) -> tuple[str, ...]:
+    """The classes between which the answer is a draw: as probable as the label; () if there is none but the label."""
+    if decision.probs is None:
+        return ()
+    level = [name for name, p in zip(classes, decision.probs, strict=True) if p >= decision.probs.max() - TIE]
+    return tuple(level) if len(level) > 1 else ()
 
 
 def told(error: BaseException | None) -> str:
@@ -166,16 +191,20 @@ class WorkList:
     _in_a_row: int = 0
     _last_failure: AskFailed | None = None
 
-    def open(self, entry: object) -> ItemRun:
+    def open(self, entry: object, question: object = None) -> ItemRun:
         """The next item in hand."""
         if not isinstance(entry, tuple) or len(entry) != 2:
             raise broken("items", entry, "pairs (item_id, prediction)", "pass None for no prediction.")
         item_id, prediction = checked_id(entry[0], where="item_id"), entry[1]
-        if item_id in self._seen:
+        if not self.is_new(item_id):
             fix = "give every item an id of its own."
             raise broken("items", item_id, "each item once", fix, error=ItemExists)
         self._seen.add(item_id)
-        return ItemRun(self.session, self.panel, item_id, prediction)
+        return ItemRun(self.session, self.panel, item_id, prediction, question)
+
+    def is_new(self, item_id: str) -> bool:
+        """Has no item of this list that id?"""
+        return item_id not in self._seen
 
     def failed(self, run: ItemRun, judge: Judge, error: Exception, failed_calls: int) -> None:
         """A call failed for good: raise it, or count it as an abstention."""
@@ -192,10 +221,12 @@ class WorkList:
         self._last_failure = failure
         run.excuse(judge, error, failed_calls)
 
-    def finish(self, run: ItemRun) -> None:
+    def finish(self, run: ItemRun) -> Outcome:
         """The item is closed: note its outcome; raise if too many in a row had failures and no vote at all."""
         outcome = run.outcome()
         self.outcomes.append(outcome)
+        if not outcome.earlier:
+            self.panel.learn(outcome.votes)
         if self.care.on_item is not None:
             self.care.on_item(outcome)
         if outcome.label is not None:
@@ -212,6 +243,7 @@ class WorkList:
                 judge=self._last_failure.judge,
             )
             raise failure from cause
+        return outcome
 
     def result(self) -> LiveResult:
         """What is finished so far."""

@@ -1,0 +1,213 @@
+"""Talks to Label Studio's API: waits as long as the server asks, tries again a few times, and never shows the token.
+
+Both kinds of token work: a personal access token, which is exchanged for short-lived ones, and the older plain token.
+Called by the service's connector and by the commands.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from quorate.connect.label_studio.tasks import RemoteProject, as_project, unexpected
+from quorate.errors import QuorateError
+from quorate.validate import broken
+from quorate.version import __version__
+
+log = logging.getLogger("quorate.connect.label_studio")
+
+TIMEOUT = 30.0
+TRIES = 4
+FIRST_WAIT, LONGEST_WAIT = 0.5, 20.0  # seconds between tries
+PAGE = 100  # tasks in one answer
+ACTIONS = (
+    "ANNOTATION_CREATED", "ANNOTATIONS_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_DELETED",
+    "TASKS_CREATED", "TASKS_DELETED", "PROJECT_UPDATED",
+)  # fmt: skip
+AGAIN = (429, 500, 502, 503, 504)  # 500: of a busy SQLite there, too; what is sent here may be sent twice
+
+
+class Unreachable(QuorateError):
+    """Label Studio does not answer, or says to come back later. Nothing is lost: the next reading catches up."""
+
+
+class Refused(QuorateError):
+    """Label Studio does not let us: the token is wrong, or may not do this."""
+
+
+class Gone(QuorateError):
+    """There is no such project or task any more."""
+
+
+def checked_address(url: str) -> str:
+    """The address of a Label Studio server, without a slash at its end; it may have a path.
+
+    >>> checked_address("http://127.0.0.1:8080/")
+    'http://127.0.0.1:8080'
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
+        raise broken("url", url, "the address of Label Studio", "pass e.g. `url=http://127.0.0.1:8080`.")
+    return url.rstrip("/")
+
+
+class LabelStudio:
+    """One server, as one user. `close` lets go of its connections."""
+
+    def __init__(
+        self, url: str, token: str, *, sleep: Callable[[float], object] = time.sleep,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:  # fmt: skip
+        self.url = checked_address(url)
+        self._token, self._sleep = _checked_token(token), sleep
+        self._access = ""  # of a personal access token: what it was exchanged for
+        self._http = httpx.Client(
+            timeout=TIMEOUT, follow_redirects=False, trust_env=False, transport=transport,
+            headers={"User-Agent": f"quorate/{__version__}", "Accept": "application/json"},
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"LabelStudio({self.url!r})"
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self._http.close()
+
+    def project(self, project: int) -> RemoteProject:
+        """A project's settings."""
+        return as_project(self._call("GET", f"/api/projects/{project}/"))
+
+    def me(self) -> str:
+        """The e-mail address of the user whose token this is."""
+        told = self._call("GET", "/api/current-user/whoami")
+        return str(told.get("email") or "") if isinstance(told, Mapping) else ""
+
+    def task(self, task: int) -> object:
+        """One task with its annotations and predictions."""
+        return self._call("GET", f"/api/tasks/{task}/")
+
+    def tasks(self, project: int) -> Iterator[list[object]]:
+        """All tasks of a project by their ids, in pages."""
+        page = 1
+        while True:
+            asked = {"project": project, "fields": "all", "page": page, "page_size": PAGE}
+            told = self._call("GET", "/api/tasks", params=asked)
+            if not isinstance(told, Mapping) or not isinstance(told.get("tasks"), list):
+                raise unexpected("tasks", told, "a list of tasks")
+            total = told.get("total")
+            if isinstance(total, bool) or not isinstance(total, int):
+                raise unexpected("total", total, "the number of tasks")
+            yield told["tasks"]
+            if not told["tasks"] or page * PAGE >= total:
+                return
+            page += 1
+
+    def change_task(self, task: int, values: Mapping[str, Any]) -> None:
+        """Set fields of a task."""
+        self._call("PATCH", f"/api/tasks/{task}/", json=dict(values))
+
+    def webhooks(self, project: int) -> list[Mapping[str, Any]]:
+        """The webhooks of a project."""
+        told = self._call("GET", "/api/webhooks/", params={"project": project})
+        return [each for each in told if isinstance(each, Mapping)] if isinstance(told, list) else []
+
+    def add_webhook(self, project: int, url: str, headers: Mapping[str, str]) -> int:
+        """Have annotations reported to `url` with these headers; the id of the webhook."""
+        told = self._call("POST", "/api/webhooks/", json={
+            "project": project, "url": url, "headers": dict(headers), "send_payload": True, "is_active": True,
+            "send_for_all_actions": False, "actions": list(ACTIONS),
+        })  # fmt: skip
+        if not isinstance(told, Mapping) or not isinstance(told.get("id"), int):
+            raise unexpected("webhook", told, "the id of the webhook")
+        return int(told["id"])
+
+    def remove_webhook(self, webhook: int) -> None:
+        """Remove a webhook; nothing if it is not there."""
+        try:
+            self._call("DELETE", f"/api/webhooks/{webhook}/")
+        except Gone:
+            return
+
+    def _call(self, method: str, path: str, **given: Any) -> object:  # noqa: ANN401 - httpx's own arguments
+        """The JSON answered; tried again while the server is busy or cannot be reached."""
+        problem = ""
+        wait = FIRST_WAIT
+        for attempt in range(TRIES):
+            if attempt:
+                self._sleep(wait)
+            wait = min(FIRST_WAIT * 2**attempt, LONGEST_WAIT)
+            try:
+                answer = self._send(method, path, **given)
+            except httpx.TransportError as cause:
+                problem = f"it does not answer ({type(cause).__name__})"
+                continue
+            if answer.status_code not in AGAIN:
+                return self._read(answer, path)
+            problem = f"it answers with status {answer.status_code}"
+            wait = _retry_after(answer, wait)
+        fix = "check that it runs; quorate goes on by itself once it answers."
+        raise broken("url", self.url, f"a Label Studio server that can be reached; {problem}", fix, error=Unreachable)
+
+    def _send(self, method: str, path: str, **given: Any) -> httpx.Response:  # noqa: ANN401
+        """One attempt; a personal access token is exchanged anew where the last exchange has expired."""
+        is_personal = self._token.count(".") == 2
+        if is_personal and not self._access:
+            self._exchange()
+        answer = self._http.request(method, self.url + path, headers=self._header(), **given)
+        if answer.status_code == 401 and is_personal:
+            self._exchange()
+            answer = self._http.request(method, self.url + path, headers=self._header(), **given)
+        return answer
+
+    def _exchange(self) -> None:
+        answer = self._http.post(f"{self.url}/api/token/refresh/", json={"refresh": self._token})
+        told = _json(answer) if answer.status_code == 200 else {}
+        self._access = str(told.get("access") or "") if isinstance(told, Mapping) else ""
+
+    def _header(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._access}" if self._access else f"Token {self._token}"}
+
+    def _read(self, answer: httpx.Response, path: str) -> object:
+        status = answer.status_code
+        if status in (401, 403):
+            fix = "copy one from Account & Settings in Label Studio, of a user who may change the project."
+            raise broken("token", None, f"one that Label Studio accepts; it answers with status {status}", fix,
+                         error=Refused)  # fmt: skip
+        if status == 404:
+            fix = "check the number in the project's address."
+            raise broken("project", path, f"something that {self.url} has", fix, error=Gone)
+        if status == 204:
+            return None
+        if not 200 <= status < 300:
+            raise unexpected("status", f"{status} {answer.text[:200]}", f"success of {path}")
+        return _json(answer)
+
+
+def _json(answer: httpx.Response) -> object:
+    """What an answer holds."""
+    try:
+        return answer.json()
+    except (ValueError, RecursionError):
+        raise unexpected("body", answer.text[:80], "JSON") from None
+
+
+def _checked_token(token: str) -> str:
+    """A token that can be a header; it is never shown."""
+    stripped = token.strip()
+    if not stripped or not stripped.isascii() or not stripped.isprintable() or " " in stripped:
+        raise broken("token", None, "a token of Label Studio: letters and digits, no spaces",
+                     "copy it from Account & Settings in Label Studio.")  # fmt: skip
+    return stripped
+
+
+def _retry_after(answer: httpx.Response, otherwise: float) -> float:
+    """The seconds that the server asks us to wait, within reason."""
+    try:
+        return min(max(float(answer.headers.get("Retry-After", otherwise)), 0.0), LONGEST_WAIT)
+    except ValueError:  # a date
+        return otherwise

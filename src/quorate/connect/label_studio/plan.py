@@ -1,0 +1,164 @@
+"""What to do, as pure functions of their state and ours: which votes to take in or back, what to change of a task.
+
+Both are computed from what is there now, never from a message about a change. So a webhook that is lost, late or sent
+twice changes nothing, an annotation is counted once, and doing a plan leaves an empty one. Called by the service's
+connector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from quorate.connect.label_studio.tasks import RemoteAnnotation, Task
+
+FIELDS = ("quorate_consensus", "quorate_confidence", "quorate_reason", "quorate_votes")  # of the task's data
+OUTSIDE = "ext:"  # how the names of voters begin who are no members of the project here, as in the API
+LOST = f"{OUTSIDE}annotation-"  # and of those whose account over there was deleted
+DIGITS = 4  # of the confidence
+REQUEUE_FOR_OTHERS, IGNORE_SKIPPED = "REQUEUE_FOR_OTHERS", "IGNORE_SKIPPED"  # what a project does with skips
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteBallot:
+    """What one person says of a task: a class, or None (a skip, or no usable answer)."""
+
+    voter: str
+    label: str | None
+    annotation: int
+
+
+@dataclass(frozen=True, slots=True)
+class VoteChange:
+    """What to do here. `annotation`: the one it follows from; None for a ballot whose annotation is gone."""
+
+    kind: Literal["vote", "abstain", "retract"]
+    voter: str
+    label: str | None
+    annotation: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemView:
+    """The item of a task as it stands here. `wants`: how many more answers can be asked for at once, 0 if none."""
+
+    is_closed: bool
+    wants: int
+    label: str
+    confidence: float
+    reason: str
+    num_votes: int
+
+
+def ballots_of(annotations: Iterable[RemoteAnnotation], names: Mapping[int, str]) -> list[RemoteBallot]:
+    """One ballot for each person, in the order of their annotations; `names`: what a user is called here.
+
+    Of several annotations of a person the last usable one counts; a skip counts where there is nothing else. Those
+    marked as ground truth are no votes of the pool.
+
+    >>> twice = [RemoteAnnotation(1, 7, "", "cat", "t1"), RemoteAnnotation(2, 7, "", "dog", "t2")]
+    >>> twice.append(RemoteAnnotation(3, 8, "", None, "t3"))
+    >>> [(each.voter, each.label) for each in ballots_of(twice, {7: "ada", 8: "ben"})]
+    [('ada', 'dog'), ('ben', None)]
+    """
+    chosen: dict[str, RemoteAnnotation] = {}
+    for each in annotations:
+        if each.is_ground_truth:
+            continue
+        voter = names[each.user] if each.user is not None else f"{LOST}{each.id}"
+        if voter not in chosen or _rank(each) >= _rank(chosen[voter]):
+            chosen[voter] = each
+    ordered = sorted(chosen.items(), key=lambda pair: pair[1].id)
+    return [RemoteBallot(voter, each.label, each.id) for voter, each in ordered]
+
+
+def _rank(annotation: RemoteAnnotation) -> tuple[bool, str, int]:
+    return annotation.label is not None, annotation.updated, annotation.id
+
+
+def plan_votes(theirs: Sequence[RemoteBallot], ours: Mapping[str, str | None]) -> list[VoteChange]:
+    """The acts after which our ballots are theirs: first what is taken back, then what is new, in their order.
+
+    >>> plan_votes([RemoteBallot("ada", "cat", 1)], {"ada": "dog"})
+    [VoteChange(kind='retract', voter='ada', label=None, annotation=1),
+     VoteChange(kind='vote', voter='ada', label='cat', annotation=1)]
+    """
+    wanted = {each.voter: each for each in theirs}
+    stale = [voter for voter, label in ours.items() if voter not in wanted or wanted[voter].label != label]
+    back = [
+        VoteChange("retract", voter, None, wanted[voter].annotation if voter in wanted else None) for voter in stale
+    ]
+    kept = set(ours) - set(stale)
+    new = [
+        VoteChange("abstain" if each.label is None else "vote", each.voter, each.label, each.annotation)
+        for each in theirs
+        if each.voter not in kept
+    ]
+    return back + new
+
+
+def plan_task(task: Task, item: ItemView, *, skip_queue: str) -> dict[str, Any]:
+    """The fields of the task to set, by name; empty if it is as it should be.
+
+    Label Studio gives a task to no more people than its overlap leaves room for. An item that needs n more answers has
+    room for n, so nobody is asked in vain, however many people work at once. The decision is written when nobody is
+    asked any more: before, it would sway people.
+    """
+    overlap, is_labeled = room(task, item, skip_queue=skip_queue)
+    data = with_decision(task.data, item if item.is_closed and not item.wants else None)
+    return _differences(task, overlap, is_labeled, data)
+
+
+def room(task: Task, item: ItemView, *, skip_queue: str) -> tuple[int, bool]:
+    """The task's overlap, and whether it is done.
+
+    Two counts of Label Studio matter: the annotations that take a place (its `Task.has_lock`), and the people whose
+    answers make a task done when one is saved (its `is_labeled`). Skips take a place unless they are given to others;
+    answers marked as ground truth take none.
+    """
+    if not item.wants:
+        return max(_people(task), 1), True
+    counted = [each for each in task.annotations if skip_queue != REQUEUE_FOR_OTHERS or not each.is_skip]
+    taken = sum(not each.is_ground_truth for each in counted)
+    return max(taken, _people(task)) + item.wants, False
+
+
+def _people(task: Task, *, with_skips: bool = False) -> int:
+    """How many people answered."""
+    return len({each.user for each in task.annotations if with_skips or not each.is_skip})
+
+
+def _differences(task: Task, overlap: int, is_labeled: bool, data: dict[str, Any]) -> dict[str, Any]:
+    """What to set; overlap and `is_labeled` only together, as Label Studio computes one from the other."""
+    found: dict[str, Any] = {}
+    if (overlap, is_labeled) != (task.overlap, task.is_labeled):
+        found = {"overlap": overlap, "is_labeled": is_labeled}
+    return found if data == dict(task.data) else found | {"data": data}
+
+
+def with_decision(data: Mapping[str, Any], item: ItemView | None) -> dict[str, Any]:
+    """The task's data with the decision in our fields, or, without an item, without them."""
+    rest = {name: value for name, value in data.items() if name not in FIELDS}
+    if item is None:
+        return rest
+    told = (item.label, round(item.confidence, DIGITS), item.reason, item.num_votes)
+    return rest | dict(zip(FIELDS, told, strict=True))
+
+
+def original_of(task: Task) -> dict[str, Any]:
+    """What `plan_restore` needs to know of a task as it was before we changed it."""
+    return {
+        "overlap": task.overlap,
+        "is_labeled": task.is_labeled,
+        "fields": {name: task.data[name] for name in FIELDS if name in task.data},
+        "annotations": sorted(each.id for each in task.annotations),
+    }
+
+
+def plan_restore(task: Task, original: Mapping[str, Any], *, overlap: int, skip_queue: str) -> dict[str, Any]:
+    """The fields to set so that the task is as it was; with new annotations, as Label Studio itself would have it."""
+    is_same = sorted(each.id for each in task.annotations) == original["annotations"]
+    is_done = _people(task, with_skips=skip_queue == IGNORE_SKIPPED) >= overlap
+    data = with_decision(task.data, None) | dict(original["fields"])
+    return _differences(task, overlap, bool(original["is_labeled"]) if is_same else is_done, data)

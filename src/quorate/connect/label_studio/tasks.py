@@ -1,0 +1,182 @@
+"""What Label Studio's API answers -> values: `RemoteProject`, `Task`, `RemoteAnnotation`. Nothing else is believed.
+
+A field that is missing or of another kind is an `UnexpectedAnswer`, so that a change on the other side is seen, not
+misread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from quorate.connect.label_studio.labelling import SingleChoice
+from quorate.errors import QuorateError
+from quorate.tables.options import HARD_LABEL_ACCURACY
+from quorate.types import PredictionValue
+from quorate.validate import broken
+
+Kind = TypeVar("Kind")
+
+
+class UnexpectedAnswer(QuorateError):
+    """Label Studio answered something that this version does not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteProject:
+    """A project's settings that matter here. `skip_queue`: what becomes of a task that somebody skips."""
+
+    id: int
+    title: str
+    label_config: str
+    maximum_annotations: int
+    skip_queue: str
+    model_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteAnnotation:
+    """Who answered, and what: `label` is None for a skip or an answer that is not one of the classes (`unusable`).
+
+    `user` is None where the account was deleted.
+    """
+
+    id: int
+    user: int | None
+    email: str
+    label: str | None
+    updated: str
+    is_skip: bool = False
+    is_ground_truth: bool = False
+    unusable: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task as it was read."""
+
+    id: int
+    overlap: int
+    is_labeled: bool
+    data: Mapping[str, Any] = field(repr=False)
+    annotations: tuple[RemoteAnnotation, ...] = ()
+    prediction: PredictionValue = None
+
+
+def as_project(answer: object) -> RemoteProject:
+    """The project that `GET /api/projects/ID/` answers."""
+    told = _mapping(answer, "project")
+    return RemoteProject(
+        id=_int(told, "id"),
+        title=_text(told, "title"),
+        label_config=_text(told, "label_config"),
+        maximum_annotations=_int(told, "maximum_annotations"),
+        skip_queue=str(told.get("skip_queue") or ""),
+        model_version=str(told.get("model_version") or ""),
+    )
+
+
+def as_task(answer: object, question: SingleChoice, model_version: str = "") -> Task:
+    """A task of `GET /api/tasks`; annotations in the order of their ids."""
+    told = _mapping(answer, "task")
+    found = [_annotation(each, question) for each in _list(told, "annotations")]
+    return Task(
+        id=_int(told, "id"),
+        overlap=_int(told, "overlap"),
+        is_labeled=_bool(told, "is_labeled"),
+        data=_mapping(told.get("data"), "data"),
+        annotations=tuple(sorted(found, key=lambda each: each.id)),
+        prediction=_prediction(_list(told, "predictions"), question, model_version),
+    )
+
+
+def _annotation(answer: object, question: SingleChoice) -> RemoteAnnotation:
+    told = _mapping(answer, "annotation")
+    who = told.get("completed_by")
+    person = who if isinstance(who, Mapping) else {"id": who}
+    is_skip = _bool(told, "was_cancelled")
+    label, unusable = (None, None) if is_skip else _label(told.get("result"), question)
+    return RemoteAnnotation(
+        id=_int(told, "id"),
+        user=None if person.get("id") is None else _int(person, "id"),
+        email=str(person.get("email") or ""),
+        label=label,
+        updated=str(told.get("updated_at") or ""),
+        is_skip=is_skip,
+        is_ground_truth=bool(told.get("ground_truth")),
+        unusable=unusable,
+    )
+
+
+def _label(result: object, question: SingleChoice) -> tuple[str | None, str | None]:
+    """The class that an answer names, or why it names none."""
+    named = _choices(result, question)
+    if len(named) == 1 and named[0] in question.classes:
+        return named[0], None
+    return None, "no answer" if not named else ", ".join(named)[:100]
+
+
+def _choices(result: object, question: SingleChoice) -> list[str]:
+    """All choices that a result holds for the question."""
+    named: list[str] = []
+    for part in result if isinstance(result, list) else []:
+        if isinstance(part, Mapping) and part.get("from_name") == question.name:
+            value = part.get("value")
+            chosen = value.get("choices") if isinstance(value, Mapping) else None
+            named += [str(each) for each in chosen] if isinstance(chosen, list) else []
+    return named
+
+
+def _prediction(answers: list[Any], question: SingleChoice, model_version: str) -> PredictionValue:
+    """Probabilities of the classes: of the project's model version where it has one, and of those the newest."""
+    usable = []
+    for answer in answers:
+        if not isinstance(answer, Mapping):
+            continue
+        named = _choices(answer.get("result"), question)
+        if len(named) == 1 and named[0] in question.classes:
+            is_chosen = bool(model_version) and answer.get("model_version") == model_version
+            usable.append((is_chosen, _int(answer, "id"), named[0], answer.get("score")))
+    if not usable:
+        return None
+    *_, label, score = max(usable, key=lambda each: each[:2])
+    sure = float(score) if isinstance(score, (int, float)) and 0 < score <= 1 else HARD_LABEL_ACCURACY
+    rest = (1.0 - sure) / (len(question.classes) - 1)
+    return {name: sure if name == label else rest for name in question.classes}
+
+
+def _mapping(value: object, what: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise unexpected(what, value, "an object")
+    return value
+
+
+def _field(told: Mapping[str, Any], name: str, kind: type[Kind], words: str) -> Kind:
+    """A field of an answer, of this kind; true is no whole number."""
+    value = told.get(name)
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise unexpected(name, value, words)
+    return value
+
+
+def _list(told: Mapping[str, Any], name: str) -> list[Any]:
+    return _field(told, name, list, "a list")
+
+
+def _int(told: Mapping[str, Any], name: str) -> int:
+    return _field(told, name, int, "a whole number")
+
+
+def _bool(told: Mapping[str, Any], name: str) -> bool:
+    return _field(told, name, bool, "true or false")
+
+
+def _text(told: Mapping[str, Any], name: str) -> str:
+    return _field(told, name, str, "text")
+
+
+def unexpected(name: str, value: object, rule: str) -> UnexpectedAnswer:
+    """The error of an answer of Label Studio that is not understood."""
+    fix = "check the address; Label Studio 1.23 is what was tested."
+    return broken(name, value, f"{rule} in the answer of Label Studio", fix, error=UnexpectedAnswer)

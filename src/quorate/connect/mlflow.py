@@ -1,0 +1,75 @@
+"""MLflow: parameters, metrics, report and decisions of a run, as a run of its tracking store.
+
+Called by `quorate run --mlflow`. Where the store is and which experiment is MLflow's own setting: MLFLOW_TRACKING_URI,
+MLFLOW_EXPERIMENT_NAME, or `mlflow.set_tracking_uri` and `set_experiment`. Needs `pip install 'quorate[mlflow]'`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from quorate.errors import MissingExtra
+from quorate.reports.format import setting_text
+from quorate.version import __version__
+from quorate.workflows.run.result import RunResult, write_run
+
+MOST_TEXT = 6000  # characters of a parameter that every store of MLflow takes
+PARTS = ("votes", "error", "pools")  # of the summary: their numbers are metrics
+
+
+def log_run(result: RunResult, *, name: str | None = None) -> str:
+    """Log a finished run; returns MLflow's id of it. `name`: what it is called there.
+
+    Settings are parameters; numbers of votes, error and pools are metrics, such as `votes.per_item` and `error.rate`;
+    report.html, the decisions and the other files of `quorate run` are artifacts.
+    """
+    mlflow = _mlflow()
+    summary = result.summary()
+    with mlflow.start_run(run_name=name, nested=mlflow.active_run() is not None) as run:
+        mlflow.set_tag("quorate.version", __version__)
+        mlflow.set_tag("mlflow.note.content", result.headline())
+        mlflow.log_params(run_params(summary))
+        mlflow.log_metrics(run_metrics(summary))
+        with tempfile.TemporaryDirectory() as folder:
+            write_run(result, Path(folder))
+            mlflow.log_artifacts(folder)
+        return str(run.info.run_id)
+
+
+def run_params(summary: Mapping[str, Any]) -> dict[str, str]:
+    """The method, its parameters and the settings of a run, as text."""
+    method = summary["method"]
+    knobs = {f"method.{name}": value for name, value in method.items() if name != "name"}
+    found = {"method": method["name"], **knobs, **summary["settings"]}
+    return {key: setting_text(value)[:MOST_TEXT] for key, value in found.items()}
+
+
+def run_metrics(summary: Mapping[str, Any]) -> dict[str, float]:
+    """The numbers of the summary's parts: `votes.per_item`, `error.rate`, ...
+
+    >>> run_metrics({"num_items": 2, "votes": {"money": {"spent": 3}}, "error": {"rate": None}, "pools": {}})
+    {'num_items': 2.0, 'votes.money.spent': 3.0}
+    """
+    found = {"num_items": float(summary["num_items"])}
+    for part in PARTS:
+        found |= _numbers(part, summary[part])
+    return found
+
+
+def _numbers(name: str, value: object) -> dict[str, float]:
+    if isinstance(value, Mapping):
+        return {key: number for inner in value for key, number in _numbers(f"{name}.{inner}", value[inner]).items()}
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return {}
+    return {name: float(value)}
+
+
+def _mlflow() -> Any:  # noqa: ANN401 - of a library that may not be there
+    try:
+        import mlflow  # noqa: PLC0415 - optional
+    except ImportError as cause:
+        raise MissingExtra("MLflow is not installed: pip install 'quorate[mlflow]'") from cause
+    return mlflow

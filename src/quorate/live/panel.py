@@ -1,0 +1,113 @@
+"""A panel of judges for one question after the other: the most useful judge per cost first, until the verdict is sure.
+
+`Panel` holds a session and what it learned of each judge. `decide` asks plain functions, `adecide` coroutines. The
+verdict sought is the plurality of the whole panel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+from quorate.decision.policy import QueryPolicy
+from quorate.live.judges import Judge, Jury
+from quorate.live.questions import ask_one, ask_one_async
+from quorate.live.results import LiveResult, Outcome
+from quorate.live.work_list import GIVE_UP_AFTER, ErrorCare, ItemRun, OnError, WorkList
+from quorate.methods import Method
+from quorate.methods import method as quorate_method
+from quorate.rng import stream
+from quorate.session import Session
+from quorate.types import PredictionValue
+from quorate.validate import bounded
+
+THRESHOLD = 0.95
+AUDIT_RATE = 0.05
+
+
+class Panel:
+    """Judges who are asked one at a time, cheapest useful one first, until the whole panel's verdict is sure enough.
+
+    `threshold`: stop when one class is the whole panel's verdict with more than this probability; or give a `method`
+    with a rule of its own. The next judge is the one worth most per unit of cost, as the panel has learned so far
+    (`Jury(order="useful")`). A judge whose call fails, after `retries`, abstains (`on_error="raise"`: AskFailed).
+    `audit_rate`: on this share of the questions the rest of the panel is asked too, after the decision, so that
+    the result can say how often the panel would have said something else. `timeout`: seconds for a call of `adecide`.
+    `settings` are those of `quorate.Session`, such as `journal`; or pass the `session` to continue with.
+
+    >>> judges = [Judge("large", lambda text: "spam", cost=2.0), Judge("small", lambda text: "spam", cost=0.1),
+    ...           Judge("medium", lambda text: "spam", cost=0.4)]
+    >>> panel = Panel(judges, ["fine", "spam"])
+    >>> outcome = panel.decide("You have won!")
+    >>> outcome.label, list(outcome.votes), outcome.cost, outcome.full_cost
+    ('spam', ['small', 'medium'], 0.5, 2.5)
+    """
+
+    def __init__(
+        self,
+        judges: Sequence[Judge],
+        classes: Sequence[str],
+        *,
+        threshold: float = THRESHOLD,
+        method: Method | str | QueryPolicy | None = None,
+        audit_rate: float = AUDIT_RATE,
+        on_error: OnError = "abstain",
+        retries: int = 0,
+        give_up_after: int = GIVE_UP_AFTER,
+        timeout: float | None = None,
+        seed: int = 0,
+        session: Session | None = None,
+        **settings: Any,  # noqa: ANN401 - those of `Session`, which checks them
+    ) -> None:
+        self.jury = Jury(judges, order="useful", seed=seed)
+        rule = quorate_method("quorate", threshold=threshold) if method is None else method
+        if session is None:
+            session = Session(rule, classes=classes, pool_size=len(self.jury.judges), seed=seed, **settings)
+        self.session = session
+        self._audit_rate = bounded(audit_rate, where="audit_rate", least=0.0, most=1.0)
+        self._timeout = None if timeout is None else bounded(timeout, where="timeout", least=0.0)
+        self._numbers = count(session.counts()["opened"] + 1)
+        self._work = WorkList(session, self.jury, ErrorCare(on_error, retries, give_up_after, None))
+
+    def decide(self, question: object, prediction: PredictionValue = None, *, item: str | None = None) -> Outcome:
+        """Ask about one question: `judge.ask(question)` of plain functions. `prediction` of a classifier, if any.
+
+        `item` is the question's id in the session and the result; without one, questions are numbered.
+        """
+        run = self._open(question, prediction, item)
+        while run.asks:
+            for judge in run.next_judges():
+                ask_one(self._work, run, judge)
+        for judge in self._to_audit(run):
+            ask_one(self._work, run, judge)
+        return self._work.finish(run)
+
+    async def adecide(
+        self, question: object, prediction: PredictionValue = None, *, item: str | None = None
+    ) -> Outcome:
+        """The same for judges that are `async def`; any number of questions may be open at once."""
+        run = self._open(question, prediction, item)
+        while run.asks:
+            for judge in run.next_judges():
+                await ask_one_async(self._work, run, judge, self._timeout)
+        for judge in self._to_audit(run):
+            await ask_one_async(self._work, run, judge, self._timeout)
+        return self._work.finish(run)
+
+    def is_new(self, item: str) -> bool:
+        """Is there no question with this id yet?"""
+        return self._work.is_new(item)
+
+    def result(self) -> LiveResult:
+        """All questions decided so far."""
+        return self._work.result()
+
+    def _open(self, question: object, prediction: PredictionValue, item: str | None) -> ItemRun:
+        name = str(next(self._numbers)) if item is None else item
+        return self._work.open((name, prediction), question)
+
+    def _to_audit(self, run: ItemRun) -> list[Judge]:
+        """The rest of the panel, if the question is of the audit sample, which depends on seed and item alone."""
+        drawn = stream(self.jury.seed, "panel-audit", run.item_id).random() < self._audit_rate
+        return run.remaining() if drawn and not run.earlier else []

@@ -1,0 +1,90 @@
+"""Connects a Label Studio project for the first time, or again: a project here whose classes and pool come from there.
+
+Nothing is changed over there yet: the connector reads the tasks, keeps how they were, and only then changes any.
+Called by `quorate connect`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import select
+
+from quorate.connect.label_studio.client import LabelStudio
+from quorate.connect.label_studio.labelling import single_choice
+from quorate.connect.label_studio.settings import ConnectSettings
+from quorate.connect.label_studio.tasks import RemoteProject
+from quorate.service.access.accounts import create_account, enrol
+from quorate.service.domain.projects import Projects
+from quorate.service.domain.settings import ProjectSettings
+from quorate.service.label_studio.connections import change_connection, insert_connection, list_connections
+from quorate.service.store.schema import accounts
+from quorate.service.store.store import Store
+from quorate.validate import broken
+
+LONGEST_TITLE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """The project here; `owner`: an account that owns it; `is_new`: whether it was made now."""
+
+    project_id: str
+    title: str
+    classes: tuple[str, ...]
+    pool_size: int
+    owner: str
+    is_new: bool
+
+
+def attach(
+    store: Store, client: LabelStudio, remote_id: int, how: ConnectSettings, settings: Mapping[str, Any], *, now: float
+) -> Attached:
+    """Connect the project; one that was connected before goes on with the settings it has."""
+    remote = client.project(remote_id)
+    question = single_choice(remote.label_config, choices=how.choices)
+    how = replace(how, choices=question.name)  # a second question added later changes nothing here
+    projects_, owner = Projects(store), _owner(store, client, now)
+    known = _known(store, client.url, remote_id)
+    if known is not None:
+        change_connection(store, known, ended=None, options=how.dumps(), problem=None)
+        kept = projects_.get(known).settings
+        return Attached(known, remote.title, kept.classes, kept.pool_size, owner, is_new=False)
+    chosen = ProjectSettings.from_json(
+        {"classes": list(question.classes), "pool_size": _pool(remote, settings), **settings}
+    )
+    with store.write() as connection:
+        title = " ".join(remote.title.split())[:LONGEST_TITLE] or f"Label Studio {remote_id}"
+        made = projects_.create_in(connection, title, chosen, by=owner, now=now)
+        enrol(connection, made.id, owner, role="owner", now=now)
+        original = {"maximum_annotations": remote.maximum_annotations}
+        insert_connection(connection, made.id, client.url, remote_id, how, original, now=now)
+    return Attached(made.id, title, chosen.classes, chosen.pool_size, owner, is_new=True)
+
+
+def _known(store: Store, url: str, remote_id: int) -> str | None:
+    with store.read() as connection:
+        for each in list_connections(connection):
+            if (each.url, each.remote_id) == (url, remote_id):
+                return each.project_id
+    return None
+
+
+def _pool(remote: RemoteProject, settings: Mapping[str, Any]) -> int:
+    """The pool: as many people as each task would have been given to."""
+    if "pool_size" in settings:
+        return int(settings["pool_size"])
+    if remote.maximum_annotations < 2:
+        rule = "how many people could be asked about each task; the project's own setting says 1"
+        raise broken("pool_size", None, rule, "pass e.g. `pool_size=3`.")
+    return remote.maximum_annotations
+
+
+def _owner(store: Store, client: LabelStudio, now: float) -> str:
+    """An account that may make projects: the first there is, or a new one, named as the user over there."""
+    query = select(accounts.c.id).where(accounts.c.may_create, accounts.c.disabled.is_(None))
+    with store.read() as connection:
+        found = connection.execute(query.order_by(accounts.c.created).limit(1)).scalar_one_or_none()
+    return found or create_account(store, client.me()[:60] or "owner", may_create=True, now=now).id

@@ -1,0 +1,263 @@
+"""Projects whose front end is another tool: where it is, who its people are here, how its tasks were before.
+
+Rows only; `reconcile` reads and changes the other side. The token is not kept here (connect/label_studio/settings.py),
+and of the webhook's secret only the digest is. Called by the connector, the hooks, the dashboard and the commands.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hmac import compare_digest
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, insert, select, update
+
+from quorate.connect.label_studio.plan import LOST, OUTSIDE, ItemView, original_of
+from quorate.connect.label_studio.settings import ConnectSettings
+from quorate.connect.label_studio.tasks import Task
+from quorate.service.access.tokens import digest
+from quorate.service.store.bulk import among, upsert
+from quorate.service.store.schema import ballots, connections, items, projects, remote_tasks
+from quorate.service.store.store import Store
+from quorate.validate import broken
+
+LABEL_STUDIO = "label-studio"
+LONGEST_NAME = 50
+LONGEST_PROBLEM = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectedProject:
+    """A project of ours and the one over there. `people`: their id -> the voter's name here, which never changes."""
+
+    project_id: str
+    state: str
+    url: str
+    remote_id: int
+    how: ConnectSettings
+    original: Mapping[str, Any]
+    people: Mapping[int, str]
+    webhook_id: int | None
+    ended: float | None
+    read: float | None
+    reread: bool
+    problem: str | None
+
+    @property
+    def address(self) -> str:
+        """Where its tasks are shown."""
+        return f"{self.url}/projects/{self.remote_id}/data"
+
+
+def _query() -> Select[Any]:
+    query = select(connections, projects.c.state).join(projects, projects.c.id == connections.c.project_id)
+    return query.order_by(connections.c.created)
+
+
+def list_connections(connection: Connection) -> list[ConnectedProject]:
+    """All of them, those that ended included."""
+    return [_connected(row) for row in connection.execute(_query())]
+
+
+def connection_of(connection: Connection, project_id: str) -> ConnectedProject | None:
+    """The connection of one project, if it has one that has not ended."""
+    mine = (connections.c.project_id == project_id, connections.c.ended.is_(None))
+    row = connection.execute(_query().where(*mine)).one_or_none()
+    return None if row is None else _connected(row)
+
+
+def _connected(row: Row[Any]) -> ConnectedProject:
+    return ConnectedProject(
+        project_id=row.project_id,
+        state=row.state,
+        url=row.url,
+        remote_id=row.remote_id,
+        how=ConnectSettings.of(json.loads(row.options)),
+        original=json.loads(row.original),
+        people={int(user): name for user, name in json.loads(row.people).items()},
+        webhook_id=row.webhook_id,
+        ended=row.ended,
+        read=row.read,
+        reread=row.reread,
+        problem=row.problem,
+    )
+
+
+def insert_connection(
+    connection: Connection,
+    project_id: str,
+    url: str,
+    remote_id: int,
+    how: ConnectSettings,
+    original: Mapping[str, Any],
+    *,
+    now: float,
+) -> None:
+    """Remember the connection of a project."""
+    row = {"project_id": project_id, "kind": LABEL_STUDIO, "url": url, "remote_id": remote_id, "created": now}
+    row |= {"options": how.dumps(), "original": json.dumps(dict(original))}
+    connection.execute(insert(connections).values(row))
+
+
+def change_connection(store: Store, project_id: str, **values: object) -> None:
+    """Set columns of a connection's row."""
+    with store.write() as connection:
+        connection.execute(update(connections).where(connections.c.project_id == project_id).values(values))
+
+
+def set_webhook(store: Store, project_id: str, webhook_id: int | None, secret: str | None) -> None:
+    """Remember our webhook over there; of its secret only the digest is kept."""
+    kept = None if secret is None else digest(secret)
+    change_connection(store, project_id, webhook_id=webhook_id, secret=kept)
+
+
+def is_secret(connection: Connection, project_id: str, secret: str) -> bool:
+    """Whether this is what our webhook sends."""
+    query = select(connections.c.secret).where(connections.c.project_id == project_id, connections.c.ended.is_(None))
+    kept = connection.execute(query).scalar_one_or_none()
+    return kept is not None and compare_digest(kept, digest(secret))
+
+
+def note_problem(store: Store, link: ConnectedProject, problem: str | None) -> None:
+    """Remember what the dashboard says is wrong; None: nothing is."""
+    text = None if problem is None else " ".join(problem.split())[:LONGEST_PROBLEM]
+    if text != link.problem:
+        change_connection(store, link.project_id, problem=text)
+
+
+def name_people(store: Store, link: ConnectedProject, found: Mapping[int, str]) -> dict[int, str]:
+    """The names of these users here, by their ids (`found`: with their e-mail addresses); new ones are remembered.
+
+    A name stays, whatever the user is called later: otherwise all their votes would move to somebody else.
+    """
+    if found.keys() <= link.people.keys():
+        return dict(link.people)
+    with store.write() as connection:
+        mine = connections.c.project_id == link.project_id
+        text = connection.execute(select(connections.c.people).where(mine).with_for_update()).scalar_one()
+        known = {int(user): name for user, name in json.loads(text).items()}
+        for user, email in found.items():
+            known.setdefault(user, _new_name(user, email, known.values()))
+        kept = json.dumps({str(user): name for user, name in known.items()})
+        connection.execute(update(connections).where(mine).values(people=kept))
+    return known
+
+
+def _new_name(user: int, email: str, taken: Iterable[str]) -> str:
+    """A readable name that nobody else has.
+
+    >>> _new_name(7, "ada@example.org", []), _new_name(7, "", []), _new_name(7, "ada", ["ext:ada"])
+    ('ext:ada@example.org', 'ext:user-7', 'ext:user-7')
+    """
+    name = f"{OUTSIDE}{email}"
+    is_plain = 0 < len(email) <= LONGEST_NAME and email.isprintable() and not name.startswith(LOST)
+    return name if is_plain and name not in taken else f"{OUTSIDE}user-{user}"
+
+
+def mark_changed(store: Store, project_id: str, tasks: Sequence[int], *, now: float) -> None:
+    """Tasks that a webhook is about are read soon; those that are not known, or none: all are."""
+    with store.write() as connection:
+        mine = (remote_tasks.c.project_id == project_id, among(remote_tasks.c.task_id, "ids"))
+        changed = update(remote_tasks).where(*mine).values(changed=now).returning(remote_tasks.c.task_id)
+        known = set(connection.execute(changed, {"ids": list(tasks)}).scalars()) if tasks else set()
+        if not tasks or set(tasks) - known:
+            connection.execute(update(connections).where(connections.c.project_id == project_id).values(reread=True))
+
+
+def changed_tasks(connection: Connection, project_id: str) -> list[int]:
+    """The tasks that webhooks were about, in the order in which they came."""
+    query = select(remote_tasks.c.task_id).where(remote_tasks.c.project_id == project_id)
+    return list(
+        connection.execute(query.where(remote_tasks.c.changed.is_not(None)).order_by(remote_tasks.c.changed)).scalars()
+    )
+
+
+def clear_changed(store: Store, project_id: str, task: int) -> None:
+    """The task is about to be read; what changes from now on marks it again."""
+    with store.write() as connection:
+        mine = (remote_tasks.c.project_id == project_id, remote_tasks.c.task_id == task)
+        connection.execute(update(remote_tasks).where(*mine).values(changed=None))
+
+
+def known_tasks(connection: Connection, project_id: str) -> dict[int, dict[str, Any]]:
+    """Every task that we may have changed, and how it was before."""
+    query = select(remote_tasks.c.task_id, remote_tasks.c.original).where(remote_tasks.c.project_id == project_id)
+    return {row.task_id: json.loads(row.original) for row in connection.execute(query)}
+
+
+def remember_tasks(store: Store, project_id: str, tasks: Sequence[Task]) -> None:
+    """Keep how these tasks are, before anything is changed; of those that are known already nothing is."""
+    query = select(remote_tasks.c.task_id).where(remote_tasks.c.project_id == project_id)
+    with store.read() as connection:
+        ids = {"ids": [task.id for task in tasks]}
+        known = set(connection.execute(query.where(among(remote_tasks.c.task_id, "ids")), ids).scalars())
+    rows = [
+        {"project_id": project_id, "task_id": task.id, "original": json.dumps(original_of(task))}
+        for task in tasks
+        if task.id not in known
+    ]
+    if rows:
+        with store.write() as connection:
+            connection.execute(upsert(connection, remote_tasks).on_conflict_do_nothing(), rows)
+
+
+def forget_task(store: Store, project_id: str, task: int) -> None:
+    """The task is as it was, or gone."""
+    with store.write() as connection:
+        mine = (remote_tasks.c.project_id == project_id, remote_tasks.c.task_id == task)
+        connection.execute(remote_tasks.delete().where(*mine))
+
+
+@dataclass(frozen=True, slots=True)
+class KnownItem:
+    """The item of a task here: what is asked, who has said what, and the number of its last event."""
+
+    view: ItemView
+    ballots: Mapping[str, str | None]
+    seq: int
+    withdrawn: bool
+
+
+def known_items(connection: Connection, link: ConnectedProject, tasks: Iterable[int]) -> dict[int, KnownItem]:
+    """The items of these tasks that are there; of the ballots those of the people over there."""
+    names = [str(task) for task in tasks]
+    query = select(items).where(items.c.project_id == link.project_id, among(items.c.name, "names"))
+    rows = connection.execute(query, {"names": names}).all()
+    cast = select(ballots.c.item_id, ballots.c.voter, ballots.c.label).where(among(ballots.c.item_id, "ids"))
+    theirs = set(link.people.values())
+    found: dict[int, dict[str, str | None]] = {row.id: {} for row in rows}
+    for ballot in connection.execute(cast.order_by(ballots.c.time), {"ids": list(found)}):
+        if ballot.voter in theirs or ballot.voter.startswith(LOST):
+            found[ballot.item_id][ballot.voter] = ballot.label
+    return {
+        int(row.name): KnownItem(as_view(row._asdict()), found[row.id], row.seq, row.withdrawn is not None)
+        for row in rows
+    }
+
+
+def as_view(row: Mapping[str, Any]) -> ItemView:
+    """An item's row as the plan sees it."""
+    if not row["is_wanted"]:
+        wants = 0
+    elif row["is_open"]:
+        wants = max(row["to_close"], 1)
+    else:  # an audit: everybody is asked
+        wants = max(row["pool_size"] - row["num_votes"] - row["num_abstained"], 1)
+    is_closed = not row["is_open"] and row["withdrawn"] is None
+    told = (row["label"], row["confidence"], row["reason"], row["decided_votes"] or 0)
+    return ItemView(is_closed, wants, *told)
+
+
+def chosen_connection(store: Store, project_id: str | None) -> ConnectedProject:
+    """The connection of this project, or the only one there is."""
+    with store.read() as connection:
+        found = list_connections(connection)
+    if project_id is not None:
+        found = [each for each in found if each.project_id == project_id]
+    running = [each for each in found if each.ended is None] or found
+    if len(running) != 1:
+        names = ", ".join(each.project_id for each in running) or "none"
+        raise broken("project", project_id, f"one that is connected: {names}", "name one of them.")
+    return running[0]

@@ -1,0 +1,219 @@
+"""Keeps connected projects in line with Label Studio, in a thread beside the requests. Started by the app.
+
+Webhooks only say which task to look at; what is done follows from what is read. All tasks are read at the start and
+every `poll_seconds`, so that nothing depends on a webhook arriving. With several workers, one does the work of a
+project: the one that holds its task in `stewards`.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from quorate.connect.label_studio.client import LabelStudio
+from quorate.connect.label_studio.settings import ConnectSettings, token_of
+from quorate.errors import QuorateError
+from quorate.service.domain.projects import Projects
+from quorate.service.label_studio.connections import (
+    ConnectedProject,
+    change_connection,
+    changed_tasks,
+    connection_of,
+    list_connections,
+    note_problem,
+)
+from quorate.service.label_studio.reconcile import PredictionOf, Reconciler, Stopped
+from quorate.service.steward import Steward
+from quorate.service.store.store import StoreUnavailable
+from quorate.tables.predictions.align import aligned, refuse_unusable
+from quorate.tables.predictions.read import read_predictions
+from quorate.validate import broken
+
+log = logging.getLogger("quorate.service.connector")
+
+TASK = "connect"  # in `stewards`
+RHYTHM = 0.5  # seconds between looks at what webhooks of other workers reported
+READ_SHARE = 0.25  # of the time, at most, that reading all tasks may take
+FIRST_PAUSE, LONGEST_PAUSE = 2.0, 15.0  # seconds without an attempt after a failure
+
+
+class Connector:
+    """`start` and `stop` as the app's other work beside requests; `wake` when a webhook came."""
+
+    def __init__(
+        self,
+        projects_: Projects,
+        steward: Steward,
+        *,
+        clock: Callable[[], float] = time.time,
+        client_of: Callable[[ConnectedProject], LabelStudio] | None = None,
+    ) -> None:
+        self.projects, self.steward, self.clock = projects_, steward, clock
+        self._client_of = client_of or (lambda link: LabelStudio(link.url, token_of(link.how), sleep=self._pause))
+        self._stop, self._awake = threading.Event(), threading.Event()
+        self._thread: threading.Thread | None = None
+        self._open: dict[str, _Open] = {}
+        self._troubles: dict[str, _Trouble] = {}
+
+    def start(self) -> None:
+        """Begin, in a thread of its own."""
+        self._thread = threading.Thread(target=self._run, name="quorate-connector", daemon=True)
+        self._thread.start()
+
+    def stop(self, *, timeout: float = 15.0) -> None:
+        """End after the task at hand."""
+        self._stop.set()
+        self._awake.set()
+        if self._thread is not None:
+            self._thread.join(timeout)
+        for each in self._open.values():
+            each.reconciler.client.close()
+
+    def wake(self) -> None:
+        """Look at once."""
+        self._awake.set()
+
+    def _pause(self, seconds: float) -> None:
+        self._stop.wait(seconds)
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self.round()
+            except StoreUnavailable as problem:
+                log.warning("waiting for the database: %s", problem)
+            except Exception:  # the next round starts afresh
+                log.exception("a round of the connector failed")
+            self._awake.wait(RHYTHM)
+            self._awake.clear()
+
+    def round(self) -> None:
+        """What is due, once, for every connected project whose task is ours."""
+        with self.projects.store.read() as connection:
+            links = list_connections(connection)
+        for link in links:
+            if self._stop.is_set():
+                return
+            if link.ended is not None or link.state != "active":
+                self._forget(link.project_id)
+            elif self.steward.hold(link.project_id, TASK):
+                self._tend(link)
+
+    def _tend(self, link: ConnectedProject) -> None:
+        """One project; a failure is remembered, and the others go on."""
+        opened = self._open.get(link.project_id)
+        if opened is not None and opened.how != link.how:
+            self._forget(link.project_id)
+            opened = None
+        trouble = self._troubles.get(link.project_id)
+        if trouble is not None and trouble.how == link.how and time.monotonic() < trouble.not_before:
+            return
+        try:
+            if opened is None:
+                opened = self._open[link.project_id] = _Open(self._reconciler(link), link.how)
+            self._read(opened, link)
+            self._troubles.pop(link.project_id, None)
+        except Stopped:
+            return
+        except StoreUnavailable:
+            raise
+        except QuorateError as problem:
+            log.warning("project %s waits: %s", link.project_id, problem)
+            self._wait(link, problem.render())
+        except Exception as problem:
+            log.exception("project %s waits", link.project_id)
+            self._wait(link, f"Reading the tasks failed ({type(problem).__name__}); the log of the service says where.")
+
+    def _wait(self, link: ConnectedProject, told: str) -> None:
+        """Leave the project alone for a while, longer each time; then all of it is read again."""
+        before = self._troubles.get(link.project_id)
+        pause = FIRST_PAUSE if before is None or before.how != link.how else min(2 * before.pause, LONGEST_PAUSE)
+        self._troubles[link.project_id] = _Trouble(link.how, pause, time.monotonic() + pause)
+        if link.project_id in self._open:
+            self._open[link.project_id].due = 0.0
+        note_problem(self.projects.store, link, told)
+
+    def _read(self, opened: _Open, link: ConnectedProject) -> None:
+        begun = time.monotonic()
+        with self.projects.store.read() as connection:
+            changed = changed_tasks(connection, link.project_id)
+        for task in changed:
+            if not self._goes_on(link.project_id):
+                raise Stopped
+            opened.reconciler.read_one(task)
+        if begun >= opened.due or link.reread:
+            opened.reconciler.link = link
+            opened.reconciler.notes.clear()
+            opened.reconciler.read_all()
+            took = time.monotonic() - begun
+            opened.due = time.monotonic() + max(link.how.poll_seconds, took / READ_SHARE)
+
+    def _reconciler(self, link: ConnectedProject) -> Reconciler:
+        classes = self.projects.get(link.project_id).settings.classes
+        goes_on = partial(self._goes_on, link.project_id)
+        predictions = prediction_table(link.how, classes)
+        return Reconciler(self.projects, link, self._client_of(link), predictions, goes_on, self.clock)
+
+    def _goes_on(self, project_id: str) -> bool:
+        """Whether the work at hand is still ours: not stopped, not disconnected, not another worker's."""
+        if self._stop.is_set() or not self.steward.hold(project_id, TASK):
+            return False
+        with self.projects.store.read() as connection:
+            return connection_of(connection, project_id) is not None
+
+    def _forget(self, project_id: str) -> None:
+        """Leave the project to whoever wants it next, at once."""
+        opened, trouble = self._open.pop(project_id, None), self._troubles.pop(project_id, None)
+        if opened is not None:
+            opened.reconciler.client.close()
+        if opened is not None or trouble is not None:
+            self.steward.release(project_id, TASK)
+
+
+class _Open:
+    """A project that this worker tends. `due`: when all tasks are read again."""
+
+    def __init__(self, reconciler: Reconciler, how: ConnectSettings) -> None:
+        self.reconciler, self.how = reconciler, how
+        self.due = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Trouble:
+    """A project that could not be read as `how` says, and when it is tried again."""
+
+    how: ConnectSettings
+    pause: float
+    not_before: float
+
+
+def prediction_table(how: ConnectSettings, classes: tuple[str, ...]) -> PredictionOf:
+    """Where the prediction of a task comes from: a table, if one is named, else the task itself."""
+    if how.predictions is None:
+        return lambda task: task.prediction
+    read = read_predictions(how.predictions, classes=list(classes), id_column=how.id_column)
+    table = aligned(read.tables[0], classes, given=True)
+    refuse_unusable(table)
+    rows = zip(table.table.ids.to_pylist(), table.probs.tolist(), table.usable, strict=True)
+    by_id: dict[str, list[float]] = {str(name): probs for name, probs, usable in rows if usable}
+    return lambda task: by_id.get(str(task.id if how.id_field is None else task.data.get(how.id_field)))
+
+
+def undo(projects_: Projects, link: ConnectedProject, client: LabelStudio, *, now: float, wait: float = 30.0) -> int:
+    """Disconnect: nobody works on the project any more, then everything over there is put back. How many tasks."""
+    change_connection(projects_.store, link.project_id, ended=now)
+    steward = Steward(projects_)
+    until = time.monotonic() + wait
+    while not steward.hold(link.project_id, TASK):  # whoever has it stops at the next task, and its hold runs out
+        if time.monotonic() >= until:
+            rule = "one that no service works on; this one is still held"
+            raise broken("project", link.project_id, rule, "try again in a moment, or stop the service.")
+        time.sleep(0.2)
+    try:
+        return Reconciler(projects_, link, client).undo()
+    finally:
+        steward.stop()

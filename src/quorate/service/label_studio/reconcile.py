@@ -1,0 +1,277 @@
+"""Makes our votes those of a Label Studio project, and its tasks what our decisions say: read, plan, do, again.
+
+Everything follows from what both sides hold now (`connect.label_studio.plan`), so it may be stopped at any point and
+begun anew by any worker. Called by the connector, one project at a time, and by `quorate disconnect`.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from quorate.connect.label_studio.client import Gone, LabelStudio, Refused
+from quorate.connect.label_studio.labelling import SingleChoice, single_choice
+from quorate.connect.label_studio.plan import ballots_of, plan_restore, plan_task, plan_votes
+from quorate.connect.label_studio.tasks import RemoteProject, Task, UnexpectedAnswer, as_task, unexpected
+from quorate.errors import InvalidInput
+from quorate.service.addresses import host_of, may_be_public
+from quorate.service.domain.ballots import act
+from quorate.service.domain.items import ItemContent, NewItem, add_items
+from quorate.service.domain.open_items import withdraw
+from quorate.service.domain.projects import Projects
+from quorate.service.domain.votes import Request
+from quorate.service.label_studio.connections import (
+    ConnectedProject,
+    KnownItem,
+    change_connection,
+    clear_changed,
+    forget_task,
+    known_items,
+    known_tasks,
+    name_people,
+    note_problem,
+    remember_tasks,
+    set_webhook,
+)
+from quorate.types import PredictionValue
+
+log = logging.getLogger("quorate.service.connector")
+
+SECRET = "X-Quorate-Secret"  # the header our webhook sends
+PATH = "/hooks/label-studio/"
+LONGEST_TEXT = 2000
+BY = "label-studio"
+
+PredictionOf = Callable[[Task], PredictionValue]
+
+
+class Stopped(Exception):
+    """The service stops, or another worker has the project."""
+
+
+@dataclass(slots=True)
+class Reconciler:
+    """One connected project. `goes_on` is asked between tasks; False ends the work at hand."""
+
+    projects: Projects
+    link: ConnectedProject
+    client: LabelStudio
+    prediction_of: PredictionOf = lambda task: task.prediction
+    goes_on: Callable[[], bool] = lambda: True
+    clock: Callable[[], float] = time.time
+    remote: RemoteProject | None = None
+    notes: dict[int, str] = field(default_factory=dict)  # task -> what of it could not be used
+
+    def read_all(self) -> int:
+        """Read every task and do what follows; how many there are."""
+        store, link = self.projects.store, self.link
+        change_connection(store, link.project_id, reread=False)  # what is reported from now on is read once more
+        question = self._question(anew=True)
+        self.ensure_webhook()
+        seen: set[int] = set()
+        for page in self.client.tasks(link.remote_id):
+            seen |= {number for answer in page if (number := _number(answer)) is not None}
+            self._take_in([task for answer in page if (task := self._readable(answer, question)) is not None])
+        with store.read() as connection:
+            known = known_tasks(connection, link.project_id)
+        for number in sorted(known.keys() - seen):
+            self._check()
+            self.read_one(number)
+        change_connection(store, link.project_id, read=self.clock())
+        note_problem(store, link, self._told(question))
+        return len(seen)
+
+    def read_one(self, task: int) -> None:
+        """Read one task and do what follows. A task that is gone is withdrawn here."""
+        clear_changed(self.projects.store, self.link.project_id, task)
+        try:
+            found = as_task(self.client.task(task), self._question(), self._remote.model_version)
+        except Gone:
+            self._withdraw(task)
+            return
+        self._names(found)
+        item = self._known([task]).get(task)
+        if item is None:
+            self._take_in([found])
+            return
+        if self._voted(found, item):
+            item = self._known([task])[task]
+        change = plan_task(found, item.view, skip_queue=self._remote.skip_queue)
+        if change:
+            self.client.change_task(task, change)
+
+    def _take_in(self, tasks: list[Task]) -> None:
+        """New tasks become items; then each is brought in line, those first that somebody has answered."""
+        link = self.link
+        remember_tasks(self.projects.store, link.project_id, tasks)
+        there = self._known(task.id for task in tasks)
+        fresh = [self._new_item(task) for task in tasks if task.id not in there]
+        if fresh:
+            add_items(self.projects, link.project_id, fresh, now=self.clock())
+            there = self._known(task.id for task in tasks)
+        for task in sorted(tasks, key=lambda each: not each.annotations):
+            self._check()
+            self._in_line(task, there[task.id])
+
+    def _in_line(self, task: Task, item: KnownItem) -> None:
+        """Do what follows from a task of a page; it is read once more where a page may be too old for it."""
+        try:
+            theirs = ballots_of(task.annotations, self._names(task))
+            change = plan_task(task, item.view, skip_queue=self._remote.skip_queue)
+            if plan_votes(theirs, item.ballots) or "data" in change:
+                self.read_one(task.id)
+            elif change:
+                self.client.change_task(task.id, change)
+        except (InvalidInput, UnexpectedAnswer) as problem:  # of this task; the others go on
+            log.warning("task %d: %s", task.id, problem)
+            self.notes[task.id] = str(problem)
+
+    def _voted(self, task: Task, item: KnownItem) -> bool:
+        """Take votes in and back until ours are theirs; whether there were any."""
+        acts = plan_votes(ballots_of(task.annotations, self._names(task)), item.ballots)
+        for number, each in enumerate(acts):
+            key = f"annotation {each.annotation} after event {item.seq + number}"
+            request = Request(
+                self.link.project_id, str(task.id), each.voter, each.kind, each.label, request=key, served=False,
+                signed_in_by=f"Label Studio, annotation {each.annotation or 'deleted'}",
+            )  # fmt: skip
+            act(self.projects, request, now=self.clock())
+        for annotation in task.annotations:
+            if annotation.unusable is not None:
+                self.notes[task.id] = f"an answer that is not one of the classes ({annotation.unusable}): no vote"
+        return bool(acts)
+
+    def _withdraw(self, task: int) -> None:
+        """Nobody can answer a task that was deleted; its votes stay in the events."""
+        if task in self._known([task]):
+            withdraw(self.projects, self.link.project_id, str(task), by=BY, now=self.clock())
+        forget_task(self.projects.store, self.link.project_id, task)
+
+    def ensure_webhook(self) -> None:
+        """Register our webhook where it is missing or off. Without one, all tasks are read again and again."""
+        link, callback = self.link, self.link.how.callback
+        if callback is None:
+            return
+        url = f"{callback.rstrip('/')}{PATH}{link.project_id}"
+        try:
+            there = [each for each in self.client.webhooks(link.remote_id) if each.get("url") == url]
+            if any(each.get("id") == link.webhook_id and each.get("is_active", True) for each in there):
+                return
+            for each in there:  # an old one of ours, whose secret is not known any more
+                self.client.remove_webhook(_webhook_id(each))
+            secret = secrets.token_urlsafe(32)
+            number = self.client.add_webhook(link.remote_id, url, {SECRET: secret})
+        except (Refused, UnexpectedAnswer) as problem:
+            log.warning("no webhook: %s", problem)
+            return
+        set_webhook(self.projects.store, link.project_id, number, secret)
+        self.link = replace(link, webhook_id=number)
+
+    def undo(self) -> int:
+        """Put everything back as it was; how many tasks were changed for that. May be begun again."""
+        link, store = self.link, self.projects.store
+        if link.webhook_id is not None:
+            self.client.remove_webhook(link.webhook_id)
+            set_webhook(store, link.project_id, None, None)
+        try:
+            question = self._question(anew=True)
+        except Gone:  # the whole project
+            question = None
+        with store.read() as connection:
+            known = known_tasks(connection, link.project_id)
+        changed = 0
+        for number, original in known.items():
+            if question is not None:
+                changed += self._undone(number, original, question)
+            forget_task(store, link.project_id, number)
+        return changed
+
+    def _undone(self, number: int, original: Mapping[str, object], question: SingleChoice) -> bool:
+        """Restore one task; whether anything had to be changed. A maximum that was changed meanwhile counts."""
+        try:
+            task = as_task(self.client.task(number), question)
+        except Gone:
+            return False
+        overlap, before = int(str(original["overlap"])), self.link.original.get("maximum_annotations")
+        overlap = self._remote.maximum_annotations if overlap == before else overlap
+        change = plan_restore(task, original, overlap=overlap, skip_queue=self._remote.skip_queue)
+        if change:
+            self.client.change_task(number, change)
+        return bool(change)
+
+    def _question(self, *, anew: bool = False) -> SingleChoice:
+        """What is asked over there, with our classes: past decisions rely on them."""
+        if anew or self.remote is None:
+            self.remote = self.client.project(self.link.remote_id)
+        found = single_choice(self.remote.label_config, choices=self.link.how.choices)
+        classes = self.projects.get(self.link.project_id).settings.classes
+        return replace(found, classes=classes)
+
+    @property
+    def _remote(self) -> RemoteProject:
+        if self.remote is None:
+            self.remote = self.client.project(self.link.remote_id)
+        return self.remote
+
+    def _told(self, question: SingleChoice) -> str | None:
+        """What the dashboard says after a reading; None if all is well."""
+        now = single_choice(self._remote.label_config, choices=self.link.how.choices).classes
+        if set(now) != set(question.classes):
+            names = ", ".join(sorted(set(now) ^ set(question.classes)))
+            return f"The classes in Label Studio changed ({names}); answers of new classes are no votes here."
+        if self.notes:
+            task, note = next(iter(self.notes.items()))
+            return f"{len(self.notes)} tasks could not be read in full, e.g. task {task}: {note}"
+        return None
+
+    def _readable(self, answer: object, question: SingleChoice) -> Task | None:
+        try:
+            return as_task(answer, question, self._remote.model_version)
+        except UnexpectedAnswer as problem:
+            log.warning("a task is not understood: %s", problem)
+            self.notes[_number(answer) or 0] = str(problem)
+            return None
+
+    def _names(self, task: Task) -> dict[int, str]:
+        """What the people of a task are called here."""
+        found = {each.user: each.email for each in task.annotations if each.user is not None}
+        names = name_people(self.projects.store, self.link, found)
+        if len(names) > len(self.link.people):
+            self.link = replace(self.link, people=names)
+        return names
+
+    def _known(self, tasks: Iterable[int]) -> dict[int, KnownItem]:
+        with self.projects.store.read() as connection:
+            return known_items(connection, self.link, tasks)
+
+    def _check(self) -> None:
+        if not self.goes_on():
+            raise Stopped
+
+    def _new_item(self, task: Task) -> NewItem:
+        return NewItem(str(task.id), self.prediction_of(task), self._shown(task))
+
+    def _shown(self, task: Task) -> ItemContent:
+        """What our pages show of a task: the text it asks about, and where it is."""
+        value = task.data.get(self._question().source or "")
+        text = value[:LONGEST_TEXT].replace("\0", "") if isinstance(value, str) and value else f"Task {task.id}"
+        link = f"{self.link.address}?task={task.id}"
+        host = host_of(link)
+        is_safe = host is not None and (link.startswith("https:") or not may_be_public(host))
+        return ItemContent(text=text, link=link if is_safe else None)
+
+
+def _number(answer: object) -> int | None:
+    """The id of a task as it was answered; None if it has none."""
+    number = answer.get("id") if isinstance(answer, Mapping) else None
+    return number if isinstance(number, int) else None
+
+
+def _webhook_id(answer: object) -> int:
+    number = _number(answer)
+    if number is None:
+        raise unexpected("webhook", answer, "the id of the webhook")
+    return number

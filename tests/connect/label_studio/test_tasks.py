@@ -1,0 +1,78 @@
+"""What the API answers is read strictly: what is not understood is an error, not a guess."""
+
+import pytest
+
+from quorate.connect.label_studio.labelling import SingleChoice
+from quorate.connect.label_studio.tasks import UnexpectedAnswer, as_project, as_task
+
+QUESTION = SingleChoice("pet", "t", ("cat", "dog", "bird"), "text")
+
+
+def chose(*labels, name="pet"):
+    return [{"from_name": name, "to_name": "t", "type": "choices", "value": {"choices": list(labels)}}]
+
+
+def answer(number=1, user=4, result=None, **more):
+    base = {"id": number, "completed_by": user, "was_cancelled": False, "result": result, "updated_at": "t"}
+    return base | {"ground_truth": False} | more
+
+
+def task(*annotations, predictions=(), **more):
+    base = {"id": 9, "overlap": 2, "is_labeled": False, "data": {"text": "x"}, "annotations": list(annotations)}
+    return base | {"predictions": list(predictions)} | more
+
+
+def test_answers_are_read_with_their_people_in_the_order_of_their_numbers():
+    found = as_task(
+        task(answer(5, {"id": 3, "email": "c@d.e"}, chose("dog")), answer(2, 4, chose("cat")), answer(3, None, [])),
+        QUESTION,
+    )
+    assert [(each.id, each.user, each.email, each.label) for each in found.annotations] == [
+        (2, 4, "", "cat"), (3, None, "", None), (5, 3, "c@d.e", "dog"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("result", [[], None, chose("cat", "dog"), chose("cow"), chose("cat", name="other"), "x"])
+def test_an_answer_without_one_of_the_classes_is_no_vote_and_says_why(result):
+    (found,) = as_task(task(answer(result=result)), QUESTION).annotations
+    assert found.label is None
+    assert found.unusable
+
+
+def test_a_skip_is_not_unusable():
+    (found,) = as_task(task(answer(result=[], was_cancelled=True)), QUESTION).annotations
+    assert (found.label, found.is_skip, found.unusable) == (None, True, None)
+
+
+def predicted(label, number=1, **more):
+    return {"id": number, "result": chose(label), "model_version": "v1", "score": None} | more
+
+
+def test_a_prediction_is_its_score_and_the_rest_is_shared():
+    found = as_task(task(predictions=[predicted("dog", score=0.8)]), QUESTION)
+    assert found.prediction == pytest.approx({"cat": 0.1, "dog": 0.8, "bird": 0.1})
+
+
+def test_of_several_predictions_those_of_the_model_in_use_go_first_and_then_the_newest():
+    several = [predicted("cat", 1), predicted("dog", 2, model_version="v0"), predicted("bird", 3, model_version="v0")]
+    best = [max(found.prediction, key=found.prediction.get) for found in (
+        as_task(task(predictions=several), QUESTION), as_task(task(predictions=several), QUESTION, "v1"),
+    )]  # fmt: skip
+    assert best == ["bird", "cat"]
+
+
+def test_predictions_of_something_else_are_not_used():
+    assert as_task(task(predictions=[predicted("cow"), {"id": 2, "result": []}, "x"]), QUESTION).prediction is None
+
+
+@pytest.mark.parametrize(
+    "wrong", [None, [], {"id": "9"}, task(overlap=None), task(is_labeled=1), task(annotations={}), task("no")]
+)
+def test_an_answer_of_another_shape_is_an_error(wrong):
+    with pytest.raises(UnexpectedAnswer):
+        as_task(wrong, QUESTION)
+
+
+def test_a_project_without_its_settings_is_an_error():
+    with pytest.raises(UnexpectedAnswer):
+        as_project({"id": 1, "title": "x"})

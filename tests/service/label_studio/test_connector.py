@@ -1,0 +1,141 @@
+"""The connector leaves a project that fails alone for a while, and goes on with the others."""
+
+import itertools
+
+import pytest
+
+from quorate.errors import InvalidInput
+from quorate.service.domain.projects import Projects
+from quorate.service.label_studio import connector as connector_module
+from quorate.service.label_studio.connections import connection_of, list_connections
+from quorate.service.label_studio.connector import LONGEST_PAUSE, TASK, Connector, undo
+from quorate.service.steward import Steward
+from quorate.service.store.schema import connections
+from quorate.validate import broken
+from tests.service.label_studio.test_reconcile import Double, connected, held
+
+
+class Clock:
+    """Time that passes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    made = Clock()
+    monkeypatch.setattr(connector_module, "time", made)
+    return made
+
+
+def at(url: str) -> Double:
+    double = Double(2)
+    double.url = url
+    return double
+
+
+def working(store, client_of):
+    projects = Projects(store)
+    return Connector(projects, Steward(projects), clock=lambda: 2.0, client_of=client_of)
+
+
+def problem_of(store, project_id):
+    with store.read() as connection:
+        return connection_of(connection, project_id).problem
+
+
+def test_a_project_that_cannot_be_opened_is_tried_after_growing_pauses(store, clock):
+    double, tried = Double(1), []
+    project_id = connected(store, double)
+
+    def client_of(_link):
+        tried.append(clock.now)
+        raise broken("token", None, "a token", "set one.")
+
+    connector = working(store, client_of)
+    while clock.now < 1400.0:
+        connector.round()
+        clock.now += 0.5
+    pauses = [later - sooner for sooner, later in itertools.pairwise(tried)]
+    assert pauses == sorted(pauses) and len(tried) < 400 / LONGEST_PAUSE + 10
+    assert pauses[0] < pauses[1] and pauses[-1] == LONGEST_PAUSE
+    assert problem_of(store, project_id) is not None
+
+
+def test_a_pause_ends_with_success_and_the_next_failure_pauses_briefly(store, clock):
+    double, answers = Double(1), []
+    connected(store, double)
+    does_work = [False]
+
+    def client_of(_link):
+        answers.append(clock.now)
+        if not does_work[0]:
+            raise broken("token", None, "a token", "set one.")
+        return double
+
+    connector = working(store, client_of)
+    connector.round()
+    does_work[0] = True
+    connector.round()
+    assert len(answers) == 1
+    clock.now += LONGEST_PAUSE
+    double.annotate(1, 1, "cat")
+    connector.round()
+    assert held(store) == {(1, "ext:user-1"): "cat"}
+
+
+@pytest.mark.parametrize("wrong", [ValueError("odd"), TypeError("odd"), KeyError("odd")])
+def test_one_bad_server_does_not_keep_the_others_from_being_read(store, clock, wrong):
+    doubles = {url: at(url) for url in ("http://127.0.0.1:8081", "http://127.0.0.1:8082", "http://127.0.0.1:8083")}
+    ids = {url: connected(store, double) for url, double in doubles.items()}
+    with store.read() as connection:
+        first = list_connections(connection)[0].url
+
+    def fails(_project):
+        raise wrong
+
+    doubles[first].tasks = fails
+    for double in doubles.values():
+        double.annotate(1, 1, "cat")
+    connector = working(store, lambda link: doubles[link.url])
+    connector.round()
+    told = {url: problem_of(store, project_id) for url, project_id in ids.items()}
+    assert [url for url, problem in told.items() if problem is not None] == [first]
+    asked = doubles[first].calls
+    connector.round()
+    assert doubles[first].calls == asked
+    assert all(double.writes for url, double in doubles.items() if url != first)
+
+
+def test_disconnecting_does_nothing_there_while_another_worker_holds_the_project(store):
+    double = Double(2)
+    project_id = connected(store, double)
+    with store.read() as connection:
+        link = connection_of(connection, project_id)
+    other = Steward(Projects(store))
+    assert other.hold(project_id, TASK)
+    double.calls = 0
+    with pytest.raises(InvalidInput) as refused:
+        undo(Projects(store), link, double, now=3.0, wait=0.0)
+    assert (refused.value.field, double.calls) == ("project", 0)
+    other.release(project_id, TASK)
+    undo(Projects(store), link, double, now=3.0, wait=0.0)
+
+
+def test_a_project_that_never_opened_is_free_once_it_is_disconnected(store, clock):
+    double = Double(1)
+    project_id = connected(store, double)
+
+    def client_of(_link):
+        raise broken("token", None, "a token", "set one.")
+
+    connector = working(store, client_of)
+    connector.round()
+    with store.write() as connection:
+        connection.execute(connections.update().values(ended=3.0))
+    connector.round()
+    assert Steward(Projects(store)).hold(project_id, TASK)
