@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 from quorate.service.config import ServiceConfig
 from quorate.service.domain import webhooks
 from quorate.service.sender import Sender
-from quorate.service.signature import verify
+from quorate.service.signature import ID, verify
 from quorate.service.store.schema import deliveries
 from tests.processes import wait_until
 from tests.service.api.conftest import World
@@ -96,7 +96,7 @@ def test_a_completed_item_is_told_once_and_signed(telling, receiver):
     assert not verify(telling.secret, headers, body + b" ", now=telling.clock.now)
     assert not verify(telling.secret, headers, body, now=telling.clock.now + 3600)
     told = json.loads(body)
-    assert (told["type"], told["data"]["item"], told["id"]) == ("item.completed", "x", headers["X-Quorate-Id"])
+    assert (told["type"], told["data"]["item"], told["id"]) == ("item.completed", "x", headers[ID])
     assert rows(telling)[0].delivered == telling.clock.now
 
 
@@ -114,7 +114,7 @@ def test_what_is_not_taken_is_tried_again_later_with_the_same_id(telling, receiv
     assert telling.sender.round() == 1
     (row,) = rows(telling)
     assert row.delivered is not None and row.attempts == 4
-    assert len({headers["X-Quorate-Id"] for headers, _ in receiver.got}) == 1 and len(receiver.got) == 4
+    assert len({headers[ID] for headers, _ in receiver.got}) == 1 and len(receiver.got) == 4
     assert 4 <= waits[0] - 1 <= 6 and 8 <= waits[1] - 1 <= 12 and 16 <= waits[2] - 1 <= 24
 
 
@@ -129,7 +129,7 @@ def test_after_a_crash_between_sending_and_noting_it_is_sent_again_with_the_same
     telling.clock.now += webhooks.HOLD + 1
     assert other.round() == 1
     first, second = receiver.got
-    assert first[0]["X-Quorate-Id"] == second[0]["X-Quorate-Id"] and first[1] == second[1]
+    assert first[0][ID] == second[0][ID] and first[1] == second[1]
 
 
 def test_two_workers_never_send_the_same_delivery(telling, receiver):
@@ -147,7 +147,7 @@ def test_two_workers_never_send_the_same_delivery(telling, receiver):
         thread.join()
     telling.clock.now += 1
     work(senders[0])
-    ids = [headers["X-Quorate-Id"] for headers, _ in receiver.got]
+    ids = [headers[ID] for headers, _ in receiver.got]
     assert len(ids) == len(set(ids)) == 24
 
 

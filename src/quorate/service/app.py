@@ -23,8 +23,10 @@ from quorate.service import pages, problems
 from quorate.service.access.request_context import SecurityHeaders
 from quorate.service.access.tokens import signing_key
 from quorate.service.api import (
+    adjudication,
     decisions,
     exports,
+    hooks,
     items,
     monitoring,
     people,
@@ -40,6 +42,7 @@ from quorate.service.api.monitoring import Metrics, MetricsMiddleware
 from quorate.service.config import ServiceConfig
 from quorate.service.demo import Colleagues
 from quorate.service.domain.projects import Projects
+from quorate.service.label_studio.connector import Connector
 from quorate.service.problems import MEDIA_TYPE
 from quorate.service.sender import Sender
 from quorate.service.steward import Housekeeping, Steward
@@ -48,7 +51,7 @@ from quorate.service.store.upgrade import prepare
 from quorate.version import __version__
 
 COLLECT_AFTER = (20_000, 20, 50)  # new objects, and rounds of the younger generations: some dozens of votes
-PARTS = (projects, items, votes, decisions, exports, people, uploads, webhooks, monitoring)
+PARTS = (projects, items, votes, decisions, exports, people, uploads, webhooks, adjudication, monitoring)
 
 
 class Background(Protocol):
@@ -80,11 +83,14 @@ def create_app(store: Store, config: ServiceConfig) -> FastAPI:
     app.state.metrics, app.state.export_slots = Metrics(store), ExportSlots()
     app.state.steward = Steward(app.state.projects)
     app.state.steward.extra.append(Housekeeping(store))
+    app.state.connector = Connector(app.state.projects, app.state.steward)
     app.state.background = [app.state.steward, Sender(store, allow_private=config.allow_private_addresses)]
+    app.state.background.append(app.state.connector)
     if config.demo:
         app.state.background.append(Colleagues(app.state.projects))
     for part in PARTS:
         app.include_router(part.router)
+    app.include_router(hooks.router)
     app.include_router(pages.router)
     problems.install(app, page=pages.error_page)
     app.add_middleware(BodyLimit)
@@ -130,6 +136,7 @@ TAGS = [
     {"name": "projects", "description": "What is decided, by whom and by which rule."},
     {"name": "items", "description": "What is voted on, and the trail of every decision."},
     {"name": "voting", "description": "The next item, votes, undo. Voters see nothing that could sway them."},
+    {"name": "adjudication", "description": "Items that stay in doubt, and the verdicts of seniors."},
     {"name": "decisions", "description": "Answers and exports."},
     {"name": "numbers", "description": "Audit, dashboard, what was learned."},
     {"name": "people", "description": "Members, invitations, API keys."},

@@ -33,7 +33,7 @@ from quorate.service.domain.queue import next_items
 from quorate.service.domain.settings import ProjectSettings
 from quorate.service.domain.votes import Request
 from quorate.service.steward import Steward
-from quorate.service.store.schema import accounts, items, memberships, not_withdrawn, projects
+from quorate.service.store.schema import accounts, counted, items, memberships, projects
 from quorate.service.store.store import Store, StoreUnavailable
 from quorate.types import FloatArray
 
@@ -243,7 +243,7 @@ class Colleagues:
         with self.projects.store.read() as connection:
             mine = select(func.count()).select_from(items).where(items.c.project_id == project_id)
             there = connection.execute(mine).scalar_one()
-            left = connection.execute(mine.where(items.c.is_open, not_withdrawn)).scalar_one()
+            left = connection.execute(mine.where(items.c.is_open, counted)).scalar_one()
             known = names_there(connection, project_id, names)
         if (there >= MANY and left >= FEW) or len(known) == len(names):
             return False

@@ -21,7 +21,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import httpx
 
-from quorate.service.domain.addresses import NotAllowedAddress, allowed_addresses, with_address
+from quorate.service.addresses import NotAllowedAddress, allowed_addresses, with_address
 from quorate.service.domain.webhooks import Due, claim, delivered, postponed, refused
 from quorate.service.signature import signed
 from quorate.service.store.store import Store, StoreUnavailable

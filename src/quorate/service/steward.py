@@ -13,14 +13,17 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 from sqlalchemy import delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from quorate.compiled import will_be_compiled
 from quorate.service.access.cookies import LONGEST
 from quorate.service.domain.learning import learn, steer
+from quorate.service.domain.people import last_event, latest_people, people
 from quorate.service.domain.projects import Projects
 from quorate.service.domain.stats import Stats, stats
 from quorate.service.domain.webhooks import announce
@@ -44,6 +47,7 @@ RENEWALS = 4  # of a hold, before it would end
 SET_BACK_SECONDS = 60.0  # a hold that ends later than this was taken before the clock was set back
 STATS_SECONDS = 3.0
 STATS_SHARE = 0.05  # of the time, at most, that computing numbers may take
+PEOPLE_SECONDS, PEOPLE_SHARE = 30.0, 0.02  # the same for what votes say of each person
 
 
 class Steward:
@@ -66,6 +70,7 @@ class Steward:
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
         self._stats_due: dict[str, float] = {}
+        self._people_due: dict[str, float] = {}
 
     def start(self) -> None:
         """Begin, in two threads: one does the work, one renews the holds, however long a job takes."""
@@ -123,6 +128,7 @@ class Steward:
         self._with_hold(project_id, "learn", lambda: learn(self.projects, project_id, now=now))
         self._with_hold(project_id, "control", lambda: steer(self.projects, project_id, now=now))
         self._stats(project_id)
+        self._people(project_id)
 
     def _stats(self, project_id: str, _now: float = 0.0) -> None:
         """Numbers for the dashboard, no more often than costs a small share of the time."""
@@ -154,6 +160,27 @@ class Steward:
                 content = {"num_items": told.num_items, "num_votes": told.num_votes}
                 announce(connection, project.id, [("project.completed", content)], now=now)
 
+    def _people(self, project_id: str) -> None:
+        """What the votes say of each person, where there are new ones; not before kernels are compiled."""
+        started = time.monotonic()
+        if started < self._people_due.get(project_id, 0.0) or will_be_compiled():
+            return
+        if self._with_hold(project_id, "people", lambda: self.compute_people(project_id)):
+            took = time.monotonic() - started
+            self._people_due[project_id] = started + max(PEOPLE_SECONDS, took / PEOPLE_SHARE)
+
+    def compute_people(self, project_id: str) -> None:
+        """Keep new figures of the people, if anything happened since the last ones."""
+        with self.projects.store.read() as connection:
+            project = self.projects.get_in(connection, project_id)
+            before = latest_people(connection, project_id)
+            if before is not None and before["last_event"] == last_event(connection, project):
+                return
+            found = people(self.projects, connection, project, now=self.clock())
+        mine = (stewards.c.project_id == project_id, stewards.c.task == "people")
+        with self.projects.store.write() as connection:
+            connection.execute(update(stewards).where(*mine).values(state=json.dumps(asdict(found))))
+
     def _with_hold(self, project_id: str, task: str, job: Callable[[], object]) -> bool:
         """Do the job if no other worker is at it; whether it was done."""
         if not self.hold(project_id, task):
@@ -180,6 +207,12 @@ class Steward:
                 return held is None
         except IntegrityError:
             return False
+
+    def release(self, project_id: str, task: str) -> None:
+        """Let another worker have the task at once."""
+        mine = (stewards.c.project_id == project_id, stewards.c.task == task, stewards.c.holder == self.name)
+        with self.projects.store.write() as connection:
+            connection.execute(update(stewards).where(*mine).values(until=0.0))
 
     def renew(self) -> None:
         """Keep the tasks this worker has; those that another worker took meanwhile are that one's."""

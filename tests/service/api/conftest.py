@@ -48,7 +48,7 @@ class World:
         self.app = create_app(self.store, self.config)
         self.app.state.clock = self.clock
         self.projects = self.app.state.projects
-        people = ("owner", "voter", "reader", "stranger", "other")
+        people = ("owner", "voter", "reader", "stranger", "other", "senior")
         self.ids = {
             name: accounts.create_account(self.store, name, may_create=name == "owner", now=NOW).id for name in people
         }
@@ -56,13 +56,16 @@ class World:
             name: credentials.create_key(self.store, account, name="k", now=NOW)[1]
             for name, account in self.ids.items()
         }
-        self.here = self.project("pets", owner="owner", voter="voter", reader="reader", other="voter", **settings)
+        self.here = self.project(
+            "pets", owner="owner", voter="voter", reader="reader", other="voter", senior="senior", **settings
+        )
         self.there = self.project("theirs", stranger="owner")
 
-    def project(self, name, owner=None, voter=None, reader=None, other=None, stranger=None, **settings):
+    def project(self, name, owner=None, voter=None, reader=None, other=None, stranger=None, senior=None, **settings):
         chosen = ProjectSettings(**{"classes": CLASSES, "pool_size": 5, "audit_rate": 0.0} | settings)
         made = self.projects.create(name, chosen, now=NOW).id
         given = {"owner": owner and "owner", "voter": voter, "reader": reader, "other": other, "stranger": stranger}
+        given["senior"] = senior
         for person, role in given.items():
             if role:
                 accounts.add_member(self.store, made, self.ids[person], role=role, now=NOW)

@@ -11,13 +11,14 @@ from tests.service.api.conftest import World
 from tests.service.api.test_uploads import picture
 
 PUBLIC = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/api/v1/openapi.json")}
-ROLES = ("nobody", "stranger", "voter", "reader", "owner")
-OWNER = (401, 404, 403, 403, "ok")
-VIEWER = (401, 404, 403, "ok", "ok")
-VOTING = (401, 404, "ok", 403, "ok")
-ANYONE = (401, 404, "ok", "ok", "ok")
-SIGNED_IN = (401, "ok", "ok", "ok", "ok")
-CREATOR = (401, 403, 403, 403, "ok")
+ROLES = ("nobody", "stranger", "voter", "reader", "owner", "senior")
+OWNER = (401, 404, 403, 403, "ok", 403)
+VIEWER = (401, 404, 403, "ok", "ok", 403)
+VOTING = (401, 404, "ok", 403, "ok", "ok")
+SENIOR = (401, 404, 403, 403, "ok", "ok")
+ANYONE = (401, 404, "ok", "ok", "ok", "ok")
+SIGNED_IN = (401, "ok", "ok", "ok", "ok", "ok")
+CREATOR = (401, 403, 403, 403, "ok", 403)
 P = "/api/v1/projects/{project_id}"
 TABLE = {
     ("POST", "/api/v1/projects"): CREATOR,
@@ -32,6 +33,7 @@ TABLE = {
     ("POST", f"{P}/item/clear"): OWNER,
     ("POST", f"{P}/item/withdraw"): OWNER,
     ("POST", f"{P}/item/restore"): OWNER,
+    ("POST", f"{P}/item/gold"): OWNER,
     ("POST", f"{P}/pool"): OWNER,
     ("POST", f"{P}/close-open"): OWNER,
     ("GET", f"{P}/owner-actions"): VIEWER,
@@ -40,6 +42,8 @@ TABLE = {
     ("POST", f"{P}/votes"): VOTING,
     ("POST", f"{P}/undo"): VOTING,
     ("POST", f"{P}/leave"): VOTING,
+    ("GET", f"{P}/adjudication"): SENIOR,
+    ("POST", f"{P}/verdicts"): SENIOR,
     ("GET", f"{P}/decisions"): VIEWER,
     ("GET", f"{P}/export"): VIEWER,
     ("GET", f"{P}/audit"): VIEWER,
@@ -47,6 +51,8 @@ TABLE = {
     ("GET", f"{P}/learning"): VIEWER,
     ("GET", f"{P}/access-log"): OWNER,
     ("GET", f"{P}/access-log/export"): OWNER,
+    ("GET", f"{P}/people"): OWNER,
+    ("GET", f"{P}/my-gold"): VOTING,
     ("GET", f"{P}/members"): OWNER,
     ("PUT", f"{P}/members"): OWNER,
     ("DELETE", f"{P}/members/{{account_id}}"): OWNER,
@@ -64,9 +70,9 @@ TABLE = {
     ("GET", "/api/v1/me"): SIGNED_IN,
     ("GET", "/api/v1/keys"): SIGNED_IN,
     ("POST", "/api/v1/keys"): SIGNED_IN,
-    ("DELETE", "/api/v1/keys/{key_id}"): (401, 404, 404, 404, "ok"),
+    ("DELETE", "/api/v1/keys/{key_id}"): (401, 404, 404, 404, "ok", 404),
     ("POST", "/api/v1/sign-out"): SIGNED_IN,
-    ("GET", "/metrics"): (403, 403, 403, 403, 403),
+    ("GET", "/metrics"): (403,) * 6,
 }
 
 
@@ -119,10 +125,12 @@ BODIES = {
     ("POST", f"{P}/item/clear"): {"id": "y"},
     ("POST", f"{P}/item/withdraw"): {"id": "y"},
     ("POST", f"{P}/item/restore"): {"id": "y"},
+    ("POST", f"{P}/item/gold"): {"id": "y", "gold": "cat"},
     ("POST", f"{P}/pool"): {"pool_size": 3},
     ("POST", f"{P}/report-image"): {"item": "x"},
     ("POST", f"{P}/votes"): {"item": "x", "label": "cat"},
     ("POST", f"{P}/undo"): {"item": "x"},
+    ("POST", f"{P}/verdicts"): {"item": "x", "label": "cat"},
     ("PUT", f"{P}/members"): {"account_id": "nobody", "role": "voter"},
     ("POST", f"{P}/invitations"): {"name": "n"},
     ("POST", f"{P}/webhooks"): {"url": "https://example.org"},
@@ -198,7 +206,7 @@ def test_voters_never_read_predictions_confidence_or_others_votes(tmp_path):
         assert word not in everything, word
     assert '"decision":null' in everything and '"decision":{' not in everything
     with world.store.read() as connection:
-        ids = [world.ids[name] for name in ("owner", "reader", "other")]
+        ids = [world.ids[name] for name in ("owner", "reader", "other", "senior")]
         assert connection is not None and not any(other in everything for other in ids)
 
 

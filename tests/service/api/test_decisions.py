@@ -13,7 +13,7 @@ from sqlalchemy import func, select, update
 
 import quorate
 from quorate.service.api import exports
-from quorate.service.api.exports import Export, inert, write
+from quorate.service.api.exports import VERDICT_COLUMNS, Export, inert, write
 from quorate.service.domain.ballots import act
 from quorate.service.domain.items import NewItem, add_items
 from quorate.service.domain.trail import find
@@ -64,7 +64,7 @@ def export(world, status=200, **params):
 def test_every_format_holds_the_same_decisions(exporting):
     rows = export(exporting, what="decisions").json()
     assert len(rows) >= 5
-    assert list(rows[0]) == [*DECISION_COLUMNS, "prob_cat", "prob_dog", "prob_bird"]
+    assert list(rows[0]) == [*DECISION_COLUMNS, "prob_cat", "prob_dog", "prob_bird", *VERDICT_COLUMNS]
     assert [json.loads(line) for line in export(exporting, format="jsonl").text.splitlines()] == rows
     assert pq.read_table(io.BytesIO(export(exporting, format="parquet").content)).to_pylist() == rows
     table = list(csv.DictReader(io.StringIO(export(exporting, format="csv").text)))
@@ -144,8 +144,10 @@ def test_every_act_is_exported_once_and_what_stands_reads_back_as_a_table_of_vot
         "retracted",
         "cast_label",
         "signed_in_by",
+        "price",
     ]
     assert list(rows[0]) == columns
+    assert {row["price"] for row in rows} == {0.5, None}
     assert [row["kind"] for row in rows if row["item"] == "plain"] == ["skip", *["vote"] * 6]
     changed = [row for row in rows if row["item"] == "plain" and row["voter"] == "e"]
     assert [(row["label"], row["cast_label"], row["retracted"]) for row in changed] == [

@@ -217,3 +217,31 @@ def test_voters_go_on_while_a_batch_is_decided_upon(world, monkeypatch):
         finally:
             go_on.set()
         assert adding.result(timeout=30.0).json()["added"] == 20
+
+
+def test_gold_items_come_in_are_changed_and_are_exported_apart(world):
+    owner, here = world.client("owner"), f"/projects/{world.here}"
+    batch = {"items": [{"id": "x"}, {"id": "g", "gold": "dog"}]}
+    added = owner.api("POST", f"{here}/items", 200, json=batch).json()["items"]
+    assert [each["status"] for each in added] == ["open", "gold"]
+    assert owner.api("POST", f"{here}/items", 422, json={"items": [{"id": "h", "gold": "zebra"}]}).json()["field"]
+    for voter, label in (("ada", "dog"), ("ben", "cat")):
+        for item in ("x", "g"):
+            owner.api("POST", f"{here}/votes", 200, json={"item": item, "label": label, "voter": voter})
+    one = owner.api("GET", f"{here}/item", 200, params={"id": "g"}).json()
+    assert (one["status"], one["gold"], one["num_votes"]) == ("gold", "dog", 0)
+    assert [
+        each["id"] for each in owner.api("GET", f"{here}/items", 200, params={"status": "gold"}).json()["items"]
+    ] == ["g"]
+    votes = owner.api("GET", f"{here}/export", 200, params={"what": "votes"}).json()
+    assert {row["item"] for row in votes} == {"x"}
+    gold = owner.api("GET", f"{here}/export", 200, params={"what": "gold"}).json()
+    assert [(row["voter_name"], row["label"], row["gold"], row["right"]) for row in gold] == [
+        ("ada", "dog", "dog", True), ("ben", "cat", "dog", False),
+    ]  # fmt: skip
+    owner.api("POST", f"{here}/item/gold", 200, json={"id": "g", "gold": "cat"})
+    gold = owner.api("GET", f"{here}/export", 200, params={"what": "gold"}).json()
+    assert [row["right"] for row in gold] == [False, True]
+    owner.api("POST", f"{here}/item/gold", 422, json={"id": "x", "gold": "cat"})
+    journal = owner.api("GET", f"{here}/export", 200, params={"what": "journal"}).text
+    assert '"x"' in journal and '"g"' not in journal

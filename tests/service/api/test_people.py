@@ -7,10 +7,10 @@ from quorate.service.access import tokens as signing
 def test_members_are_listed_added_and_removed(world):
     owner = world.client("owner")
     path = f"/projects/{world.here}/members"
-    assert len(owner.api("GET", path, 200).json()["items"]) == 4
+    assert len(owner.api("GET", path, 200).json()["items"]) == 5
     page = owner.api("GET", path, 200, params={"limit": 3}).json()
     rest = owner.api("GET", path, 200, params={"limit": 3, "cursor": page["next"]}).json()
-    assert len(page["items"]) == 3 and len(rest["items"]) == 1 and rest["next"] is None
+    assert len(page["items"]) == 3 and len(rest["items"]) == 2 and rest["next"] is None
     owner.api("PUT", path, 200, json={"account_id": world.ids["stranger"], "role": "reader"})
     assert world.client("stranger").api("GET", f"/projects/{world.here}/stats", 200)
     owner.api("DELETE", f"{path}/{world.ids['stranger']}", 204)
@@ -120,3 +120,27 @@ def test_signing_out_with_a_key_changes_nothing(small):
     voter = small.client("voter")
     voter.api("POST", "/sign-out", 204)
     voter.api("GET", "/me", 200)
+
+
+def test_owners_read_what_the_votes_say_of_each_person_and_voters_their_own_share_alone(small):
+    here, owner, voter = f"/projects/{small.here}", small.client("owner"), small.client("voter")
+    assert owner.api("GET", f"{here}/people", 200).json()["people"] == []
+    owner.api("POST", f"{here}/items", 200, json={"items": [{"id": f"g{n}", "gold": "cat"} for n in range(4)]})
+    for number, person in enumerate(("secret-anna", "secret-bert")):
+        for item in range(4):
+            vote = {"item": f"g{item}", "label": "cat" if item >= number else "dog", "voter": person}
+            owner.api("POST", f"{here}/votes", 200, json=vote)
+    small.app.state.steward.hold(small.here, "people")
+    small.app.state.steward.compute_people(small.here)
+    told = owner.api("GET", f"{here}/people", 200).json()
+    assert [(each["name"], each["gold_right"], each["gold_answers"]) for each in told["people"]] == [
+        ("secret-anna", 4, 4),
+        ("secret-bert", 3, 4),
+    ]
+    nothing = dict.fromkeys(("answers", "right", "low", "high"))
+    assert voter.api("GET", f"{here}/my-gold", 200).json() == nothing
+    owner.api("PATCH", here, 200, json={"settings": {"show_own_gold": True}})
+    mine = voter.api("GET", f"{here}/my-gold", 200)
+    assert mine.json() == nothing
+    assert "secret" not in mine.text and voter.api("GET", f"{here}/people").status_code == 403
+    assert "gold" not in voter.api("GET", here, 200).text

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import event, func, select
 
 from quorate.errors import DuplicateVote, UnknownItem
-from quorate.service.domain.ballots import Answer, Call, answer_all, first_round
+from quorate.service.domain.ballots import Call, CallAnswer, answer_all, first_round
 from quorate.service.domain.learning import steer
 from quorate.service.domain.projects import Projects, UnknownProject
 from quorate.service.domain.trail import disagreements, find
@@ -227,7 +227,7 @@ def test_workers_that_vote_serve_renew_and_steer_at_once_do_not_deadlock(desk, c
                 act = Request(project.id, mine.pop(), voter, "vote", chance.choice(["cat", "dog"])) if mine else None
                 calls.append(Call(project.id, voter, act, 2, now))
             for called, answer in zip(calls, answer_all(projects, calls), strict=True):
-                if isinstance(answer, Answer) and answer.items is not None:
+                if isinstance(answer, CallAnswer) and answer.items is not None:
                     held[called.voter] = [each.item for each in answer.items]
             steer(projects, project.id, now=now)
 

@@ -23,18 +23,21 @@ from quorate.service.store.schema import metadata
 from tests.service.pages.world import NASTY, token
 
 HTML = {"Accept": "text/html,application/xhtml+xml"}
-PAGES = ("", "/live", "/items", "/item?id=a", "/data", "/people", "/access", "/settings", "/vote", "/vote/mine?since=0")
+PAGES = ("", "/live", "/items", "/item?id=a", "/data", "/people", "/access", "/settings", "/voters")
+PAGES += ("/adjudicate", "/vote", "/vote/mine?since=0")
 MAY = {  # status of each page, in this order
-    "owner": (200,) * 10,
-    "reader": (200, 200, 200, 200, 200, 403, 403, 403, 403, 403),
-    "voter": (303, 403, 403, 403, 403, 403, 403, 403, 200, 200),
-    "stranger": (404,) * 10,
-    "nobody": (401,) * 10,
+    "owner": (200,) * 12,
+    "reader": (200, 200, 200, 200, 200, 403, 403, 403, 403, 403, 403, 403),
+    "voter": (303, 403, 403, 403, 403, 403, 403, 403, 403, 403, 200, 200),
+    "senior": (303, 403, 403, 403, 403, 403, 403, 403, 403, 200, 200, 200),
+    "stranger": (404,) * 12,
+    "nobody": (401,) * 12,
 }
 FORMS = (
     "/p/{}/settings", "/p/{}/people/invite", "/p/{}/people/uninvite", "/p/{}/people/role", "/p/{}/people/remove",
     "/p/{}/people/link", "/p/{}/people/key", "/p/{}/people/unkey", "/p/{}/item/close?id=a", "/p/{}/item/clear?id=a",
-    "/p/{}/import", "/new",
+    "/p/{}/import", "/new", "/p/{}/item/gold?id=a", "/p/{}/people/price",
+    "/p/{}/adjudicate",
     "/sign-out", "/sign-in-link", "/sign-out-everywhere", "/p/{}/webhooks/add", "/p/{}/webhooks/test",
     "/p/{}/webhooks/remove",
 )  # fmt: skip
@@ -48,7 +51,7 @@ def test_each_role_sees_its_pages_and_no_other(world, role):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("role", ["nobody", "stranger", "voter", "reader", "owner"])
+@pytest.mark.parametrize("role", ["nobody", "stranger", "voter", "reader", "senior", "owner"])
 def test_no_form_is_taken_without_its_token_nor_from_another_site(world, form, role):
     browser = world.browser(role)
     address = form.format(world.project)
@@ -107,8 +110,10 @@ def kept(world):
 
 
 @pytest.mark.parametrize("form", [each for each in FORMS if "/p/" in each])
-@pytest.mark.parametrize("role", ["stranger", "voter", "reader"])
+@pytest.mark.parametrize("role", ["stranger", "voter", "reader", "senior"])
 def test_only_owners_change_a_project(world, form, role):
+    if role == "senior" and form.endswith("/adjudicate"):
+        pytest.skip("a senior's own form")
     browser = world.browser(role)
     answer = browser.post(form.format(world.project), data={"csrf_token": token(browser), "name": "x"})
     assert answer.status_code == (404 if role == "stranger" else 403)

@@ -42,6 +42,8 @@ SETTINGS = [
     {"audit_rate": 0.0, "max_votes": 1, "pool_size": 5000},
     {"models": ["a", "b"], "window": 7, "seed": 5, "refit_every": 3},
     {"display_names": {"dog": 'Dog  or "puppy"'}},
+    {"gold_share": 1 / 3, "person_prices": {"ext:ada": 1e-5}, "adjudicate_below": 2 / 3},
+    {"adjudicate_below": 0.0, "show_own_gold": True, "routing": "best"},
 ]
 
 

@@ -19,7 +19,7 @@ def test_an_owner_adds_tries_and_removes_a_webhook(world):
     usual, page = {"csrf_token": token(browser)}, world.address("/data")
     form = usual | {"url": "https://example.org/told", "item.completed": "yes", "project.changed": "yes"}
     made = browser.post(world.address("/webhooks/add"), data=form).text
-    secret = re.search(r'value="(ws_[^"]+)" aria-label="Secret of the webhook"', made)[1]
+    secret = re.search(r'value="(whsec_[^"]+)" aria-label="Secret of the webhook"', made)[1]
     listed = browser.get(page).text
     assert secret not in listed
     assert "https://example.org/told" in listed

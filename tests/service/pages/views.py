@@ -123,6 +123,22 @@ class Views:
         page.get_by_role("button", name="Make an invitation").click()
         page.get_by_role("img", name="QR code of the invitation link").wait_for()
 
+    def voters(self, page):
+        """What the votes say of each person, computed now."""
+        self.owner(page)
+        steward = self.live.app.state.steward
+        steward.hold(self.seeded.project, "people")
+        steward.compute_people(self.seeded.project)
+        self.go(page, "/voters")
+        page.get_by_role("heading", name="Who looks careless").wait_for()
+
+    def adjudicate(self, page):
+        """An item that waits for a senior, where nearly all closed items do."""
+        self.owner(page)
+        self.live.projects.change(self.seeded.project, adjudicate_below=1.0, now=time.time())
+        self.go(page, "/adjudicate")
+        page.get_by_role("heading", name="Your verdict").wait_for()
+
     def settings(self, page):
         self.owner(page)
         self.go(page, "/settings")
@@ -177,5 +193,5 @@ class Views:
 
 ALL = (
     "sign_in", "first_link", "join", "projects", "new", "refused", "dashboard", "items", "item", "data", "webhooks",
-    "people", "settings", "vote", "many", "enlarged", "thanks", "paused", "cut_off", "problem",
+    "people", "voters", "adjudicate", "settings", "vote", "many", "enlarged", "thanks", "paused", "cut_off", "problem",
 )  # fmt: skip

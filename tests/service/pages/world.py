@@ -51,7 +51,7 @@ def made_world(folder: Path) -> Iterator[World]:
     settings = ProjectSettings(classes=(NASTY, "dog"), pool_size=3, instructions=NASTY, currency="€", price=1.0)
     project = projects.create(NASTY, settings, now=now).id
     people = {}
-    for role in ("owner", "reader", "voter", "stranger"):
+    for role in ("owner", "reader", "voter", "senior", "stranger"):
         people[role] = accounts.create_account(store, f"{role} {NASTY}", may_create=role == "owner", now=now).id
         if role != "stranger":
             accounts.add_member(store, project, people[role], role=role, now=now)

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy.dialects import sqlite
 
 from quorate.service.access import principal as proofs
-from quorate.service.domain import queue, votes
+from quorate.service.domain import gold, queue, routing, votes
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import prepare
 
@@ -12,7 +12,9 @@ STATEMENTS = {
     name: found["sqlite"] if isinstance(found := getattr(module, name), dict) else found
     for module, names in {
         votes: ("LOCK", "BALLOTS", "LEASES", "REPEATS", "PAST"),
-        queue: ("START", "LINE", "PLACE_TAKEN", "FREE", "RENEW", "HELD", "MET"),
+        gold: ("GOLD",),
+        routing: ("HOLDING", "SEEN"),
+        queue: ("WAITED", "START", "LINE", "PLACE_TAKEN", "FREE", "RENEW", "HELD", "MET"),
         proofs: ("REVOKED",),
     }.items()
     for name in names

@@ -41,8 +41,10 @@ def checked_name(name: str, *, where: str = "name") -> str:
     return trimmed
 
 
-Role = Literal["owner", "voter", "reader"]
+Role = Literal["owner", "senior", "voter", "reader"]
 ROLES: tuple[Role, ...] = get_args(Role)
+VOTING: tuple[Role, ...] = ("owner", "senior", "voter")
+ADJUDICATING: tuple[Role, ...] = ("owner", "senior")
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,13 +165,13 @@ def _has_accounts(connection: Connection) -> bool:
 
 
 def new_link(store: Store, base_url: str, *, account: str | None = None, now: float) -> str:
-    """A link for the account of this id, or for the only one that may make projects; the first owner's if none is."""
+    """A link for the account of this id, or for the only one that may create projects; the first owner's if none is."""
     first = first_owner_link(store, base_url, now=now) if account is None else None
     return first or sign_in_link(store, account or _only_owner(store), base_url, now=now)
 
 
 def new_key(store: Store, name: str, *, account: str | None = None, now: float) -> str:
-    """An API key, for all projects, of the account of this id, or of the only one that may make projects."""
+    """An API key, for all projects, of the account of this id, or of the only one that may create projects."""
     return create_key(store, account or _only_owner(store), name=name, now=now)[1]
 
 
@@ -184,9 +184,9 @@ def _only_owner(store: Store) -> str:
             "open the link that `quorate serve` prints first, or without a browser send it a name: "
             "curl --data 'name=Ada' LINK. `quorate service owner-link` prints a new one."
         )
-        raise broken("account", None, "the id of an account that may make projects; there is none yet", fix)
+        raise broken("account", None, "the id of an account that may create projects; there is none yet", fix)
     names = ", ".join(f"{each.id} ({each.name})" for each in owners[:20])
-    rule, fix = f"one of the {len(owners)} accounts that may make projects: {names}", "say which with `account`."
+    rule, fix = f"one of the {len(owners)} accounts that may create projects: {names}", "say which with `account`."
     raise broken("account", None, rule, fix)
 
 

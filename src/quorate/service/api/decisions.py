@@ -30,13 +30,16 @@ class DecisionOut(Out):
     cost: Annotated[
         float,
         Field(
-            description="What its votes cost, late ones too, at the price when each was cast; votes if all were free."
+            description="What its votes cost, late ones too, each at its voter's price then; votes if all were free."
         ),
     ]
     pool_size: int
     audited: bool
     probs: Annotated[dict[str, float], Field(description="Who wins the pool, by class.")]
     closed: Time
+    verdict: Annotated[str | None, Field(description="A senior's, beside the pool's answer; null: none.")] = None
+    verdict_by: str | None = None
+    verdict_time: Annotated[float | None, Field(description="Seconds since 1970.")] = None
 
 
 @router.get("/decisions", tags=["decisions"], summary="List decisions", responses=problems(403, 404))
@@ -73,7 +76,7 @@ class StatsTold(Stats):
     """The numbers computed last, at `time` (seconds since 1970); `age`: how many seconds ago that was;
     `version`: grows each time they are computed.
 
-    Money is priced by vote: each vote at the price in force when it was cast. Null where there is nothing yet.
+    Money is priced by vote: each vote at its voter's price when it was cast. Null where there is nothing yet.
     """
 
     age: float

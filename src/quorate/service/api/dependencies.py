@@ -1,7 +1,7 @@
 """What endpoints depend on: projects, store and time of a request, who is calling in which role, and writes done once.
 
-`Owner`, `Viewer` (owner or reader), `Voter` (owner or voter) and `Anyone` are the only ways into a project. `Write`
-carries a write out once for each idempotency key. Called by every router.
+`Owner`, `Viewer` (owner or reader), `Voter` (all but readers), `Senior` (senior or owner), `Anyone`: the only ways
+into a project. `Write` carries a write out once for each idempotency key. Called by every router.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from fastapi import Depends, Path, Request, Response
 from fastapi.routing import APIRoute
 from sqlalchemy import Connection, select, update
 
+from quorate.service.access.accounts import ADJUDICATING, VOTING
 from quorate.service.access.principal import Member, Principal, creator, current, member, unrestricted
 from quorate.service.access.request_context import config_of, is_secure, now_of, store_of
 from quorate.service.api.bodies import in_batch_thread
@@ -73,7 +74,8 @@ Creator = Annotated[Principal, Depends(creator)]
 Unrestricted = Annotated[Principal, Depends(unrestricted)]
 Owner = Annotated[Member, Depends(member("owner"))]
 Viewer = Annotated[Member, Depends(member("owner", "reader"))]
-Voter = Annotated[Member, Depends(member("owner", "voter"))]
+Voter = Annotated[Member, Depends(member(*VOTING))]
+Senior = Annotated[Member, Depends(member(*ADJUDICATING))]
 Anyone = Annotated[Member, Depends(member())]
 
 REPEATED = {"Idempotency-Replayed": "true"}

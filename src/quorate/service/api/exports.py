@@ -28,15 +28,15 @@ from quorate.service.access.request_context import now_of
 from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Owner, ProjectId, TheProjects, Viewer
 from quorate.service.api.fields import Out, Page, Time, Wanted, problems
-from quorate.service.domain.events import ITEM_KINDS, project_events
+from quorate.service.domain.events import ITEM_KINDS, prices, project_events
 from quorate.service.domain.item_projection import ABSENT
 from quorate.service.domain.listing import BATCH, DecisionRow, all_decisions
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.stats import voter_names
 from quorate.service.problems import TooMany
 from quorate.service.store.bulk import in_batches
+from quorate.service.store.schema import ballots, counted, is_gold, items, not_withdrawn
 from quorate.service.store.schema import events as acts
-from quorate.service.store.schema import items, not_withdrawn
 from quorate.service.store.store import POOL, StoreUnavailable, snapshot
 from quorate.session.journal import FIRST_SEQ
 from quorate.session.lines import encode_line, header_line
@@ -45,14 +45,16 @@ from quorate.validate import broken
 Kind = Literal["text", "float", "int", "bool"]
 KINDS: dict[str, Kind] = {"confidence": "float", "num_votes": "int", "agreement": "float", "cost": "float"}
 KINDS |= {"pool_size": "int", "audited": "bool", "time": "float", "event": "int", "seq": "int", "line": "int"}
-KINDS |= {"late": "bool", "retracted": "bool"}
-NOT_EXPORTED = ("probs", "closed", "closed_event")
+KINDS |= {"late": "bool", "retracted": "bool", "right": "bool", "price": "float", "verdict_time": "float"}
+VERDICT_COLUMNS = ("verdict", "verdict_by", "verdict_time")  # a senior's, after those of a run
+NOT_EXPORTED = ("probs", "closed", "closed_event", *VERDICT_COLUMNS)
 DECISION_COLUMNS = tuple(
     each.name for each in fields(DecisionRow) if each.name not in NOT_EXPORTED
 )  # as of `quorate run`
 VOTE_COLUMNS = (
-    "item", "voter", "voter_name", "label", "time", "kind", "late", "retracted", "cast_label", "signed_in_by",
+    "item", "voter", "voter_name", "label", "time", "kind", "late", "retracted", "cast_label", "signed_in_by", "price",
 )  # fmt: skip
+GOLD_COLUMNS = ("item", "voter", "voter_name", "label", "time", "kind", "gold", "right")
 EVENT_COLUMNS = ("event", "item", "seq", "kind", "voter", "time", "body", "signed_in_by")
 LOG_COLUMNS = ("line", "time", "kind", "account_id", "account_name", "made_by", "made_by_name", "details")
 ACTS = ("vote", "abstain", "skip")
@@ -71,9 +73,16 @@ def decisions(projects_: Projects, connection: Connection, project: Project) -> 
     """The closed items, with the columns of `quorate run`."""
     columns: dict[str, Kind] = {name: KINDS.get(name, "text") for name in DECISION_COLUMNS}
     columns |= {f"prob_{name}": "float" for name in project.settings.classes}
+    columns |= {name: KINDS.get(name, "text") for name in VERDICT_COLUMNS}
 
     def cells(row: DecisionRow) -> tuple[Cell, ...]:
-        return (*(getattr(row, name) for name in DECISION_COLUMNS), *row.probs)
+        return (
+            *(getattr(row, name) for name in DECISION_COLUMNS),
+            *row.probs,
+            row.verdict,
+            row.verdict_by,
+            row.verdict_time,
+        )
 
     return Export(columns, map(cells, all_decisions(projects_, connection, project)))
 
@@ -94,17 +103,36 @@ def _votes(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...
     )  # fmt: skip
     query = select(acts.c.id, acts.c.voter, acts.c.time, acts.c.kind, acts.c.body, acts.c.signed_in_by)
     query = query.add_columns(again.label("is_retracted"))
-    query = query.join(items, items.c.id == acts.c.item_id).where(not_withdrawn, ~acts.c.voter.startswith(ABSENT))
+    query = query.join(items, items.c.id == acts.c.item_id).where(counted, ~acts.c.voter.startswith(ABSENT))
     query = query.where(acts.c.project_id == project.id, acts.c.kind.in_(ACTS))
-    names = voter_names(connection, project)
+    names, history = voter_names(connection, project), prices(connection, project.id, now=project.settings.price)
     for row in chain.from_iterable(in_batches(connection, query, acts.c.id, size=BATCH)):
         body, is_retracted = json.loads(row.body), bool(row.is_retracted)
         if not body.get("undone"):  # a skip that was taken back is written as one, too
             cast, late = body.get("label"), bool(body.get("late"))
             stands = None if is_retracted else cast
             name = names.get(row.voter, row.voter.removeprefix("ext:"))
-            told = (stands, row.time, row.kind, late, is_retracted, cast, row.signed_in_by)
+            price = None if stands is None else history.at(row.time, row.voter)
+            told = (stands, row.time, row.kind, late, is_retracted, cast, row.signed_in_by, price)
             yield (body["item"], row.voter, name, *told)
+
+
+def gold(connection: Connection, project: Project) -> Export:
+    """What voters said of gold items, in the order of the items: every answer that stands, beside the known one."""
+    columns: dict[str, Kind] = {name: KINDS.get(name, "text") for name in GOLD_COLUMNS}
+    return Export(columns, _gold(connection, project))
+
+
+def _gold(connection: Connection, project: Project) -> Iterator[tuple[Cell, ...]]:
+    names = voter_names(connection, project)
+    query = select(items).where(items.c.project_id == project.id, is_gold, not_withdrawn)
+    for rows in in_batches(connection, query, items.c.number, after=-1, size=BATCH):
+        known = {row.id: row for row in rows}
+        told = select(ballots).where(ballots.c.item_id.in_(known)).order_by(ballots.c.item_id, ballots.c.time)
+        for each in connection.execute(told):
+            row, name = known[each.item_id], names.get(each.voter, each.voter.removeprefix("ext:"))
+            right = None if each.label is None else each.label == row.gold
+            yield (row.name, each.voter, name, each.label, each.time, each.kind, row.gold, right)
 
 
 def events(connection: Connection, project: Project) -> Export:
@@ -131,14 +159,16 @@ def log(connection: Connection, project: Project) -> Export:
 
 
 def journal(connection: Connection, project: Project) -> Iterator[bytes]:
-    """The lines of a session's journal: `quorate.Session.resume` goes on from it.
+    """The lines of a session's journal: `quorate.Session.resume` continues from it.
 
     Events are numbered from 1 without a gap; decisions name "learn" and "tune" events by these numbers.
     """
     yield header_line(project.session.header())
     number, numbers = FIRST_SEQ, {0: 0}
+    query = select(items.c.id).where(items.c.project_id == project.id, is_gold)
+    known = set(connection.execute(query).scalars())  # nothing is decided of them
     for row in project_events(connection, project.id):
-        if row.kind not in (*ITEM_KINDS, "learn", "tune"):
+        if row.kind not in (*ITEM_KINDS, "learn", "tune") or row.item_id in known:
             continue
         event: dict[str, Any] = {"seq": number} | json.loads(row.body) | {"seq": number}
         if row.item_id is None:
@@ -280,9 +310,9 @@ def _wait(*, mine: bool) -> TooMany:
 
 router = APIRouter(prefix="/api/v1/projects/{project_id}", tags=["decisions"], route_class=StrictRoute)
 
-What = Literal["decisions", "votes", "events", "journal"]
+What = Literal["decisions", "votes", "gold", "events", "journal"]
 Kept = What | Literal["access-log"]
-TABLES = {"votes": votes, "events": events, "access-log": log}
+TABLES = {"votes": votes, "gold": gold, "events": events, "access-log": log}
 
 
 @router.get(
@@ -306,7 +336,8 @@ def export(
 ) -> Response:
     """Of one moment, however long it takes to read; one at a time for each account. In CSV, text that looks like a
     formula gets an apostrophe. Votes: every act once; `label` is what stands, `cast_label` what was chosen, also of a
-    vote that was taken back (`retracted`); `late`: cast when the item was closed."""
+    vote that was taken back (`retracted`); `late`: cast when the item was closed. Gold: answers to gold items, which
+    are in no other table but the events."""
     if what == "journal" and format_ not in (None, "jsonl"):
         raise broken("format", format_, "'jsonl' for a journal", "leave it out.")
     chosen: Format = format_ or ("jsonl" if what == "journal" else "json")

@@ -26,6 +26,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quorate.errors import QuorateError
+from quorate.service.access.accounts import VOTING
 from quorate.service.access.cookies import sent_token
 from quorate.service.access.principal import Member, as_member
 from quorate.service.access.request_context import completed, now_of
@@ -98,7 +99,7 @@ async def _admitted(request: Request, way: FastRoute, project_id: str, first: Me
     if read is None:
         return None
     try:
-        caller: Member = await as_member(request, project_id, "owner", "voter", token=await sent_token(request))
+        caller: Member = await as_member(request, project_id, *VOTING, token=await sent_token(request))
     except QuorateError:
         return None
     return read | {"http": request, "project_id": project_id, "caller": caller, "now": now_of(request)}

@@ -16,6 +16,7 @@ from quorate.service.api.fields import In, ItemId, ItemQuery, Key, Out, Page, Te
 from quorate.service.api.votes import DecidedOut, ShowOut, decided
 from quorate.service.domain.ballots import act
 from quorate.service.domain.events import list_actions
+from quorate.service.domain.gold import set_gold
 from quorate.service.domain.items import (
     MOST_ITEMS,
     MOST_PRIORITY,
@@ -38,6 +39,7 @@ from quorate.service.domain.votes import Request as Act
 from quorate.service.store.bulk import among
 from quorate.service.store.schema import uploads
 from quorate.service.store.store import Store
+from quorate.session.inputs import class_number
 from quorate.validate import broken
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -67,6 +69,7 @@ class ItemIn(In):
     link: Annotated[Text, Field(max_length=2000, description="An https address to open.")] | None = None
     pool_size: Annotated[int, Field(ge=1, le=10**9)] | None = None
     priority: Annotated[int, Field(ge=-MOST_PRIORITY, le=MOST_PRIORITY)] = 0
+    gold: Annotated[ClassName | None, Field(description="Its known answer: a gold item, which measures voters.")] = None
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
@@ -85,7 +88,7 @@ class AddedOut(Out):
     """What became of one item of a batch."""
 
     id: str
-    status: Literal["open", "closed", "exists"]
+    status: Literal["open", "closed", "exists", "gold"]
 
 
 class BatchOut(Out):
@@ -100,7 +103,8 @@ class ItemOut(Out):
 
     id: str
     number: int
-    status: Literal["open", "closed", "withdrawn"]
+    status: Literal["open", "closed", "withdrawn", "gold"]
+    gold: Annotated[str | None, Field(description="The known answer of a gold item; null: an item to decide.")] = None
     label: str
     confidence: float
     reason: str
@@ -117,6 +121,8 @@ class ItemOut(Out):
         float | None,
         Field(description="Since when nobody is asked, as a voter reported its image as broken; seconds since 1970."),
     ] = None
+    verdict: Annotated[str | None, Field(description="A senior's, beside the pool's answer; null: none.")] = None
+    verdict_by: str | None = None
     show: ShowOut
 
 
@@ -130,6 +136,20 @@ class WhichIn(In):
     """Which item."""
 
     id: ItemId
+
+
+class GoldIn(In):
+    """An item and its known answer; null: it is to be decided as others are."""
+
+    id: ItemId
+    gold: ClassName | None
+
+
+class GoldOut(Out):
+    """The known answer an item has now."""
+
+    id: str
+    gold: str | None
 
 
 class ClearedOut(Out):
@@ -185,9 +205,12 @@ class TrailOut(Out):
     settings: Annotated[dict[str, Any], Field(description="As the header of a session's journal.")]
     eras: Annotated[list[dict[str, Any]], Field(description="Parameters in force, learned and of the method.")]
     events: Annotated[list[dict[str, Any]], Field(description="In order; `recomputed` is each decision made again.")]
+    beside: Annotated[
+        list[dict[str, Any]], Field(description="Skips, answers to a gold item, verdicts: not of the pool.")
+    ]
     owner_actions: Annotated[list[dict[str, Any]], Field(description="What owners did with it, beside the events.")]
     signed_in_by: Annotated[
-        dict[int, str], Field(description="How whoever made an event was signed in, by its `seq`; not part of it.")
+        dict[int, str], Field(description="How each event's author was signed in, by `seq`; not part of the event.")
     ]
 
 
@@ -219,7 +242,9 @@ def list_project_items(
     _caller: Viewer,
     projects_: TheProjects,
     wanted: Wanted,
-    status: Annotated[Status | None, Query(description="`audit`: drawn for it; `aside`: set aside.")] = None,
+    status: Annotated[
+        Status | None, Query(description="`audit`: drawn for it; `aside`: set aside; `gold`: gold items.")
+    ] = None,
     search: Annotated[Text | None, Query(max_length=200, description="A part of the id, in any case.")] = None,
     label: Annotated[Text | None, Query(max_length=100, description="The label they have now.")] = None,
 ) -> Page[ItemOut]:
@@ -258,9 +283,9 @@ def close_item(
     return decided(projects_, asked, act(projects_, asked, now=now))
 
 
-@router.post("/item/clear", summary="Ask about an item again that was set aside", responses=problems(403, 404))
+@router.post("/item/clear", summary="Clear an item that was set aside", responses=problems(403, 404))
 def clear_item(project_id: ProjectId, caller: Owner, projects_: TheProjects, now: Now, body: WhichIn) -> ClearedOut:
-    """After its image was repaired, or found to be in order. May be repeated."""
+    """Voters are asked about it again: its image was repaired, or found to be in order. May be repeated."""
     clear_image(projects_, project_id, body.id, by=caller.account_id, now=now)
     return ClearedOut(id=body.id)
 
@@ -272,7 +297,7 @@ async def change_project_pool(once: Write, project_id: ProjectId, caller: Owner,
     """Of items that are open or in the audit. An item keeps at least those who have acted on it, and never gets more
     than it was opened with: such items are counted in `kept`.
 
-    Stored in parts; sent again it goes on with what is left.
+    Stored in parts: sent again, it continues with what is left.
     """
 
     def work(projects_: Projects) -> PoolChanged:
@@ -286,7 +311,7 @@ async def change_project_pool(once: Write, project_id: ProjectId, caller: Owner,
 async def close_open_items(once: Write, project_id: ProjectId, caller: Owner) -> Response:
     """Each is answered with the votes there are. Some may be drawn for the audit, and ask on for that.
 
-    Stored in parts; sent again it goes on with what is left.
+    Stored in parts: sent again, it continues with what is left.
     """
 
     def work(projects_: Projects) -> ClosedOut:
@@ -321,7 +346,21 @@ def restore_item(once: Write, project_id: ProjectId, caller: Owner, body: WhichI
     return once(caller, work)
 
 
-@router.get("/owner-actions", summary="What owners did", responses=problems(403, 404))
+@router.post(
+    "/item/gold", summary="Set an item's known answer", response_model=GoldOut, responses=problems(403, 404, 409)
+)
+def set_item_gold(once: Write, project_id: ProjectId, caller: Owner, body: GoldIn) -> Response:
+    """A gold item is given out among others and measures voters; it is never decided, audited or learned from. Only an
+    item that nobody has acted on can become one, or stop being one. A wrong answer can be corrected at any time."""
+
+    def work(on: Work) -> GoldOut:
+        set_gold(on.projects, project_id, body.id, body.gold, by=caller.account_id, now=on.now)
+        return GoldOut(id=body.id, gold=body.gold)
+
+    return once(caller, work)
+
+
+@router.get("/owner-actions", summary="List the actions of owners", responses=problems(403, 404))
 def list_owner_actions(
     project_id: ProjectId, _caller: Viewer, projects_: TheProjects, wanted: Wanted
 ) -> Page[ActionOut]:
@@ -333,14 +372,21 @@ def list_owner_actions(
     return wanted.page(found, lambda each: each.id)
 
 
+def status_of(row: Row[Any]) -> Literal["open", "closed", "withdrawn", "gold"]:
+    """What an item is: withdrawn, gold, or open or closed."""
+    if row.withdrawn is not None:
+        return "withdrawn"
+    return "gold" if row.gold is not None else "open" if row.is_open else "closed"
+
+
 def as_shown(project: Project, row: Row[Any]) -> dict[str, Any]:
     """A row of the table `items` as its model holds it."""
     votes = dict(zip(project.settings.classes, json.loads(row.votes), strict=True))
     same = ("number", "label", "confidence", "reason", "num_votes", "num_abstained", "num_late", "pool_size")
-    more = ("priority", "audit", "created", "closed", "set_aside")
+    more = ("priority", "audit", "created", "closed", "set_aside", "gold", "verdict", "verdict_by")
     return {name: getattr(row, name) for name in (*same, *more)} | {
         "id": row.name,
-        "status": "withdrawn" if row.withdrawn is not None else "open" if row.is_open else "closed",
+        "status": status_of(row),
         "votes": votes,
         "show": ShowOut(**for_browser(project.id, json.loads(row.show))),
     }
@@ -357,7 +403,9 @@ def new_item(project: Project, item: ItemIn, index: int, *, allow_private: bool 
         image=None if item.image is None else checked_image(item.image, where=where, allow_private=allow_private),
         link=None if item.link is None else checked_address(item.link, where=f"items[{index}].link"),
     )
-    return NewItem(item.id, _prediction(project, item, index), show, item.pool_size, item.priority)
+    if item.gold is not None:
+        class_number(item.gold, project.settings.classes, where=f"items[{index}].gold")
+    return NewItem(item.id, _prediction(project, item, index), show, item.pool_size, item.priority, item.gold)
 
 
 def _prediction(project: Project, item: ItemIn, index: int) -> object:

@@ -19,14 +19,14 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, H
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
-from sqlalchemy import func, select
+from sqlalchemy import case, func, select
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quorate.service.access.request_context import kept
 from quorate.service.api.dependencies import TheStore
 from quorate.service.api.fields import Out, problems
 from quorate.service.problems import NotAllowed, Problem
-from quorate.service.store.schema import deliveries, items, not_withdrawn, pending
+from quorate.service.store.schema import deliveries, is_gold, items, not_withdrawn, pending
 from quorate.service.store.store import Store
 from quorate.service.store.upgrade import newest, revision_of
 
@@ -82,11 +82,9 @@ class _Stored(Collector):
     def collect(self) -> Iterator[Metric]:
         """Items by state; deliveries that wait, and for how long the oldest does."""
         with self.store.read() as connection:
-            out = ~not_withdrawn
-            states = connection.execute(select(out, items.c.is_open, func.count()).group_by(out, items.c.is_open))
-            found = dict.fromkeys(("open", "closed", "withdrawn"), 0)
-            for is_out, is_open, number in states:
-                found["withdrawn" if is_out else "open" if is_open else "closed"] += int(number)
+            state = case((~not_withdrawn, "withdrawn"), (is_gold, "gold"), (items.c.is_open, "open"), else_="closed")
+            states = connection.execute(select(state.label("state"), func.count()).group_by("state"))
+            found = dict.fromkeys(("open", "closed", "withdrawn", "gold"), 0) | {name: int(n) for name, n in states}
             waiting = select(func.count(), func.min(deliveries.c.created)).where(pending)
             backlog, oldest = connection.execute(waiting).one()
         by_state = GaugeMetricFamily("quorate_items", "Items by state", labels=["state"])

@@ -15,13 +15,17 @@ from quorate.service.api.dependencies import (
     Now,
     Owner,
     ProjectId,
+    TheProjects,
     TheStore,
     Unrestricted,
+    Voter,
     Work,
     Write,
     base_url_of,
 )
 from quorate.service.api.fields import NOTHING, In, Out, Page, Text, Time, Wanted, problems
+from quorate.service.domain.gold import GoldCalibration, gold_record
+from quorate.service.domain.people import PersonFigures, latest_people
 
 router = APIRouter(prefix="/api/v1", tags=["people"], route_class=StrictRoute)
 
@@ -35,12 +39,12 @@ class MemberOut(Out):
 
     account_id: str
     name: str
-    role: Literal["owner", "voter", "reader"]
+    role: accounts.Role
     created: Time
 
 
 class MemberLinkMade(Out):
-    """A link that signs a member in to this project. It is shown this once; null where the answer is a repeated one."""
+    """A link that signs a member in to this project. It is shown once: null in a repeated answer."""
 
     link: str | None
     expires: Time
@@ -50,7 +54,7 @@ class MemberIn(In):
     """Who becomes a member, or gets another role."""
 
     account_id: Id
-    role: Literal["owner", "voter", "reader"]
+    role: accounts.Role
 
 
 class InvitationIn(In):
@@ -76,7 +80,7 @@ class InvitationOut(Out):
 
 
 class InvitationMade(InvitationOut):
-    """A new invitation. Its link is shown this once; null where the answer is a repeated one."""
+    """A new invitation. Its link is shown once: null in a repeated answer."""
 
     link: str | None
 
@@ -101,7 +105,7 @@ class KeyOut(Out):
 
 
 class KeyMade(KeyOut):
-    """A new key. `secret` is shown this once; null where the answer is a repeated one."""
+    """A new key. `secret` is shown once: null in a repeated answer."""
 
     secret: str | None
 
@@ -158,7 +162,7 @@ def remove_member(once: Write, project_id: ProjectId, account_id: Id, caller: Ow
 
 @router.post(
     "/projects/{project_id}/members/{account_id}/link",
-    summary="Let a member in again",
+    summary="Make a sign-in link for a member",
     status_code=201,
     response_model=MemberLinkMade,
     responses=problems(403, 404, 409),
@@ -175,6 +179,46 @@ def create_member_link(once: Write, project_id: ProjectId, account_id: Id, calle
         return {"link": made, "expires": expires}
 
     return once(caller, work, secrets=("link",))
+
+
+class PeopleOut(Out):
+    """What the votes say of the people, as of `time`, from the latest `num_votes` votes."""
+
+    time: Annotated[float | None, Field(description="Seconds since 1970; null: nothing is computed yet.")] = None
+    num_votes: int = 0
+    is_partial: Annotated[
+        bool, Field(description="There are more votes, earlier ones or of people with few, which were not looked at.")
+    ] = False
+    people: list[PersonFigures] = Field(default_factory=list)
+    calibration: GoldCalibration | None = None
+
+
+class OwnGoldOut(Out):
+    """The caller's own answers to gold items, those of today and yesterday (UTC) left out.
+
+    Null unless the owner shows them, and until there are 20.
+    """
+
+    answers: int | None = None
+    right: int | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@router.get("/projects/{project_id}/people", summary="What the votes say of each person", responses=problems(403, 404))
+def list_people(project_id: ProjectId, _caller: Owner, store: TheStore) -> PeopleOut:
+    """For owners alone. Computed in the background when votes have come; see `time`. Read it with care: people differ
+    in the items they were given, and who is right against the crowd looks wrong."""
+    with store.read() as connection:
+        return PeopleOut.model_validate(latest_people(connection, project_id) or {})
+
+
+@router.get("/projects/{project_id}/my-gold", summary="One's own share on gold items", responses=problems(403, 404))
+def show_own_gold(project_id: ProjectId, caller: Voter, projects_: TheProjects, now: Now) -> OwnGoldOut:
+    """Nothing about anybody else, and nothing at all unless the owner allows it (`show_own_gold`)."""
+    with projects_.store.read() as connection:
+        found = gold_record(connection, projects_.get_in(connection, project_id), caller.account_id, now=now)
+    return OwnGoldOut() if found is None else OwnGoldOut.model_validate(found)
 
 
 @router.get("/projects/{project_id}/invitations", summary="List invitations", responses=problems(403, 404))
@@ -209,7 +253,7 @@ def create_invitation(once: Write, project_id: ProjectId, caller: Owner, body: I
     responses=problems(403, 404, 409),
 )
 def revoke_invitation(once: Write, project_id: ProjectId, invitation_id: Id, caller: Owner) -> Response:
-    """Who came in by it stays."""
+    """People who joined with it stay members."""
     end, me = invitations.revoke_invitation, caller.account_id
     return once(caller, lambda on: end(on.store, project_id, invitation_id, by=me, now=on.now))
 
@@ -237,14 +281,14 @@ def create_key(once: Write, caller: Unrestricted, body: KeyIn) -> Response:
 
 @router.delete("/keys/{key_id}", summary="Revoke an API key", **NOTHING, responses=problems(403, 404, 409))
 def revoke_key(once: Write, key_id: Id, caller: Unrestricted) -> Response:
-    """At once, and for ever."""
+    """Takes effect immediately and cannot be undone."""
     me = caller.account_id
     return once(caller, lambda on: credentials.revoke_key(on.store, key_id, account_id=me, now=on.now))
 
 
 @router.post("/sign-out", summary="Sign out", **NOTHING, responses=problems(403))
 def sign_out(request: Request, caller: Caller, store: TheStore, now: Now) -> Response:
-    """Makes the caller's cookie worthless; a key stays as it is. May be repeated: then nobody is signed in (401)."""
+    """Ends the caller's sign-in; a key stays valid. May be repeated: it then answers 401, as nobody is signed in."""
     answer = Response(status_code=204)
     session_id = cookies.session_id_of(request)
     if caller.via == "cookie" and session_id is not None:

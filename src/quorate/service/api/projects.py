@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
 from fastapi import APIRouter, Response
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, create_model
 
 from quorate.service.access.accounts import Role, add_member, memberships_of
 from quorate.service.access.principal import Principal
@@ -24,10 +24,11 @@ from quorate.service.api.dependencies import (
 from quorate.service.api.fields import In, Out, Page, Text, Time, Wanted, problems
 from quorate.service.domain.listing import Counts, acts_of, counts
 from quorate.service.domain.projects import Project, Projects
+from quorate.service.domain.routing import Rule
 from quorate.service.domain.settings import ProjectSettings, rule_for_people
 
 State = Literal["active", "paused", "archived"]
-ProjectRole = Literal["owner", "voter", "reader"]
+FIELDS: dict[str, Any] = {name: (kind, ...) for name, kind in get_type_hints(ProjectSettings).items()}
 Whole = Annotated[int, Field(ge=0, le=10**9)]
 Seconds = Annotated[float, Field(ge=0, le=86400)]
 Classes = Annotated[list[Annotated[Text, Field(max_length=100)]], Field(min_length=2, max_length=200)]
@@ -62,13 +63,33 @@ class SettingsChange(In):
     undo_seconds: Seconds | None = None
     refit_every: Whole | None = None
     display_names: DisplayNames | None = None
+    gold_share: (
+        Annotated[float, Field(ge=0, le=0.5, description="Share of the items given out that are gold items.")] | None
+    ) = None
+    person_prices: (
+        Annotated[
+            dict[Annotated[Text, Field(min_length=1, max_length=60)], Annotated[float, Field(ge=0, le=10**9)]],
+            Field(
+                description="Prices of one vote, by account id or `ext:<name>`: all of them at once. "
+                "Everybody else has the project's price.",
+                max_length=1000,
+                examples=[{"ext:ada": 0.5}],
+            ),
+        ]
+        | None
+    ) = None
+    routing: Annotated[Rule, Field(description="Whom items are given to first.")] | None = None
+    show_own_gold: Annotated[bool, Field(description="Show each voter their own share on gold.")] | None = None
+    adjudicate_below: (
+        Annotated[float, Field(ge=0, le=1, description="Below this confidence closed items wait for a senior.")] | None
+    ) = None
     classes: Annotated[Classes | None, Field(description="Those it has; they cannot change.")] = None
     models: Annotated[Models | None, Field(description="Those it has; they cannot change.")] = None
     window: Annotated[Whole | None, Field(description="As it is; it cannot change.")] = None
     seed: Annotated[Whole | None, Field(description="As it is; it cannot change.")] = None
 
     def given(self) -> dict[str, Any]:
-        """What was sent; null where a setting is taken back (threshold, budget, target_error, max_votes)."""
+        """What was sent; null where a setting is taken back (threshold, budget, max_votes, ...)."""
         return self.model_dump(exclude_unset=True)
 
 
@@ -109,28 +130,8 @@ class ProjectChange(In):
     settings: SettingsChange | None = None
 
 
-class SettingsOut(Out):
-    """Every setting."""
-
-    classes: list[str]
-    pool_size: int
-    models: list[str]
-    method: str
-    threshold: float | None
-    budget: float | None
-    target_error: float | None
-    price: float
-    currency: str
-    instructions: str
-    min_votes: int
-    max_votes: int | None
-    audit_rate: float
-    lease_seconds: float
-    undo_seconds: float
-    window: int
-    refit_every: int
-    seed: int
-    display_names: dict[str, str]
+class SettingsOut(create_model("_Settings", __base__=Out, **FIELDS)):  # type: ignore[misc]
+    """Every setting: the fields of `ProjectSettings`."""
 
 
 class NoteOut(Out):
@@ -148,7 +149,7 @@ class ProjectRow(Out):
     id: str
     name: str
     state: State
-    role: ProjectRole
+    role: Role
     created: Time
 
 

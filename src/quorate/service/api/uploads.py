@@ -207,10 +207,11 @@ def create_upload(
     """PNG, JPEG, GIF or WebP of up to 5 MB, as the body or as `file` of a form. The same image is stored once.
 
     The images of a project have a limit together, 2 GB unless the operator set another."""
-    image = checked(content)
+    image, request = checked(content), once.request
+    room = kept(request, "upload_quota", lambda: UploadQuota(config_of(request.scope).upload_megabytes))
 
     def work(on: Work) -> dict[str, object]:
-        name = stored(on.store, project_id, content, image, room=_room(once.request), now=on.now)
+        name = stored(on.store, project_id, content, image, room=room, now=on.now)
         return asdict(image) | {"image": f"upload:{name}", "url": f"/media/{project_id}/{name}"}
 
     return once(caller, work)
@@ -231,11 +232,6 @@ def stored(store: Store, project_id: str, content: bytes, image: Image, *, room:
         room.take(connection, project_id, len(content), now=now)
         connection.execute(upsert(connection, uploads).values(row).on_conflict_do_nothing())
         return str(connection.execute(same).scalar_one())
-
-
-def _room(request: Request) -> UploadQuota:
-    """This worker's, made when the first image comes."""
-    return kept(request, "upload_quota", lambda: UploadQuota(config_of(request.scope).upload_megabytes))
 
 
 @router.get(

@@ -21,7 +21,7 @@ from quorate.service.access.request_context import kept
 from quorate.service.api.bodies import StrictRoute
 from quorate.service.api.dependencies import Now, ProjectId, TheProjects, Voter, projects_of
 from quorate.service.api.fields import In, ItemId, Key, Out, OutsideVoter, Text, Time, problems
-from quorate.service.domain.ballots import Answer, Call, answer_all
+from quorate.service.domain.ballots import Call, CallAnswer, answer_all
 from quorate.service.domain.items import for_browser
 from quorate.service.domain.open_items import report_image
 from quorate.service.domain.projects import Projects
@@ -215,12 +215,12 @@ def leave(project_id: ProjectId, caller: Voter, projects_: TheProjects) -> LeftO
     return LeftOut(given_back=give_back(projects_, project_id, caller.account_id))
 
 
-def vote_batcher_of(request: HttpRequest) -> MicroBatcher[Call, Answer]:
+def vote_batcher_of(request: HttpRequest) -> MicroBatcher[Call, CallAnswer]:
     """The micro-batcher through which all votes of the app are stored."""
     return kept(request, "vote_batcher", lambda: MicroBatcher(partial(answer_all, projects_of(request))))
 
 
-def _leased(project_id: str, answer: Answer) -> list[LeasedOut] | None:
+def _leased(project_id: str, answer: CallAnswer) -> list[LeasedOut] | None:
     """The voter's next items as an answer holds them."""
     if answer.items is None:
         return None

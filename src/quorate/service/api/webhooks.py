@@ -65,8 +65,8 @@ class PingOut(Out):
     "", summary="Add a webhook", status_code=201, response_model=WebhookMade, responses=problems(403, 404, 409)
 )
 def create_webhook(once: Write, project_id: ProjectId, caller: Owner, body: WebhookIn) -> Response:
-    """Each delivery is a POST of JSON with X-Quorate-Id, X-Quorate-Timestamp and X-Quorate-Signature:
-    `v1=` HMAC-SHA256(secret, timestamp + "." + body). Anything but 2xx is tried again, for three days."""
+    """Each delivery is a POST of JSON, signed by the Standard Webhooks specification: webhook-id, webhook-timestamp
+    and webhook-signature. Anything but 2xx is tried again, for three days."""
     allow = bool(once.request.app.state.config.allow_private_addresses)
 
     def work(on: Work) -> dict[str, object]:

@@ -20,6 +20,7 @@ from sqlalchemy import Connection, Row, select
 from sqlalchemy.exc import IntegrityError
 
 from quorate.errors import DuplicateVote, QuorateError
+from quorate.service.domain.gold import answered
 from quorate.service.domain.item_projection import after_event, audit_draw
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.queue import CLOCK_SLACK, Leased, Want, serve
@@ -91,6 +92,8 @@ def _planned(
     _check(context, request, now)
     if request.kind == "skip":
         return _skip(context, request, now)
+    if context.row.gold is not None:
+        return answered(context, request, now)
     return _decide(projects_, connection, context, request, now)
 
 
@@ -98,7 +101,7 @@ def _repeated(connection: Connection, context: VoteContext, request: Request) ->
     """What was answered before, to this very request."""
     past = connection.execute(select(events).where(events.c.id == context.repeats)).one()
     body = json.loads(past.body)
-    kind: Kind = "retract" if body.get("undone") else past.kind
+    kind: Kind = "retract" if body.get("undone") else body.get("act", past.kind)
     if (past.item_id, kind, body.get("label")) != (context.row.id, request.kind, request.label):
         raise reused(request.request)
     until = _undo_until(context.project, kind, body["time"])
@@ -238,7 +241,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CallAnswer:
     """What became of a call. `items` is None if none were asked for, or none can be had now."""
 
     recorded: RecordedVote | None = None
@@ -246,10 +249,10 @@ class Answer:
     items: list[Leased] | None = None
 
 
-def answer_all(projects_: Projects, calls: Sequence[Call]) -> list[Answer | Exception | Later]:
+def answer_all(projects_: Projects, calls: Sequence[Call]) -> list[CallAnswer | Exception | Later]:
     """For each call of a project its answer, or what went wrong; LATER for those that another transaction is for."""
     numbers = first_round(calls)
-    answers: list[Answer | Exception | Later] = [LATER] * len(calls)
+    answers: list[CallAnswer | Exception | Later] = [LATER] * len(calls)
     for number, answer in zip(numbers, _answer_part(projects_, [calls[n] for n in numbers]), strict=True):
         answers[number] = answer
     return answers
@@ -280,7 +283,7 @@ def _names(call: Call) -> set[tuple[str, str]]:
     return names
 
 
-def _answer_part(projects_: Projects, calls: Sequence[Call]) -> Sequence[Answer | Exception]:
+def _answer_part(projects_: Projects, calls: Sequence[Call]) -> Sequence[CallAnswer | Exception]:
     try:
         return _in_one(projects_, calls)
     except StoreBusy as problem:
@@ -294,20 +297,20 @@ def _answer_part(projects_: Projects, calls: Sequence[Call]) -> Sequence[Answer 
     return [_alone(projects_, call) for call in calls]
 
 
-def _in_one(projects_: Projects, calls: Sequence[Call]) -> list[Answer | Exception]:
+def _in_one(projects_: Projects, calls: Sequence[Call]) -> list[CallAnswer | Exception]:
     """One transaction: the acts, then the next items of those whose act was stored."""
-    answers: list[Answer | Exception] = [Answer() for _ in calls]
+    answers: list[CallAnswer | Exception] = [CallAnswer() for _ in calls]
     with projects_.store.write() as connection:
         now = max(call.later for call in calls)
         acting = [number for number, call in enumerate(calls) if call.act is not None]
         if acting:
             requests = [act for number in acting if (act := calls[number].act) is not None]
             for number, told in zip(acting, act_all(projects_, connection, requests, now=now), strict=True):
-                answers[number] = told if isinstance(told, QuorateError) else Answer(told)
+                answers[number] = told if isinstance(told, QuorateError) else CallAnswer(told)
         asking = [
             (number, answer)
             for number, answer in enumerate(answers)
-            if isinstance(answer, Answer) and calls[number].count
+            if isinstance(answer, CallAnswer) and calls[number].count
         ]
         if asking:
             wants = [Want(calls[number].voter, calls[number].count) for number, _ in asking]
@@ -318,11 +321,11 @@ def _in_one(projects_: Projects, calls: Sequence[Call]) -> list[Answer | Excepti
     return answers
 
 
-def _alone(projects_: Projects, call: Call) -> Answer | Exception:
+def _alone(projects_: Projects, call: Call) -> CallAnswer | Exception:
     """A call in transactions of its own: a vote that is stored stays so, whatever becomes of the next item."""
     try:
         recorded = None if call.act is None else act(projects_, call.act, now=call.now)
-        answer = Answer(recorded)
+        answer = CallAnswer(recorded)
         if call.count:
             answer = _with_next(projects_, call, answer)
     except Exception as problem:  # it is the caller's answer
@@ -330,7 +333,7 @@ def _alone(projects_: Projects, call: Call) -> Answer | Exception:
     return answer
 
 
-def _with_next(projects_: Projects, call: Call, answer: Answer) -> Answer:
+def _with_next(projects_: Projects, call: Call, answer: CallAnswer) -> CallAnswer:
     try:
         with projects_.store.write() as connection:
             wants = [Want(call.voter, call.count)]

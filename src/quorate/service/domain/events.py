@@ -7,16 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Double, bindparam, case, insert, literal, select
+from sqlalchemy import ColumnElement, Connection, Double, and_, bindparam, case, insert, literal, select
 
 from quorate.service.store.bulk import encode, in_batches, insert_rows
 from quorate.service.store.schema import events, items, owner_actions
 from quorate.session.journal import Event
 
-ITEM_KINDS = ("open", "vote", "abstain", "retract", "close")  # what the session core folds; "skip" is not among them
+ITEM_KINDS = ("open", "vote", "abstain", "retract", "close")  # what the session core folds
+BESIDE = ("skip", "gold", "verdict")  # what it never sees
 
+is_folded = and_(*(events.c.kind != kind for kind in BESIDE))
 APPEND = insert(events).returning(events.c.id)
-OF_ITEM = select(events.c.body).where(events.c.item_id == bindparam("item"), events.c.kind != "skip")
+OF_ITEM = select(events.c.body).where(events.c.item_id == bindparam("item"), is_folded)
 OF_ITEM = OF_ITEM.order_by(events.c.seq)
 
 
@@ -106,33 +108,53 @@ def list_actions(
 class Prices:
     """The prices of a vote over time: each is in force from its time on, the first one also before.
 
+    `own`: from each time on, the prices of people who have one of their own; everybody else has the project's.
+
     >>> Prices([(0.0, 0.1), (10.0, 0.5)]).at(9.0), Prices([(0.0, 0.1), (10.0, 0.5)]).at(10.0)
     (0.1, 0.5)
+    >>> Prices([(0.0, 0.1)], [(5.0, {"ada": 2.0})]).at(7.0, "ada")
+    2.0
     """
 
     history: Sequence[tuple[float, float]]
+    own: Sequence[tuple[float, Mapping[str, float]]] = ()
+
+    @property
+    def people(self) -> list[str]:
+        """Who ever had a price of their own."""
+        return sorted({person for _, prices in self.own for person in prices})
 
     @property
     def are_all_zero(self) -> bool:
         """Whether votes never cost anything here."""
-        return not any(price for _, price in self.history)
+        return not any(price for _, price in self.history) and not any(any(each.values()) for _, each in self.own)
 
     @property
     def only(self) -> float | None:
-        """The price, if there was never another one."""
+        """The price, if there was never another one, for anybody."""
         found = {price for _, price in self.history}
-        return found.pop() if len(found) == 1 else None
+        return found.pop() if len(found) == 1 and not self.people else None
 
-    def at(self, time: float) -> float:
-        """The price in force at this time."""
+    def at(self, time: float, person: str | None = None) -> float:
+        """The price in force at this time, for this person."""
+        mine = [prices.get(person) for since, prices in self.own if since <= time] if person is not None else []
+        if mine and mine[-1] is not None:
+            return mine[-1]
         past = [price for since, price in self.history if since <= time]
         return past[-1] if past else self.history[0][1]
 
-    def of(self, time: ColumnElement[Any]) -> ColumnElement[Any]:
+    def of(self, time: ColumnElement[Any], person: str | None = None) -> ColumnElement[Any]:
         """The same in SQL, of a column of times."""
         later = [(time >= since, literal(price, Double)) for since, price in reversed(self.history[1:])]
         first = literal(self.history[0][1], Double)
-        return case(*later, else_=first) if later else first
+        usual = case(*later, else_=first) if later else first
+        if person is None or not self.own:
+            return usual
+        mine = [(since, prices.get(person)) for since, prices in reversed(self.own)]
+        return case(
+            *((time >= since, usual if price is None else literal(price, Double)) for since, price in mine),
+            else_=usual,
+        )
 
 
 def prices(connection: Connection, project_id: str, *, now: float) -> Prices:
@@ -140,4 +162,7 @@ def prices(connection: Connection, project_id: str, *, now: float) -> Prices:
     query = select(owner_actions.c.time, owner_actions.c.body).order_by(owner_actions.c.id)
     query = query.where(owner_actions.c.project_id == project_id, owner_actions.c.kind.in_(("create", "change")))
     told = [(row.time, json.loads(row.body)) for row in connection.execute(query)]
-    return Prices([(time, float(body["price"])) for time, body in told if "price" in body] or [(0.0, now)])
+    return Prices(
+        [(time, float(body["price"])) for time, body in told if "price" in body] or [(0.0, now)],
+        [(time, body["person_prices"]) for time, body in told if "person_prices" in body],
+    )

@@ -15,13 +15,15 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, insert, select, update
 
-from quorate.service.domain.addresses import host_of, may_be_public, refuse_private
+from quorate.service.addresses import host_of, may_be_public, refuse_private
 from quorate.service.domain.cost import check_batch, check_pool
+from quorate.service.domain.gold import gold_values
 from quorate.service.domain.item_projection import FARTHEST, after_event, audit_draw
 from quorate.service.domain.projects import Project, Projects, archived
 from quorate.service.domain.webhooks import announce, closed
 from quorate.service.store.bulk import among, change_rows, encode
 from quorate.service.store.schema import events, items, projects
+from quorate.session.inputs import class_number
 from quorate.session.journal import Event
 from quorate.session.single import ParamsVersion, item_session
 from quorate.validate import broken, members, whole
@@ -96,13 +98,17 @@ class ItemContent:
 
 @dataclass(frozen=True, slots=True)
 class NewItem:
-    """One item as it comes in: its id, one prediction per classifier (None: none), what to show."""
+    """One item as it comes in: its id, one prediction per classifier (None: none), what to show.
+
+    `gold`: its known answer; None: an item to decide.
+    """
 
     name: str
     prediction: Any = None
     show: ItemContent = field(default_factory=ItemContent)
     pool_size: int | None = None
     priority: int = 0
+    gold: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +116,7 @@ class Added:
     """What became of one item of a batch."""
 
     name: str
-    status: Literal["open", "closed", "exists"]
+    status: Literal["open", "closed", "exists", "gold"]
 
 
 OpenedItem = tuple[dict[str, Any], Event]
@@ -181,7 +187,10 @@ def _unless_archived(project: Project) -> Project:
     return project
 
 
-def _store(projects_: Projects, batch: DecidedBatch, now: float) -> dict[str, Literal["open", "closed"]]:
+NewStatus = Literal["open", "closed", "gold"]
+
+
+def _store(projects_: Projects, batch: DecidedBatch, now: float) -> dict[str, NewStatus]:
     """Other settings than those it was decided under: once more, here. What was learned meanwhile is for later acts:
     each decision names the parameters it was made under."""
     with projects_.store.write() as connection:
@@ -195,9 +204,7 @@ def _store(projects_: Projects, batch: DecidedBatch, now: float) -> dict[str, Li
         return _insert(connection, project, kept, now) if kept else {}
 
 
-def _insert(
-    connection: Connection, project: Project, opened: Sequence[OpenedItem], now: float
-) -> dict[str, Literal["open", "closed"]]:
+def _insert(connection: Connection, project: Project, opened: Sequence[OpenedItem], now: float) -> dict[str, NewStatus]:
     rows = [row for row, _ in opened]
     statement = insert(items).returning(items.c.id, sort_by_parameter_order=True)
     ids = connection.execute(statement, rows).scalars().all()
@@ -210,10 +217,14 @@ def _insert(
     ]  # fmt: skip
     numbers = connection.execute(insert(events).returning(events.c.id, sort_by_parameter_order=True), written)
     told = zip(ids, numbers.scalars().all(), rows, strict=True)
-    at_once = [{"id": item_id, "closed_event": number} for item_id, number, row in told if not row["is_open"]]
+    at_once = [{"id": item_id, "closed_event": number} for item_id, number, row in told if _status(row) == "closed"]
     change_rows(connection, items, at_once)
-    announce(connection, project.id, [closed(row) for row in rows if not row["is_open"]], now=now)
-    return {row["name"]: "open" if row["is_open"] else "closed" for row in rows}
+    announce(connection, project.id, [closed(row) for row in rows if _status(row) == "closed"], now=now)
+    return {row["name"]: _status(row) for row in rows}
+
+
+def _status(row: Mapping[str, Any]) -> NewStatus:
+    return "gold" if row["gold"] is not None else "open" if row["is_open"] else "closed"
 
 
 def _opened_all(
@@ -239,7 +250,10 @@ def _opened(project: Project, version: ParamsVersion, item: NewItem, number: int
         "seq": event["seq"],
         "closed": None if decision.ask else now,
     }
-    values = after_event(project, session, item.name, decision, leases_out=0, row=None)
+    values = after_event(project, session, item.name, decision, leases_out=0, row=None) | {"gold": None}
+    if item.gold is not None:
+        class_number(item.gold, project.session.classes, where=f"gold of {item.name!r}")
+        values |= gold_values(item.gold)
     draw = audit_draw(values)
     return row | values, event if draw is None else event | {"audit": draw}
 

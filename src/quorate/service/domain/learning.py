@@ -14,7 +14,7 @@ from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.settings import goal_control, knobs_of
 from quorate.service.domain.webhooks import announce
 from quorate.service.store.bulk import among
-from quorate.service.store.schema import counts_in_audit, events, items, not_withdrawn, stewards
+from quorate.service.store.schema import counted, counts_in_audit, events, items, stewards
 from quorate.streams.control import BudgetControl
 from quorate.streams.target_error import TargetErrorControl
 from quorate.types import PriorParams
@@ -46,7 +46,7 @@ def window_of(connection: Connection, project: Project) -> Window:
     """The last items with votes, in the order of their first vote: what the session core would learn from."""
     newest = select(items.c.id, items.c.name, items.c.votes, events.c.body)
     newest = newest.join(events, (events.c.item_id == items.c.id) & (events.c.seq == 1))
-    newest = newest.where(items.c.project_id == project.id, items.c.first_vote_event.is_not(None), not_withdrawn)
+    newest = newest.where(items.c.project_id == project.id, items.c.first_vote_event.is_not(None), counted)
     rows = connection.execute(newest.order_by(items.c.first_vote_event.desc()).limit(project.settings.window)).all()
     window = Window(project.settings.window, len(project.settings.models), len(project.session.classes))
     for row in reversed(rows):
@@ -144,8 +144,8 @@ def _audited(connection: Connection, project: Project, control: Goal) -> Goal:
         return replace(control, spent=int(spent or 0))
     drawn = items.c.audit == "drawn"
     done = select(items.c.confidence, func.coalesce(items.c.audit_loss, 1.0).label("loss"))
-    done = done.where(*ours, (items.c.audit == "done") | (drawn & ~not_withdrawn))
-    pending = select(func.min(items.c.closed_event)).where(items.c.project_id == project.id, drawn, not_withdrawn)
+    done = done.where(*ours, (items.c.audit == "done") | (drawn & ~counted))
+    pending = select(func.min(items.c.closed_event)).where(items.c.project_id == project.id, drawn, counted)
     oldest = connection.execute(pending).scalar_one()
     if oldest is not None:  # those after it that are complete already are the easy ones: alone they would flatter
         done = done.where(items.c.closed_event < oldest)

@@ -13,14 +13,14 @@ from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, Row, func, select
 
-from quorate.service.domain.events import prices
+from quorate.service.domain.events import is_folded, prices
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.store.bulk import in_batches
-from quorate.service.store.schema import ballots, events, items, not_withdrawn
+from quorate.service.store.schema import ballots, counted, events, is_gold, items, not_withdrawn
 from quorate.session.journal import Event
 from quorate.types import Reason
 
-Status = Literal["open", "closed", "audit", "aside", "withdrawn"]
+Status = Literal["open", "closed", "audit", "aside", "withdrawn", "gold"]
 BATCH = 500
 
 
@@ -50,6 +50,9 @@ class DecisionRow:
     probs: tuple[float, ...]
     closed: float
     closed_event: int
+    verdict: str | None
+    verdict_by: str | None
+    verdict_time: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,8 @@ def conditions(project_id: str, chosen: Filter) -> Iterator[ColumnElement[bool]]
     yield items.c.project_id == project_id
     if chosen.status is not None:
         yield items.c.withdrawn.is_not(None) if chosen.status == "withdrawn" else not_withdrawn
+    if chosen.status in ("open", "closed", "audit", "gold"):
+        yield is_gold if chosen.status == "gold" else ~is_gold
     if chosen.status == "audit":
         yield items.c.audit.is_not(None)
     elif chosen.status == "aside":
@@ -101,7 +106,7 @@ def conditions(project_id: str, chosen: Filter) -> Iterator[ColumnElement[bool]]
 def counts(connection: Connection, project_id: str) -> Counts:
     """The project's items and votes, counted now."""
     query = select(items.c.is_open, items.c.audit, func.count(), func.sum(items.c.num_votes))
-    query = query.where(items.c.project_id == project_id, not_withdrawn).group_by(items.c.is_open, items.c.audit)
+    query = query.where(items.c.project_id == project_id, counted).group_by(items.c.is_open, items.c.audit)
     rows = connection.execute(query)
     found = [(bool(is_open), audit, int(number), int(votes)) for is_open, audit, number, votes in rows]
     opened = sum(number for is_open, _, number, _ in found if is_open)
@@ -120,7 +125,7 @@ def acts_of(connection: Connection, project_id: str, voter: str) -> int:
 
 def all_decisions(projects_: Projects, connection: Connection, project: Project) -> Iterator[DecisionRow]:
     """Every closed item, in the order in which they closed, in bounded memory."""
-    query = select(items).where(items.c.project_id == project.id, not_withdrawn)
+    query = select(items).where(items.c.project_id == project.id, counted)
     for rows in in_batches(connection, query, items.c.closed_event, size=BATCH):
         yield from decided(projects_, connection, project, rows)
 
@@ -134,22 +139,22 @@ def decided(
 
 
 def _costs(connection: Connection, project: Project, rows: Sequence[Row[Any]]) -> dict[int, float]:
-    """What the votes of each item cost, each at the price in force when it was cast; votes, if nothing ever cost."""
+    """What the votes of each item cost, each at its voter's price when it was cast; votes, if nothing ever cost."""
     history = prices(connection, project.id, now=project.settings.price)
     if history.only is not None or history.are_all_zero:
         found = {row.id: row.num_votes * (history.only or 1.0) for row in rows}
     else:
-        query = select(ballots.c.item_id, func.sum(history.of(ballots.c.time))).group_by(ballots.c.item_id)
-        query = query.where(ballots.c.item_id.in_([row.id for row in rows]), ballots.c.kind == "vote")
-        priced = {item_id: float(cost) for item_id, cost in connection.execute(query)}
-        found = {row.id: priced.get(row.id, 0.0) for row in rows}
+        found = {row.id: 0.0 for row in rows}
+        query = select(ballots.c.item_id, ballots.c.voter, ballots.c.time).where(ballots.c.kind == "vote")
+        for item_id, voter, time in connection.execute(query.where(ballots.c.item_id.in_(found))):
+            found[item_id] += history.at(time, voter)
     return {item_id: round(cost, 9) for item_id, cost in found.items()}  # 0.3, not 0.30000000000000004
 
 
 def events_of(connection: Connection, item_ids: Sequence[int]) -> dict[int, list[Event]]:
     """The events of several items, as the session core folds them, by item."""
     found: dict[int, list[Event]] = {item_id: [] for item_id in item_ids}
-    query = select(events.c.item_id, events.c.body).where(events.c.item_id.in_(item_ids), events.c.kind != "skip")
+    query = select(events.c.item_id, events.c.body).where(events.c.item_id.in_(item_ids), is_folded)
     for item_id, body in connection.execute(query.order_by(events.c.item_id, events.c.seq)):
         found[item_id].append(json.loads(body))
     return found
@@ -175,6 +180,9 @@ def _decided(
         probs=tuple(float(value) for value in decision.probs),
         closed=row.closed,
         closed_event=row.closed_event,
+        verdict=row.verdict,
+        verdict_by=row.verdict_by,
+        verdict_time=row.verdict_time,
     )
 
 

@@ -18,6 +18,7 @@ from sqlalchemy import Connection, Row, bindparam, insert, select, update
 from quorate.errors import InvalidInput, UnknownItem
 from quorate.service.access.log import note
 from quorate.service.domain.events import append_project_event, record
+from quorate.service.domain.routing import Routing
 from quorate.service.domain.settings import ProjectSettings, knobs_of
 from quorate.service.domain.webhooks import announce
 from quorate.service.store.schema import events, projects
@@ -72,6 +73,7 @@ class Projects:
         self._settings: dict[tuple[str, str], tuple[ProjectSettings, Settings]] = {}  # by their text: true for ever
         self._versions: dict[tuple[str, int, int, int], ParamsVersion] = {}
         self._knobs: dict[int, dict[str, Any]] = {}
+        self.routing = Routing()
 
     def create(self, name: str, settings: ProjectSettings, *, by: str | None = None, now: float) -> Project:
         """A new project; its first event is the "tune" that says with which parameters of the policy it starts."""

@@ -33,10 +33,12 @@ from sqlalchemy import (
 
 from quorate.service.domain.cost import decisions_ahead
 from quorate.service.domain.events import item_events
+from quorate.service.domain.gold import is_new, with_gold
 from quorate.service.domain.item_projection import votes_to_settle
 from quorate.service.domain.projects import Project, Projects, unknown
+from quorate.service.domain.routing import LEFT_TO_OTHERS
 from quorate.service.store.bulk import among, each_of, insert_rows
-from quorate.service.store.schema import ballots, items, leases, projects
+from quorate.service.store.schema import ballots, is_gold, items, leases, projects
 
 FIRST_LOOK = 16  # candidates read at once; nearly always one of the first is free
 LOOKED_AT = 64  # enough for any voter who has not acted on most of what is open
@@ -46,27 +48,25 @@ STATES = 60  # outcomes looked at to say how many can be asked at once
 
 
 def _start() -> Select[Any]:
-    """The project's row; when the first and the last lease end; the highest priority among items that are out."""
+    """The project, when the first and the last lease end, the highest priority of items that are out, a gold item."""
     out = (leases.c.project_id == projects.c.id, leases.c.is_out)
     busy = (items.c.project_id == projects.c.id, items.c.is_wanted, items.c.slots <= 0)
     parts = {
         "first_end": select(leases.c.expires).where(*out).order_by(leases.c.expires),
         "last_end": select(leases.c.expires).where(*out).order_by(leases.c.expires.desc()),
         "busy_priority": select(items.c.priority).where(*busy).order_by(items.c.priority.desc()),
+        "gold_item": select(items.c.id).where(items.c.project_id == projects.c.id, is_gold),
     }
     columns = [part.limit(1).scalar_subquery().label(name) for name, part in parts.items()]
     return select(projects, *columns).where(projects.c.id == bindparam("project"))
 
 
-def _is_new() -> ColumnElement[bool]:
-    """The voter has neither acted on the item nor holds it."""
-    voted = exists().where(ballots.c.item_id == items.c.id, ballots.c.voter == bindparam("voter"))
-    holds = exists().where(leases.c.item_id == items.c.id, leases.c.voter == bindparam("voter"), leases.c.is_out)
-    return and_(~voted, ~holds)  # as ~or_(...) PostgreSQL would read all ballots of the voter
-
-
 def _looks() -> list[Select[Any]]:
-    """Items with a place left, in order, locked: the first looks are short, the last goes on past what is locked."""
+    """Items with a place left, in order, locked: the first looks are short, the last goes on past what is locked.
+
+    The very first is for who goes first (`routing`): of the most urgent items not those somebody acted on a moment ago,
+    which are left to others.
+    """
     line = items.alias("line")
     in_line = and_(line.c.project_id == bindparam("project"), line.c.is_wanted, line.c.slots > 0)
     order = (line.c.priority.desc(), line.c.to_close, line.c.number)
@@ -78,8 +78,11 @@ def _looks() -> list[Select[Any]]:
         everything.order_by(*order).limit(LOOKED_AT),
         everything.where(new).order_by(order[0], order[2]).limit(LOOKED_AT),
     )
-    free = _in_line().where(_is_new())
-    return [*(free.where(items.c.id.in_(each)) for each in candidates), LINE.where(_is_new())]
+    free = _in_line().where(is_new())
+    acted = exists().where(ballots.c.item_id == line.c.id, ballots.c.time > bindparam("since"))
+    waited = everything.where(line.c.priority == most_urgent, or_(line.c.num_ballots == 0, ~acted))
+    yours = free.where(items.c.id.in_(waited.order_by(*order).limit(FIRST_LOOK)))
+    return [yours, *(free.where(items.c.id.in_(each)) for each in candidates), LINE.where(is_new())]
 
 
 def _in_line() -> Select[Any]:
@@ -91,7 +94,7 @@ def _in_line() -> Select[Any]:
 
 
 START, LINE = _start(), _in_line().where(items.c.project_id == bindparam("project"))
-LOOKS = _looks()
+WAITED, *LOOKS = _looks()
 
 
 def next_items(projects_: Projects, project_id: str, voter: str, *, count: int = 1, now: float) -> list[Leased]:
@@ -117,7 +120,9 @@ def serve(
     short = [Want(want.voter, want.count - len(found[want.voter])) for want in wants]
     short = [want for want in short if want.count > 0]
     expires = now + project.settings.lease_seconds
-    for voter, rows in _hand_out(projects_, connection, project, short, now, start.busy_priority):
+    first = projects_.routing.first(connection, project, now=now)
+    has_gold = start.gold_item is not None
+    for voter, rows in _hand_out(projects_, connection, project, short, now, start.busy_priority, first, has_gold):
         found[voter] += [Leased(row.name, json.loads(row.show), expires) for row in rows]
     return project, [found[want.voter] for want in wants]
 
@@ -129,22 +134,27 @@ def _hand_out(
     wants: Sequence[Want],
     now: float,
     busy: int | None,
+    first: frozenset[str],
+    has_gold: bool,
 ) -> Iterator[tuple[str, list[Row[Any]]]]:
     """New items for each voter in turn: the first in line that they have not met. The line is read once for all.
 
     `busy`: the highest priority among items that are out to all they need, None without any. Who cannot be served from
-    the front of the line, or not before something more urgent, is looked after by `_take`.
+    the front of the line, or not before something more urgent, is looked after by `_take`; and who goes `first`.
     """
     line, met = _front(connection, project, wants) if len(wants) > 1 else ({}, set())
     given: list[tuple[int, str]] = []
     for want in wants:
         new = (row for number, row in line.items() if (number, want.voter) not in met)
         rows = list(islice(new, want.count))
-        if len(rows) == want.count and (busy is None or busy <= rows[0].priority):
+        if want.voter not in first and len(rows) == want.count and (busy is None or busy <= rows[0].priority):
+            rows = with_gold(connection, project, want.voter, rows, now) if has_gold else rows
             given += [(row.id, want.voter) for row in rows]
         else:
             grant(connection, project, given, now)
-            rows, given = _take(projects_, connection, project, want, now, busy), []
+            is_first = want.voter in first
+            rows = _take(projects_, connection, project, want, now, busy, is_first=is_first, has_gold=has_gold)
+            given = []
         for row in rows:
             line.pop(row.id, None)
         busy = max([row.priority for row in rows] + ([] if busy is None else [busy]), default=None)
@@ -162,23 +172,36 @@ def _front(
 
 
 def _take(
-    projects_: Projects, connection: Connection, project: Project, want: Want, now: float, busy: int | None
+    projects_: Projects,
+    connection: Connection,
+    project: Project,
+    want: Want,
+    now: float,
+    busy: int | None,
+    *,
+    is_first: bool,
+    has_gold: bool,
 ) -> list[Row[Any]]:
     """The next in line for one voter, however far back; before them what is busy, if it is more urgent."""
-    voter, rows = want.voter, _free(connection, project, want.voter, want.count)
+    voter, looks = want.voter, [WAITED, *LOOKS] if is_first else LOOKS
+    rows = _free(connection, project, voter, want.count, looks, now)
     if busy is not None and (not rows or busy > rows[0].priority):
         above = rows[0].priority if rows else None
         rows = (_doubled_up(projects_, connection, project, voter, above=above) + rows)[: want.count]
+    rows = with_gold(connection, project, voter, rows, now) if has_gold else rows
     seen = met(connection, [row.id for row in rows])  # by a late vote, say, just before the lock
     rows = [row for row in rows if (row.id, voter) not in seen]
     grant(connection, project, [(row.id, voter) for row in rows], now)
     return rows
 
 
-def _free(connection: Connection, project: Project, voter: str, count: int) -> list[Row[Any]]:
+def _free(
+    connection: Connection, project: Project, voter: str, count: int, looks: Sequence[Select[Any]], now: float
+) -> list[Row[Any]]:
     """Items with a place left, in order, locked."""
-    for look in LOOKS:
-        rows = connection.execute(look, {"project": project.id, "voter": voter, "count": count}).all()
+    asked = {"project": project.id, "voter": voter, "count": count, "since": now - LEFT_TO_OTHERS}
+    for look in looks:
+        rows = connection.execute(look, asked).all()
         if rows:
             return list(rows)
     return []
@@ -188,7 +211,7 @@ def _doubled_up(
     projects_: Projects, connection: Connection, project: Project, voter: str, *, above: int | None
 ) -> list[Row[Any]]:
     """An item that others hold but that will surely be asked about again: urgent ones, or when nothing else is left."""
-    busy = and_(items.c.project_id == project.id, items.c.is_wanted, items.c.slots <= 0, _is_new())
+    busy = and_(items.c.project_id == project.id, items.c.is_wanted, items.c.slots <= 0, is_new())
     if above is not None:
         busy = and_(busy, items.c.priority > above)
     query = select(items).where(busy).order_by(items.c.priority.desc(), items.c.number).limit(DOUBLED_UP)
@@ -241,7 +264,7 @@ HELD = (
     select(leases.c.voter, items.c.id, items.c.name, items.c.show, leases.c.expires)
     .join(leases, leases.c.item_id == items.c.id)
     .where(leases.c.project_id == bindparam("project"), among(leases.c.voter, "voters"))
-    .where(leases.c.is_out, items.c.is_wanted)  # not what was closed meanwhile
+    .where(leases.c.is_out, items.c.is_wanted | is_gold)  # not what was closed meanwhile
     .order_by(leases.c.granted, items.c.id)
 )
 

@@ -10,8 +10,9 @@ from quorate.catalogue import parse_method
 from quorate.decision.policy import Stateless
 from quorate.decision.quota import QuotaPolicy
 from quorate.errors import shown
-from quorate.methods import Method
+from quorate.methods import Method, require_anonymous
 from quorate.service.domain.cost import check_pool
+from quorate.service.domain.routing import RULES, Rule
 from quorate.session.state import Settings
 from quorate.session.tuning import policy_knobs
 from quorate.streams.control import BudgetControl, rule_knob
@@ -25,6 +26,9 @@ MOST_LETTERS = 100  # of the name of a class
 LEAST_SHARE = 1e-6  # of target_error, and of an audit_rate above 0: nobody audits a million items to see one error
 LEAST_BUDGET = 0.01  # votes per item
 MOST_PRICE = 1e9
+MOST_GOLD = 0.5  # of the items given out
+MOST_PEOPLE = 1000  # with a price of their own
+MOST_ID = 60  # letters, as a voter has in an event
 LIMITED = ("pool_size", "min_votes", "max_votes", "threshold", "budget", "method")  # what `check_limits` looks at
 RANGED = ("target_error", "audit_rate", "budget", "price")  # what it looks at alone, each for itself
 FIXED = ("classes", "models", "method", "seed", "window")  # what past events rely on
@@ -40,7 +44,10 @@ class ProjectSettings:
     `max_votes` per item   `audit_rate` share of closed, unsettled items that are voted to the end   `lease_seconds` a
     shown item is kept for its voter   `undo_seconds` a vote can be taken back   `window`, `refit_every`: what learning
     looks at, and how often   `seed` of ties and audit draws   `display_names` what pages show for a class, where it
-    is not the class itself
+    is not the class itself   `gold_share` of the items given out that are gold, where there are any
+    `person_prices` of one vote, by account or `ext:<name>`, where it is not `price`   `adjudicate_below`
+    this confidence closed items wait for a senior's verdict, and ties of a whole pool, too   `show_own_gold`
+    each voter sees their own share on gold   `routing` whom items are given to first (`routing.RULES`)
 
     >>> ProjectSettings(classes=["cat", "dog"], pool_size=5).session().method.name
     'quorate'
@@ -65,6 +72,11 @@ class ProjectSettings:
     refit_every: int = 20
     seed: int = 0
     display_names: dict[str, str] = field(default_factory=dict)
+    gold_share: float = 0.05
+    person_prices: dict[str, float] = field(default_factory=dict)
+    adjudicate_below: float | None = None
+    show_own_gold: bool = False
+    routing: Rule = "any"
 
     def __post_init__(self) -> None:
         """Check everything; nothing is believed later that was not checked here."""
@@ -79,7 +91,15 @@ class ProjectSettings:
             put(self, "max_votes", whole(self.max_votes, where="max_votes", least=0))
         vote_limits(self.min_votes, self.max_votes)
         put(self, "price", bounded(self.price, where="price", least=0.0))
+        if self.adjudicate_below is not None:
+            put(self, "adjudicate_below", fraction(self.adjudicate_below, where="adjudicate_below"))
+        if self.routing not in RULES:
+            raise broken("routing", self.routing, f"one of {', '.join(RULES)}", "choose one.")
+        if not isinstance(self.show_own_gold, bool):
+            raise broken("show_own_gold", self.show_own_gold, "true or false", "pass one of them.")
+        put(self, "person_prices", _person_prices(self.person_prices))
         put(self, "audit_rate", fraction(self.audit_rate, where="audit_rate"))
+        put(self, "gold_share", bounded(self.gold_share, where="gold_share", least=0.0, most=MOST_GOLD))
         put(self, "lease_seconds", bounded(self.lease_seconds, where="lease_seconds", least=5.0, most=86400.0))
         put(self, "undo_seconds", bounded(self.undo_seconds, where="undo_seconds", least=0.0, most=3600.0))
         for name, most in (("currency", 8), ("instructions", 10_000)):
@@ -145,7 +165,7 @@ class ProjectSettings:
 
     def chosen_method(self) -> Method:
         """The method with its parameters, the threshold among them."""
-        return parse_method(self.method, threshold=self.threshold)
+        return require_anonymous(parse_method(self.method, threshold=self.threshold))
 
     def shown(self, name: str) -> str:
         """What pages show for a class."""
@@ -286,6 +306,20 @@ def _display_names(given: object, classes: tuple[str, ...]) -> dict[str, str]:
         if list(shown.values()).count(text) > 1 and name in given:
             raise broken("display_names", text, "a name that no other class is shown with", "choose another.")
     return {name: text for name, text in shown.items() if text != name}
+
+
+def _person_prices(given: object) -> dict[str, float]:
+    if not isinstance(given, Mapping) or len(given) > MOST_PEOPLE:
+        rule = f"the price of a vote of at most {MOST_PEOPLE} people"
+        raise broken("person_prices", given, rule, "pass e.g. {'ext:ada': 0.5}.")
+    for person in given:
+        if not isinstance(person, str) or not 0 < len(person) <= MOST_ID or not person.isprintable():
+            raise broken("person_prices", person, "the id of an account, or ext:<name>", "correct it.")
+    checked = {
+        person: bounded(price, where=f"person_prices of {person!r}", least=0.0, most=MOST_PRICE)
+        for person, price in given.items()
+    }
+    return dict(sorted(checked.items()))
 
 
 def _models(models: object) -> tuple[str, ...]:

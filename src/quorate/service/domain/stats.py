@@ -13,11 +13,22 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Integer, and_, case, cast, desc, func, select
 
 from quorate.audit.statement import standing
+from quorate.service.domain.adjudication import num_waiting
 from quorate.service.domain.audits import ProjectAudit, audit_report
-from quorate.service.domain.events import prices
+from quorate.service.domain.events import Prices, prices
 from quorate.service.domain.learning import stored_control
 from quorate.service.domain.projects import Project
-from quorate.service.store.schema import accounts, ballots, events, items, memberships, not_withdrawn, stewards
+from quorate.service.store.schema import (
+    accounts,
+    ballots,
+    counted,
+    events,
+    is_gold,
+    items,
+    memberships,
+    not_withdrawn,
+    stewards,
+)
 from quorate.streams.target_error import TargetErrorControl
 
 HOUR = 3600.0
@@ -30,7 +41,7 @@ MOST_VOTERS = 200  # named one by one, however many there are
 class Stats:
     """One look at a project, at `time` (seconds since 1970). Withdrawn items are left out of all of it.
 
-    Money: each vote at the price in force when it was cast; votes saved at the price in force when their item closed.
+    Money: each vote at its voter's price when it was cast; votes saved at the project's price when their item closed.
 
     Null where there is nothing yet. The API answers with these very fields.
     """
@@ -42,6 +53,7 @@ class Stats:
     num_in_audit: int
     num_exhausted: int  # of those open or in the audit: all who ever voted in the project have acted on it
     num_people: int  # who can vote: members who are owners or voters, and others whose votes an owner sent
+    num_waiting: int  # closed, and wait for a senior's verdict
     num_short: int  # of those open or in the audit: their pool, and who skipped them, is more than the people there are
     num_votes: int
     num_abstained: int
@@ -53,6 +65,9 @@ class Stats:
     share_saved: float | None
     money_spent: float
     money_saved: float
+    num_gold: int  # gold items, which are in none of the other numbers
+    gold_answers: int
+    money_gold: float  # what the answers to gold items cost
     believed_error: float | None
     reasons: dict[str, int]
     labels: dict[str, int]
@@ -74,24 +89,30 @@ def stats(connection: Connection, project: Project, *, now: float) -> Stats:
     num_people = _num_people(connection, project)
     counts = _counts(connection, project, num_voters, num_people)
     closed, asked, pools = counts["num_closed"], counts["votes_on_closed"], counts["votes_of_pools"]
-    spent, saved = _money(connection, project, counts["num_votes"], pools - asked)
+    history = prices(connection, project.id, now=project.settings.price)
+    own = _own_money(connection, project, history)
+    spent, saved = _money(connection, project, history, counts["num_votes"], pools - asked)
+    spent += sum(paid - usual for paid, usual in own.values())
+    gold = _gold(connection, project, history)
     audit = audit_report(connection, project)
     return Stats(
         time=now,
         votes_per_closed=asked / closed if closed else None,
         votes_saved=pools - asked,
         share_saved=1.0 - asked / pools if pools else None,
-        money_spent=spent,
+        money_spent=round(spent, 9),
         money_saved=saved,
         reasons=_grouped(connection, project, items.c.reason),
         labels=_grouped(connection, project, items.c.label),
         hours=_hours(connection, project, now),
         num_voters=num_voters,
         num_people=num_people,
-        voters=_voters(connection, project),
+        voters=_voters(connection, project, history, own),
         learning=learning_history(connection, project),
         goal=_goal(connection, project, audit),
         audit=audit,
+        num_waiting=num_waiting(connection, project),
+        **gold,
         **counts,
     )
 
@@ -145,29 +166,54 @@ def _counts(connection: Connection, project: Project, num_voters: int, num_peopl
             func.sum(case((closed, items.c.num_votes), else_=0)).label("votes_on_closed"),
             func.sum(case((closed, items.c.pool_size), else_=0)).label("votes_of_pools"),
             func.avg(case((closed, 1.0 - items.c.confidence))).label("believed_error"),
-        ).where(items.c.project_id == project.id, not_withdrawn)
+        ).where(items.c.project_id == project.id, counted)
     ).one()
     counts = {name: int(value or 0) for name, value in row._mapping.items() if name != "believed_error"}
     believed = None if row.believed_error is None else float(row.believed_error)
     return counts | {"believed_error": believed}
 
 
-def _money(connection: Connection, project: Project, num_votes: int, votes_saved: int) -> tuple[float, float]:
-    """What the votes cost, and what was saved on closed items."""
-    history = prices(connection, project.id, now=project.settings.price)
+Own = dict[str, tuple[float, float]]
+"""What the votes of people with prices of their own cost: at those, and at the project's."""
+
+
+def _own_money(connection: Connection, project: Project, history: Prices) -> Own:
+    found: Own = {}
+    for person in history.people:
+        query = select(func.sum(history.of(ballots.c.time, person)), func.sum(history.of(ballots.c.time)))
+        query = query.join(items, items.c.id == ballots.c.item_id).where(ballots.c.project_id == project.id, counted)
+        paid, usual = connection.execute(query.where(ballots.c.voter == person, ballots.c.kind == "vote")).one()
+        found[person] = (float(paid or 0.0), float(usual or 0.0))
+    return found
+
+
+def _gold(connection: Connection, project: Project, history: Prices) -> dict[str, Any]:
+    """Gold items, what was answered to them, and what that cost."""
+    here = (items.c.project_id == project.id, is_gold, not_withdrawn)
+    number = connection.execute(select(func.count()).where(*here)).scalar_one()
+    query = select(ballots.c.voter, ballots.c.time).join(items, items.c.id == ballots.c.item_id)
+    told = connection.execute(query.where(*here, ballots.c.kind == "vote")).all()
+    cost = sum(history.at(row.time, row.voter) for row in told)
+    return {"num_gold": int(number), "gold_answers": len(told), "money_gold": round(cost, 9)}
+
+
+def _money(
+    connection: Connection, project: Project, history: Prices, num_votes: int, votes_saved: int
+) -> tuple[float, float]:
+    """What the votes cost, and what was saved on closed items, at the project's prices."""
     if history.only is not None:
         return history.only * num_votes, history.only * votes_saved
     cast_votes = select(func.sum(history.of(ballots.c.time))).join(items, items.c.id == ballots.c.item_id)
-    cast_votes = cast_votes.where(ballots.c.project_id == project.id, ballots.c.kind == "vote", not_withdrawn)
+    cast_votes = cast_votes.where(ballots.c.project_id == project.id, ballots.c.kind == "vote", counted)
     not_asked = select(func.sum((items.c.pool_size - items.c.num_votes) * history.of(items.c.closed)))
-    not_asked = not_asked.where(items.c.project_id == project.id, ~items.c.is_open, not_withdrawn)
+    not_asked = not_asked.where(items.c.project_id == project.id, ~items.c.is_open, counted)
     spent, saved = (connection.execute(query).scalar_one() for query in (cast_votes, not_asked))
     return round(float(spent or 0.0), 9), round(float(saved or 0.0), 9)
 
 
 def _grouped(connection: Connection, project: Project, column: ColumnElement[str]) -> dict[str, int]:
     """How many closed items have each value."""
-    here = (items.c.project_id == project.id, ~items.c.is_open, not_withdrawn)
+    here = (items.c.project_id == project.id, ~items.c.is_open, counted)
     query = select(column, func.count()).where(*here).group_by(column)
     rows = sorted(connection.execute(query).all(), key=lambda row: (-row[1], row[0]))
     return {str(name): int(count) for name, count in rows}
@@ -179,7 +225,7 @@ def _hours(connection: Connection, project: Project, now: float) -> list[dict[st
     ago = cast((now - ballots.c.time) / HOUR, Integer)
     query = select(ago.label("ago"), func.count(), func.min(ballots.c.time))
     query = query.where(ballots.c.project_id == project.id, ballots.c.time > since)
-    query = query.join(items, items.c.id == ballots.c.item_id).where(not_withdrawn)
+    query = query.join(items, items.c.id == ballots.c.item_id).where(counted)
     query = query.where(ballots.c.kind == "vote", ballots.c.time <= now).group_by("ago")
     found = {int(row[0]): (int(row[1]), now - HOUR * int(row[0]) - row[2]) for row in connection.execute(query)}
     each = [(hour, *found.get(hour, (0, 0.0))) for hour in range(23, -1, -1)]
@@ -201,7 +247,7 @@ def _num_people(connection: Connection, project: Project) -> int:
     return sum(int(connection.execute(query).scalar_one()) for query in found)
 
 
-def _voters(connection: Connection, project: Project) -> list[dict[str, Any]]:
+def _voters(connection: Connection, project: Project, history: Prices, own: Own) -> list[dict[str, Any]]:
     """The busiest voters' votes, abstentions, skips, and how often they named the answer of items that are closed."""
     agreed = and_(ballots.c.kind == "vote", ~items.c.is_open, ballots.c.label == items.c.label)
     judged = and_(ballots.c.kind == "vote", ~items.c.is_open)
@@ -212,9 +258,10 @@ def _voters(connection: Connection, project: Project) -> list[dict[str, Any]]:
         func.sum(case((ballots.c.kind == "skip", 1), else_=0)).label("skipped"),
         func.sum(case((agreed, 1), else_=0)).label("agreed"),
         func.sum(case((judged, 1), else_=0)).label("judged"),
+        func.sum(case((ballots.c.kind == "vote", history.of(ballots.c.time)), else_=0.0)).label("spent"),
         func.max(ballots.c.time).label("last"),
     )
-    query = query.join(items, items.c.id == ballots.c.item_id).where(ballots.c.project_id == project.id, not_withdrawn)
+    query = query.join(items, items.c.id == ballots.c.item_id).where(ballots.c.project_id == project.id, counted)
     busiest = query.group_by(ballots.c.voter).order_by(desc("votes"), ballots.c.voter).limit(MOST_VOTERS)
     rows = connection.execute(busiest).all()
     names = voter_names(connection, project)
@@ -223,6 +270,7 @@ def _voters(connection: Connection, project: Project) -> list[dict[str, Any]]:
             "voter": row.voter, "name": names.get(row.voter, row.voter.removeprefix("ext:")), "votes": int(row.votes),
             "abstained": int(row.abstained), "skipped": int(row.skipped), "last": float(row.last),
             "agreement": int(row.agreed) / int(row.judged) if row.judged else None,
+            "spent": round(own[row.voter][0] if row.voter in own else float(row.spent), 9),
         }
         for row in rows
     ]  # fmt: skip

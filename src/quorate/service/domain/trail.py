@@ -6,13 +6,15 @@ that do not follow from their events. Called by the API, the item's page and `qu
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Table, func, select
 
-from quorate.service.domain.events import item_events, list_actions
+from quorate.service.domain.events import is_folded, item_events, list_actions
+from quorate.service.domain.gold import gold_values
 from quorate.service.domain.item_projection import OUT_OF_LINE, after_event, is_wanted
 from quorate.service.domain.listing import all_items
 from quorate.service.domain.projects import Project, Projects
@@ -56,9 +58,16 @@ def trail(projects_: Projects, connection: Connection, project: Project, name: s
         "settings": project.session.header(),
         "eras": _versions_as_json(projects_, connection, project, written),
         "events": [_with_decision(event, decision) for event, decision in zip(written, again, strict=True)],
+        "beside": beside(connection, row.id),
         "owner_actions": [asdict(each) for each in list_actions(connection, project.id, item_id=row.id)],
         "signed_in_by": signed_in_by(connection, row.id),
     }
+
+
+def beside(connection: Connection, item_id: int) -> list[Event]:
+    """What the session core never sees of the item, in order: skips, answers to a gold item, verdicts."""
+    query = select(events.c.body).where(events.c.item_id == item_id, ~is_folded).order_by(events.c.seq)
+    return [json.loads(body) for body in connection.execute(query).scalars()]
 
 
 def signed_in_by(connection: Connection, item_id: int) -> dict[int, str]:
@@ -104,11 +113,14 @@ def item_disagreements(
         stored = {name: event["decision"][name] for name in fresh}
         if not same(stored, fresh):
             yield Disagreement(row.name, event["seq"], stored, fresh)
-    values = _row_again(project, row, written, version_of)
+    values = _row_again(project, row, written, version_of) | ({} if row.gold is None else gold_values(row.gold))
     fresh = {name: values[name] for name in RECOMPUTED} | {"seq": _last_seq(connection, row.id)}
     stored = {name: getattr(row, name) for name in fresh}
     if not same(stored, fresh):
         yield Disagreement(row.name, None, stored, fresh)
+    said = [each["label"] for each in beside(connection, row.id) if each["type"] == "verdict"] if row.verdict else []
+    if row.verdict is not None and row.verdict != (said or [None])[-1]:
+        yield Disagreement(row.name, None, {"verdict": row.verdict}, {"verdict": (said or [None])[-1]})
     logged, kept = _logged_draw(written), None if row.audit_rate is None else {"rate": row.audit_rate}
     if logged != (kept if kept is None else kept | {"drawn": row.audit is not None}):
         yield Disagreement(row.name, None, kept, logged)

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Row, Select, bindparam, select
 
 from quorate.errors import InvalidInput, QuorateError, RequestReused, UnknownItem
-from quorate.service.domain.events import append_item_events
+from quorate.service.domain.events import append_item_events, is_folded
 from quorate.service.domain.projects import Project, Projects, archived
 from quorate.service.domain.webhooks import Notice, announce, closed
 from quorate.service.store.bulk import among, change_rows, delete_rows, each_of, insert_rows, paired
@@ -91,7 +91,7 @@ class RecordedVote:
 LOCK = select(items).where(items.c.project_id == bindparam("project"), among(items.c.name, "names"))
 LOCK = LOCK.order_by(items.c.id).with_for_update()  # in one order everywhere, so that nobody deadlocks
 LEASES = select(leases.c.item_id, leases.c.voter, leases.c.is_out).where(among(leases.c.item_id, "ids"))
-PAST = select(events.c.item_id, events.c.body).where(among(events.c.item_id, "ids"), events.c.kind != "skip")
+PAST = select(events.c.item_id, events.c.body).where(among(events.c.item_id, "ids"), is_folded)
 PAST = PAST.order_by(events.c.item_id, events.c.seq)
 
 
@@ -289,7 +289,7 @@ def _item_row(write: VoteWrite, number: int) -> dict[str, Any]:
     new = {name: values[name] if name in values else row[name] for name in ("id", *CHANGED)}
     if values.get("closed") is not None:
         new["closed_event"] = number
-    if write.request.kind == "vote" and row["first_vote_event"] is None:
+    if write.request.kind == "vote" and row["first_vote_event"] is None and row["gold"] is None:
         new["first_vote_event"] = number
     return new
 

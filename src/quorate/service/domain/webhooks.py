@@ -17,8 +17,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, and_, func, insert, or_, select, tuple_, update
 
 from quorate.service.access.log import note
-from quorate.service.domain.addresses import checked_url
+from quorate.service.addresses import checked_url
 from quorate.service.problems import NotFound
+from quorate.service.signature import new_secret
 from quorate.service.store.schema import deliveries, pending, webhooks
 from quorate.service.store.store import Store
 from quorate.validate import broken
@@ -198,7 +199,7 @@ def create_webhook(
         raise broken("kinds", unknown or [], f"some of {', '.join(KINDS)}", "choose at least one.")
     chosen = tuple(dict.fromkeys(kinds))
     made = Webhook(f"w_{secrets.token_hex(8)}", project_id, checked_url(url, allow_private=allow_private), chosen, now)
-    secret = f"ws_{secrets.token_urlsafe(32)}"
+    secret = new_secret()
     row = {"id": made.id, "project_id": project_id, "url": url, "secret": secret, "created": now}
     with store.write() as connection:
         here = (webhooks.c.project_id == project_id, webhooks.c.removed.is_(None))

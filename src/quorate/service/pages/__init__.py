@@ -12,6 +12,7 @@ from fastapi.routing import APIRoute
 
 from quorate.service.access.principal import has_key
 from quorate.service.pages import (
+    adjudication,
     dashboard,
     data,
     entrance,
@@ -36,7 +37,7 @@ async def without_key(request: Request) -> None:
 
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(without_key)])
-for each in (rendering, entrance, dashboard, items, projects, people, data):
+for each in (rendering, entrance, dashboard, items, projects, people, data, adjudication):
     for route in each.router.routes:
         if isinstance(route, APIRoute) and route.methods is not None and "GET" in route.methods:
             route.methods.add("HEAD")  # the server leaves the body out

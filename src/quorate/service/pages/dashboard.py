@@ -18,10 +18,12 @@ from quorate.compiled import compile_in_background, status
 from quorate.reasons import SHORT
 from quorate.service.access.cookies import csrf_token
 from quorate.service.access.request_context import allow_images
+from quorate.service.domain.gold import gold_record
 from quorate.service.domain.listing import acts_of
 from quorate.service.domain.open_items import count_set_aside
 from quorate.service.domain.projects import Project, Projects
 from quorate.service.domain.stats import LIVE_SECONDS, latest_stats
+from quorate.service.label_studio.connections import connection_of
 from quorate.service.pages.rendering import (
     ChartLine,
     MemberVisit,
@@ -75,7 +77,7 @@ MOST_CLASSES = 12  # with a chart of their own
 @router.get("/p/{project_id}")
 def dashboard(on: MemberVisit) -> Response:
     """The dashboard; voters are sent to vote."""
-    return on.go("vote") if on.caller.role == "voter" else on.render("dashboard.html", **_shown(on))
+    return on.go("vote") if on.caller.role in ("voter", "senior") else on.render("dashboard.html", **_shown(on))
 
 
 @router.get("/p/{project_id}/live")
@@ -97,10 +99,11 @@ def _shown(on: Visit) -> dict[str, Any]:
         numbers = latest_stats(connection, project, now=on.now)
         worth = _worth(on.projects, project, numbers, connection)
         num_aside = count_set_aside(connection, on.project_id)
+        front_end = connection_of(connection, on.project_id)
     votes = [hour["votes"] for hour in numbers["hours"]]
     hours = columns(votes, title=f"Votes in each of the last 24 hours, {max(votes):g} at most")
     return {
-        "num_aside": num_aside,
+        "num_aside": num_aside, "front_end": front_end, "now": on.now,
         "project": project, "numbers": numbers, "worth": worth, "forecast": forecast(numbers), "hours": hours,
         "most_in_hour": max(votes), "bar": bar, "short": SHORT, "tab": "dashboard", "settings": project.settings,
         "live_seconds": LIVE_SECONDS, "is_compiling": is_compiling(),
@@ -151,6 +154,7 @@ def vote_page(on: VoterVisit) -> Response:
     allow_images(on.request, "https:", "http:")
     with on.store.read() as connection:
         is_new = acts_of(connection, on.project_id, on.me) == 0
+        own_gold = gold_record(connection, project, on.me, now=on.now)
     start = {
         "isNew": is_new,
         "project": project.id,
@@ -163,7 +167,7 @@ def vote_page(on: VoterVisit) -> Response:
     classes = project.settings.shown_classes
     keys = keys_of(project.settings.classes)  # a new name must not move a key that voters know
     shown = {
-        "project": project, "start": start, "shape": _shape(classes),
+        "project": project, "start": start, "shape": _shape(classes), "own_gold": own_gold,
         "classes": list(zip(project.settings.classes, classes, strict=True)), "keys": keys,
         "keys_told": keys_told(keys), "names_are_keys": keys == [name.lower() for name in classes],
         "own_keys": keys == [name.lower() for name in project.settings.classes],

@@ -35,6 +35,12 @@ EXPORTS = (
         ("csv", "json", "parquet"),
     ),
     (
+        "gold",
+        "Gold answers",
+        "what voters said of items whose answer is known; they are in no other table",
+        ("csv", "json", "parquet"),
+    ),
+    (
         "events",
         "Events",
         "everything that happened, with every decision and its parameters",

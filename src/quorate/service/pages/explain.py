@@ -98,6 +98,12 @@ def _link_by(signed_in_by: str | None, names: Mapping[str, str]) -> str | None:
     return owner if owner is None else names.get(owner, owner or "an owner")
 
 
+def _kind(event: Mapping[str, Any]) -> str:
+    """What was done; of an answer to a gold item the act itself."""
+    done: str = event.get("act", event["type"])
+    return done if not event.get("undone") else "unskip" if done == "skip" else "retract"
+
+
 def _step(
     event: Mapping[str, Any],
     votes: tuple[int, ...],
@@ -112,7 +118,7 @@ def _step(
     return Step(
         seq=event["seq"],
         time=event["time"],
-        kind="unskip" if event.get("undone") else event["type"],
+        kind=_kind(event),
         who=None if voter is None else names.get(voter, voter.removeprefix("ext:")),
         label=event.get("label"),
         is_late=bool(event.get("late")),
@@ -238,6 +244,14 @@ def _by_hand(decided: DecisionFacts, _policy: QueryPolicy) -> str:
     return f"{_closed(decided)}, by an owner: {_sure(decided)}."
 
 
+def _nobody_left(decided: DecisionFacts, _policy: QueryPolicy) -> str:
+    return f"{_closed(decided)}: nobody who may be asked is left; {_sure(decided)}."
+
+
+def _unconfirmed(decided: DecisionFacts, _policy: QueryPolicy) -> str:
+    return f"{_closed(decided)}: nobody who may be asked can give the confirmation it needs; {_sure(decided)}."
+
+
 def _by_rule(decided: DecisionFacts, policy: QueryPolicy) -> str:
     name = getattr(policy, "name", "the method")
     return f"{_closed(decided)}: the rule of {name} wants no more; {_sure(decided)}."
@@ -251,6 +265,8 @@ REASONS = {
     "exhausted": _exhausted,
     "quota": _quota,
     "closed": _by_hand,
+    "nobody_left": _nobody_left,
+    "unconfirmed": _unconfirmed,
 }
 
 

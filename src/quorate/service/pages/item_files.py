@@ -65,8 +65,8 @@ def _unreadable(wrong: str, fix: str, rule: str = "a table: CSV, TSV, JSON or JS
 
 
 IDS = ("id", "item", "item_id", "name")
-FIELDS = ("text", "image", "link", "pool_size", "priority", "prediction")
-OTHER_NAMES = {"url": "link", "image_url": "image", "pool": "pool_size"}
+FIELDS = ("text", "image", "link", "pool_size", "priority", "prediction", "gold")
+OTHER_NAMES = {"url": "link", "image_url": "image", "pool": "pool_size", "known_answer": "gold"}
 PREFIXES = ("", "p_", "prob_", "p.", "prediction.", "prediction_", "probs_")
 END = "the-end-of-the-table"
 IMAGE_FILE = re.compile(r"[^:]+\.(png|jpe?g|webp|gif)", re.IGNORECASE)  # no address: the name of a file
@@ -234,7 +234,7 @@ def _meaning(name: str, project: Project) -> tuple[str, ...] | None:
     low = OTHER_NAMES.get(name.lower(), name.lower())
     if low in IDS:
         return ("id",)
-    if low in FIELDS:
+    if low in FIELDS and not (low == name == "gold" and name in project.settings.classes):  # then: its probability
         return (low,)
     for model, rest in _models_in(name, project):
         for prefix in PREFIXES:

@@ -16,7 +16,9 @@ from quorate.reasons import SHORT
 from quorate.service.access.log import owner_of_link
 from quorate.service.access.request_context import allow_images
 from quorate.service.api.bodies import in_batch_thread
+from quorate.service.domain.adjudication import is_waiting
 from quorate.service.domain.ballots import act
+from quorate.service.domain.gold import gold_answers, set_gold
 from quorate.service.domain.items import for_browser
 from quorate.service.domain.listing import Filter, Status, conditions
 from quorate.service.domain.open_items import change_pool, clear_image, close_open, reports_of, restore, withdraw
@@ -26,7 +28,7 @@ from quorate.service.domain.votes import Request as Act
 from quorate.service.pages.explain import DecisionFacts, Step, audit_sentence, because, likeliest, timeline
 from quorate.service.pages.formats import Fields, whole_number
 from quorate.service.pages.rendering import REST, ChartLine, OwnerVisit, ViewerVisit, bar, line_chart, swatch
-from quorate.service.store.schema import accounts, events, items
+from quorate.service.store.schema import accounts, items
 from quorate.session.decide import alpha_of
 from quorate.session.items import opened
 
@@ -142,6 +144,13 @@ def restore_item(on: OwnerVisit, id: str) -> Response:  # noqa: A002
     return on.go("items", "restored")
 
 
+@router.post("/p/{project_id}/item/gold")
+def set_item_gold(on: OwnerVisit, id: str, fields: Fields) -> Response:  # noqa: A002
+    """Make the item gold, correct its known answer, or make it an item to decide again."""
+    set_gold(on.projects, on.project_id, id, fields.get("gold") or None, by=on.me, now=on.now)
+    return on.go("items", "gold")
+
+
 @router.post("/p/{project_id}/open-items/pool")
 async def change_open_pool(on: OwnerVisit, fields: Fields) -> Response:
     """Another pool for all items that still ask."""
@@ -179,14 +188,15 @@ def _ties(projects_: Projects, connection: Connection, project: Project, rows: I
 def _item(projects_: Projects, connection: Connection, project: Project, name: str) -> dict[str, Any]:
     row = find(connection, project, name)
     whole = trail(projects_, connection, project, name)
-    skips = _skips(connection, row.id)
-    written = sorted([*whole["events"], *skips], key=lambda event: event["seq"])
+    written = sorted([*whole["events"], *whole["beside"]], key=lambda event: event["seq"])
     ways = whole["signed_in_by"]
     steps = timeline(written, project.settings.classes, _names(connection, written, ways.values()), ways)
     decided = [step for step in steps if step.agrees is not None]
     reports = reports_of(connection, row.id)
     names = _names(connection, [{"voter": voter} for voter, _ in reports])
-    table = _by_class(project, row, whole["events"][0]["prediction"], decided)
+    gold = None if row.gold is None else gold_answers(connection, row.id)
+    votes = json.loads(row.votes) if gold is None else [gold.get(name, 0) for name in project.settings.classes]
+    table = _by_class(project, votes, whole["events"][0]["prediction"], decided)
     return {
         "project": project,
         "row": row,
@@ -196,6 +206,9 @@ def _item(projects_: Projects, connection: Connection, project: Project, name: s
         "eras": whole["eras"],
         "sentences": [_why(projects_, connection, project, row, step, whole["events"][0]) for step in decided],
         "decided": decided,
+        "verdict_by": _names(connection, [{"voter": row.verdict_by}]).get(row.verdict_by),
+        "waits": is_waiting(connection, project, row.id),
+        "gold": None if gold is None else (sum(gold.values()), gold.get(row.gold, 0)),
         "audited": None if row.is_open else audit_sentence(row.audit, row.audit_rate, row.audit_loss),
         "agrees": all(step.agrees for step in decided),
         "table": table,
@@ -224,12 +237,12 @@ def _why(
 
 
 def _by_class(
-    project: Project, row: Row[Any], predictions: Sequence[Sequence[float]], decided: list[Step]
+    project: Project, votes: Sequence[int], predictions: Sequence[Sequence[float]], decided: list[Step]
 ) -> list[dict[str, Any]]:
     """For each class: the classifiers' word, the votes, the belief over time; the likeliest first, with its colour."""
-    votes, told = json.loads(row.votes), [step.probs for step in decided if step.probs is not None]
+    told = [step.probs for step in decided if step.probs is not None]
     says = [max(each) - min(each) > NOTHING for each in predictions]  # no prediction is kept as all classes alike
-    table = [
+    table: list[dict[str, Any]] = [
         {
             "predictions": [each[index] if speaks else None for each, speaks in zip(predictions, says, strict=True)],
             "name": name, "votes": votes[index],
@@ -252,11 +265,6 @@ def _belief_chart(table: list[dict[str, Any]]) -> dict[str, Any] | None:
         lines.append(ChartLine("all others", REST, [sum(values) for values in zip(*rest, strict=True)]))
     title = "The belief after each vote: " + ", ".join(f"{line.name} {line.values[-1]:.0%}" for line in lines[:3])
     return {"svg": line_chart(lines, title=title, most=1.0), "lines": lines}
-
-
-def _skips(connection: Connection, item_id: int) -> list[dict[str, Any]]:
-    query = select(events.c.body).where(events.c.item_id == item_id, events.c.kind == "skip")
-    return [json.loads(body) for body in connection.execute(query).scalars()]
 
 
 def _names(connection: Connection, written: list[dict[str, Any]], ways: Iterable[str] = ()) -> dict[str, str]:

@@ -16,6 +16,7 @@ from quorate.errors import QuorateError
 from quorate.service.access import accounts, cookies, credentials, invitations
 from quorate.service.access.log import LogEntry, lines_of, owner_of_link
 from quorate.service.api.dependencies import base_url_of
+from quorate.service.domain.people import latest_people
 from quorate.service.pages.formats import Fields, in_words_of_the_form, number, whole_number
 from quorate.service.pages.rendering import OwnerVisit, Visit, status_of
 from quorate.service.problems import of_error
@@ -25,6 +26,7 @@ from quorate.validate import broken
 router = APIRouter(include_in_schema=False)
 INVITATION = {"name": "For whom", "role": "They join as", "days": "Valid, days", "most_uses": "Most people"}
 USUAL = {"name": "", "role": "voter", "days": "14", "most_uses": ""}
+MOST_OUTSIDE = 300  # people to choose from, beside the members
 LEAST_DAYS, MOST_DAYS = 0.01, round(invitations.LONGEST / invitations.DAY)
 
 
@@ -69,6 +71,20 @@ def change_role(on: OwnerVisit, fields: Fields) -> Response:
     account, role = fields.get("account", ""), fields.get("role", "")
     with_role = partial(accounts.change_role, on.store, on.project_id, account, role=role, by=on.me, now=on.now)
     return _done(on, with_role, "role")
+
+
+@router.post("/p/{project_id}/people/price")
+def change_price(on: OwnerVisit, fields: Fields) -> Response:
+    """What one vote of this person costs; an empty field: as much as anybody's."""
+
+    def change() -> None:
+        price, person = number(fields, "price"), fields.get("person", "")
+        others = dict(on.projects.get(on.project_id).settings.person_prices)
+        others.pop(person, None)
+        with_price = others if price is None else others | {person: price}
+        on.projects.change(on.project_id, by=on.me, now=on.now, person_prices=with_price)
+
+    return _done(on, change, "saved")
 
 
 @router.post("/p/{project_id}/people/remove")
@@ -116,6 +132,8 @@ def _page(on: Visit, **more: object) -> Response:
     invited = invitations.list_invitations(store, project_id)
     with store.read() as connection:
         shared = cookies.sharing_browsers(connection, project_id)
+        outside = outside_voters(connection, project_id)
+    may_vote = [(each.account_id, each.name) for each in members if each.role in accounts.VOTING]
     shown = {
         "shared": shared, "same_name": same_names(members), "tab": "people", "project": on.projects.get(project_id),
         "members": sorted(members, key=lambda each: each.name.lower()),
@@ -123,8 +141,16 @@ def _page(on: Visit, **more: object) -> Response:
         "keys": [each for each in mine if each.revoked is None and each.project_id in (None, project_id)],
         "invitation_link": None, "member_link": None, "key": None, "labels": INVITATION,
         "invite": USUAL, "invite_problem": None,
+        "voters": sorted(may_vote, key=lambda each: each[1].lower()) + outside,
     }  # fmt: skip
     return on.render("people.html", status_of(more.get("problem")), **shown | more)
+
+
+def outside_voters(connection: Connection, project_id: str) -> list[tuple[str, str]]:
+    """Id and name of people whose votes an owner's program sent; the first few hundred."""
+    query = select(schema.ballots.c.voter).distinct().where(schema.ballots.c.project_id == project_id)
+    query = query.where(schema.ballots.c.voter.startswith("ext:")).order_by(schema.ballots.c.voter).limit(MOST_OUTSIDE)
+    return [(voter, voter.removeprefix("ext:")) for voter in connection.execute(query).scalars()]
 
 
 def same_names(members: Sequence[accounts.Membership]) -> set[str]:
@@ -133,6 +159,19 @@ def same_names(members: Sequence[accounts.Membership]) -> set[str]:
     return {each.account_id for each in members if names[each.name.casefold()] > 1}
 
 
+@router.get("/p/{project_id}/voters")
+def voters_page(on: OwnerVisit) -> Response:
+    """What the votes say of each person, with its uncertainty; for owners alone."""
+    with on.store.read() as connection:
+        project = on.projects.get_in(connection, on.project_id)
+        found = latest_people(connection, on.project_id)
+    careless = [each for each in (found or {}).get("people", []) if each["kind"] != "careful"]
+    shown = {"project": project, "found": found, "careless": careless, "kinds": KIND_WORDS, "few": FEW_VOTES}
+    return on.render("voters.html", **shown, settings=project.settings, tab="people")
+
+
+KIND_WORDS = {"uniform": "looks like guesses", "habit": "looks like votes by habit"}
+FEW_VOTES = 20  # below which a person's figures are called a first impression
 LINES = 100  # of a page
 
 

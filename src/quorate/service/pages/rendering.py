@@ -19,7 +19,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from quorate.service.access.accounts import Role
+from quorate.service.access.accounts import ADJUDICATING, VOTING, Role
 from quorate.service.access.cookies import csrf_token
 from quorate.service.access.principal import Member, member
 from quorate.service.access.request_context import now_of, store_of
@@ -90,6 +90,8 @@ NOTES = {  # what a page says after it was sent back to by a form
     "cleared": "Voters are asked about this item again.",
     "closed": "Closed with the votes there are.",
     "withdrawn": "Withdrawn: nobody is asked about it any more; only the audit may still include it.",
+    "gold": "The item's known answer was changed.",
+    "verdict": "The verdict was recorded.",
     "restored": "Restored: it is included again.",
     "pool": "The pool of open items was changed.",
     "pinged": "A test was sent; reload the page to see the result.",
@@ -219,7 +221,8 @@ def _visit(*roles: Role) -> object:
 
 OwnerVisit = Annotated[Visit, _visit("owner")]
 ViewerVisit = Annotated[Visit, _visit("owner", "reader")]
-VoterVisit = Annotated[Visit, _visit("owner", "voter")]
+VoterVisit = Annotated[Visit, _visit(*VOTING)]
+SeniorVisit = Annotated[Visit, _visit(*ADJUDICATING)]
 MemberVisit = Annotated[Visit, _visit()]
 
 

@@ -193,20 +193,17 @@ def _write(connection: Connection, file: sqlite3.Connection, progress: Progress 
         counter = TableCounter(table)
         columns = ", ".join(f'"{name}" {kind}' for name, kind in storage(table))
         file.execute(f'CREATE TABLE "{table.name}" ({columns})')
+        insert = f'INSERT INTO "{table.name}" VALUES ({", ".join("?" * len(table.c))})'
         done = sum(each.num_rows for each in tallies.values())
         with plain_rows(connection, table) as batches:
             for rows in batches:
-                file.executemany(_insert(table), rows)
+                file.executemany(insert, rows)
                 counter.add(rows)
                 if progress is not None:
                     progress(done + counter.num_rows, max(total, 1), table.name)
         tallies[table.name] = counter.tally
     file.commit()
     return tallies
-
-
-def _insert(table: Table) -> str:
-    return f'INSERT INTO "{table.name}" VALUES ({", ".join("?" * len(table.c))})'
 
 
 def _describe(file: sqlite3.Connection, revision: str, tables: dict[str, TableDigest]) -> None:

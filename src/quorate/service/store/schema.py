@@ -99,17 +99,24 @@ items = Table(
     Column("is_accounted", Boolean, nullable=False, server_default=text("false")),  # the controller has seen it closed
     Column("withdrawn", Double),  # when an owner took the item out; null: it counts
     Column("set_aside", Double),  # since when: its image is broken, nobody is asked until an owner clears it
+    Column("gold", Text),  # the known answer of an item that measures its voters; null: an item to decide
+    Column("verdict", Text),  # a senior's, beside the pool's answer; null: none
+    Column("verdict_by", String(60)),
+    Column("verdict_time", Double),
     UniqueConstraint("project_id", "name"),
     UniqueConstraint("project_id", "number"),
 )
 not_withdrawn = items.c.withdrawn.is_(None)
-counts_in_audit = not_withdrawn | items.c.audit_rate.is_not(None)  # who withdraws knows what was drawn: it stays in
+is_gold = items.c.gold.is_not(None)
+counted = not_withdrawn & ~is_gold
+counts_in_audit = counted | items.c.audit_rate.is_not(None)  # who withdraws knows what was drawn: it stays in
 wanted = (items.c.is_wanted) & (items.c.slots > 0)
 _partial("ix_items_queue", items.c.project_id, items.c.priority.desc(), items.c.to_close, items.c.number, where=wanted)
 fresh = wanted & (items.c.num_ballots == 0)
 _partial("ix_items_fresh", items.c.project_id, items.c.priority.desc(), items.c.number, where=fresh)
 busy = (items.c.is_wanted) & (items.c.slots <= 0)
 _partial("ix_items_busy", items.c.project_id, items.c.priority.desc(), items.c.number, where=busy)
+_partial("ix_items_gold", items.c.project_id, items.c.num_ballots, items.c.number, where=is_gold)
 Index("ix_items_window", items.c.project_id, items.c.first_vote_event.desc())
 Index("ix_items_state", items.c.project_id, items.c.is_open, items.c.number)
 unaccounted = ~items.c.is_open & ~items.c.is_accounted
@@ -123,7 +130,7 @@ events = Table(
     Column("project_id", String(40), ForeignKey("projects.id"), nullable=False),
     Column("item_id", Id, ForeignKey("items.id")),  # null: of the project ("learn", "tune")
     Column("seq", Integer),  # 1, 2, 3 ... within the item
-    Column("kind", String(10), nullable=False),  # open, vote, abstain, retract, close, skip, learn, tune
+    Column("kind", String(10), nullable=False),  # open, vote, abstain, retract, close, skip, gold, verdict, learn, tune
     Column("voter", String(60)),
     Column("request", String(200)),  # the idempotency key it came with
     Column("time", Double, nullable=False),
@@ -179,7 +186,7 @@ owner_actions = Table(  # what owners did, beside the events; only ever appended
     Column("id", Id, primary_key=True, autoincrement=True),
     Column("project_id", String(40), ForeignKey("projects.id"), nullable=False),
     Column("item_id", Id, ForeignKey("items.id")),  # null: of the project
-    Column("kind", String(20), nullable=False),  # create, change, pool, close-open, withdraw, restore, clear
+    Column("kind", String(20), nullable=False),  # create, change, pool, close-open, withdraw, restore, clear, gold
     Column("who", String(60), nullable=False),  # the account; empty: not known
     Column("time", Double, nullable=False),
     Column("body", Text, nullable=False),  # JSON
@@ -203,11 +210,42 @@ stewards = Table(  # work done off the request path, by one worker at a time
     "stewards",
     metadata,
     Column("project_id", String(40), ForeignKey("projects.id"), primary_key=True),
-    Column("task", String(20), primary_key=True),  # learn, control, stats, demo
+    Column("task", String(20), primary_key=True),  # learn, control, stats, people, demo
     Column("holder", String(40), nullable=False, server_default=""),
     Column("until", Double, nullable=False, server_default="0"),
     Column("state", Text, nullable=False, server_default="{}"),  # JSON
 )
+
+# -- projects whose front end is another tool --------------------------------------------------------------------------
+
+connections = Table(  # one for each project of ours: which project over there it is
+    "connections",
+    metadata,
+    Column("project_id", String(40), ForeignKey("projects.id"), primary_key=True),
+    Column("kind", String(20), nullable=False),  # label-studio
+    Column("url", Text, nullable=False),
+    Column("remote_id", BigInteger, nullable=False),  # of the project there
+    Column("options", Text, nullable=False),  # JSON: how to read it (connect/label_studio/settings.py); no secret
+    Column("original", Text, nullable=False),  # JSON: what of the project there is to be known to undo this
+    Column("people", Text, nullable=False, server_default="{}"),  # JSON: their id -> the voter's name here, for good
+    Column("webhook_id", BigInteger),  # of ours, there
+    Column("secret", String(64)),  # digest of what the webhook must send
+    Column("created", Double, nullable=False),
+    Column("ended", Double),  # since when it is being undone
+    Column("read", Double),  # when all tasks were last read
+    Column("reread", Boolean, nullable=False, server_default=text("false")),  # all tasks should be read soon
+    Column("problem", Text),  # why it does not go on, or what could not be used
+)
+
+remote_tasks = Table(  # tasks that we may have changed
+    "remote_tasks",
+    metadata,
+    Column("project_id", String(40), ForeignKey("projects.id"), primary_key=True),
+    Column("task_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("original", Text, nullable=False),  # JSON: as it was before we changed it
+    Column("changed", Double),  # a webhook said so, and it was not read since
+)
+_partial("ix_remote_tasks_changed", remote_tasks.c.project_id, where=remote_tasks.c.changed.is_not(None))
 
 requests = Table(  # idempotency keys of writes that are not votes
     "requests",
@@ -249,7 +287,7 @@ memberships = Table(
     metadata,
     Column("project_id", String(40), ForeignKey("projects.id"), primary_key=True),
     Column("account_id", String(40), ForeignKey("accounts.id"), primary_key=True),
-    Column("role", String(10), nullable=False),  # owner, voter, reader
+    Column("role", String(10), nullable=False),  # owner, senior, voter, reader
     Column("created", Double, nullable=False),
     Column("removed", Double),
 )

@@ -18,6 +18,7 @@ from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import DatabaseError
 
 from quorate.service.store import migrations
+from quorate.service.store.schema import metadata
 from quorate.service.store.store import Store, wait_as_long_as_it_takes
 from quorate.validate import broken
 from quorate.version import __version__
@@ -85,9 +86,8 @@ def bring_to(connection: Connection, revision: str) -> Upgrade:
     _refuse_what_is_not_ours(connection, before)
     missing = reversed(list(scripts.iterate_revisions(revision, before or "base")))
     steps = [MigrationStep.upgrade_from_script(scripts.revision_map, script) for script in missing]
-    context = MigrationContext.configure(
-        connection, opts={"version_table": VERSION_TABLE, "fn": lambda _heads, _context: steps}
-    )
+    options = {"version_table": VERSION_TABLE, "target_metadata": metadata, "fn": lambda _heads, _context: steps}
+    context = MigrationContext.configure(connection, opts=options)
     with _one_at_a_time, Operations.context(context):
         context.run_migrations()
     return Upgrade(before, revision)

@@ -1,5 +1,29 @@
-"""How the tables came to be, one file for each step; `upgrade` runs the ones a database has not had.
+"""How the tables came to be, one file for each step; `upgrade` runs those that a database has not had.
 
 A change of `schema.py` after a release comes with a new file here: `revision` is the next number, `down_revision` the
-one before. What a released file does is never changed.
+one before. What a released file does is never changed. Constraints are named by the convention of `schema.metadata`.
 """
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+
+def append_only(table: str, words: str) -> None:
+    """Let the database refuse, in these words, to change or delete a row of the table."""
+    if op.get_bind().dialect.name == "sqlite":
+        for act in ("UPDATE", "DELETE"):
+            head = f"CREATE TRIGGER {table}_no_{act.lower()} BEFORE {act} ON {table}"
+            op.execute(f"{head} BEGIN SELECT RAISE(ABORT, '{words}'); END")
+        return
+    op.execute(
+        f"""CREATE FUNCTION {table}_only_appended() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION '{words}' USING ERRCODE = 'restrict_violation'; END $$"""
+    )
+    op.execute(
+        f"""CREATE TRIGGER {table}_only_appended BEFORE UPDATE OR DELETE OR TRUNCATE ON {table}
+        FOR EACH STATEMENT EXECUTE FUNCTION {table}_only_appended()"""
+    )

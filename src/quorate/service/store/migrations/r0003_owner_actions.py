@@ -10,24 +10,10 @@ import json
 import sqlalchemy as sa
 from alembic import op
 
+from quorate.service.store.migrations import ID, append_only
+
 revision = "0003"
 down_revision = "0002"
-
-ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-
-ONLY_APPENDED = "owner_actions are only ever appended to: they are neither changed nor deleted"
-
-SQLITE_TRIGGERS = tuple(
-    f"CREATE TRIGGER owner_actions_no_{act.lower()} BEFORE {act} ON owner_actions "
-    f"BEGIN SELECT RAISE(ABORT, '{ONLY_APPENDED}'); END"
-    for act in ("UPDATE", "DELETE")
-)
-POSTGRESQL_TRIGGERS = (
-    f"""CREATE FUNCTION owner_actions_only_appended() RETURNS trigger LANGUAGE plpgsql AS
-    $$ BEGIN RAISE EXCEPTION '{ONLY_APPENDED}' USING ERRCODE = 'restrict_violation'; END $$""",
-    """CREATE TRIGGER owner_actions_only_appended BEFORE UPDATE OR DELETE OR TRUNCATE ON owner_actions
-    FOR EACH STATEMENT EXECUTE FUNCTION owner_actions_only_appended()""",
-)
 
 
 def upgrade() -> None:
@@ -35,22 +21,19 @@ def upgrade() -> None:
     op.add_column("items", sa.Column("withdrawn", sa.Double()))
     op.create_table(
         "owner_actions",
-        sa.Column("id", ID, autoincrement=True, nullable=False),
-        sa.Column("project_id", sa.String(length=40), nullable=False),
+        sa.Column("id", ID, autoincrement=True, primary_key=True),
+        sa.Column("project_id", sa.String(40), nullable=False),
         sa.Column("item_id", ID),
-        sa.Column("kind", sa.String(length=20), nullable=False),
-        sa.Column("who", sa.String(length=60), nullable=False),
-        sa.Column("time", sa.Double(), nullable=False),
-        sa.Column("body", sa.Text(), nullable=False),
-        sa.ForeignKeyConstraint(["item_id"], ["items.id"], name="fk_owner_actions_item_id"),
-        sa.ForeignKeyConstraint(["project_id"], ["projects.id"], name="fk_owner_actions_project_id"),
-        sa.PrimaryKeyConstraint("id", name="pk_owner_actions"),
+        sa.Column("kind", sa.String(20), nullable=False),
+        sa.Column("who", sa.String(60), nullable=False),
+        sa.Column("time", sa.Double, nullable=False),
+        sa.Column("body", sa.Text, nullable=False),
+        sa.ForeignKeyConstraint(["item_id"], ["items.id"]),
+        sa.ForeignKeyConstraint(["project_id"], ["projects.id"]),
     )
     op.create_index("ix_owner_actions_project", "owner_actions", ["project_id", "id"])
     op.create_index("ix_owner_actions_item", "owner_actions", ["item_id"])
-    is_sqlite = op.get_bind().dialect.name == "sqlite"
-    for statement in SQLITE_TRIGGERS if is_sqlite else POSTGRESQL_TRIGGERS:
-        op.execute(statement)
+    append_only("owner_actions", "owner_actions are only ever appended to: they are neither changed nor deleted")
     _begin_the_history()
 
 

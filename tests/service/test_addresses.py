@@ -3,7 +3,7 @@
 import pytest
 
 from quorate.errors import InvalidInput
-from quorate.service.domain.addresses import NotAllowedAddress, allowed_addresses, checked_url, with_address
+from quorate.service.addresses import NotAllowedAddress, allowed_addresses, checked_url, with_address
 
 REFUSED = [
     "ftp://example.org/", "file:///etc/passwd", "javascript:alert(1)", "https://", "//example.org", "example.org",

@@ -1,0 +1,238 @@
+"""Gold items: items with a known answer, which measure voters and count for nothing else.
+
+Voters cannot tell them from others: they are given out in the place of the next item, by chance, and are voted on,
+skipped and undone alike. What is answered is kept as events that the session core never sees ("gold"), so no gold item
+closes, is audited, is learned from or costs a budget anything. What gold items show: how far the pool's confidence can
+be trusted, and each voter's own share of known answers. Called by the domain, the API and the pages.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, exists, func, select, update
+
+from quorate.audit import draw
+from quorate.compiled import status
+from quorate.errors import InvalidInput
+from quorate.service.domain.events import item_events, record
+from quorate.service.domain.item_projection import NO_AUDIT, after_event
+from quorate.service.domain.projects import Project, Projects, archived
+from quorate.service.domain.votes import Request, VoteContext, VoteWrite, not_here
+from quorate.service.store.bulk import among
+from quorate.service.store.schema import ballots, events, is_gold, items, leases, not_withdrawn
+from quorate.session.inputs import class_number
+from quorate.session.journal import Event
+from quorate.session.session import Session
+from quorate.session.single import item_session
+from quorate.validate import broken
+from quorate.workflows.calibrate.measure import wilson
+
+REASON = "gold"  # of a gold item's row: nothing is decided of it
+MOST_REPLAYED = 200  # gold items decided again, to see how often the pool would be right
+DAY = 86400.0
+FEWEST_SHOWN = 20  # answers of a voter before their own share is shown
+
+
+def is_new() -> ColumnElement[bool]:
+    """The voter has neither acted on the item nor holds it."""
+    voted = exists().where(ballots.c.item_id == items.c.id, ballots.c.voter == bindparam("voter"))
+    holds = exists().where(leases.c.item_id == items.c.id, leases.c.voter == bindparam("voter"), leases.c.is_out)
+    return and_(~voted, ~holds)  # as ~or_(...) PostgreSQL would read all ballots of the voter
+
+
+GOLD = select(items.c.id, items.c.name, items.c.show, bindparam("priority").label("priority"))
+GOLD = GOLD.where(items.c.project_id == bindparam("project"), is_gold, not_withdrawn, items.c.set_aside.is_(None))
+GOLD = GOLD.where(is_new()).order_by(items.c.num_ballots, items.c.number).limit(bindparam("count"))
+GOLD = GOLD.with_for_update(of=items, skip_locked=True)  # those with the fewest answers first
+
+
+def with_gold(
+    connection: Connection, project: Project, voter: str, rows: Sequence[Row[Any]], now: float
+) -> list[Row[Any]]:
+    """The items a voter is about to be given, some of them replaced by gold items: each with the chance `gold_share`.
+
+    An item that is replaced stays in line. Who has nothing to do, or has met every gold item, is given none.
+    """
+    share = project.settings.gold_share
+    if share == 0.0 or not rows:
+        return list(rows)
+    keys = [f"{project.coin_key}:gold:{voter}:{row.id}:{now!r}" for row in rows]
+    drawn = [each.audited for each in draw(keys, share, seed=project.settings.seed)]
+    if not any(drawn):
+        return list(rows)
+    given = {"project": project.id, "voter": voter, "count": sum(drawn), "priority": rows[0].priority}
+    known = iter(connection.execute(GOLD, given).all())
+    return [next(known, row) if is_drawn else row for row, is_drawn in zip(rows, drawn, strict=True)]
+
+
+def gold_values(label: str) -> dict[str, Any]:
+    """What the row of an item becomes whose answer is known: never open, never in line, nothing to decide."""
+    decided = {"label": label, "confidence": 1.0, "reason": REASON, "decided_votes": 0, "to_close": 0}
+    out = {"is_open": False, "is_wanted": False, "slots": 0, "closed": None, "closed_event": None}
+    return decided | out | NO_AUDIT | {"gold": label}
+
+
+def answered(context: VoteContext, request: Request, now: float) -> VoteWrite:
+    """What an act on a gold item writes: an event beside those of the session, and how many have acted."""
+    row, undone = context.row, request.kind == "retract"  # also of a skip
+    if request.kind == "close":
+        raise broken("item", row.name, "an item that is to be decided, not a gold item", "there is nothing to close.")
+    what: Event = {"act": context.acted if undone else request.kind}
+    if undone:
+        what["undone"] = True
+    elif request.kind == "vote":
+        class_number(request.label or "", context.project.session.classes)
+        what["label"] = request.label
+    event: Event = {"seq": row.seq + 1, "time": now, "type": "gold", "item": row.name, "voter": request.voter} | what
+    out = context.others_out + (undone and request.served)
+    values = {"seq": event["seq"], "num_ballots": row.num_ballots + (-1 if undone else 1), "slots": -out}
+    return VoteWrite(request, context, event, values, decision=None)
+
+
+def set_gold(projects_: Projects, project_id: str, name: str, label: str | None, *, by: str, now: float) -> None:
+    """Make an item gold with this answer, correct the answer, or (None) make it an item to decide again.
+
+    An item that voters have acted on stays what it is: votes of the pool never become answers to gold, nor the reverse.
+    """
+    with projects_.store.write() as connection:
+        project = projects_.get_in(connection, project_id)
+        if project.state == "archived":
+            raise archived(project)
+        query = select(items).where(items.c.project_id == project_id, items.c.name == name)
+        row = connection.execute(query.with_for_update()).one_or_none()
+        if row is None:
+            raise not_here(name)
+        if label is not None:
+            class_number(label, project.session.classes, where="gold")
+        if label == row.gold:
+            return
+        if (label is None) != (row.gold is None):
+            _check_fresh(row)
+        values = gold_values(label) if label is not None else _decided_again(projects_, connection, project, row)
+        values["slots"] = row.slots if label is not None and row.gold is not None else values["slots"] - _out(row)
+        connection.execute(update(items).where(items.c.id == row.id).values(values))
+        record(connection, project_id, "gold", {"label": label, "was": row.gold}, by=by, now=now, item_id=row.id)
+
+
+def _out(row: Row[Any]) -> int:
+    """To how many voters the item is out."""
+    return int(row.is_wanted) - int(row.slots)
+
+
+def _check_fresh(row: Row[Any]) -> None:
+    """Raise unless nobody has acted on the item and nothing was decided of it."""
+    if row.num_ballots or row.num_abstained or row.closed_event is not None:
+        raise _not_fresh(row)
+
+
+def _not_fresh(row: Row[Any]) -> InvalidInput:
+    rule = "an open item, or a gold item, that nobody has acted on"
+    fix = "add the same content again under another id, with its `gold` answer."
+    return broken("id", row.name, rule, fix)
+
+
+def _decided_again(projects_: Projects, connection: Connection, project: Project, row: Row[Any]) -> dict[str, Any]:
+    """The row of an item to decide, as its first event has it."""
+    session, _ = projects_.item_session(connection, project, row, item_events(connection, row.id))
+    decision = session.decision(row.name)
+    before = {**row._mapping, "audit": None}
+    values = after_event(project, session, row.name, decision, leases_out=0, row=before)
+    if not decision.ask:
+        rule = "an item that would be open: this one closes without a vote"
+        raise broken("id", row.name, rule, "withdraw it, and add its content again under another id.")
+    return values | {"gold": None}
+
+
+def gold_answers(connection: Connection, item_id: int) -> dict[str, int]:
+    """How many voters named each class for this item."""
+    query = select(ballots.c.label, func.count()).where(ballots.c.item_id == item_id, ballots.c.kind == "vote")
+    return {label: int(number) for label, number in connection.execute(query.group_by(ballots.c.label))}
+
+
+@dataclass(frozen=True, slots=True)
+class GoldCalibration:
+    """On gold items that a whole pool answered, decided as if not gold: how sure the pool was, how often right."""
+
+    num_items: int
+    mean_confidence: float
+    right: float
+    right_low: float
+    right_high: float
+
+
+def gold_calibration(
+    projects_: Projects, connection: Connection, project: Project, cast: Sequence[Row[Any]]
+) -> GoldCalibration | None:
+    """Decide gold items as if they were to be decided, each by its answers in the order they came: sure, and right?
+
+    Those with as many answers as their pool, the latest `MOST_REPLAYED`; None if there are none. With fewer, only the
+    clear ones would close, and the pool would look better than it is.
+    """
+    answers: dict[int, list[Row[Any]]] = {}
+    for row in cast:
+        if row.gold is not None:
+            answers.setdefault(row.item_id, []).append(row)
+    sizes = select(items.c.id, items.c.pool_size).where(among(items.c.id, "ids"))
+    size = {row.id: row.pool_size for row in connection.execute(sizes, {"ids": list(answers)})}
+    whole = [each for each in answers if len(answers[each]) >= size[each]]
+    chosen = whole[: MOST_REPLAYED if status() == "compiled" else MOST_REPLAYED // 10]
+    query = select(items).where(among(items.c.id, "ids"))
+    opened = select(events.c.item_id, events.c.body).where(among(events.c.item_id, "ids"), events.c.seq == 1)
+    bodies = {item_id: json.loads(body) for item_id, body in connection.execute(opened, {"ids": chosen})}
+    now, version_of = projects_.version_now(connection, project), projects_.versions(connection, project)
+    sure, right = [], []
+    for row in connection.execute(query, {"ids": chosen}).all():
+        session, _ = item_session(project.session, [], number=row.number, now=now, version_of=version_of)
+        decided = _replayed(session, row, bodies[row.id], answers[row.id][::-1])
+        if decided is not None:
+            sure.append(decided[1])
+            right.append(decided[0] == row.gold)
+    if not sure:
+        return None
+    share = float(np.mean(right))
+    return GoldCalibration(len(sure), float(np.mean(sure)), share, *wilson(share, len(sure)))
+
+
+def _replayed(
+    session: Session, row: Row[Any], opening: dict[str, Any], answers: Sequence[Row[Any]]
+) -> tuple[str, float] | None:
+    """Answer and confidence once the item would close; None if the answers there are do not suffice."""
+    said = opening["prediction"]
+    decision = session.open(row.name, said[0] if len(said) == 1 else said, opening["pool_size"], time=0.0)
+    for answer in answers:
+        if not decision.ask:
+            break
+        decision = session.vote(row.name, answer.label, voter=answer.voter, time=0.0)
+    return None if decision.ask else (decision.label, decision.confidence)
+
+
+@dataclass(frozen=True, slots=True)
+class GoldRecord:
+    """One voter's answers to gold items, those of today and yesterday (UTC) left out.
+
+    It changes at midnight alone, and is there from `FEWEST_SHOWN` answers on: or it would tell which item was gold.
+    """
+
+    answers: int
+    right: int
+    low: float
+    high: float
+
+
+def gold_record(connection: Connection, project: Project, voter: str, *, now: float) -> GoldRecord | None:
+    """The voter's own share on gold; None if the owner does not show it to voters, or there are too few answers."""
+    if not project.settings.show_own_gold:
+        return None
+    query = select(ballots.c.label, items.c.gold).join(items, items.c.id == ballots.c.item_id)
+    query = query.where(ballots.c.project_id == project.id, ballots.c.voter == voter, ballots.c.kind == "vote")
+    yesterday = (now // DAY - 1) * DAY
+    rows = connection.execute(query.where(is_gold, not_withdrawn, ballots.c.time < yesterday)).all()
+    if len(rows) < FEWEST_SHOWN:
+        return None
+    right = sum(row.label == row.gold for row in rows)
+    return GoldRecord(len(rows), right, *wilson(right / len(rows), len(rows)))

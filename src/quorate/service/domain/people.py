@@ -1,0 +1,211 @@
+"""What the votes say of each person, for owners: right on gold, accuracy by the crowd model, agreement, patterns.
+
+Computed by the steward in the background from at most `MOST_VOTES` of the latest votes, and kept in the table
+`stewards`; no request waits for it. `latest_people` reads it. No page or endpoint of voters does: access tests prove
+it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, Row, select
+
+from quorate.compiled import status
+from quorate.experts.agreement import others_plurality
+from quorate.experts.ballots import Ballots
+from quorate.experts.crowd_stream import run_crowd
+from quorate.experts.quality import PersonQuality, quality_of
+from quorate.experts.reliability import reliability
+from quorate.service.domain.gold import GoldCalibration, gold_calibration
+from quorate.service.domain.projects import Project, Projects
+from quorate.service.domain.stats import voter_names
+from quorate.service.store.schema import ballots, events, items, not_withdrawn, stewards
+from quorate.types import FloatArray, IntArray
+from quorate.workflows.calibrate.measure import wilson
+
+MOST_VOTES = 20_000  # the latest ones, gold answers included
+MOST_PEOPLE, MOST_CELLS = 500, 4_000_000  # of whom figures are kept; people * classes^2
+MOST_INTERPRETED = 1000  # while kernels are not compiled
+ONE_SITTING = 1800.0  # seconds: a longer pause is not time spent on a vote
+KINDS = ("careful", "uniform", "habit", "copier")  # in the order of the crowd model; nobody is called the last here
+
+
+@dataclass(frozen=True, slots=True)
+class PersonFigures:
+    """One voter. Shares have 95 % intervals; None where there is nothing to say.
+
+    `gold_right` of `gold_answers` known answers given   `accuracy` as the crowd model estimates it   `agreement` with
+    the plurality of the other voters, on `compared` items   `reliability` agreement drawn towards the mean of all
+    `kind` careful, uniform or habit, with its probability and the evidence   `seconds` median between votes
+    """
+
+    voter: str
+    name: str
+    num_votes: int
+    gold_answers: int
+    gold_right: int
+    gold_low: float | None
+    gold_high: float | None
+    accuracy: float
+    accuracy_low: float
+    accuracy_high: float
+    compared: int
+    agreement: float | None
+    agreement_low: float | None
+    agreement_high: float | None
+    reliability: float
+    kind: str
+    kind_probability: float
+    evidence: str
+    seconds: float | None
+    price: float
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleFigures:
+    """Everybody, by name, as of `time`; `num_votes` were looked at, `is_partial`: there are more."""
+
+    time: float
+    last_event: int
+    num_votes: int
+    is_partial: bool
+    people: tuple[PersonFigures, ...]
+    calibration: GoldCalibration | None
+
+
+def people(projects_: Projects, connection: Connection, project: Project, *, now: float) -> PeopleFigures:
+    """Compute everything now: seconds, not milliseconds."""
+    last = last_event(connection, project)
+    most = MOST_VOTES if status() == "compiled" else MOST_INTERPRETED
+    rows = _votes(connection, project, most + 1)
+    calibration = gold_calibration(projects_, connection, project, rows[:most])
+    cast = _of_the_busiest(rows[:most], len(project.settings.classes))
+    found = _people(connection, project, cast) if cast else ()
+    return PeopleFigures(now, last, len(cast), len(cast) < len(rows), found, calibration)
+
+
+def _of_the_busiest(cast: Sequence[Row[Any]], num_classes: int) -> Sequence[Row[Any]]:
+    """The votes of those with the most votes: as many people as a page and the memory can hold."""
+    most = max(min(MOST_PEOPLE, MOST_CELLS // num_classes**2), 1)
+    busiest = {voter for voter, _ in Counter(row.voter for row in cast).most_common(most)}
+    return [row for row in cast if row.voter in busiest]
+
+
+def last_event(connection: Connection, project: Project) -> int:
+    """The number of the project's last event: if it is the same, so are the figures."""
+    query = select(events.c.id).where(events.c.project_id == project.id).order_by(events.c.id.desc()).limit(1)
+    return int(connection.execute(query).scalar_one_or_none() or 0)
+
+
+def latest_people(connection: Connection, project_id: str) -> dict[str, Any] | None:
+    """What was computed last, as JSON; None if nothing was."""
+    query = select(stewards.c.state).where(stewards.c.project_id == project_id, stewards.c.task == "people")
+    state = json.loads(connection.execute(query).scalar_one_or_none() or "{}")
+    return state or None
+
+
+def _votes(connection: Connection, project: Project, most: int) -> Sequence[Row[Any]]:
+    """The latest votes that stand, gold answers included, the latest first."""
+    query = select(ballots.c.item_id, ballots.c.voter, ballots.c.label, ballots.c.time, items.c.gold)
+    query = query.join(items, items.c.id == ballots.c.item_id).where(not_withdrawn)
+    query = query.where(ballots.c.project_id == project.id, ballots.c.kind == "vote")
+    return list(
+        connection.execute(query.order_by(ballots.c.time.desc(), ballots.c.item_id, ballots.c.voter.desc()).limit(most))
+    )
+
+
+def _people(connection: Connection, project: Project, cast: Sequence[Row[Any]]) -> tuple[PersonFigures, ...]:
+    told, truth, time = _as_ballots(project, cast)
+    run = run_crowd(told, seed=project.settings.seed)  # without predictions: nobody copies what voters never see
+    quality = {each.person: each for each in quality_of(told, run, truth=truth)}
+    agreeing = _agreement(told)
+    reliable = _reliability(agreeing)
+    names, paces = voter_names(connection, project), _paces(told, time)
+    found = [
+        _person(
+            project,
+            names.get(voter, voter.removeprefix("ext:")),
+            each,
+            agreeing[voter],
+            reliable[voter],
+            paces.get(voter),
+        )
+        for voter, each in quality.items()
+    ]
+    return tuple(sorted(found, key=lambda each: (each.name.lower(), each.voter)))
+
+
+def _as_ballots(project: Project, cast: Sequence[Row[Any]]) -> tuple[Ballots, IntArray, FloatArray]:
+    """The votes by position, the known answer of each item (-1: not gold), and when each vote was cast."""
+    classes = {name: number for number, name in enumerate(project.settings.classes)}
+    named = {row.item_id: row.gold for row in cast}
+    place = {item_id: number for number, item_id in enumerate(named)}
+    voters = sorted({row.voter for row in cast})
+    who = {voter: number for number, voter in enumerate(voters)}
+    told = Ballots(
+        item=np.array([place[row.item_id] for row in cast]),
+        person=np.array([who[row.voter] for row in cast]),
+        label=np.array([classes[row.label] for row in cast]),
+        items=tuple(map(str, named)), people=tuple(voters), classes=project.settings.classes,
+    )  # fmt: skip
+    truth = np.array([-1 if gold is None else classes[gold] for gold in named.values()])
+    return told, truth, np.array([row.time for row in cast])
+
+
+def _agreement(told: Ballots) -> dict[str, tuple[float, int]]:
+    """For each voter the votes that equal the plurality of the others, ties in parts, and how many can be compared."""
+    order, counts = np.argsort(told.person, kind="stable"), told.counts
+    ends = np.cumsum(np.bincount(told.person, minlength=len(told.people)))
+    found = {}
+    for voter, votes in zip(told.people, np.split(order, ends[:-1]), strict=True):
+        labels, shares = others_plurality(told, counts, votes)
+        found[voter] = (float(shares[np.arange(len(labels)), labels].sum()), len(labels))
+    return found
+
+
+def _reliability(agreeing: Mapping[str, tuple[float, int]]) -> dict[str, float]:
+    """By voter: agreement with the others, drawn towards the mean of all while there are few votes."""
+    agreements, compared = zip(*agreeing.values(), strict=True)
+    of_all = sum(agreements), float(sum(compared))
+    found = reliability(np.array(agreements, float), np.array(compared, float), of_all=of_all, first_guess=0.0)
+    return dict(zip(agreeing, map(float, found), strict=True))
+
+
+def _paces(told: Ballots, time: FloatArray) -> dict[str, float]:
+    """Median seconds between a person's votes within a sitting."""
+    found = {}
+    for number, voter in enumerate(told.people):
+        gaps = np.diff(np.sort(time[told.person == number]))
+        sitting = gaps[gaps <= ONE_SITTING]
+        if len(sitting):
+            found[voter] = float(np.median(sitting))
+    return found
+
+
+def _person(
+    project: Project,
+    name: str,
+    each: PersonQuality,
+    agreeing: tuple[float, int],
+    reliable: float,
+    seconds: float | None,
+) -> PersonFigures:
+    right = round((each.with_truth or 0.0) * each.num_known)
+    gold_low, gold_high = wilson(right / each.num_known, each.num_known) if each.num_known else (None, None)
+    agrees, compared = agreeing
+    low, high = wilson(agrees / compared, compared) if compared else (None, None)
+    return PersonFigures(
+        voter=each.person, name=name, num_votes=each.num_votes - each.num_known,
+        gold_answers=each.num_known, gold_right=right, gold_low=gold_low, gold_high=gold_high,
+        accuracy=each.accuracy.value, accuracy_low=each.accuracy.low, accuracy_high=each.accuracy.high,
+        compared=compared, agreement=agrees / compared if compared else None, agreement_low=low, agreement_high=high,
+        reliability=reliable,
+        kind=each.kind, kind_probability=each.kinds[KINDS.index(each.kind)], evidence=each.evidence, seconds=seconds,
+        price=project.settings.person_prices.get(each.person, project.settings.price),
+    )  # fmt: skip

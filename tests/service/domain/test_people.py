@@ -1,0 +1,158 @@
+"""What the votes say of each person: as counted by hand, kept by the steward, shown to nobody who should not see it."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+from sqlalchemy import select
+
+from quorate import method
+from quorate.experts.reliability import SHRINKAGE
+from quorate.service.domain.ballots import act
+from quorate.service.domain.gold import gold_record
+from quorate.service.domain.items import NewItem, add_items
+from quorate.service.domain.people import latest_people, people
+from quorate.service.domain.votes import Request
+from quorate.service.steward import Steward
+from quorate.service.store.schema import stewards
+from quorate.session import Session
+from quorate.workflows.calibrate.measure import wilson
+
+CLASSES = ("cat", "dog", "bird")
+SKILLS = {"ext:ada": 0.95, "ext:ben": 0.8, "ext:cem": 0.8, "ext:habit": None}
+
+
+def cast(desk, project, item, voter, label, now):
+    act(desk.projects, Request(project.id, item, voter, "vote", label, served=False), now=now)
+
+
+@pytest.fixture
+def voted(desk):
+    """40 items and 12 gold items, all voted on by three careful people and one who always says dog."""
+    chance = random.Random(4)
+    project = desk.project(method="quorum:votes=2", pool_size=4, person_prices={"ext:ada": 2.0})
+    truth = {f"x{n}": chance.choice(CLASSES) for n in range(40)} | {f"g{n}": chance.choice(CLASSES) for n in range(12)}
+    batch = [NewItem(name, {label: 0.6}, gold=label if name[0] == "g" else None) for name, label in truth.items()]
+    add_items(desk.projects, project.id, batch, now=1000.0)
+    votes = {}
+    for step, (name, label) in enumerate(truth.items()):
+        for voter, skill in SKILLS.items():
+            said = "dog" if skill is None else label if chance.random() < skill else chance.choice(CLASSES)
+            votes[name, voter] = said
+            cast(desk, project, name, voter, said, now=1001.0 + 10 * step)
+    return project, truth, votes
+
+
+def test_figures_are_those_counted_by_hand(desk, voted):
+    project, truth, votes = voted
+    with desk.store.read() as connection:
+        found = people(desk.projects, connection, desk.projects.get_in(connection, project.id), now=2000.0)
+    told = {each.voter: each for each in found.people}
+    assert (found.num_votes, found.is_partial, list(told)) == (208, False, sorted(SKILLS))
+    agreements = {}
+    for voter, each in told.items():
+        gold = [votes[name, voter] == label for name, label in truth.items() if name[0] == "g"]
+        assert (each.num_votes, each.gold_answers, each.gold_right) == (40, 12, sum(gold))
+        assert (each.gold_low, each.gold_high) == pytest.approx(wilson(sum(gold) / 12, 12))
+        agreements[voter] = sum(_shared(votes, name, voter) for name in truth)
+        assert each.agreement == pytest.approx(agreements[voter] / 52)
+        assert each.accuracy_low <= each.accuracy <= each.accuracy_high
+        assert each.seconds == 10.0
+    mean = sum(agreements.values()) / 208
+    for voter, each in told.items():
+        assert each.reliability == pytest.approx((agreements[voter] + SHRINKAGE * mean) / (52 + SHRINKAGE))
+    assert told["ext:ada"].accuracy > told["ext:ben"].accuracy > told["ext:habit"].accuracy
+    assert {voter: each.kind for voter, each in told.items()} == dict.fromkeys(SKILLS, "careful") | {
+        "ext:habit": "habit"
+    }
+    assert "'dog' in 52 of 52" in told["ext:habit"].evidence
+    assert (told["ext:ada"].price, told["ext:ben"].price) == (2.0, 0.0)
+
+
+def _shared(votes, name, voter):
+    """1 if the vote is the plurality of the others, 1/t in a tie of t, 0 if not."""
+    others = [votes[name, other] for other in SKILLS if other != voter]
+    counts = {label: others.count(label) for label in CLASSES}
+    leading = [label for label in CLASSES if counts[label] == max(counts.values())]
+    return (votes[name, voter] in leading) / len(leading)
+
+
+def test_confidence_is_compared_with_known_answers_as_a_session_would_decide(desk, voted):
+    project, truth, votes = voted
+    with desk.store.read() as connection:
+        found = people(desk.projects, connection, desk.projects.get_in(connection, project.id), now=2000.0).calibration
+    session = Session(classes=CLASSES, pool_size=4, method=method("quorum", votes=2), refit_every=None)
+    decided = []
+    for name, label in truth.items():
+        if name[0] == "g":
+            decision = session.open(name, {label: 0.6})
+            for voter in SKILLS:
+                decision = session.vote(name, votes[name, voter], voter) if decision.ask else decision
+            decided.append((decision.confidence, decision.label == label))
+    assert (found.num_items, found.right) == (12, np.mean([right for _, right in decided]))
+    assert found.mean_confidence == pytest.approx(np.mean([sure for sure, _ in decided]))
+
+
+def test_the_steward_keeps_them_and_computes_only_when_something_happened(desk, voted):
+    project, *_ = voted
+    steward = Steward(desk.projects, clock=lambda: 3000.0)
+    steward.round()
+    with desk.store.read() as connection:
+        first = latest_people(connection, project.id)
+    assert first["time"] == 3000.0 and len(first["people"]) == 4
+    steward.clock = lambda: 4000.0
+    steward.compute_people(project.id)
+    with desk.store.read() as connection:
+        assert latest_people(connection, project.id) == first
+    add_items(desk.projects, project.id, [NewItem("new")], now=4000.0)
+    steward.compute_people(project.id)
+    with desk.store.read() as connection:
+        assert latest_people(connection, project.id)["time"] == 4000.0
+        size = len(connection.execute(select(stewards.c.state).where(stewards.c.task == "people")).scalar_one())
+    assert size == len(json.dumps(first)) or size < 10_000
+
+
+DAY = 86400.0
+
+
+@pytest.fixture
+def golden(desk):
+    """25 gold items: 20 answered on the first day, the others one by one in the last hours of the second."""
+    project = desk.project(show_own_gold=True)
+    add_items(desk.projects, project.id, [NewItem(f"g{n}", gold="cat") for n in range(25)], now=0.0)
+    for number in range(25):
+        now = 1000.0 + number if number < 20 else 2 * DAY - 3600.0 * (25 - number)
+        cast(desk, project, f"g{number}", "ext:ben", "cat" if number % 5 else "dog", now=now)
+    return project
+
+
+def own_share(desk, project, now):
+    with desk.store.read() as connection:
+        return gold_record(connection, desk.projects.get_in(connection, project.id), "ext:ben", now=now)
+
+
+def test_voters_see_their_own_share_on_gold_only_if_allowed_and_a_day_late(desk, golden):
+    late = own_share(desk, golden, 3 * DAY)
+    assert (late.answers, late.right) == (25, 20) and late.low < 20 / 25 < late.high
+    desk.projects.change(golden.id, show_own_gold=False, now=2 * DAY)
+    assert own_share(desk, golden, 3 * DAY) is None
+
+
+def test_the_own_share_is_the_same_all_day_and_is_not_shown_while_answers_are_few(desk, golden):
+    polls = [own_share(desk, golden, 2 * DAY + 3600.0 * hour) for hour in range(24)]
+    assert polls == polls[:1] * 24 and polls[0].answers == 20
+    assert own_share(desk, golden, 2 * DAY - 1.0) is None
+    act(desk.projects, Request(golden.id, "g3", "ext:ben", "retract", served=False), now=2 * DAY)
+    assert own_share(desk, golden, 2 * DAY) is None
+
+
+def test_gold_items_without_answers_of_a_whole_pool_say_nothing_of_the_confidence(desk):
+    project = desk.project(method="quorum:votes=2", pool_size=4)
+    add_items(desk.projects, project.id, [NewItem(name, gold="cat") for name in ("g0", "g1")], now=0.0)
+    for item, voters in (("g0", "abcd"), ("g1", "abc")):
+        for voter in voters:
+            cast(desk, project, item, f"ext:{voter}", "cat", now=1.0)
+    with desk.store.read() as connection:
+        found = people(desk.projects, connection, desk.projects.get_in(connection, project.id), now=2.0).calibration
+    assert (found.num_items, found.right) == (1, 1.0)
